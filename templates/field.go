@@ -1,0 +1,138 @@
+package templates
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Field describes one question of a form, for every kind of control.
+type Field struct {
+	// Name is the key of the answer in the posted form.
+	Name string
+	// ID of the control; empty means the same as Name.
+	ID    string
+	Label string
+	// Hint is one sentence between label and control.
+	Hint string
+	// Value as the person typed it, also when it was refused. A Field of
+	// Type "password" never writes its Value.
+	Value string
+	// Type of a TextField: "text" (default), "email", "url", "password", ...
+	Type string
+	// Error says what is wrong and how to mend it; empty when all is well.
+	Error string
+	// Required is false for what may stay empty; the label then says so.
+	Required     bool
+	Autocomplete string
+	InputMode    string
+	Pattern      string
+	MaxLength    int
+	// Rows of a TextArea; 0 means 5.
+	Rows int
+	// Accept lists file types of a FileField, such as ".json,.yaml,.zip".
+	Accept string
+	// Options of Select, CheckboxGroup and RadioGroup.
+	Options []Option
+}
+
+// Option is one choice of a Select, CheckboxGroup or RadioGroup.
+type Option struct {
+	Value, Label string
+	// Hint stands below the label of a checkbox or radio button.
+	Hint     string
+	Selected bool
+	Disabled bool
+}
+
+// FieldError is one line of an ErrorSummary: the id of the control that is
+// wrong (empty when no single one is) and what is wrong with it.
+type FieldError struct {
+	Field, Text string
+}
+
+// Hidden is a value that a form carries along unseen.
+type Hidden struct {
+	Name, Value string
+}
+
+// FormView is where a Form goes and how.
+type FormView struct {
+	Action string
+	// Multipart must be true when the form holds a FileField.
+	Multipart bool
+	Hidden    []Hidden
+}
+
+// Danger describes an action that cannot be taken back.
+type Danger struct {
+	// ID must be unique on the page: it names the reason field.
+	ID string
+	// Label opens the panel, such as "Reject this registration".
+	Label string
+	// Explain says in a sentence what will happen.
+	Explain string
+	Action  string
+	Button  string
+	// ReasonName is the form key of the reason; empty asks for no reason.
+	ReasonName  string
+	ReasonLabel string
+	ReasonValue string
+	ReasonError string
+	Hidden      []Hidden
+}
+
+func (f Field) id() string {
+	if f.ID != "" {
+		return f.ID
+	}
+	return f.Name
+}
+
+func (f Field) hintID() string  { return f.id() + "-hint" }
+func (f Field) errorID() string { return f.id() + "-error" }
+
+func (f Field) inputType() string {
+	if f.Type == "" {
+		return "text"
+	}
+	return f.Type
+}
+
+func (f Field) rows() string {
+	if f.Rows == 0 {
+		return "5"
+	}
+	return strconv.Itoa(f.Rows)
+}
+
+// optionID gives the first option the id of the field itself, so that a link
+// of the error summary to the field lands on something that takes focus.
+func (f Field) optionID(i int) string {
+	if i == 0 {
+		return f.id()
+	}
+	return f.id() + "-" + strconv.Itoa(i+1)
+}
+
+// describedBy names the hint and the error in reading order.
+func (f Field) describedBy() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.hintID())
+	}
+	if f.Error != "" {
+		ids = append(ids, f.errorID())
+	}
+	return strings.Join(ids, " ")
+}
+
+func (d Danger) reason() Field {
+	label := d.ReasonLabel
+	if label == "" {
+		label = "Reason"
+	}
+	return Field{
+		Name: d.ReasonName, ID: d.ID + "-reason", Label: label,
+		Value: d.ReasonValue, Error: d.ReasonError, Required: true, Rows: 3, MaxLength: 1000,
+	}
+}

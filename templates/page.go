@@ -1,0 +1,133 @@
+package templates
+
+import "github.com/a-h/templ"
+
+// Page is what Layout needs to draw the frame around the content of a page.
+type Page struct {
+	// Title is the text of the only h1 and the start of the window title.
+	Title string
+	// Lead is one sentence below the heading; empty leaves it out.
+	Lead string
+	// Badge stands beside the heading, mostly a State; nil leaves it out.
+	Badge templ.Component
+	// Actions stand at the end of the heading row; nil leaves them out.
+	Actions templ.Component
+	// Lang is the language of the page as a BCP 47 tag; empty means "en".
+	Lang string
+	// User is who is logged in; nil for a visitor.
+	User *UserView
+	// Nav is the main navigation of this role; an empty Nav draws none.
+	Nav []NavItem
+	// Crumbs lead from the start to this page, the page itself last.
+	Crumbs []Crumb
+	// Flash is the outcome of the previous request, shown once.
+	Flash *Flash
+	// Invalid puts "Error: " before the window title after a refused form.
+	Invalid bool
+	// Version of the program, for the footer.
+	Version string
+	// Asset gives the address of a static file; nil means "/static/" + name.
+	Asset func(name string) string
+}
+
+// UserView is the logged-in person as the header shows them.
+type UserView struct {
+	Name string
+	// Role is a word for people: "Administrator" or "Partner".
+	Role string
+	// PartnerName is the organisation the person acts for; may be empty.
+	PartnerName string
+}
+
+// NavItem is one link of the main navigation.
+type NavItem struct {
+	Label, Href string
+	// Current marks the page the reader is on or under.
+	Current bool
+	// Count is shown as a badge when above zero: what waits for the reader.
+	Count int
+	// Group is a heading; items with the same Group stand together.
+	Group string
+}
+
+// Crumb is one step of the breadcrumb trail. The last one needs no Href.
+type Crumb struct {
+	Label, Href string
+}
+
+// Flash is a message about what the last request did.
+type Flash struct {
+	Kind Kind
+	Text string
+}
+
+// Kind says how good or bad something is; it chooses colour, shape and role.
+type Kind string
+
+// The kinds of alerts and badges.
+const (
+	KindNeutral Kind = "neutral"
+	KindInfo    Kind = "info"
+	KindOK      Kind = "ok"
+	KindWarning Kind = "warning"
+	KindError   Kind = "error"
+)
+
+func (p Page) lang() string {
+	if p.Lang == "" {
+		return "en"
+	}
+	return p.Lang
+}
+
+func (p Page) asset(name string) string {
+	if p.Asset == nil {
+		return "/static/" + name
+	}
+	return p.Asset(name)
+}
+
+func (p Page) windowTitle() string {
+	title := p.Title + " - Schakel"
+	if p.Invalid {
+		return "Error: " + title
+	}
+	return title
+}
+
+func (p Page) home() string {
+	if len(p.Crumbs) > 0 && p.Crumbs[0].Href != "" {
+		return p.Crumbs[0].Href
+	}
+	return "/"
+}
+
+// navGroup is a run of navigation items under one heading.
+type navGroup struct {
+	name  string
+	items []NavItem
+}
+
+func (p Page) navGroups() []navGroup {
+	var groups []navGroup
+	for _, item := range p.Nav {
+		last := len(groups) - 1
+		if last < 0 || groups[last].name != item.Group {
+			groups = append(groups, navGroup{name: item.Group})
+			last++
+		}
+		groups[last].items = append(groups[last].items, item)
+	}
+	return groups
+}
+
+// htmxConfig switches off what a strict Content-Security-Policy forbids: the
+// style element that htmx adds for its indicator.
+const htmxConfig = `{"includeIndicatorCSS":false}`
+
+func (u UserView) where() string {
+	if u.PartnerName == "" {
+		return u.Role
+	}
+	return u.Role + ", " + u.PartnerName
+}

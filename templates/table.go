@@ -1,0 +1,138 @@
+package templates
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+)
+
+// TableView describes a list. The rows are the children of Table.
+type TableView struct {
+	// ID must be unique on the page; live parts and bulk forms refer to it.
+	ID      string
+	Caption string
+	Columns []Column
+	// Total counts all rows that match, not only those on this page.
+	Total int
+	// Noun names one and many rows, such as {"delivery", "deliveries"}.
+	Noun [2]string
+	// Bulk draws a bar for ticked rows; nil draws none and no tick column.
+	Bulk *BulkView
+	// Empty is shown in place of the table when Total is 0.
+	Empty Empty
+	// Pager is drawn below the table when there is more than one page.
+	Pager *Pager
+}
+
+// Column is one heading of a table.
+type Column struct {
+	Label string
+	// SortHref sorts by this column; empty when it cannot be sorted by.
+	SortHref string
+	// Sorted is "ascending", "descending" or empty.
+	Sorted string
+	// Numeric columns are set at the right.
+	Numeric bool
+	// Unseen hides the label from sight but not from screen readers, for
+	// columns of buttons.
+	Unseen bool
+}
+
+// Empty says why a list is empty and what to do next.
+type Empty struct {
+	Text        string
+	ActionLabel string
+	ActionHref  string
+}
+
+// BulkView is the bar that acts on ticked rows. Rows join with CellTick.
+type BulkView struct {
+	// Action receives the ticked values under the name "id".
+	Action  string
+	Buttons []BulkButton
+	Hidden  []Hidden
+	// AllLabel and AllHref lead to a page that acts on all rows that match,
+	// such as "Resend all 1,204 that match"; empty leaves the link out.
+	AllLabel, AllHref string
+}
+
+// BulkButton posts name "action" with Value.
+type BulkButton struct {
+	Label, Value string
+	Kind         ButtonKind
+	// Confirm is a question asked first when JavaScript is on.
+	Confirm string
+}
+
+// Pager is a position in a list: pages count from 1.
+type Pager struct {
+	Page, PerPage, Total int
+	// URL gives the address of a page, other query parameters included.
+	URL func(page int) string
+}
+
+func (t TableView) bulkForm() string { return t.ID + "-bulk" }
+
+func (t TableView) count() string {
+	one, many := t.Noun[0], t.Noun[1]
+	if one == "" {
+		one, many = "row", "rows"
+	}
+	return Plural(t.Total, one, many)
+}
+
+func (b BulkButton) attrs() Attrs {
+	a := Attrs{"name": "action", "value": b.Value}
+	if b.Confirm != "" {
+		a["data-confirm"] = b.Confirm
+	}
+	return a
+}
+
+func (c Column) attrs() templ.Attributes {
+	if c.Sorted == "" {
+		return nil
+	}
+	return templ.Attributes{"aria-sort": c.Sorted}
+}
+
+func (c Column) class() string {
+	class := "utrecht-table__header-cell"
+	if c.Numeric {
+		class += " utrecht-table__header-cell--numeric-column"
+	}
+	if c.SortHref == "" {
+		return class + " schakel-th--plain"
+	}
+	return class
+}
+
+func (p Pager) pages() int {
+	if p.PerPage < 1 || p.Total < 1 {
+		return 1
+	}
+	return (p.Total + p.PerPage - 1) / p.PerPage
+}
+
+func (p Pager) summary() string {
+	first := (p.Page-1)*p.PerPage + 1
+	last := min(p.Page*p.PerPage, p.Total)
+	return Count(first) + " to " + Count(last) + " of " + Count(p.Total)
+}
+
+// around lists the pages to link to: first, last and those near the current
+// one; 0 stands for a gap.
+func (p Pager) around() []int {
+	var list []int
+	last := p.pages()
+	for n := 1; n <= last; n++ {
+		if n == 1 || n == last || (n >= p.Page-1 && n <= p.Page+1) {
+			list = append(list, n)
+		} else if list[len(list)-1] != 0 {
+			list = append(list, 0)
+		}
+	}
+	return list
+}
+
+func pageLabel(n int) string { return "Page " + strconv.Itoa(n) }
