@@ -1,0 +1,126 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// asyncAPI holds what the rules on one AsyncAPI document share.
+type asyncAPI struct {
+	*report
+	root map[string]any
+}
+
+func checkAsyncAPI(r *report, root map[string]any, release string) {
+	a := &asyncAPI{report: r, root: root}
+	if release == "2.6" {
+		a.checkTwo()
+		return
+	}
+	channels := child(root, "channels")
+	for _, name := range sortedKeys(channels) {
+		at := top().to("channels", name)
+		if channel, ok := channels[name].(map[string]any); ok {
+			a.channelParameters(channel, member(channel, "address"), at)
+			a.channelServers(channel, at)
+		}
+	}
+	operations := child(root, "operations")
+	for _, name := range sortedKeys(operations) {
+		at := top().to("operations", name)
+		operation, ok := operations[name].(map[string]any)
+		if !ok {
+			continue
+		}
+		a.ofChannel(operation, at)
+		if reply := child(operation, "reply"); reply != nil {
+			a.ofChannel(reply, at.to("reply"))
+		}
+	}
+}
+
+// channelParameters holds the parameters of a channel against the names in its address.
+func (a *asyncAPI) channelParameters(channel map[string]any, address string, at *place) {
+	if _, isReference := channel["$ref"]; isReference {
+		return
+	}
+	used, declared := templateNames(address), child(channel, "parameters")
+	for _, name := range used {
+		if _, ok := declared[name]; !ok {
+			a.error("channel-parameter-undeclared", at, fmt.Sprintf("The address has {%s}, but the channel has no parameter of that name.", shorten(name, 80)),
+				"Declare it under parameters of the channel.")
+		}
+	}
+	for _, name := range sortedKeys(declared) {
+		if !slices.Contains(used, name) && !strings.HasPrefix(name, "x-") {
+			a.warn("channel-parameter-unused", at.to("parameters", name), fmt.Sprintf("The parameter %q is not part of the address of the channel.", shorten(name, 80)),
+				"Add it to the address in braces, or remove it.")
+		}
+	}
+}
+
+func (a *asyncAPI) channelServers(channel map[string]any, at *place) {
+	for i, value := range items(channel, "servers") {
+		object, _ := value.(map[string]any)
+		ref, ok := object["$ref"].(string)
+		if !ok || !strings.HasPrefix(ref, "#") {
+			continue
+		}
+		if len(underRoot(ref, "servers")) != 1 {
+			a.error("channel-server", at.to("servers", fmt.Sprint(i)), fmt.Sprintf("The reference %q is not to a server of this document.", shorten(ref, 120)),
+				"Refer to #/servers/ and the name of a server.")
+		}
+	}
+}
+
+// ofChannel checks that an operation, or a reply, has a channel of this document and only messages of that channel.
+func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
+	ref, ok := child(owner, "channel")["$ref"].(string)
+	if !ok || !strings.HasPrefix(ref, "#") {
+		return // absent in a reply, or outside this document
+	}
+	channel := underRoot(ref, "channels")
+	if len(channel) != 1 {
+		a.error("operation-channel", at.to("channel"), fmt.Sprintf("The reference %q is not to a channel of this document.", shorten(ref, 120)),
+			"Refer to #/channels/ and the name of a channel.")
+		return
+	}
+	if _, ok := child(a.root, "channels")[channel[0]]; !ok {
+		return // the reference itself is reported
+	}
+	for i, value := range items(owner, "messages") {
+		object, _ := value.(map[string]any)
+		message, ok := object["$ref"].(string)
+		if !ok || !strings.HasPrefix(message, "#") || a.belongs(message, channel[0]) {
+			continue
+		}
+		a.error("message-not-of-channel", at.to("messages", fmt.Sprint(i)), fmt.Sprintf("The message %q is not one of channel %q.", shorten(message, 120), shorten(channel[0], 80)),
+			fmt.Sprintf("Refer to #%s/messages/ and the name of a message there; add the message to the channel first.", pointer("channels", shorten(channel[0], 80))))
+	}
+}
+
+// belongs tells whether a reference is to a message of a channel, directly or by way of the channel it refers to.
+func (a *asyncAPI) belongs(ref, channel string) bool {
+	way := underRoot(ref, "channels")
+	if len(way) == 3 && way[0] == channel && way[1] == "messages" {
+		return true
+	}
+	_, at, how := a.refs.follow(child(a.root, "channels")[channel], pointer("channels", channel))
+	if how != found {
+		return how == outside
+	}
+	_, fragment, _ := strings.Cut(ref, "#")
+	rest, ok := strings.CutPrefix(decodeFragment(fragment), at+"/messages/")
+	return ok && rest != "" && !strings.Contains(rest, "/")
+}
+
+// underRoot gives what follows #/member/ in a reference, as tokens; nil for other references.
+func underRoot(ref, key string) []string {
+	fragment, ok := strings.CutPrefix(ref, "#")
+	list, valid := tokens(decodeFragment(fragment))
+	if !ok || !valid || len(list) < 2 || list[0] != key {
+		return nil
+	}
+	return list[1:]
+}

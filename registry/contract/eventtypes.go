@@ -1,0 +1,170 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// EventType is a CloudEvents type that a message of an AsyncAPI document defines.
+type EventType struct {
+	// Type is the CloudEvents type, such as nl.example.student.enrolled.
+	Type string
+	// MessageName is the name of the message, or its key where it has none.
+	MessageName string
+	// Title, Summary and Description are those of the message, empty where absent.
+	Title, Summary, Description string
+	// ContentType is the media type of the data; empty where the document does not say.
+	ContentType string
+	// Schema is the JSON Schema of the data, whole in itself: what its references inside the document lead to stands
+	// under definitions ($defs from draft 2019-09 on). Nil when the contract says nothing of the data, or not in JSON Schema.
+	Schema json.RawMessage
+	// Example is the first example: a structured CloudEvent or its data, as the author wrote it; nil without one.
+	Example json.RawMessage
+	// Deprecated is set when the message has x-deprecated, or its payload deprecated.
+	Deprecated bool
+	// Pointer is the JSON Pointer of the message.
+	Pointer string
+}
+
+// EventTypes gives the event types of an AsyncAPI document, sorted by Type; the package comment says how they are
+// found. A type that several messages define is given once, its schema allowing the data of each of them. It is empty
+// for OpenAPI documents.
+func (d *Document) EventTypes() []EventType {
+	types, _ := d.eventTypes()
+	return types
+}
+
+// The bounds on what one document may define; beyond them Validate reports an error.
+const (
+	maxEventTypes = 5_000
+	maxSchemaWork = 4_000_000 // nodes read and written for all schemas together
+)
+
+// eventTypes also tells whether a bound was met.
+func (d *Document) eventTypes() (types []EventType, cut bool) {
+	root, ok := d.Root.(map[string]any)
+	if d.Kind != AsyncAPI || !ok {
+		return nil, false
+	}
+	s := &eventScan{
+		refs: newResolver(root), release: d.release, contentType: member(root, "defaultContentType"),
+		byType: map[string][]candidate{}, seen: map[string]bool{}, work: maxSchemaWork,
+	}
+	s.scan(root)
+	for _, name := range sortedKeys(s.byType) {
+		types = append(types, s.eventType(name, s.byType[name]))
+	}
+	return types, s.cut || s.work < 0
+}
+
+// candidate is a message, or one of its forms, that defines a type.
+type candidate struct {
+	*eventMessage
+	// data is the schema of the data; nil when unknown.
+	data any
+	// contentType is that of the data.
+	contentType string
+}
+
+type eventScan struct {
+	refs        *resolver
+	release     string
+	contentType string
+	byType      map[string][]candidate
+	seen        map[string]bool // pointers of messages
+	count, work int
+	cut         bool
+}
+
+// scan looks at each message once: those of channels first, then those that stand in components only.
+func (s *eventScan) scan(root map[string]any) {
+	channels := child(root, "channels")
+	for _, name := range sortedKeys(channels) {
+		channel, at := s.refs.object(channels[name], top().to("channels", name))
+		for _, action := range []string{"publish", "subscribe"} {
+			for _, m := range messagesOf(child(channel, action)["message"], at.to(action, "message")) {
+				s.message(m.value, m.at, "")
+			}
+		}
+		s.messages(child(channel, "messages"), at.to("messages"))
+	}
+	s.messages(child(child(root, "components"), "messages"), top().to("components", "messages"))
+}
+
+func (s *eventScan) messages(list map[string]any, at *place) {
+	for _, key := range sortedKeys(list) {
+		s.message(list[key], at.to(key), key)
+	}
+}
+
+func (s *eventScan) message(value any, at *place, key string) {
+	object, at := s.refs.object(value, at)
+	where := at.String()
+	if object == nil || s.seen[where] {
+		return
+	}
+	s.seen[where] = true
+	if list, _ := tokens(where); key == "" && len(list) == 3 {
+		key = list[2]
+	}
+	m := s.readMessage(object, where, key)
+	for _, found := range s.typesOf(m) {
+		if s.count++; s.count > maxEventTypes {
+			s.cut = true
+			return
+		}
+		s.byType[found.name] = append(s.byType[found.name], found.candidate)
+	}
+}
+
+func (s *eventScan) eventType(name string, from []candidate) EventType {
+	m := from[0].eventMessage
+	e := EventType{
+		Type: name, MessageName: m.name, Title: member(m.object, "title"), Summary: member(m.object, "summary"),
+		Description: member(m.object, "description"), ContentType: from[0].contentType, Pointer: m.at,
+		Deprecated: m.object["x-deprecated"] == true || child(m.object, "payload")["deprecated"] == true,
+		Example:    m.exampleOf(name),
+	}
+	e.Schema = s.schema(from)
+	return e
+}
+
+// schema bundles the schema of the data; when several messages define a type, any of their schemas will do.
+func (s *eventScan) schema(from []candidate) json.RawMessage {
+	var forms []any
+	for _, c := range from {
+		if c.data == nil {
+			return nil
+		}
+		forms = append(forms, c.data)
+	}
+	b := &bundler{refs: s.refs, dialect: from[0].dialect, work: &s.work}
+	return b.bundle(forms)
+}
+
+// checkEventTypes reports types that several messages define and documents that define more than can be used.
+func checkEventTypes(r *report, d *Document) {
+	types, cut := d.eventTypes()
+	if cut {
+		r.error("event-types-too-many", top(), fmt.Sprintf("The messages define more than %d event types, or their schemas are too large together.", maxEventTypes),
+			"Split the contract into smaller ones.")
+	}
+	for _, e := range types {
+		if !validType(e.Type) {
+			r.add(SeverityWarning, "event-type-name", func() string { return e.Pointer }, fmt.Sprintf("The event type %q is not a reverse domain name.", shorten(e.Type, 100)),
+				"Let the type start with the domain name of the organisation that defines it, turned around, such as nl.example.student.enrolled.")
+		}
+	}
+}
+
+// validType tells whether a type is written as NL GOV asks: a reverse domain name with at least one more part.
+func validType(name string) bool {
+	labels := strings.Split(name, ".")
+	return len(labels) >= 3 && len(labels[0]) >= 2 && !slices.ContainsFunc(labels, func(l string) bool {
+		return l == "" || strings.ContainsFunc(l, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+		})
+	})
+}

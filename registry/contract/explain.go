@@ -1,0 +1,200 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// explain turns the error tree of the schema validator into few findings for people. Where one of several forms had to
+// fit, only the form that was most likely meant is spoken of.
+func explain(failed *jsonschema.ValidationError, source, document any) []Finding {
+	e := &explainer{source: source, document: document}
+	faults := e.prune(failed)
+	broken := &spot{}
+	for _, f := range faults {
+		if !isUnknownMember(f) {
+			broken.addTokens(f.InstanceLocation)
+		}
+	}
+	var findings []Finding
+	for _, f := range faults {
+		if !e.echo(f, broken) {
+			findings = append(findings, e.findings(f)...)
+		}
+	}
+	return findings[:min(len(findings), maxPlaced)]
+}
+
+type explainer struct {
+	source, document any
+}
+
+type fault = *jsonschema.ValidationError
+
+// prune gives the leaves of the tree that say something.
+func (e *explainer) prune(f fault) []fault {
+	switch k := f.ErrorKind.(type) {
+	case *kind.AnyOf:
+		return e.choose(f)
+	case *kind.OneOf:
+		if len(k.Subschemas) == 0 {
+			return e.choose(f)
+		}
+	case *kind.PropertyNames, *kind.Not, *kind.Contains:
+		return []fault{f}
+	}
+	if len(f.Causes) == 0 {
+		return []fault{f}
+	}
+	var leaves []fault
+	for _, cause := range f.Causes {
+		if leaves = append(leaves, e.prune(cause)...); len(leaves) > maxPlaced {
+			break
+		}
+	}
+	return leaves
+}
+
+// choose gives the leaves of the form that was most likely meant: not one for another type of value, nor one that a
+// fixed value tells apart, and of what is left the one with least to mend.
+func (e *explainer) choose(f fault) []fault {
+	var best []fault
+	var types []string
+	least := [3]int{1 << 30}
+	for _, cause := range f.Causes {
+		leaves := e.prune(cause)
+		cost := e.cost(leaves, f.InstanceLocation)
+		if slices.Compare(cost[:], least[:]) < 0 {
+			best, least = leaves, cost
+		}
+		for _, leaf := range leaves {
+			if t, ok := leaf.ErrorKind.(*kind.Type); ok && len(leaf.InstanceLocation) == len(f.InstanceLocation) {
+				types = append(types, t.Want...)
+			}
+		}
+	}
+	if len(best) == 0 {
+		return []fault{f}
+	}
+	if t, ok := best[0].ErrorKind.(*kind.Type); ok && least[0] == otherType {
+		slices.Sort(types)
+		joined := *best[0]
+		joined.ErrorKind = &kind.Type{Got: t.Got, Want: slices.Compact(types)}
+		return []fault{&joined}
+	}
+	return best
+}
+
+// The ways in which a form can be another one than was meant.
+const (
+	likely = iota
+	otherValue
+	otherForm
+	otherType
+)
+
+// cost tells how far a form is from what stands at a place: why it was not meant, faults at the place, faults below.
+func (e *explainer) cost(leaves []fault, place []string) (cost [3]int) {
+	cost[2] = len(leaves)
+	for _, leaf := range leaves {
+		depth := len(leaf.InstanceLocation) - len(place)
+		if depth == 0 {
+			cost[1]++
+		}
+		cost[0] = max(cost[0], e.misfit(leaf, depth))
+	}
+	return cost
+}
+
+func (e *explainer) misfit(leaf fault, depth int) int {
+	switch k := leaf.ErrorKind.(type) {
+	case *kind.Type:
+		if depth == 0 {
+			return otherType
+		}
+	case *kind.Required:
+		if depth == 0 && slices.Contains(k.Missing, "$ref") {
+			return otherForm
+		}
+	case *kind.Const, *kind.Enum:
+		if depth == 1 {
+			return otherValue
+		}
+	}
+	return likely
+}
+
+// isUnknownMember tells whether a fault is a member that its schema does not name.
+func isUnknownMember(f fault) bool {
+	_, isFalse := f.ErrorKind.(*kind.FalseSchema)
+	return isFalse && strings.HasSuffix(f.SchemaURL, "/unevaluatedProperties")
+}
+
+// echo tells whether a member is called unknown only because another fault kept it from being recognised.
+func (e *explainer) echo(f fault, broken *spot) bool {
+	if !isUnknownMember(f) || len(f.InstanceLocation) == 0 {
+		return false
+	}
+	last := len(f.InstanceLocation) - 1
+	for _, token := range f.InstanceLocation[:last] {
+		if broken = broken.below[token]; broken == nil {
+			return false
+		}
+	}
+	if broken.below == nil && !broken.ends {
+		return false
+	}
+	owner := e.schemaAt(strings.TrimSuffix(f.SchemaURL, "/unevaluatedProperties"))
+	return owner == nil || slices.Contains(e.names(owner), f.InstanceLocation[last])
+}
+
+// schemaAt looks up a part of the official schema; nil when it lies in another file.
+func (e *explainer) schemaAt(address string) any {
+	_, fragment, ok := strings.Cut(address, "#")
+	if !ok || !strings.HasPrefix(address, schemaBase) {
+		return nil
+	}
+	found, _ := lookup(e.source, decodeFragment(fragment))
+	return found
+}
+
+// names gives the members that a part of the official schema names, in any of its forms.
+func (e *explainer) names(schema any) []string {
+	var names []string
+	seen := map[string]bool{}
+	var visit func(any, int)
+	visit = func(s any, depth int) {
+		object, ok := s.(map[string]any)
+		if !ok || depth > 8 {
+			return
+		}
+		properties, _ := object["properties"].(map[string]any)
+		for name := range properties {
+			names = append(names, name)
+		}
+		if ref, ok := object["$ref"].(string); ok && strings.HasPrefix(ref, "#") && !seen[ref] {
+			seen[ref] = true
+			target, _ := lookup(e.source, decodeFragment(ref[1:]))
+			visit(target, depth+1)
+		}
+		for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+			list, _ := object[key].([]any)
+			for _, part := range list {
+				visit(part, depth+1)
+			}
+		}
+		for _, key := range []string{"if", "then", "else"} {
+			visit(object[key], depth+1)
+		}
+		dependent, _ := object["dependentSchemas"].(map[string]any)
+		for _, part := range dependent {
+			visit(part, depth+1)
+		}
+	}
+	visit(schema, 0)
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,88 @@
+package contract
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// The severities of a finding. A document with an error cannot be published.
+const (
+	SeverityError   = "error"
+	SeverityWarning = "warning"
+	SeverityInfo    = "info"
+)
+
+// Finding is one thing that is wrong with a document.
+type Finding struct {
+	// Severity is SeverityError, SeverityWarning or SeverityInfo.
+	Severity string
+	// Code names the rule in kebab-case and stays the same for ever.
+	Code string
+	// Pointer is the JSON Pointer (RFC 6901) of the place, empty for the whole document.
+	Pointer string
+	// Line and Column count from 1, Column in code points. Line is 0 when the place is not known.
+	Line, Column int
+	// Detail says what is wrong, Remedy what to do about it, both in plain English.
+	Detail, Remedy string
+}
+
+// maxFindings keeps the answer to a document that is wrong all over readable.
+const maxFindings = 200
+
+// HasErrors tells whether one of the findings is of severity error.
+func HasErrors(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError })
+}
+
+// tidy sorts findings by place, drops those said before and cuts a very long list.
+func tidy(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
+	})
+	findings = slices.Compact(findings)
+	if len(findings) <= maxFindings {
+		return findings
+	}
+	left := len(findings) - maxFindings
+	// An error must stay visible even when warnings stand before it.
+	slices.SortStableFunc(findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+	return append(findings[:maxFindings:maxFindings], Finding{
+		Severity: SeverityInfo, Code: "findings-cut",
+		Detail: fmt.Sprintf("%d more findings are not shown.", left),
+		Remedy: "Mend what is shown and validate again.",
+	})
+}
+
+func rank(severity string) int {
+	return slices.Index([]string{SeverityError, SeverityWarning, SeverityInfo}, severity)
+}
+
+// quoteValue writes a value of the document for use in a sentence, shortened when long.
+func quoteValue(value any) string {
+	if object, ok := value.(map[string]any); ok {
+		return fmt.Sprintf("an object with %d members", len(object))
+	}
+	if list, ok := value.([]any); ok {
+		return fmt.Sprintf("a list of %d items", len(list))
+	}
+	written, err := json.Marshal(value)
+	if err != nil {
+		return "a value"
+	}
+	return shorten(string(written), 80)
+}
+
+// shorten cuts text to at most limit bytes, at a whole character.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}

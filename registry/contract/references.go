@@ -1,0 +1,140 @@
+package contract
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// resolver finds what references inside the document lead to.
+type resolver struct {
+	root any
+	// anchors are the pointers of $anchor and $dynamicAnchor names and of $id and $self addresses.
+	anchors map[string]string
+	ends    map[string]*end
+}
+
+// end is where a reference leads to when references found there are followed too.
+type end struct {
+	value any
+	at    string
+	how   outcome
+}
+
+// outcome of following a reference.
+type outcome int
+
+const (
+	found outcome = iota
+	missing
+	outside // another document
+	circular
+)
+
+// resolve follows one reference and gives the value and its pointer.
+func (r *resolver) resolve(ref string) (value any, at string, how outcome) {
+	address, fragment, _ := strings.Cut(ref, "#")
+	base := ""
+	if address != "" {
+		known, ok := r.anchors[address]
+		if !ok {
+			return nil, "", outside
+		}
+		base = known
+	}
+	fragment = decodeFragment(fragment)
+	if fragment != "" && fragment[0] != '/' {
+		known, ok := r.anchors["#"+fragment]
+		if !ok {
+			return nil, "", missing
+		}
+		base, fragment = known, ""
+	}
+	if value, ok := lookup(r.root, base+fragment); ok {
+		return value, base + fragment, found
+	}
+	return nil, "", missing
+}
+
+// follow goes on while what is found is itself a reference.
+func (r *resolver) follow(value any, at string) (any, string, outcome) {
+	return r.hop(value, at, 0)
+}
+
+// maxHops is far more references in a row than anyone writes.
+const maxHops = 500
+
+func (r *resolver) hop(value any, at string, hops int) (any, string, outcome) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value, at, found
+	}
+	ref, ok := object["$ref"].(string)
+	if !ok {
+		return value, at, found
+	}
+	known := r.ends[ref]
+	if known == nil {
+		known = &end{how: circular} // what a circle meets
+		r.ends[ref] = known
+		known.value, known.at, known.how = r.resolve(ref)
+		if known.how == found && hops < maxHops {
+			target, place := known.value, known.at
+			known.how = circular
+			known.value, known.at, known.how = r.hop(target, place, hops+1)
+		} else if known.how == found {
+			known.how = circular
+		}
+	}
+	return known.value, known.at, known.how
+}
+
+// object follows references to an object; nil when they lead to none.
+func (r *resolver) object(value any, at *place) (map[string]any, *place) {
+	value, last, how := r.follow(value, "")
+	object, _ := value.(map[string]any)
+	if how != found || object == nil {
+		return nil, at
+	}
+	if last != "" {
+		at = &place{known: last}
+	}
+	return object, at
+}
+
+// lookup finds the value a JSON Pointer names.
+func lookup(root any, p string) (any, bool) {
+	list, ok := tokens(p)
+	if !ok {
+		return nil, false
+	}
+	for _, token := range list {
+		switch node := root.(type) {
+		case map[string]any:
+			if root, ok = node[token]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(node) || strconv.Itoa(i) != token {
+				return nil, false
+			}
+			root = node[i]
+		default:
+			return nil, false
+		}
+	}
+	return root, true
+}
+
+// decodeFragment undoes percent-encoding; what is not well encoded is taken as it stands.
+func decodeFragment(fragment string) string {
+	if !strings.Contains(fragment, "%") {
+		return fragment
+	}
+	decoded, err := url.PathUnescape(fragment)
+	if err != nil {
+		return fragment
+	}
+	return decoded
+}

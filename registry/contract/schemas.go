@@ -1,0 +1,110 @@
+package contract
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schemaFiles are the official schemas; schemas/README.md names their origin and licences.
+//
+//go:embed schemas/*.json
+var schemaFiles embed.FS
+
+// official gives the compiled schema of a kind and release such as "openapi-3.1", each compiled once, when first used.
+var official = func() map[string]func() (*officialSchema, error) {
+	list := map[string]func() (*officialSchema, error){}
+	for _, name := range []string{"openapi-3.0", "openapi-3.1", "openapi-3.2", "asyncapi-2.6", "asyncapi-3.0", "asyncapi-3.1"} {
+		list[name] = sync.OnceValues(func() (*officialSchema, error) { return compile(name) })
+	}
+	return list
+}()
+
+// officialSchema is a compiled schema with its source, in which the names that are allowed can be looked up.
+type officialSchema struct {
+	compiled *jsonschema.Schema
+	// plain leaves Schema Objects unchecked, for documents that choose a dialect of their own; nil where there is none.
+	plain  *jsonschema.Schema
+	source any
+}
+
+const schemaBase = "https://schakel.invalid/"
+
+func compile(name string) (*officialSchema, error) {
+	source, err := schemaFile(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &officialSchema{source: source}
+	if name == "openapi-3.1" || name == "openapi-3.2" {
+		if s.plain, err = compileSource(name, source); err != nil {
+			return nil, err
+		}
+		// The published file leaves Schema Objects open; joined with the dialect they are checked too.
+		definitions := source.(map[string]any)["$defs"].(map[string]any)
+		definitions["schema"] = map[string]any{"$dynamicAnchor": "meta", "$ref": dialect(name)}
+	}
+	s.compiled, err = compileSource(name, source)
+	return s, err
+}
+
+// dialect is the address of the schema dialect of an OpenAPI release, as its own documents write it.
+func dialect(name string) string {
+	if name == "openapi-3.1" {
+		return "https://spec.openapis.org/oas/3.1/dialect/base"
+	}
+	return "https://spec.openapis.org/oas/3.2/dialect"
+}
+
+func compileSource(name string, source any) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	c.UseRegexpEngine(ecmaRegexp)
+	c.UseLoader(sealed{})
+	resources := map[string]string{
+		"https://spec.openapis.org/oas/3.1/dialect/base": "openapi-3.1-dialect",
+		"https://spec.openapis.org/oas/3.1/meta/base":    "openapi-3.1-meta",
+		"https://spec.openapis.org/oas/3.2/dialect":      "openapi-3.2-dialect",
+		"https://spec.openapis.org/oas/3.2/meta":         "openapi-3.2-meta",
+	}
+	for address, file := range resources {
+		content, err := schemaFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.AddResource(address, content); err != nil {
+			return nil, fmt.Errorf("add schema %s: %w", file, err)
+		}
+	}
+	if err := c.AddResource(schemaBase+name, source); err != nil {
+		return nil, fmt.Errorf("add schema %s: %w", name, err)
+	}
+	compiled, err := c.Compile(schemaBase + name)
+	if err != nil {
+		return nil, fmt.Errorf("compile schema %s: %w", name, err)
+	}
+	return compiled, nil
+}
+
+func schemaFile(name string) (any, error) {
+	content, err := schemaFiles.ReadFile("schemas/" + name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("read schema %s: %w", name, err)
+	}
+	source, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("decode schema %s: %w", name, err)
+	}
+	return source, nil
+}
+
+// sealed is the loader of the compiler: nothing is fetched, ever.
+type sealed struct{}
+
+// Load implements jsonschema.URLLoader.
+func (sealed) Load(address string) (any, error) {
+	return nil, fmt.Errorf("schema %s is not embedded", address)
+}

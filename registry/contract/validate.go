@@ -1,0 +1,72 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// maxPlaced bounds what is sorted and placed before the list is cut to maxFindings.
+const maxPlaced = 5 * maxFindings
+
+// Validate holds the document against the official JSON Schema of its version and against the rules that no schema can
+// state. The findings are in the order of the document; none means that it is fit to publish (EDU-21). When the list
+// would be very long it is cut, errors first.
+func (d *Document) Validate() []Finding {
+	findings := d.checkSchema()
+	report := &report{findings: findings}
+	d.checkRules(report)
+	return tidy(d.place(report.findings))
+}
+
+func (d *Document) checkSchema() []Finding {
+	schema, err := official[string(d.Kind)+"-"+d.release]()
+	if err != nil {
+		return []Finding{{
+			Severity: SeverityError, Code: "schema-unavailable", Line: 1, Column: 1,
+			Detail: fmt.Sprintf("The official schema cannot be used: %v.", err), Remedy: "Report this to the administrator.",
+		}}
+	}
+	compiled := schema.compiled
+	if root, ok := d.Root.(map[string]any); ok && schema.plain != nil && !ownDialect(root, d.release) {
+		compiled = schema.plain
+	}
+	var failed *jsonschema.ValidationError
+	if err := compiled.Validate(d.Root); errors.As(err, &failed) {
+		return explain(failed, schema.source, d.Root)
+	}
+	return nil
+}
+
+// ownDialect tells whether Schema Objects follow the dialect of OpenAPI itself.
+func ownDialect(root map[string]any, release string) bool {
+	chosen, ok := root["jsonSchemaDialect"].(string)
+	if !ok {
+		return true
+	}
+	base := "https://spec.openapis.org/oas/" + release + "/dialect"
+	return len(chosen) >= len(base) && chosen[:len(base)] == base
+}
+
+// report gathers findings of rules.
+type report struct {
+	findings []Finding
+	refs     *resolver
+}
+
+func (r *report) add(severity, code string, at func() string, detail, remedy string) {
+	// Errors go in even when the list is full of warnings.
+	if len(r.findings) >= maxPlaced && (severity != SeverityError || len(r.findings) >= 2*maxPlaced) {
+		return
+	}
+	r.findings = append(r.findings, Finding{Severity: severity, Code: code, Pointer: at(), Detail: detail, Remedy: remedy})
+}
+
+func (r *report) error(code string, at *place, detail, remedy string) {
+	r.add(SeverityError, code, at.String, detail, remedy)
+}
+
+func (r *report) warn(code string, at *place, detail, remedy string) {
+	r.add(SeverityWarning, code, at.String, detail, remedy)
+}
