@@ -1,0 +1,299 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"schakel/store"
+)
+
+// Accounts are the people who can log in to the portal: how they come to be, log
+// in, and change their password. A change of what an account can do ends its
+// sessions by raising its session epoch.
+type Accounts struct {
+	db     *store.DB
+	now    func() time.Time
+	hasher *passwordHasher
+}
+
+// NewAccounts makes the service.
+func NewAccounts(db *store.DB, now func() time.Time) (*Accounts, error) {
+	hasher, err := newPasswordHasher()
+	if err != nil {
+		return nil, err
+	}
+	return &Accounts{db: db, now: now, hasher: hasher}, nil
+}
+
+// NewAccount is what is asked of someone who is to get an account.
+type NewAccount struct {
+	Email, Name string
+	Role        string // store.RoleAdministrator or store.RolePartner
+	PartnerID   string // of store.RolePartner
+}
+
+// Account finds an account by id.
+func (a *Accounts) Account(ctx context.Context, id string) (store.Account, error) {
+	return a.db.Account(ctx, id)
+}
+
+// SetupLink makes the link with which the first administrator is created. The
+// token is empty when there is an administrator who can log in.
+func (a *Accounts) SetupLink(ctx context.Context) (token string, err error) {
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		there, err := hasAdministrator(ctx, &tx.Queries)
+		if err != nil || there {
+			return err
+		}
+		token, err = NewLink(ctx, tx, LinkSetup, setupSubject)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("make setup link: %w", err)
+	}
+	return token, nil
+}
+
+func hasAdministrator(ctx context.Context, q *store.Queries) (bool, error) {
+	all, err := q.Accounts(ctx, "")
+	if err != nil {
+		return false, fmt.Errorf("list administrators: %w", err)
+	}
+	for _, account := range all {
+		if account.Role == store.RoleAdministrator && account.Status == store.AccountActive {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// CheckSetupLink answers ErrLinkDead when the setup link does not work (any more).
+func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
+	_, err := LinkSubject(ctx, a.db, LinkSetup, token, a.now())
+	return err
+}
+
+// CreateAdministrator uses the setup link up and makes the first administrator,
+// who can log in at once. What is wrong with the input is an *Error with fields
+// name, email and password.
+func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, password string) (store.Account, error) {
+	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
+	account, problems := in.check()
+	if text := CheckPassword(password, account.Email); text != "" {
+		problems["password"] = text
+	}
+	if len(problems) > 0 {
+		return store.Account{}, invalidFields(problems)
+	}
+	// Checked before the costly hash; used up only with the account it makes.
+	if err := a.CheckSetupLink(ctx, token); err != nil {
+		return store.Account{}, err
+	}
+	var err error
+	if account.PasswordHash, err = a.hasher.hash(ctx, password); err != nil {
+		return store.Account{}, err
+	}
+	account.Status = store.AccountActive
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := UseLink(ctx, tx, LinkSetup, token); err != nil {
+			return err
+		}
+		return insertAccount(ctx, tx, &account)
+	})
+	return account, err
+}
+
+// Invite makes an account that cannot log in yet, and the token of the link
+// (LinkInvitation) with which its owner chooses a password.
+func (a *Accounts) Invite(ctx context.Context, in NewAccount) (account store.Account, token string, err error) {
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		account, token, err = InviteAccount(ctx, tx, in)
+		return err
+	})
+	return account, token, err
+}
+
+// InviteAccount is Invite inside a transaction that does more.
+func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Account, string, error) {
+	account, problems := in.check()
+	if len(problems) > 0 {
+		return store.Account{}, "", invalidFields(problems)
+	}
+	account.Status = store.AccountInvited
+	if err := insertAccount(ctx, tx, &account); err != nil {
+		return store.Account{}, "", err
+	}
+	token, err := NewLink(ctx, tx, LinkInvitation, account.ID)
+	return account, token, err
+}
+
+// PasswordLink makes a link with which the owner of an account chooses a new
+// password: an invitation while the account has none yet, a reset after that.
+func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose LinkPurpose, token string, err error) {
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.AccountByEmail(ctx, CleanEmail(email))
+		if err != nil {
+			return fmt.Errorf("find account: %w", err)
+		}
+		purpose = LinkReset
+		if account.Status == store.AccountInvited {
+			purpose = LinkInvitation
+		}
+		token, err = NewLink(ctx, tx, purpose, account.ID)
+		return err
+	})
+	return purpose, token, err
+}
+
+// LinkAccount tells whose invitation or reset a link is, or ErrLinkDead.
+func (a *Accounts) LinkAccount(ctx context.Context, purpose LinkPurpose, token string) (store.Account, error) {
+	id, err := LinkSubject(ctx, a.db, purpose, token, a.now())
+	if err != nil {
+		return store.Account{}, err
+	}
+	return a.db.Account(ctx, id)
+}
+
+// ChoosePassword uses an invitation or reset link up, sets the password and ends
+// the sessions of the account. What is wrong with it is an *Error with the field
+// password.
+func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, token, password string) (store.Account, error) {
+	account, err := a.LinkAccount(ctx, purpose, token)
+	if err != nil {
+		return store.Account{}, err
+	}
+	hash, err := a.newHash(ctx, password, account.Email, "password")
+	if err != nil {
+		return store.Account{}, err
+	}
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		id, err := UseLink(ctx, tx, purpose, token)
+		if err != nil {
+			return err
+		}
+		account, err = setPassword(ctx, tx, id, hash)
+		return err
+	})
+	return account, err
+}
+
+// ChangePassword replaces a password by someone who knows the old one and is
+// logged in from addr; all sessions end. What is wrong is an *Error with fields
+// current and password, or a *ThrottledError.
+func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, addr string) (store.Account, error) {
+	account, err := a.db.Account(ctx, id)
+	if err != nil {
+		return store.Account{}, fmt.Errorf("find account: %w", err)
+	}
+	if err := a.admitTry(ctx, account.Email, addr); err != nil {
+		return store.Account{}, err
+	}
+	ok, err := a.hasher.matches(ctx, current, account.PasswordHash)
+	if err != nil {
+		return store.Account{}, err
+	}
+	if !ok {
+		return store.Account{}, invalidFields(map[string]string{"current": "This is not your current password."})
+	}
+	hash, err := a.newHash(ctx, password, account.Email, "password")
+	if err != nil {
+		return store.Account{}, err
+	}
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		if account, err = setPassword(ctx, tx, id, hash); err != nil {
+			return err
+		}
+		return forgive(ctx, tx, account.Email, addr)
+	})
+	return account, err
+}
+
+// EndSessions ends all sessions of an account.
+func (a *Accounts) EndSessions(ctx context.Context, id string) error {
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.Account(ctx, id)
+		if err != nil {
+			return fmt.Errorf("find account: %w", err)
+		}
+		account.SessionEpoch++
+		return tx.UpdateAccount(ctx, &account)
+	})
+}
+
+func (a *Accounts) newHash(ctx context.Context, password, email, field string) (string, error) {
+	if text := CheckPassword(password, email); text != "" {
+		return "", invalidFields(map[string]string{field: text})
+	}
+	return a.hasher.hash(ctx, password)
+}
+
+func setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
+	account, err := tx.Account(ctx, id)
+	if err != nil {
+		return account, fmt.Errorf("find account: %w", err)
+	}
+	if account.Status == store.AccountInvited {
+		account.Status = store.AccountActive
+	}
+	account.PasswordHash = hash
+	account.SessionEpoch++
+	if err := tx.UpdateAccount(ctx, &account); err != nil {
+		return account, fmt.Errorf("set password: %w", err)
+	}
+	return account, tx.SaveThrottle(ctx, store.Throttle{Bucket: accountBucket(account.Email)})
+}
+
+func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) error {
+	err := tx.InsertAccount(ctx, account)
+	if errors.Is(err, store.ErrConflict) {
+		return invalidFields(map[string]string{"email": "There is an account with this e-mail address already."})
+	}
+	if err != nil {
+		return fmt.Errorf("add account: %w", err)
+	}
+	return nil
+}
+
+// check makes the account of valid input, and tells what is wrong by field.
+func (in NewAccount) check() (store.Account, map[string]string) {
+	account := store.Account{
+		Email: CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,
+	}
+	problems := map[string]string{}
+	if !ValidEmail(account.Email) {
+		problems["email"] = "Enter an e-mail address, as name@example.nl."
+	}
+	if n := utf8.RuneCountInString(account.Name); n == 0 || n > 200 {
+		problems["name"] = "Enter a name of at most 200 characters."
+	}
+	switch {
+	case in.Role == store.RoleAdministrator && in.PartnerID == "":
+	case in.Role == store.RolePartner && in.PartnerID != "":
+	default:
+		problems["role"] = "An administrator has no partner; any other account has one."
+	}
+	return account, problems
+}
+
+// CleanEmail is the form in which an e-mail address is stored and compared.
+func CleanEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// ValidEmail tells whether a cleaned e-mail address can be sent to: one bare
+// address with a dot in its domain, or at localhost.
+func ValidEmail(email string) bool {
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || len(email) > 254 {
+		return false
+	}
+	_, domain, _ := strings.Cut(email, "@")
+	return strings.Contains(domain, ".") || domain == "localhost"
+}
+
+func invalidFields(fields map[string]string) error {
+	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
+}

@@ -1,0 +1,94 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/store"
+)
+
+// LinkPurpose is what a one-time link may be used for.
+type LinkPurpose string
+
+// The purposes of one-time links. The subject of a setup link is fixed, of a
+// confirmation a partner id, of the others an account id.
+const (
+	LinkSetup        LinkPurpose = "setup"
+	LinkInvitation   LinkPurpose = "invitation"
+	LinkReset        LinkPurpose = "password-reset"
+	LinkConfirmEmail LinkPurpose = "confirm-email"
+)
+
+// Lifetime is how long a link of this purpose works.
+func (p LinkPurpose) Lifetime() time.Duration {
+	switch p {
+	case LinkReset:
+		return time.Hour
+	case LinkSetup:
+		return 24 * time.Hour
+	default:
+		return 7 * 24 * time.Hour
+	}
+}
+
+// Path is where the link leads in the portal.
+func (p LinkPurpose) Path(token string) string {
+	switch p {
+	case LinkSetup:
+		return "/setup/" + token
+	case LinkConfirmEmail:
+		return "/register/confirm/" + token
+	default:
+		return "/account/" + string(p) + "/" + token
+	}
+}
+
+// ErrLinkDead says that a one-time link was used, has expired or never was.
+var ErrLinkDead = errors.New("one-time link does not work any more")
+
+// setupSubject is the subject of the link that makes the first administrator.
+const setupSubject = "administrator"
+
+// NewLink makes a one-time link and returns its token. Only a hash is stored;
+// older links of the same purpose and subject stop working.
+func NewLink(ctx context.Context, tx *store.Tx, purpose LinkPurpose, subject string) (string, error) {
+	token := rand.Text() // 128 bits
+	expires := store.At(tx.Now.Add(purpose.Lifetime()))
+	if err := tx.InsertLink(ctx, linkHash(token), string(purpose), subject, expires); err != nil {
+		return "", fmt.Errorf("add one-time link: %w", err)
+	}
+	return token, nil
+}
+
+// UseLink uses a link up in the transaction that does what it is for, and tells
+// its subject. It answers ErrLinkDead for one that does not work (any more).
+func UseLink(ctx context.Context, tx *store.Tx, purpose LinkPurpose, token string) (string, error) {
+	subject, err := tx.UseLink(ctx, linkHash(token), string(purpose))
+	return subject, linkError(err)
+}
+
+// LinkSubject tells whom a link is for without using it up, or ErrLinkDead.
+func LinkSubject(ctx context.Context, db *store.DB, purpose LinkPurpose, token string, now time.Time) (string, error) {
+	subject, err := db.LinkSubject(ctx, linkHash(token), string(purpose), store.At(now))
+	return subject, linkError(err)
+}
+
+func linkError(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return ErrLinkDead
+	}
+	if err != nil {
+		return fmt.Errorf("look up one-time link: %w", err)
+	}
+	return nil
+}
+
+// linkHash needs no salt or slow hash: a token is too random to be guessed from it.
+func linkHash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}

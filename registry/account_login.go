@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"schakel/store"
+)
+
+// ErrLogin is the one answer to a login that does not succeed: it does not tell
+// whether the account exists.
+var ErrLogin = errors.New("e-mail address or password is wrong")
+
+// ErrNoAccount says that nobody gave an account to this person at the OpenID provider.
+var ErrNoAccount = errors.New("no account for this identity")
+
+// Authenticate checks an e-mail address and password. It answers ErrLogin, in
+// the same time whatever is wrong, or a *ThrottledError. addr is the address of
+// the browser.
+func (a *Accounts) Authenticate(ctx context.Context, email, password, addr string) (store.Account, error) {
+	email = CleanEmail(email)
+	if err := a.admitTry(ctx, email, addr); err != nil {
+		return store.Account{}, err
+	}
+	account, err := a.db.AccountByEmail(ctx, email)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Account{}, fmt.Errorf("find account: %w", err)
+	}
+	ok, err := a.hasher.matches(ctx, password, account.PasswordHash)
+	if err != nil {
+		return store.Account{}, err
+	}
+	if !ok || account.Status != store.AccountActive {
+		return store.Account{}, ErrLogin
+	}
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		if err := forgive(ctx, tx, email, addr); err != nil {
+			return err
+		}
+		account, err = loggedIn(ctx, tx, account.ID)
+		return err
+	})
+	return account, err
+}
+
+// Identity is who an OpenID provider says someone is. Issuer and Subject are the
+// identity; the e-mail address is only what a new account gets.
+type Identity struct {
+	Issuer, Subject string
+	Name, Email     string
+	// Administrator is set when the configuration makes this person administrator.
+	Administrator bool
+}
+
+// LoginIdentity finds the account of an identity, and makes one for an identity
+// that the configuration makes administrator. It answers ErrNoAccount for anyone
+// else, and an *Error with the field email when another account has the address:
+// that one is not taken over.
+func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Account, error) {
+	var account store.Account
+	err := a.db.Write(ctx, func(tx *store.Tx) error {
+		found, err := tx.AccountByIdentity(ctx, id.Issuer, id.Subject)
+		if errors.Is(err, store.ErrNotFound) {
+			found, err = addIdentity(ctx, tx, id)
+		}
+		if err != nil {
+			return err
+		}
+		account, err = loggedIn(ctx, tx, found.ID)
+		return err
+	})
+	return account, err
+}
+
+func addIdentity(ctx context.Context, tx *store.Tx, id Identity) (store.Account, error) {
+	if !id.Administrator {
+		return store.Account{}, ErrNoAccount
+	}
+	in := NewAccount{Email: id.Email, Name: id.Name, Role: store.RoleAdministrator}
+	if in.Name == "" {
+		in.Name = id.Email
+	}
+	account, problems := in.check()
+	if len(problems) > 0 {
+		return store.Account{}, invalidFields(problems)
+	}
+	account.Status = store.AccountActive
+	if err := insertAccount(ctx, tx, &account); err != nil {
+		return store.Account{}, err
+	}
+	if err := tx.InsertIdentity(ctx, account.ID, id.Issuer, id.Subject); err != nil {
+		return store.Account{}, fmt.Errorf("add identity: %w", err)
+	}
+	return account, nil
+}
+
+// loggedIn reads the account again inside the transaction: it may have been
+// blocked while its password was checked.
+func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, error) {
+	account, err := tx.Account(ctx, id)
+	if err != nil {
+		return store.Account{}, fmt.Errorf("find account: %w", err)
+	}
+	if account.Status != store.AccountActive {
+		return store.Account{}, ErrLogin
+	}
+	account.LastLoginAt = tx.Now
+	if err := tx.UpdateAccount(ctx, &account); err != nil {
+		return store.Account{}, fmt.Errorf("note login: %w", err)
+	}
+	return account, nil
+}

@@ -1,0 +1,246 @@
+package registry
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+const goodPassword = "correct horse battery"
+
+// clockAt is a clock that a test moves by hand.
+type clockAt struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clockAt) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clockAt) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+func newTestAccounts(t *testing.T) (*Accounts, *store.DB, *clockAt) {
+	t.Helper()
+	clock := &clockAt{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	db, err := store.Open(t.Context(), "sqlite:"+t.TempDir()+"/test.db", store.Options{Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewAccounts(db, clock.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, db, clock
+}
+
+func newAdministrator(t *testing.T, a *Accounts, email string) store.Account {
+	t.Helper()
+	token, err := a.SetupLink(t.Context())
+	if err != nil || token == "" {
+		t.Fatalf("setup link %q: %v", token, err)
+	}
+	account, err := a.CreateAdministrator(t.Context(), token, "Admin", email, goodPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+func fieldsOf(err error) map[string]string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Fields
+	}
+	return nil
+}
+
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	a, _, clock := newTestAccounts(t)
+	ctx := t.Context()
+	first, _ := a.SetupLink(ctx)
+	second, err := a.SetupLink(ctx)
+	if err != nil || first == second {
+		t.Fatalf("second link %q after %q: %v", second, first, err)
+	}
+	tests := []struct {
+		name, token, who, email, password string
+		field                             string
+		want                              error
+	}{
+		{"older link", first, "A", "a@example.nl", goodPassword, "", ErrLinkDead},
+		{"guessed link", "x", "A", "a@example.nl", goodPassword, "", ErrLinkDead},
+		{"no name", second, " ", "a@example.nl", goodPassword, "name", nil},
+		{"no address", second, "A", "a", goodPassword, "email", nil},
+		{"two addresses", second, "A", "a@example.nl, b@example.nl", goodPassword, "email", nil},
+		{"short password", second, "A", "a@example.nl", "short", "password", nil},
+	}
+	for _, tt := range tests {
+		_, err := a.CreateAdministrator(ctx, tt.token, tt.who, tt.email, tt.password)
+		if tt.field != "" && fieldsOf(err)[tt.field] == "" {
+			t.Errorf("%s: got %v, want field %s", tt.name, err, tt.field)
+		}
+		if tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	if _, err := a.CreateAdministrator(ctx, second, "A", " A@Example.nl ", goodPassword); err != nil {
+		t.Fatalf("refused tries used the link up: %v", err)
+	}
+	if _, err := a.CreateAdministrator(ctx, second, "B", "b@example.nl", goodPassword); !errors.Is(err, ErrLinkDead) {
+		t.Errorf("second use: got %v, want %v", err, ErrLinkDead)
+	}
+	if token, err := a.SetupLink(ctx); err != nil || token != "" {
+		t.Errorf("another setup link %q, %v although there is an administrator", token, err)
+	}
+	clock.pass(time.Hour)
+	if _, err := a.Authenticate(ctx, "a@example.NL", goodPassword, "192.0.2.1"); err != nil {
+		t.Errorf("login: %v", err)
+	}
+}
+
+func TestSetupLinkExpires(t *testing.T) {
+	t.Parallel()
+	a, _, clock := newTestAccounts(t)
+	token, err := a.SetupLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(LinkSetup.Lifetime())
+	if err := a.CheckSetupLink(t.Context(), token); !errors.Is(err, ErrLinkDead) {
+		t.Errorf("got %v, want %v", err, ErrLinkDead)
+	}
+}
+
+func TestInvitationAndReset(t *testing.T) {
+	t.Parallel()
+	a, _, _ := newTestAccounts(t)
+	ctx := t.Context()
+	invited, token, err := a.Invite(ctx, NewAccount{Email: "p@example.nl", Name: "P", Role: store.RolePartner, PartnerID: "ptn_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.ChoosePassword(ctx, LinkReset, token, goodPassword); !errors.Is(err, ErrLinkDead) {
+		t.Errorf("an invitation worked as a reset: %v", err)
+	}
+	account, err := a.ChoosePassword(ctx, LinkInvitation, token, goodPassword)
+	if err != nil || account.Status != store.AccountActive || account.SessionEpoch <= invited.SessionEpoch {
+		t.Fatalf("got %+v, %v", account, err)
+	}
+	if _, err := a.ChoosePassword(ctx, LinkInvitation, token, goodPassword); !errors.Is(err, ErrLinkDead) {
+		t.Errorf("worked twice: %v", err)
+	}
+	purpose, reset, err := a.PasswordLink(ctx, "P@example.nl")
+	if err != nil || purpose != LinkReset {
+		t.Fatalf("reset link: %v, %v", purpose, err)
+	}
+	if _, err := a.ChoosePassword(ctx, LinkReset, reset, "another good one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Authenticate(ctx, "p@example.nl", goodPassword, "192.0.2.1"); !errors.Is(err, ErrLogin) {
+		t.Errorf("the old password works still: %v", err)
+	}
+	if _, err := a.Authenticate(ctx, "p@example.nl", "another good one", "192.0.2.1"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAuthenticateRefuses(t *testing.T) {
+	t.Parallel()
+	a, db, _ := newTestAccounts(t)
+	ctx := t.Context()
+	newAdministrator(t, a, "a@example.nl")
+	if _, _, err := a.Invite(ctx, NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
+		t.Fatal(err)
+	}
+	blocked, token, err := a.Invite(ctx, NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blocked, err = a.ChoosePassword(ctx, LinkInvitation, token, goodPassword); err != nil {
+		t.Fatal(err)
+	}
+	blocked.Status = store.AccountBlocked
+	if err := db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &blocked) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, email, password string }{
+		{"wrong password", "a@example.nl", "wrong wrong wrong"},
+		{"unknown", "nobody@example.nl", goodPassword},
+		{"no password yet", "invited@example.nl", ""},
+		{"blocked", "blocked@example.nl", goodPassword},
+		{"nothing", "", ""},
+	} {
+		if _, err := a.Authenticate(ctx, tt.email, tt.password, "192.0.2.1"); !errors.Is(err, ErrLogin) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, ErrLogin)
+		}
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	a, _, _ := newTestAccounts(t)
+	ctx := t.Context()
+	account := newAdministrator(t, a, "a@example.nl")
+	_, err := a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1")
+	if fieldsOf(err)["current"] == "" {
+		t.Errorf("got %v, want field current", err)
+	}
+	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "short", "192.0.2.1")
+	if fieldsOf(err)["password"] == "" {
+		t.Errorf("got %v, want field password", err)
+	}
+	changed, err := a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
+	if err != nil || changed.SessionEpoch != account.SessionEpoch+1 {
+		t.Errorf("got epoch %d, %v: sessions must end", changed.SessionEpoch, err)
+	}
+}
+
+func TestLoginIdentity(t *testing.T) {
+	t.Parallel()
+	a, db, _ := newTestAccounts(t)
+	ctx := t.Context()
+	local := newAdministrator(t, a, "a@example.nl")
+	id := Identity{Issuer: "https://id.example.nl", Subject: "1", Name: "N", Email: "n@example.nl"}
+	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, ErrNoAccount) {
+		t.Errorf("stranger: got %v, want %v", err, ErrNoAccount)
+	}
+	thief := id
+	thief.Email, thief.Administrator = "a@example.nl", true
+	if _, err := a.LoginIdentity(ctx, thief); fieldsOf(err)["email"] == "" {
+		t.Errorf("an account was taken over by its e-mail address: %v", err)
+	}
+	id.Administrator = true
+	made, err := a.LoginIdentity(ctx, id)
+	if err != nil || made.ID == local.ID || made.Role != store.RoleAdministrator {
+		t.Fatalf("got %+v, %v", made, err)
+	}
+	again := Identity{Issuer: id.Issuer, Subject: "1", Email: "changed@example.nl"}
+	if same, err := a.LoginIdentity(ctx, again); err != nil || same.ID != made.ID {
+		t.Errorf("second login: got %s, %v, want %s", same.ID, err, made.ID)
+	}
+	again.Subject = "2"
+	if _, err := a.LoginIdentity(ctx, again); !errors.Is(err, ErrNoAccount) {
+		t.Errorf("other subject: got %v, want %v", err, ErrNoAccount)
+	}
+	made.Status = store.AccountBlocked
+	if err := db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &made) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, ErrLogin) {
+		t.Errorf("blocked: got %v, want %v", err, ErrLogin)
+	}
+}

@@ -1,0 +1,102 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestThrottleWait(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[int64]time.Duration{
+		0: 0, 5: 0, 6: time.Second, 7: 2 * time.Second, 11: 32 * time.Second, 12: time.Minute, 1 << 40: time.Minute,
+	} {
+		if got := accountRule().wait(failures); got != want {
+			t.Errorf("%d failures: got %v, want %v", failures, got, want)
+		}
+	}
+}
+
+func TestAddressBucket(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"192.0.2.1":             "address:192.0.2.1",
+		"::ffff:192.0.2.1":      "address:192.0.2.1",
+		"2001:db8:1:2:3:4:5:6":  "address:2001:db8:1:2::/64",
+		"2001:db8:1:2:ffff::":   "address:2001:db8:1:2::/64",
+		"fe80::1%eth0":          "address:fe80::/64",
+		"not an address at all": "address:not an address at all",
+	} {
+		if got := addressBucket(addr); got != want {
+			t.Errorf("%s: got %s, want %s", addr, got, want)
+		}
+	}
+}
+
+// TestLoginThrottle checks that an account that exists and one that does not are
+// throttled alike, also when all guesses come at once and from many addresses.
+func TestLoginThrottle(t *testing.T) {
+	t.Parallel()
+	for _, email := range []string{"a@example.nl", "nobody@example.nl"} {
+		t.Run(email, func(t *testing.T) {
+			t.Parallel()
+			a, _, clock := newTestAccounts(t)
+			newAdministrator(t, a, "a@example.nl")
+			tried := guessAtOnce(t, a, email, 20)
+			if tried != int(accountRule().free)+1 {
+				t.Errorf("%d guesses were looked at, want %d", tried, accountRule().free+1)
+			}
+			_, err := a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99")
+			throttled, ok := errors.AsType[*ThrottledError](err)
+			if !ok || throttled.After <= 0 || throttled.After > time.Minute {
+				t.Fatalf("got %v, want throttled", err)
+			}
+			clock.pass(throttled.After)
+			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, ErrLogin) != (email == "nobody@example.nl") {
+				t.Errorf("after the wait: %v", err)
+			}
+		})
+	}
+}
+
+// guessAtOnce tries n wrong passwords at the same time, each from its own
+// address, and tells how many were looked at.
+func guessAtOnce(t *testing.T, a *Accounts, email string, n int) int {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	tried := 0
+	for i := range n {
+		wg.Go(func() {
+			_, err := a.Authenticate(context.WithoutCancel(t.Context()), email, "wrong wrong wrong", "192.0.2."+string(rune('0'+i%10))+string(rune('0'+i/10)))
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, ErrLogin) {
+				tried++
+			}
+		})
+	}
+	wg.Wait()
+	return tried
+}
+
+func TestAddressThrottleOutlivesSuccess(t *testing.T) {
+	t.Parallel()
+	a, _, _ := newTestAccounts(t)
+	ctx := t.Context()
+	newAdministrator(t, a, "a@example.nl")
+	var err error
+	for i := range 40 {
+		_, err = a.Authenticate(ctx, "guess"+string(rune('a'+i%26))+string(rune('a'+i/26))+"@example.nl", "wrong wrong wrong", "192.0.2.1")
+		if i == 10 {
+			if _, err := a.Authenticate(ctx, "a@example.nl", goodPassword, "192.0.2.1"); err != nil {
+				t.Fatalf("login in between: %v", err)
+			}
+		}
+	}
+	if _, ok := errors.AsType[*ThrottledError](err); !ok {
+		t.Errorf("got %v, want throttled: one good login must not wipe an address clean", err)
+	}
+}

@@ -1,0 +1,110 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+)
+
+// Bounds of a password, in characters. There is no rule on what kinds of
+// characters it has: length is what counts.
+const (
+	MinPasswordLength = 12
+	MaxPasswordLength = 128
+	// minDistinct refuses the likes of "aaaaaaaaaaaa".
+	minDistinct = 5
+)
+
+// CheckPassword tells in a sentence what is wrong with a new password for the
+// account with this e-mail address; empty when it will do.
+func CheckPassword(password, email string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case !utf8.ValidString(password):
+		return "Use text only."
+	case n < MinPasswordLength:
+		return fmt.Sprintf("Use at least %d characters; a few words in a row are fine.", MinPasswordLength)
+	case n > MaxPasswordLength:
+		return fmt.Sprintf("Use at most %d characters.", MaxPasswordLength)
+	case distinct(password) < minDistinct:
+		return "Use more different characters."
+	}
+	if email = strings.TrimSpace(email); email != "" && strings.Contains(strings.ToLower(password), strings.ToLower(email)) {
+		return "Use a password that does not hold your e-mail address."
+	}
+	return ""
+}
+
+func distinct(s string) int {
+	seen := map[rune]bool{}
+	for _, r := range s {
+		seen[r] = true
+	}
+	return len(seen)
+}
+
+// passwordHasher makes and checks argon2id hashes. A hash takes 19 MiB, so the
+// number made at the same time is bounded: a flood of logins waits, and does not
+// fill the memory.
+type passwordHasher struct {
+	params *argon2id.Params
+	slots  chan struct{}
+	dummy  string // checked when there is no such account, to take as long
+}
+
+func newPasswordHasher() (*passwordHasher, error) {
+	h := &passwordHasher{
+		params: &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		slots:  make(chan struct{}, max(2, runtime.NumCPU())),
+	}
+	var err error
+	if h.dummy, err = argon2id.CreateHash("no account has this password", h.params); err != nil {
+		return nil, fmt.Errorf("hash password: %w", err)
+	}
+	return h, nil
+}
+
+// hash makes the text to store for a password.
+func (h *passwordHasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	hash, err := argon2id.CreateHash(password, h.params)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return hash, nil
+}
+
+// matches checks a password. An empty hash (no such account, or one without a
+// password) takes as long as any other, and never matches.
+func (h *passwordHasher) matches(ctx context.Context, password, hash string) (bool, error) {
+	none := hash == "" || utf8.RuneCountInString(password) > MaxPasswordLength
+	if none {
+		password, hash = "", h.dummy
+	}
+	if err := h.enter(ctx); err != nil {
+		return false, err
+	}
+	defer h.leave()
+	ok, err := argon2id.ComparePasswordAndHash(password, hash)
+	if err != nil {
+		return false, fmt.Errorf("check password: %w", err)
+	}
+	return ok && !none, nil
+}
+
+func (h *passwordHasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait to check password: %w", context.Cause(ctx))
+	}
+}
+
+func (h *passwordHasher) leave() { <-h.slots }

@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestCheckPassword(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, password, email string
+		ok                    bool
+	}{
+		{"long enough", "twelve chars", "a@example.nl", true},
+		{"eleven", "eleven char", "a@example.nl", false},
+		{"counts characters, not bytes", "éèêëàâäçñöü", "a@example.nl", false},
+		{"longest", strings.Repeat("abcdefgh", 16), "a@example.nl", true},
+		{"too long", strings.Repeat("abcdefgh", 16) + "i", "a@example.nl", false},
+		{"one character", "aaaaaaaaaaaaaaa", "a@example.nl", false},
+		{"the address", "Someone@Example.nl", "someone@example.nl", false},
+		{"holds the address", "x someone@example.nl x", "someone@example.nl", false},
+		{"not text", "twelve chars\xff", "a@example.nl", false},
+		{"no address known", "twelve chars", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := CheckPassword(tt.password, tt.email); (got == "") != tt.ok {
+				t.Errorf("got %q, want ok=%v", got, tt.ok)
+			}
+		})
+	}
+}
+
+func TestPasswordHasher(t *testing.T) {
+	t.Parallel()
+	h, err := newPasswordHasher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := h.hash(t.Context(), "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, password, hash string
+		want                 bool
+	}{
+		{"right", "correct horse battery", hash, true},
+		{"wrong", "correct horse batterz", hash, false},
+		{"no hash", "correct horse battery", "", false},
+		{"no hash, the dummy's password", "no account has this password", "", false},
+		{"too long to try", strings.Repeat("a", MaxPasswordLength+1), hash, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := h.matches(t.Context(), tt.password, tt.hash); err != nil || got != tt.want {
+				t.Errorf("got %v, %v, want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestPasswordHasherWaits(t *testing.T) {
+	t.Parallel()
+	h, err := newPasswordHasher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(h.slots) {
+		h.slots <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.matches(ctx, "x", ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want canceled: a full house must not hash more", err)
+	}
+}
