@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Claimed is a delivery a node holds, with the event to send.
+type Claimed struct {
+	Delivery
+	Event Event
+}
+
+// Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is
+// approved at this moment are taken (guarantee G2); a test event has no subscription, its partner must be approved.
+// A delivery whose lease ends without an outcome is due again.
+func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
+	var rows []Delivery
+	err := tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (
+			SELECT d.id FROM delivery d
+			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ?
+			AND CASE WHEN d.subscription_id = ''
+				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
+				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
+			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
+		RETURNING `+deliveryColumns, lease, owner, endpointID, tx.Now, limit)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
+	return tx.withEvents(ctx, rows)
+}
+
+func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error) {
+	w, seen := where{}, make(map[string]bool, len(rows))
+	ids := make([]string, 0, len(rows))
+	for _, r := range rows {
+		if !seen[r.EventID] {
+			seen[r.EventID] = true
+			ids = append(ids, r.EventID)
+		}
+	}
+	w.in(`id`, ids)
+	var events []Event
+	if err := tx.list(ctx, &events, `SELECT `+eventColumns+` FROM event`+w.sql(), w.args...); err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*Event, len(events))
+	for i := range events {
+		byID[events[i].ID] = &events[i]
+	}
+	claimed := make([]Claimed, 0, len(rows))
+	for _, r := range rows {
+		e := byID[r.EventID]
+		if e == nil {
+			return nil, errors.New("delivery " + r.ID + " has no event")
+		}
+		claimed = append(claimed, Claimed{Delivery: r, Event: *e})
+	}
+	return claimed, nil
+}
+
+// NextDue tells when the earliest open delivery of an endpoint is due; zero when there is none.
+func (q *Queries) NextDue(ctx context.Context, endpointID string) (Time, error) {
+	var t Time
+	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')`, endpointID)
+}
+
+// Backlog is what waits at one endpoint.
+type Backlog struct {
+	EndpointID string `db:"endpoint_id"`
+	Waiting    int    `db:"waiting"`
+	OldestDue  Time   `db:"oldest_due"`
+}
+
+// Backlogs counts what waits per endpoint.
+func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
+	var rows []Backlog
+	return rows, q.list(ctx, &rows, `SELECT endpoint_id, COUNT(*) AS waiting, MIN(due_at) AS oldest_due FROM delivery
+		WHERE status IN ('pending', 'retrying') GROUP BY endpoint_id`)
+}
+
+// FreeLeases makes what a node held due at once, when the node starts again under the same name or stops.
+func (tx *Tx) FreeLeases(ctx context.Context, owner string) (int64, error) {
+	return tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner = ?`, tx.Now, owner)
+}
+
+// Outcome is what came of one attempt: the attempt, and what the delivery becomes.
+type Outcome struct {
+	Attempt  Attempt
+	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written
+	Owner    string
+}
+
+// Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts
+// only while the owner still holds the lease and the delivery is open.
+func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
+	attempts := make([]Attempt, len(outcomes))
+	arrived := make(map[int64][]any)
+	for i, o := range outcomes {
+		attempts[i] = o.Attempt
+		if o.Delivery.Status == DeliveryDelivered {
+			arrived[o.Delivery.LastStatus] = append(arrived[o.Delivery.LastStatus], o.Delivery.ID)
+		}
+	}
+	if err := tx.InsertAttempts(ctx, attempts); err != nil {
+		return err
+	}
+	for status, ids := range arrived {
+		_, err := tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, lease_owner = '',
+			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?, delivered_at = ?
+			WHERE status IN ('pending', 'retrying', 'held', 'dead') AND id IN (`+marks(len(ids))+`)`,
+			append([]any{status, tx.Now, tx.Now}, ids...)...)
+		if err != nil {
+			return err
+		}
+	}
+	for _, o := range outcomes {
+		d := o.Delivery
+		if d.Status == DeliveryDelivered {
+			continue
+		}
+		_, err := tx.exec(ctx, `UPDATE delivery SET status = ?, reason = ?, detail = ?, due_at = ?, lease_owner = '',
+			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?
+			WHERE id = ? AND lease_owner = ? AND status IN ('pending', 'retrying')`,
+			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, tx.Now, d.ID, o.Owner)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

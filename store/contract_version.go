@@ -1,0 +1,118 @@
+package store
+
+import "context"
+
+// ContractVersion is one version of a contract. Original are the bytes as uploaded; once published they never change.
+type ContractVersion struct {
+	ID           string `db:"id"`
+	ContractID   string `db:"contract_id"`
+	Version      string `db:"version"`  // semantic version
+	SortKey      string `db:"sort_key"` // orders versions as semver does
+	Status       string `db:"status"`
+	SpecVersion  string `db:"spec_version"`
+	Format       string `db:"format"` // json or yaml
+	FileName     string `db:"file_name"`
+	InfoTitle    string `db:"info_title"`
+	InfoVersion  string `db:"info_version"`
+	Original     []byte `db:"original"`
+	Size         int64  `db:"size"`
+	Digest       string `db:"digest"`   // SHA-256, lower-case hex
+	Findings     string `db:"findings"` // JSON array of validation findings
+	CreatedAt    Time   `db:"created_at"`
+	CreatedBy    string `db:"created_by"`
+	PublishedAt  Time   `db:"published_at"`
+	PublishedBy  string `db:"published_by"`
+	DeprecatedAt Time   `db:"deprecated_at"`
+	SunsetAt     Time   `db:"sunset_at"`
+	WithdrawnAt  Time   `db:"withdrawn_at"`
+	StatusReason string `db:"status_reason"`
+}
+
+// versionColumns are all but the document itself, which can be megabytes.
+const versionColumns = `id, contract_id, version, sort_key, status, spec_version, format, file_name, info_title, info_version,
+	size, digest, findings, created_at, created_by, published_at, published_by, deprecated_at, sunset_at, withdrawn_at, status_reason`
+
+// InsertContractVersion adds a version; a taken version number is ErrConflict.
+func (tx *Tx) InsertContractVersion(ctx context.Context, v *ContractVersion) error {
+	v.ID, v.CreatedAt = tx.NewID("ctv"), tx.Now
+	return tx.insert(ctx, "contract_version", v)
+}
+
+// ReplaceDraft writes another document into a version that is still a draft; ErrConflict when it no longer is.
+func (tx *Tx) ReplaceDraft(ctx context.Context, v *ContractVersion) error {
+	v.CreatedAt = tx.Now
+	err := tx.one(ctx, `UPDATE contract_version SET spec_version = ?, format = ?, file_name = ?, info_title = ?, info_version = ?,
+		original = ?, size = ?, digest = ?, findings = ?, created_at = ?, created_by = ? WHERE id = ? AND status = 'draft'`,
+		v.SpecVersion, v.Format, v.FileName, v.InfoTitle, v.InfoVersion, v.Original, v.Size, v.Digest, v.Findings, v.CreatedAt, v.CreatedBy, v.ID)
+	if err == ErrNotFound {
+		return ErrConflict
+	}
+	return err
+}
+
+// SetVersionStatus moves a version from one of the states `from` to its new Status with its times; ErrConflict when it
+// is in none of them. The document itself cannot be changed this way (guarantee G8).
+func (tx *Tx) SetVersionStatus(ctx context.Context, v *ContractVersion, from ...string) error {
+	w := where{}
+	w.add(`id = ?`, v.ID)
+	w.in(`status`, from)
+	err := tx.one(ctx, `UPDATE contract_version SET status = ?, published_at = ?, published_by = ?, deprecated_at = ?, sunset_at = ?,
+		withdrawn_at = ?, status_reason = ?`+w.sql(), append([]any{v.Status, v.PublishedAt, v.PublishedBy, v.DeprecatedAt, v.SunsetAt,
+		v.WithdrawnAt, v.StatusReason}, w.args...)...)
+	if err == ErrNotFound {
+		return ErrConflict
+	}
+	return err
+}
+
+// DeleteDraft removes a version that was never published.
+func (tx *Tx) DeleteDraft(ctx context.Context, id string) error {
+	return tx.one(ctx, `DELETE FROM contract_version WHERE id = ? AND status = 'draft'`, id)
+}
+
+// ContractVersions lists the versions of a contract without their documents, highest version first.
+func (q *Queries) ContractVersions(ctx context.Context, contractID string, statuses ...string) ([]ContractVersion, error) {
+	w := where{}
+	w.add(`contract_id = ?`, contractID)
+	w.in(`status`, statuses)
+	var rows []ContractVersion
+	return rows, q.list(ctx, &rows, `SELECT `+versionColumns+` FROM contract_version`+w.sql()+` ORDER BY sort_key DESC`, w.args...)
+}
+
+// LatestVersions finds, per contract, the highest version that is published (deprecated when none is), without its document.
+func (q *Queries) LatestVersions(ctx context.Context, contractIDs []string) (map[string]ContractVersion, error) {
+	latest := make(map[string]ContractVersion, len(contractIDs))
+	if len(contractIDs) == 0 {
+		return latest, nil
+	}
+	w := where{}
+	w.in(`contract_id`, contractIDs)
+	w.add(`status IN ('published', 'deprecated')`)
+	var rows []ContractVersion
+	err := q.list(ctx, &rows, `SELECT `+versionColumns+` FROM contract_version`+w.sql()+`
+		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, w.args...)
+	for _, v := range rows {
+		if _, seen := latest[v.ContractID]; !seen {
+			latest[v.ContractID] = v
+		}
+	}
+	return latest, err
+}
+
+// ContractVersion finds one version without its document.
+func (q *Queries) ContractVersion(ctx context.Context, contractID, version string) (ContractVersion, error) {
+	var v ContractVersion
+	return v, q.get(ctx, &v, `SELECT `+versionColumns+` FROM contract_version WHERE contract_id = ? AND version = ?`, contractID, version)
+}
+
+// ContractVersionByID finds one version without its document.
+func (q *Queries) ContractVersionByID(ctx context.Context, id string) (ContractVersion, error) {
+	var v ContractVersion
+	return v, q.get(ctx, &v, `SELECT `+versionColumns+` FROM contract_version WHERE id = ?`, id)
+}
+
+// Original reads the document of a version, byte for byte as uploaded.
+func (q *Queries) Original(ctx context.Context, versionID string) ([]byte, error) {
+	var b []byte
+	return b, q.get(ctx, &b, `SELECT original FROM contract_version WHERE id = ?`, versionID)
+}

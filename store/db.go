@@ -1,0 +1,151 @@
+// Package store holds all SQL of the product: one file per noun, the same methods on SQLite and PostgreSQL.
+//
+// Reads are methods of [Queries], which both [DB] and [Tx] embed; writes are methods of [Tx], so that whoever
+// writes has decided what belongs together. A transaction carries one clock reading for all it writes.
+//
+// On SQLite there is one writer connection and a pool of readers; a commit is on disk when Write returns
+// (journal_mode=WAL, synchronous=FULL). On PostgreSQL both are one pool.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// ErrNotFound is answered when the row asked for does not exist, or is not the asker's.
+var ErrNotFound = errors.New("not found")
+
+// ErrConflict is answered when a row with the same identity exists, or the row changed meanwhile.
+var ErrConflict = errors.New("conflict")
+
+// Dialect is the kind of database behind a DB.
+type Dialect string
+
+// The two databases the product runs on.
+const (
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	Queries
+	read, write *sqlx.DB
+	now         func() time.Time
+	ids         *idSource
+	dsn         string
+}
+
+// Queries are the reads, on the pool or inside a transaction.
+type Queries struct {
+	ext     sqlx.ExtContext
+	dialect Dialect
+}
+
+// Tx is a transaction that may write. Now is the one clock reading of all its writes.
+type Tx struct {
+	Queries
+	Now Time
+	tx  *sqlx.Tx
+	ids *idSource
+}
+
+// NewID returns a fresh id that sorts by time, such as "sub_01J…" for the prefix "sub".
+func (tx *Tx) NewID(prefix string) string { return tx.ids.next(prefix, tx.Now.Time) }
+
+// NewID returns a fresh id outside a transaction.
+func (db *DB) NewID(prefix string) string { return db.ids.next(prefix, db.now()) }
+
+// Dialect tells which database this is.
+func (q *Queries) Dialect() Dialect { return q.dialect }
+
+// Write runs fn in one transaction and commits it; an error of fn rolls all of it back.
+func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	stx, err := db.write.BeginTxx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = stx.Rollback() }()
+	tx := &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := stx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// Ping asks the database for a sign of life, on the writer too.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.write.PingContext(ctx); err != nil {
+		return fmt.Errorf("ping database: %w", err)
+	}
+	var one int
+	return db.read.GetContext(ctx, &one, `SELECT 1`)
+}
+
+// Close closes all connections.
+func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close()) }
+
+func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) error {
+	err := sqlx.GetContext(ctx, q.ext, dest, q.ext.Rebind(query), args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+func (q *Queries) list(ctx context.Context, dest any, query string, args ...any) error {
+	return sqlx.SelectContext(ctx, q.ext, dest, q.ext.Rebind(query), args...)
+}
+
+// exec runs a statement and tells how many rows it touched. A broken uniqueness is ErrConflict.
+func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := tx.tx.ExecContext(ctx, tx.tx.Rebind(query), args...)
+	if err != nil {
+		return 0, conflict(err)
+	}
+	return res.RowsAffected()
+}
+
+// one is exec for a statement that must touch exactly one row.
+func (tx *Tx) one(ctx context.Context, query string, args ...any) error {
+	n, err := tx.exec(ctx, query, args...)
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
+	return err
+}
+
+// insert writes the `db` fields of row into table.
+func (tx *Tx) insert(ctx context.Context, table string, row any) error {
+	cols := columns(row)
+	query := `INSERT INTO ` + table + ` (` + strings.Join(cols, ", ") + `) VALUES (:` + strings.Join(cols, ", :") + `)`
+	if _, err := tx.tx.NamedExecContext(ctx, query, row); err != nil {
+		return conflict(err)
+	}
+	return nil
+}
+
+// update writes the named columns of row by its id, and fails with ErrNotFound when there is none.
+func (tx *Tx) update(ctx context.Context, table string, row any, cols ...string) error {
+	sets := make([]string, len(cols))
+	for i, c := range cols {
+		sets[i] = c + " = :" + c
+	}
+	res, err := tx.tx.NamedExecContext(ctx, `UPDATE `+table+` SET `+strings.Join(sets, ", ")+` WHERE id = :id`, row)
+	if err != nil {
+		return conflict(err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, ErrNotFound)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package store
+
+import "context"
+
+// States of a delivery: pending → delivered, retrying, held, dead (in the dead-letter queue), discarded.
+const (
+	DeliveryPending   = "pending"
+	DeliveryRetrying  = "retrying"
+	DeliveryDelivered = "delivered"
+	DeliveryHeld      = "held"
+	DeliveryDead      = "dead"
+	DeliveryDiscarded = "discarded"
+)
+
+// Reasons why a delivery is held. The error queue is what is held because the receiver rejected it.
+const (
+	ReasonRejected              = "rejected"
+	ReasonSubscriptionPaused    = "subscription-paused"
+	ReasonSubscriptionSuspended = "subscription-suspended"
+	ReasonSubscriptionEnded     = "subscription-ended"
+)
+
+// Delivery is one event for one subscription.
+type Delivery struct {
+	ID             string `db:"id"`
+	EventID        string `db:"event_id"`
+	SubscriptionID string `db:"subscription_id"` // empty for a test event to an endpoint
+	EndpointID     string `db:"endpoint_id"`
+	PartnerID      string `db:"partner_id"`
+	EventType      string `db:"event_type"`
+	Status         string `db:"status"`
+	Reason         string `db:"reason"` // code of why it is held, dead or retrying
+	Detail         string `db:"detail"` // for people: what happened and what to do next
+	Attempts       int64  `db:"attempts"`
+	Round          int64  `db:"round"` // attempts since it was created or last resent
+	IdempotencyKey string `db:"idempotency_key"`
+	KeyExpiresAt   Time   `db:"key_expires_at"`
+	DueAt          Time   `db:"due_at"`
+	LeaseOwner     string `db:"lease_owner"`
+	LastStatus     int64  `db:"last_status"` // HTTP status of the last answer, 0 when there was none
+	CreatedAt      Time   `db:"created_at"`
+	UpdatedAt      Time   `db:"updated_at"`
+	DeliveredAt    Time   `db:"delivered_at"`
+}
+
+const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, status, reason, detail, attempts, round,
+	idempotency_key, key_expires_at, due_at, lease_owner, last_status, created_at, updated_at, delivered_at`
+
+// InsertDeliveries adds deliveries whose ids are given.
+func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
+	return tx.insertMany(ctx, bulk{
+		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, status, idempotency_key, key_expires_at,
+			due_at, created_at, updated_at)`, width: 12,
+	}, len(rows), func(args []any, i int) []any {
+		d := &rows[i]
+		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.Status, d.IdempotencyKey,
+			d.KeyExpiresAt, d.DueAt, tx.Now, tx.Now)
+	}, nil)
+}
+
+// Delivery finds a delivery.
+func (q *Queries) Delivery(ctx context.Context, id string) (Delivery, error) {
+	var d Delivery
+	return d, q.get(ctx, &d, `SELECT * FROM delivery WHERE id = ?`, id)
+}
+
+// DeliveriesOf lists the deliveries of an event, oldest first.
+func (q *Queries) DeliveriesOf(ctx context.Context, eventID string) ([]Delivery, error) {
+	var rows []Delivery
+	return rows, q.list(ctx, &rows, `SELECT * FROM delivery WHERE event_id = ? ORDER BY id`, eventID)
+}
+
+// DeliveryFilter selects deliveries; empty members select all. It is kept as JSON with a resend job.
+type DeliveryFilter struct {
+	IDs            []string `json:"ids,omitempty"`
+	Statuses       []string `json:"statuses,omitempty"`
+	Reason         string   `json:"reason,omitempty"` // kind of error
+	PartnerID      string   `json:"partnerId,omitempty"`
+	EndpointID     string   `json:"endpointId,omitempty"`
+	SubscriptionID string   `json:"subscriptionId,omitempty"`
+	EventID        string   `json:"eventId,omitempty"`
+	EventType      string   `json:"eventType,omitempty"`
+	CEID           string   `json:"ceId,omitempty"`
+	From           Time     `json:"from,omitzero"`  // when the delivery last changed, inclusive
+	Until          Time     `json:"until,omitzero"` // exclusive
+	AfterID        string   `json:"afterId,omitempty"`
+	Page           `json:"-"`
+}
+
+func (f DeliveryFilter) where() where {
+	w := where{}
+	w.in(`id`, f.IDs)
+	w.in(`status`, f.Statuses)
+	w.text(`reason = ?`, f.Reason)
+	w.text(`partner_id = ?`, f.PartnerID)
+	w.text(`endpoint_id = ?`, f.EndpointID)
+	w.text(`subscription_id = ?`, f.SubscriptionID)
+	w.text(`event_id = ?`, f.EventID)
+	w.text(`event_type = ?`, f.EventType)
+	w.text(`event_id IN (SELECT e.id FROM event e WHERE e.ce_id = ?)`, f.CEID)
+	w.instant(`updated_at >= ?`, f.From)
+	w.instant(`updated_at < ?`, f.Until)
+	w.text(`id > ?`, f.AfterID)
+	return w
+}
+
+// Deliveries lists deliveries, newest first, with their total count.
+func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, int, error) {
+	var rows []Delivery
+	total, err := q.page(ctx, &rows, `*`, `delivery`, f.where(), `id DESC`, f.Page)
+	return rows, total, err
+}
+
+// CountDeliveries counts what a filter selects.
+func (q *Queries) CountDeliveries(ctx context.Context, f DeliveryFilter) (int, error) {
+	return q.count(ctx, `delivery`, f.where())
+}
+
+// DeliveryIDs lists the ids of up to limit deliveries a filter selects, oldest first: the next step of a long job.
+func (q *Queries) DeliveryIDs(ctx context.Context, f DeliveryFilter, limit int) ([]string, error) {
+	w := f.where()
+	var ids []string
+	return ids, q.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
+}
+
+// CountDeliveriesBy counts the deliveries of a partner (of all when partnerID is empty) by status.
+func (q *Queries) CountDeliveriesBy(ctx context.Context, partnerID string) (map[string]int, error) {
+	w := where{}
+	w.text(`partner_id = ?`, partnerID)
+	return q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM delivery`+w.sql()+` GROUP BY status`, w.args...)
+}
+
+// DeliveryReasons lists the kinds of error among the deliveries in these states, for a filter.
+func (q *Queries) DeliveryReasons(ctx context.Context, partnerID string, statuses ...string) ([]string, error) {
+	w := where{}
+	w.in(`status`, statuses)
+	w.text(`partner_id = ?`, partnerID)
+	w.add(`reason <> ''`)
+	var reasons []string
+	return reasons, q.list(ctx, &reasons, `SELECT DISTINCT reason FROM delivery`+w.sql()+` ORDER BY reason`, w.args...)
+}

@@ -1,0 +1,85 @@
+package store
+
+import "context"
+
+// Kinds and states of an endpoint, and states of its circuit.
+const (
+	EndpointWebhook = "webhook"
+	EndpointPull    = "pull"
+	EndpointAMQP    = "amqp"
+	EndpointFiles   = "files"
+
+	EndpointActive    = "active"
+	EndpointPaused    = "paused"    // by a person
+	EndpointSuspended = "suspended" // by the engine (403) or an administrator
+	EndpointEnded     = "ended"
+
+	CircuitClosed   = "closed"
+	CircuitOpen     = "open"
+	CircuitHalfOpen = "half-open"
+)
+
+// Endpoint is where a partner receives. Circuit and limits live here, so that they survive a restart.
+type Endpoint struct {
+	ID              string `db:"id"`
+	PartnerID       string `db:"partner_id"`
+	Name            string `db:"name"`
+	Kind            string `db:"kind"`
+	URL             string `db:"url"`
+	ContentMode     string `db:"content_mode"` // structured or binary
+	TokenURL        string `db:"token_url"`
+	TokenClientID   string `db:"token_client_id"`
+	TokenSecret     string `db:"token_secret"` // sealed
+	TokenScope      string `db:"token_scope"`
+	TokenAuthMethod string `db:"token_auth_method"` // none, client_secret_basic, client_secret_post, private_key_jwt
+	Status          string `db:"status"`
+	StatusReason    string `db:"status_reason"`
+	RatePerSecond   int64  `db:"rate_per_second"` // 0 is no limit
+	MaxConcurrency  int64  `db:"max_concurrency"`
+	TimeoutMS       int64  `db:"timeout_ms"` // of one attempt, milliseconds
+	Circuit         string `db:"circuit"`
+	CircuitFailures int64  `db:"circuit_failures"` // failures in a row
+	CircuitOpenedAt Time   `db:"circuit_opened_at"`
+	CircuitProbeAt  Time   `db:"circuit_probe_at"` // when the next single probe may go
+	ConfigVersion   int64  `db:"config_version"`   // counts changes, so that caches know
+	CreatedAt       Time   `db:"created_at"`
+	UpdatedAt       Time   `db:"updated_at"`
+}
+
+// InsertEndpoint adds an endpoint under a new id.
+func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
+	e.ID, e.CreatedAt, e.UpdatedAt, e.ConfigVersion, e.Circuit = tx.NewID("ept"), tx.Now, tx.Now, 1, CircuitClosed
+	return tx.insert(ctx, "endpoint", e)
+}
+
+// UpdateEndpoint writes the settings and status of an endpoint (not its circuit) and raises its ConfigVersion.
+func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
+	e.UpdatedAt = tx.Now
+	e.ConfigVersion++
+	err := tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
+		"token_auth_method", "status", "status_reason", "rate_per_second", "max_concurrency", "timeout_ms", "config_version", "updated_at")
+	if err != nil {
+		return err
+	}
+	return tx.refreshSubscriptions(ctx, "endpoint_id", e.ID)
+}
+
+// SaveCircuit writes the circuit of an endpoint.
+func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
+	return tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at")
+}
+
+// Endpoint finds an endpoint.
+func (q *Queries) Endpoint(ctx context.Context, id string) (Endpoint, error) {
+	var e Endpoint
+	return e, q.get(ctx, &e, `SELECT * FROM endpoint WHERE id = ?`, id)
+}
+
+// Endpoints lists the endpoints of a partner, or of all when partnerID is empty, newest first; ended ones are left out.
+func (q *Queries) Endpoints(ctx context.Context, partnerID string) ([]Endpoint, error) {
+	w := where{}
+	w.text(`partner_id = ?`, partnerID)
+	w.add(`status <> 'ended'`)
+	var rows []Endpoint
+	return rows, q.list(ctx, &rows, `SELECT * FROM endpoint`+w.sql()+` ORDER BY id DESC`, w.args...)
+}

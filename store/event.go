@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"sort"
+	"strings"
+)
+
+// Event is a CloudEvent as accepted. Attributes and Data are the bytes as they came.
+type Event struct {
+	ID         string `db:"id"`
+	PartnerID  string `db:"partner_id"` // whom it was received from; the own organisation's partner for its own
+	ClientID   string `db:"client_id"`
+	CEID       string `db:"ce_id"`
+	CESource   string `db:"ce_source"`
+	CEType     string `db:"ce_type"`
+	CESubject  string `db:"ce_subject"`
+	Attributes []byte `db:"attributes"` // compact JSON object of the context attributes
+	DataKind   int64  `db:"data_kind"`  // delivery/event.DataKind
+	Data       []byte `db:"data"`
+	Test       bool   `db:"test"`
+	AcceptedAt Time   `db:"accepted_at"`
+}
+
+const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, accepted_at`
+
+// InsertEvents adds events, whose ids are given, and tells which were new. One that its client sent before
+// (same source and id) is left as it is: it is the same event (guarantee G4).
+func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[string]bool, err error) {
+	// In the order of the unique index, so that two nodes that insert the same events cannot wait for each other.
+	rows := make([]*Event, len(events))
+	for i := range events {
+		rows[i] = &events[i]
+	}
+	sort.Slice(rows, func(i, j int) bool { return rows[i].CEID < rows[j].CEID })
+	fresh = make(map[string]bool, len(rows))
+	err = tx.insertMany(ctx, bulk{
+		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING RETURNING id`, width: 12,
+	}, len(rows), func(args []any, i int) []any {
+		e := rows[i]
+		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.AcceptedAt)
+	}, func(id string) { fresh[id] = true })
+	return fresh, err
+}
+
+// EventIDByIdentity finds the event a client sent as (source, id).
+func (q *Queries) EventIDByIdentity(ctx context.Context, clientID, source, id string) (string, error) {
+	var found string
+	return found, q.get(ctx, &found, `SELECT id FROM event WHERE ce_id = ? AND ce_source = ? AND client_id = ?`, id, source, clientID)
+}
+
+// Event finds an event by our id.
+func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
+	var e Event
+	return e, q.get(ctx, &e, `SELECT * FROM event WHERE id = ?`, id)
+}
+
+// EventFilter selects events; empty members select all.
+type EventFilter struct {
+	PartnerID, ClientID, Type, CEID string
+	From, Until                     Time
+	Page
+}
+
+// Events lists events without their data, newest first, with their total count.
+func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
+	w := where{}
+	w.text(`partner_id = ?`, f.PartnerID)
+	w.text(`client_id = ?`, f.ClientID)
+	w.text(`ce_type = ?`, f.Type)
+	w.text(`ce_id = ?`, f.CEID)
+	w.instant(`accepted_at >= ?`, f.From)
+	w.instant(`accepted_at < ?`, f.Until)
+	var rows []Event
+	columns := strings.Replace(eventColumns, " data,", "", 1)
+	total, err := q.page(ctx, &rows, columns, `event`, w, `id DESC`, f.Page)
+	return rows, total, err
+}
+
+// IdempotencyKey is what is kept of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
+type IdempotencyKey struct {
+	ClientID     string `db:"client_id"`
+	Operation    string `db:"operation"`
+	Key          string `db:"key"`
+	Fingerprint  []byte `db:"fingerprint"` // SHA-256
+	StatusCode   int64  `db:"status_code"`
+	ResponseBody []byte `db:"response_body"`
+	CreatedAt    Time   `db:"created_at"`
+	ExpiresAt    Time   `db:"expires_at"`
+}
+
+// InsertKeys adds idempotency keys with the answers they stand for and tells, by index, which were new. The unique
+// insert is the lock (error E8). A key whose time is over counts as new and is replaced (IDEM-07).
+func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[string]bool, err error) {
+	rows := make([]*IdempotencyKey, len(keys))
+	for i := range keys {
+		rows[i] = &keys[i]
+	}
+	sort.Slice(rows, func(i, j int) bool { return rows[i].Key < rows[j].Key })
+	fresh = make(map[string]bool, len(rows))
+	err = tx.insertMany(ctx, bulk{
+		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at)`,
+		suffix: ` ON CONFLICT (client_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status_code = excluded.status_code,
+			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at
+			WHERE idempotency_key.expires_at <= excluded.created_at RETURNING client_id || ' ' || operation || ' ' || key`, width: 8,
+	}, len(rows), func(args []any, i int) []any {
+		k := rows[i]
+		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt)
+	}, func(id string) { fresh[id] = true })
+	return fresh, err
+}
+
+// Name is how InsertKeys reports the key.
+func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation + " " + k.Key }
+
+// Key finds a stored key.
+func (q *Queries) Key(ctx context.Context, clientID, operation, key string) (IdempotencyKey, error) {
+	var k IdempotencyKey
+	return k, q.get(ctx, &k, `SELECT * FROM idempotency_key WHERE client_id = ? AND operation = ? AND key = ?`, clientID, operation, key)
+}

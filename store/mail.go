@@ -1,0 +1,65 @@
+package store
+
+import "context"
+
+// States of a mail.
+const (
+	MailPending = "pending"
+	MailSent    = "sent"
+	MailFailed  = "failed"
+)
+
+// Mail is a message to a person, written in the transaction of what it tells of and sent afterwards.
+type Mail struct {
+	ID        string `db:"id"`
+	Recipient string `db:"recipient"`
+	Subject   string `db:"subject"`
+	Body      string `db:"body"` // plain text
+	Status    string `db:"status"`
+	Attempts  int64  `db:"attempts"`
+	DueAt     Time   `db:"due_at"`
+	Error     string `db:"error"`
+	CreatedAt Time   `db:"created_at"`
+	SentAt    Time   `db:"sent_at"`
+}
+
+// InsertMail queues a mail.
+func (tx *Tx) InsertMail(ctx context.Context, m *Mail) error {
+	m.ID, m.CreatedAt, m.DueAt, m.Status = tx.NewID("mal"), tx.Now, tx.Now, MailPending
+	return tx.insert(ctx, "mail", m)
+}
+
+// ClaimMails takes up to limit due mails until lease, so that no other node sends them meanwhile.
+func (tx *Tx) ClaimMails(ctx context.Context, limit int, lease Time) ([]Mail, error) {
+	var rows []Mail
+	err := tx.list(ctx, &rows, `UPDATE mail SET due_at = ?, attempts = attempts + 1 WHERE id IN
+		(SELECT id FROM mail WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`+tx.skipLocked("mail")+`) RETURNING *`,
+		lease, tx.Now, limit)
+	return rows, err
+}
+
+// UpdateMail writes what came of sending a mail.
+func (tx *Tx) UpdateMail(ctx context.Context, m *Mail) error {
+	return tx.update(ctx, "mail", m, "status", "due_at", "error", "sent_at")
+}
+
+// Mails lists mails, newest first, with their total count.
+func (q *Queries) Mails(ctx context.Context, p Page) ([]Mail, int, error) {
+	var rows []Mail
+	total, err := q.page(ctx, &rows, `*`, `mail`, where{}, `id DESC`, p)
+	return rows, total, err
+}
+
+// Mail finds one mail.
+func (q *Queries) Mail(ctx context.Context, id string) (Mail, error) {
+	var m Mail
+	return m, q.get(ctx, &m, `SELECT * FROM mail WHERE id = ?`, id)
+}
+
+// skipLocked lets several nodes claim at once; SQLite has one writer and needs nothing.
+func (q *Queries) skipLocked(table string) string {
+	if q.dialect == Postgres {
+		return ` FOR UPDATE OF ` + table + ` SKIP LOCKED`
+	}
+	return ""
+}

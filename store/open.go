@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the PostgreSQL driver "pgx"
+	"github.com/jmoiron/sqlx"
+	"github.com/mattn/go-sqlite3"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Options of an open database. Each has a default.
+type Options struct {
+	// Now is the clock; default time.Now. Tests inject their own.
+	Now func() time.Time
+	// MaxReaders bounds the connections that read; default 4 per core, at least 8. On PostgreSQL it bounds all.
+	MaxReaders int
+}
+
+// Open opens "sqlite:PATH" or "postgres://…". It creates the file's folder, but no tables: see Migrate.
+func Open(ctx context.Context, database string, o Options) (*DB, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxReaders == 0 {
+		o.MaxReaders = max(8, 4*runtime.NumCPU())
+	}
+	db := &DB{now: o.Now, ids: newIDSource(), dsn: database}
+	var err error
+	switch {
+	case strings.HasPrefix(database, "sqlite:"):
+		err = db.openSQLite(strings.TrimPrefix(database, "sqlite:"), o)
+	case strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"):
+		err = db.openPostgres(database, o)
+	default:
+		err = errors.New(`want "sqlite:PATH" or "postgres://…"`)
+	}
+	if err == nil {
+		err = db.Ping(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open database %q: %w", withoutPassword(database), err)
+	}
+	return db, nil
+}
+
+func (db *DB) openSQLite(path string, o Options) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	// FULL, because go-sqlite3's own default loses acknowledged rows at a power cut; immediate, because a
+	// transaction that reads first and then writes would fail half the time under load.
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=on&_cache_size=-65536"
+	var err error
+	if db.write, err = sqlx.Open("sqlite3", dsn+"&_txlock=immediate"); err != nil {
+		return err
+	}
+	db.write.SetMaxOpenConns(1)
+	if db.read, err = sqlx.Open("sqlite3", dsn+"&_query_only=on"); err != nil {
+		return err
+	}
+	db.read.SetMaxOpenConns(o.MaxReaders)
+	db.read.SetMaxIdleConns(o.MaxReaders)
+	db.Queries = Queries{ext: db.read, dialect: SQLite}
+	return nil
+}
+
+func (db *DB) openPostgres(dsn string, o Options) error {
+	pool, err := sqlx.Open("pgx", dsn)
+	if err != nil {
+		return err
+	}
+	pool.SetMaxOpenConns(o.MaxReaders)
+	pool.SetMaxIdleConns(o.MaxReaders)
+	db.read, db.write = pool, pool
+	db.Queries = Queries{ext: pool, dialect: Postgres}
+	return nil
+}
+
+// Migrate brings the tables forward to what this program needs. Each step is one transaction, so that an
+// interrupted one is done again whole; several nodes may call it at once.
+func (db *DB) Migrate(ctx context.Context) error {
+	provider, err := db.migrator()
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// MigrationState tells the version the tables have and the one this program needs.
+func (db *DB) MigrationState(ctx context.Context) (current, target int64, err error) {
+	provider, err := db.migrator()
+	if err != nil {
+		return 0, 0, err
+	}
+	if current, target, err = provider.GetVersions(ctx); err != nil {
+		return 0, 0, fmt.Errorf("read migration state: %w", err)
+	}
+	return current, target, nil
+}
+
+func (db *DB) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations/"+string(db.dialect))
+	if err != nil {
+		return nil, err
+	}
+	dialect, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if db.dialect == Postgres {
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return nil, err
+		}
+		dialect, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(dialect, db.write.DB, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return provider, nil
+}
+
+// conflict turns a broken uniqueness of either database into ErrConflict.
+func conflict(err error) error {
+	var s sqlite3.Error
+	if errors.As(err, &s) && (s.ExtendedCode == sqlite3.ErrConstraintUnique || s.ExtendedCode == sqlite3.ErrConstraintPrimaryKey) {
+		return fmt.Errorf("%w: %s", ErrConflict, s.Error())
+	}
+	var p *pgconn.PgError
+	if errors.As(err, &p) && p.Code == "23505" {
+		return fmt.Errorf("%w: %s", ErrConflict, p.ConstraintName)
+	}
+	return err
+}
+
+// columns lists the `db` tags of a row's fields; a tag with ",-" is read only.
+func columns(row any) []string {
+	t := reflect.TypeOf(row)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var cols []string
+	for i := range t.NumField() {
+		if tag := t.Field(i).Tag.Get("db"); tag != "" && tag != "-" {
+			cols = append(cols, tag)
+		}
+	}
+	return cols
+}
+
+func withoutPassword(database string) string {
+	if u, err := url.Parse(database); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return database
+}

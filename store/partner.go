@@ -1,0 +1,90 @@
+package store
+
+import "context"
+
+// States of a partner: requested → approved → suspended → ended, or rejected.
+const (
+	PartnerRequested = "requested"
+	PartnerApproved  = "approved"
+	PartnerSuspended = "suspended"
+	PartnerEnded     = "ended"
+	PartnerRejected  = "rejected"
+)
+
+// Partner is a registered organisation. One row, with Own set, is the organisation that runs this Schakel.
+type Partner struct {
+	ID               string  `db:"id"`
+	Own              bool    `db:"own"`
+	Name             string  `db:"name"`
+	OIN              string  `db:"oin"`
+	KVK              string  `db:"kvk"`
+	HerID            string  `db:"her_id"`
+	ContactName      string  `db:"contact_name"`
+	ContactEmail     string  `db:"contact_email"`
+	ContactPhone     string  `db:"contact_phone"`
+	EndpointKinds    Strings `db:"endpoint_kinds"`
+	TermsVersion     string  `db:"terms_version"`
+	TermsAcceptedAt  Time    `db:"terms_accepted_at"`
+	EmailConfirmedAt Time    `db:"email_confirmed_at"`
+	Status           string  `db:"status"`
+	StatusReason     string  `db:"status_reason"`
+	CreatedAt        Time    `db:"created_at"`
+	UpdatedAt        Time    `db:"updated_at"`
+	DecidedAt        Time    `db:"decided_at"`
+	DecidedBy        string  `db:"decided_by"`
+}
+
+// InsertPartner adds a partner under a new id and sets its times. A second open registration of one OIN is ErrConflict.
+func (tx *Tx) InsertPartner(ctx context.Context, p *Partner) error {
+	p.ID, p.CreatedAt, p.UpdatedAt = tx.NewID("ptn"), tx.Now, tx.Now
+	return tx.insert(ctx, "partner", p)
+}
+
+// UpdatePartner writes all that may change of a partner and recomputes what its subscriptions may do.
+func (tx *Tx) UpdatePartner(ctx context.Context, p *Partner) error {
+	p.UpdatedAt = tx.Now
+	err := tx.update(ctx, "partner", p, "name", "oin", "kvk", "her_id", "contact_name", "contact_email", "contact_phone",
+		"endpoint_kinds", "terms_version", "terms_accepted_at", "email_confirmed_at", "status", "status_reason",
+		"updated_at", "decided_at", "decided_by")
+	if err != nil {
+		return err
+	}
+	return tx.refreshSubscriptions(ctx, "partner_id", p.ID)
+}
+
+// Partner finds one partner.
+func (q *Queries) Partner(ctx context.Context, id string) (Partner, error) {
+	var p Partner
+	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE id = ?`, id)
+}
+
+// OwnPartner is the organisation that runs this Schakel, or ErrNotFound before the first start finished.
+func (q *Queries) OwnPartner(ctx context.Context) (Partner, error) {
+	var p Partner
+	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE own ORDER BY id LIMIT 1`)
+}
+
+// PartnerFilter selects partners; empty members select all.
+type PartnerFilter struct {
+	Status string
+	Search string // part of the name, or a whole OIN, KvK number or HER-id
+	Page
+}
+
+// Partners lists registrations, newest first, with their total count. The own organisation is left out.
+func (q *Queries) Partners(ctx context.Context, f PartnerFilter) ([]Partner, int, error) {
+	w := where{}
+	w.add(`NOT own`)
+	w.text(`status = ?`, f.Status)
+	if f.Search != "" {
+		w.add(`(LOWER(name) LIKE ? ESCAPE '\' OR oin = ? OR kvk = ? OR her_id = ?)`, like(f.Search), f.Search, f.Search, f.Search)
+	}
+	var rows []Partner
+	total, err := q.page(ctx, &rows, `*`, `partner`, w, `id DESC`, f.Page)
+	return rows, total, err
+}
+
+// CountPartners counts registrations by status.
+func (q *Queries) CountPartners(ctx context.Context) (map[string]int, error) {
+	return q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM partner WHERE NOT own GROUP BY status`)
+}

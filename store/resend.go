@@ -1,0 +1,120 @@
+package store
+
+import "context"
+
+// Resend puts a delivery back to be tried from now on, under the given Idempotency-Key, unless it is open already or
+// its subscription may not be sent to. It tells whether it did.
+func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool, error) {
+	n, err := tx.exec(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', round = 0, due_at = ?, lease_owner = '',
+		idempotency_key = ?, key_expires_at = ?, updated_at = ?
+		WHERE id = ? AND status IN ('held', 'dead', 'delivered') AND (subscription_id = '' OR EXISTS
+			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending))`,
+		tx.Now, key, keyExpires, tx.Now, id)
+	return n == 1, err
+}
+
+// TryNow makes an open delivery that waits for its next try due at once.
+func (tx *Tx) TryNow(ctx context.Context, id string) (bool, error) {
+	n, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, updated_at = ? WHERE id = ? AND status = 'retrying' AND lease_owner = ''`, tx.Now, tx.Now, id)
+	return n == 1, err
+}
+
+// Discard takes a held or dead delivery out of its queue for good. It tells whether it did.
+func (tx *Tx) Discard(ctx context.Context, id, detail string) (bool, error) {
+	n, err := tx.exec(ctx, `UPDATE delivery SET status = 'discarded', detail = ?, due_at = NULL, updated_at = ?
+		WHERE id = ? AND status IN ('held', 'dead')`, detail, tx.Now, id)
+	return n == 1, err
+}
+
+// HoldStopped holds up to limit open deliveries of subscriptions that may not be sent to, so that they can be seen,
+// and tells how many. A subscription that ended leaves dead letters.
+func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
+	return tx.exec(ctx, `UPDATE delivery SET due_at = NULL, lease_owner = '', updated_at = ?,
+		status = CASE WHEN (SELECT s.status FROM subscription s WHERE s.id = delivery.subscription_id) = 'ended' THEN 'dead' ELSE 'held' END,
+		reason = 'subscription-' || (SELECT CASE WHEN s.status = 'approved' THEN 'suspended' ELSE s.status END
+			FROM subscription s WHERE s.id = delivery.subscription_id)
+		WHERE id IN (SELECT d.id FROM subscription s JOIN delivery d ON d.endpoint_id = s.endpoint_id AND d.subscription_id = s.id
+			WHERE NOT s.sending AND d.status IN ('pending', 'retrying') LIMIT ?)`, tx.Now, limit)
+}
+
+// ReleaseHeld makes up to limit deliveries pending again that were held for a subscription which may be sent to now.
+func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
+	return tx.exec(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
+		WHERE id IN (SELECT d.id FROM delivery d JOIN subscription s ON s.id = d.subscription_id
+			WHERE d.status = 'held' AND d.reason IN ('subscription-paused', 'subscription-suspended') AND s.sending LIMIT ?)`, tx.Now, tx.Now, limit)
+}
+
+// EndDeliveries makes the open deliveries of a subscription dead, for instance when its endpoint answered 410.
+func (tx *Tx) EndDeliveries(ctx context.Context, subscriptionID, reason, detail string) (int64, error) {
+	return tx.exec(ctx, `UPDATE delivery SET status = 'dead', reason = ?, detail = ?, due_at = NULL, lease_owner = '', updated_at = ?
+		WHERE subscription_id = ? AND endpoint_id = (SELECT s.endpoint_id FROM subscription s WHERE s.id = ?) AND status IN ('pending', 'retrying')`,
+		reason, detail, tx.Now, subscriptionID, subscriptionID)
+}
+
+// States of a job.
+const (
+	JobRunning   = "running"
+	JobDone      = "done"
+	JobCancelled = "cancelled"
+)
+
+// ResendJob resends or discards all deliveries a filter selects, in small steps.
+type ResendJob struct {
+	ID         string `db:"id"`
+	PartnerID  string `db:"partner_id"` // whose job it is; empty for an administrator's
+	Action     string `db:"action"`     // resend or discard
+	Filter     string `db:"filter"`     // DeliveryFilter as JSON
+	Reason     string `db:"reason"`
+	Status     string `db:"status"`
+	Total      int64  `db:"total"`
+	Done       int64  `db:"done"`
+	Refused    int64  `db:"refused"` // could not be resent, for instance because the subscription ended
+	Cursor     string `db:"cursor"`
+	CreatedBy  string `db:"created_by"`
+	CreatedAt  Time   `db:"created_at"`
+	UpdatedAt  Time   `db:"updated_at"`
+	FinishedAt Time   `db:"finished_at"`
+}
+
+// InsertResendJob adds a running job under a new id.
+func (tx *Tx) InsertResendJob(ctx context.Context, j *ResendJob) error {
+	j.ID, j.Status, j.CreatedAt, j.UpdatedAt = tx.NewID("rsd"), JobRunning, tx.Now, tx.Now
+	return tx.insert(ctx, "resend_job", j)
+}
+
+// UpdateResendJob writes the progress of a job.
+func (tx *Tx) UpdateResendJob(ctx context.Context, j *ResendJob) error {
+	j.UpdatedAt = tx.Now
+	return tx.update(ctx, "resend_job", j, "status", "done", "refused", "cursor", "updated_at", "finished_at")
+}
+
+// LockResendJob reads a job for its next step, so that no other node takes the same step.
+func (tx *Tx) LockResendJob(ctx context.Context, id string) (ResendJob, error) {
+	query := `SELECT * FROM resend_job WHERE id = ?`
+	if tx.dialect == Postgres {
+		query += ` FOR UPDATE`
+	}
+	var j ResendJob
+	return j, tx.get(ctx, &j, query, id)
+}
+
+// ResendJob finds a job.
+func (q *Queries) ResendJob(ctx context.Context, id string) (ResendJob, error) {
+	var j ResendJob
+	return j, q.get(ctx, &j, `SELECT * FROM resend_job WHERE id = ?`, id)
+}
+
+// RunningResendJobs lists the jobs that are not finished, oldest first.
+func (q *Queries) RunningResendJobs(ctx context.Context) ([]ResendJob, error) {
+	var rows []ResendJob
+	return rows, q.list(ctx, &rows, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
+}
+
+// ResendJobs lists the jobs of a partner, or of administrators when partnerID is empty, newest first.
+func (q *Queries) ResendJobs(ctx context.Context, partnerID string, p Page) ([]ResendJob, int, error) {
+	w := where{}
+	w.add(`partner_id = ?`, partnerID)
+	var rows []ResendJob
+	total, err := q.page(ctx, &rows, `*`, `resend_job`, w, `id DESC`, p)
+	return rows, total, err
+}

@@ -1,0 +1,80 @@
+package store
+
+import "context"
+
+// Route lets events of one type, received from one partner, go to another (guarantee G3).
+type Route struct {
+	ID            string `db:"id"`
+	FromPartnerID string `db:"from_partner_id"`
+	ToPartnerID   string `db:"to_partner_id"`
+	EventType     string `db:"event_type"`
+	CreatedAt     Time   `db:"created_at"`
+	CreatedBy     string `db:"created_by"`
+}
+
+// InsertRoute adds a route; a second one alike is ErrConflict.
+func (tx *Tx) InsertRoute(ctx context.Context, r *Route) error {
+	r.ID, r.CreatedAt = tx.NewID("rte"), tx.Now
+	if err := tx.insert(ctx, "route", r); err != nil {
+		return err
+	}
+	return tx.bumpFanout(ctx)
+}
+
+// DeleteRoute removes a route.
+func (tx *Tx) DeleteRoute(ctx context.Context, id string) error {
+	if err := tx.one(ctx, `DELETE FROM route WHERE id = ?`, id); err != nil {
+		return err
+	}
+	return tx.bumpFanout(ctx)
+}
+
+// Routes lists all routes, newest first.
+func (q *Queries) Routes(ctx context.Context) ([]Route, error) {
+	var rows []Route
+	return rows, q.list(ctx, &rows, `SELECT * FROM route ORDER BY id DESC`)
+}
+
+// FanoutEpoch counts the changes of what decides fan-out; a node whose index is older must read it again.
+func (q *Queries) FanoutEpoch(ctx context.Context) (string, error) {
+	var epoch string
+	return epoch, q.get(ctx, &epoch, `SELECT value FROM setting WHERE name = 'fanout_epoch'`)
+}
+
+func (tx *Tx) bumpFanout(ctx context.Context) error {
+	return tx.one(ctx, `UPDATE setting SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT), updated_at = ? WHERE name = 'fanout_epoch'`, tx.Now)
+}
+
+// FanoutTarget is one event type of one subscription that accepts events.
+type FanoutTarget struct {
+	EventType      string `db:"event_type"`
+	SubscriptionID string `db:"subscription_id"`
+	PartnerID      string `db:"partner_id"`
+	EndpointID     string `db:"endpoint_id"`
+	Own            bool   `db:"own"` // the subscription is the own organisation's
+}
+
+// FanoutTargets lists where events go.
+func (q *Queries) FanoutTargets(ctx context.Context) ([]FanoutTarget, error) {
+	var rows []FanoutTarget
+	return rows, q.list(ctx, &rows, `SELECT t.event_type, s.id AS subscription_id, s.partner_id, s.endpoint_id, p.own
+		FROM subscription s JOIN subscription_type t ON t.subscription_id = s.id JOIN partner p ON p.id = s.partner_id
+		WHERE s.accepting ORDER BY t.event_type, s.id`)
+}
+
+// Setting reads a setting of the installation, or "" when it is not set.
+func (q *Queries) Setting(ctx context.Context, name string) (string, error) {
+	var value string
+	err := q.get(ctx, &value, `SELECT value FROM setting WHERE name = ?`, name)
+	if err == ErrNotFound {
+		err = nil
+	}
+	return value, err
+}
+
+// SetSetting writes a setting of the installation.
+func (tx *Tx) SetSetting(ctx context.Context, name, value string) error {
+	_, err := tx.exec(ctx, `INSERT INTO setting (name, value, updated_at) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, name, value, tx.Now)
+	return err
+}

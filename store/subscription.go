@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// States of a subscription: requested → approved → paused/suspended → ended, or rejected.
+const (
+	SubscriptionRequested = "requested"
+	SubscriptionApproved  = "approved"
+	SubscriptionPaused    = "paused"    // by the partner: events are kept and wait
+	SubscriptionSuspended = "suspended" // by an administrator: no new events, what waits is held
+	SubscriptionEnded     = "ended"
+	SubscriptionRejected  = "rejected"
+)
+
+// Subscription is a partner's wish to get event types at an endpoint.
+type Subscription struct {
+	ID           string   `db:"id"`
+	PartnerID    string   `db:"partner_id"`
+	EndpointID   string   `db:"endpoint_id"`
+	Name         string   `db:"name"`
+	Purpose      string   `db:"purpose"` // what the partner needs the data for
+	Status       string   `db:"status"`
+	StatusReason string   `db:"status_reason"`
+	Accepting    bool     `db:"accepting"` // new events fan out to it
+	Sending      bool     `db:"sending"`   // attempts may start
+	CreatedAt    Time     `db:"created_at"`
+	UpdatedAt    Time     `db:"updated_at"`
+	DecidedAt    Time     `db:"decided_at"`
+	DecidedBy    string   `db:"decided_by"`
+	Types        []string `db:"-"`
+}
+
+// InsertSubscription adds a subscription with its event types under a new id.
+func (tx *Tx) InsertSubscription(ctx context.Context, s *Subscription) error {
+	s.ID, s.CreatedAt, s.UpdatedAt = tx.NewID("sub"), tx.Now, tx.Now
+	if err := tx.insert(ctx, "subscription", s); err != nil {
+		return err
+	}
+	if err := tx.SetSubscriptionTypes(ctx, s.ID, s.Types); err != nil {
+		return err
+	}
+	return tx.refreshSubscriptions(ctx, "id", s.ID)
+}
+
+// UpdateSubscription writes all that may change of a subscription but its types.
+func (tx *Tx) UpdateSubscription(ctx context.Context, s *Subscription) error {
+	s.UpdatedAt = tx.Now
+	err := tx.update(ctx, "subscription", s, "endpoint_id", "name", "purpose", "status", "status_reason", "updated_at", "decided_at", "decided_by")
+	if err != nil {
+		return err
+	}
+	return tx.refreshSubscriptions(ctx, "id", s.ID)
+}
+
+// SetSubscriptionTypes replaces the event types of a subscription.
+func (tx *Tx) SetSubscriptionTypes(ctx context.Context, id string, types []string) error {
+	if _, err := tx.exec(ctx, `DELETE FROM subscription_type WHERE subscription_id = ?`, id); err != nil {
+		return err
+	}
+	for _, t := range types {
+		if _, err := tx.exec(ctx, `INSERT INTO subscription_type (subscription_id, event_type) VALUES (?, ?)`, id, t); err != nil {
+			return err
+		}
+	}
+	return tx.bumpFanout(ctx)
+}
+
+// refreshSubscriptions recomputes accepting and sending of the subscriptions whose column has value, in the
+// transaction that changed what they depend on, and tells all nodes that fan-out changed.
+func (tx *Tx) refreshSubscriptions(ctx context.Context, column, value string) error {
+	approved := `(SELECT p.status = 'approved' FROM partner p WHERE p.id = subscription.partner_id)
+		AND (SELECT e.status <> 'ended' FROM endpoint e WHERE e.id = subscription.endpoint_id)`
+	_, err := tx.exec(ctx, `UPDATE subscription SET
+		accepting = (status IN ('approved', 'paused') AND `+approved+`),
+		sending = (status = 'approved' AND `+approved+`) WHERE `+column+` = ?`, value)
+	if err != nil {
+		return fmt.Errorf("refresh subscriptions: %w", err)
+	}
+	return tx.bumpFanout(ctx)
+}
+
+// Subscription finds a subscription with its types.
+func (q *Queries) Subscription(ctx context.Context, id string) (Subscription, error) {
+	var s Subscription
+	if err := q.get(ctx, &s, `SELECT * FROM subscription WHERE id = ?`, id); err != nil {
+		return s, err
+	}
+	return s, q.list(ctx, &s.Types, `SELECT event_type FROM subscription_type WHERE subscription_id = ? ORDER BY event_type`, id)
+}
+
+// SubscriptionFilter selects subscriptions; empty members select all.
+type SubscriptionFilter struct {
+	PartnerID, EndpointID, Status, EventType string
+	Page
+}
+
+// Subscriptions lists subscriptions with their types, newest first, with their total count.
+func (q *Queries) Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, int, error) {
+	w := where{}
+	w.text(`partner_id = ?`, f.PartnerID)
+	w.text(`endpoint_id = ?`, f.EndpointID)
+	w.text(`status = ?`, f.Status)
+	w.text(`id IN (SELECT subscription_id FROM subscription_type WHERE event_type = ?)`, f.EventType)
+	var rows []Subscription
+	total, err := q.page(ctx, &rows, `*`, `subscription`, w, `id DESC`, f.Page)
+	if err != nil || len(rows) == 0 {
+		return rows, total, err
+	}
+	return rows, total, q.loadTypes(ctx, rows)
+}
+
+func (q *Queries) loadTypes(ctx context.Context, rows []Subscription) error {
+	index, args := make(map[string]int, len(rows)), make([]any, len(rows))
+	for i, r := range rows {
+		index[r.ID], args[i] = i, r.ID
+	}
+	var types []struct {
+		SubscriptionID string `db:"subscription_id"`
+		EventType      string `db:"event_type"`
+	}
+	err := q.list(ctx, &types, `SELECT subscription_id, event_type FROM subscription_type
+		WHERE subscription_id IN (`+marks(len(args))+`) ORDER BY event_type`, args...)
+	for _, t := range types {
+		r := &rows[index[t.SubscriptionID]]
+		r.Types = append(r.Types, t.EventType)
+	}
+	return err
+}
+
+// CountSubscriptions counts subscriptions by status.
+func (q *Queries) CountSubscriptions(ctx context.Context) (map[string]int, error) {
+	return q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM subscription GROUP BY status`)
+}
