@@ -1,0 +1,73 @@
+package outbound
+
+import (
+	"crypto/x509"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Config says where requests may go and how much they may cost. The zero
+// value is the safe one: public addresses only, HTTPS only.
+type Config struct {
+	// AllowPrefixes are ranges the installation allows besides public
+	// addresses, such as 10.0.0.0/8. Default none. Addresses of cloud metadata
+	// services stay refused whatever is written here.
+	AllowPrefixes []netip.Prefix
+	// AllowPlainHTTP also allows http:// when the final address is loopback.
+	// Default false. Meant for a demonstration on one machine: tokens and
+	// events go unencrypted, and every service on loopback can be reached.
+	AllowPlainHTTP bool
+	// RootCAs are the certificate authorities trusted for servers. Default nil,
+	// the authorities of the operating system.
+	RootCAs *x509.CertPool
+	// Resolver looks names up. Default Go's own resolver, never the C library,
+	// which takes "127.1" and "2130706433" for addresses.
+	Resolver *net.Resolver
+	// DialTimeout bounds looking up and connecting, and the TLS handshake
+	// separately. Default 5 s.
+	DialTimeout time.Duration
+	// ResponseTimeout bounds a whole exchange, from dialling to the last byte
+	// of the answer's body. Default 30 s. A context may only shorten it.
+	ResponseTimeout time.Duration
+	// MaxResponseBytes is how much of an answer's body is kept. Default
+	// 64 KiB. A longer body is cut and its connection closed.
+	MaxResponseBytes int64
+	// MaxHeaderBytes bounds the answer's header. Default 32 KiB; a larger one
+	// fails the request.
+	MaxHeaderBytes int64
+	// MaxIdleConnsPerHost is how many idle connections to one host are kept.
+	// Default 64. Fewer than the requests in flight means dialling again.
+	MaxIdleConnsPerHost int
+	// IdleTimeout closes a connection that was not used. Default 60 s.
+	IdleTimeout time.Duration
+	// UserAgent names us. Default "Schakel/1".
+	UserAgent string
+	// Now is the clock that durations are measured with. Default time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.DialTimeout, 5*time.Second)
+	setDefault(&c.ResponseTimeout, 30*time.Second)
+	setDefault(&c.MaxResponseBytes, 64<<10)
+	setDefault(&c.MaxHeaderBytes, 32<<10)
+	setDefault(&c.MaxIdleConnsPerHost, 64)
+	setDefault(&c.IdleTimeout, time.Minute)
+	if c.UserAgent == "" {
+		c.UserAgent = "Schakel/1"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Resolver == nil {
+		c.Resolver = &net.Resolver{PreferGo: true}
+	}
+	return c
+}
+
+func setDefault[T ~int | ~int64](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
