@@ -1,0 +1,126 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+// credentials are what a request offers as proof, by one method.
+type credentials struct {
+	method    string
+	clientID  string // empty when only the assertion names it
+	secret    string
+	assertion string
+}
+
+func (i *Issuer) authenticate(ctx context.Context, req Request) (Client, *OAuthError) {
+	client, fail := i.identify(ctx, req)
+	// RFC 6749, 5.2: who tried Basic is told so with a challenge.
+	if fail != nil && req.HasBasic && fail.Code == "invalid_client" {
+		fail.Challenge = `Basic realm="token", charset="UTF-8"`
+	}
+	return client, fail
+}
+
+func (i *Issuer) identify(ctx context.Context, req Request) (Client, *OAuthError) {
+	cred, fail := readCredentials(req)
+	if fail != nil {
+		return Client{}, fail
+	}
+	if !slices.Contains(i.cfg.AuthMethods, cred.method) {
+		return Client{}, invalidClient(cred.method+" is not offered here", nil)
+	}
+	var client Client
+	if cred.method == PrivateKeyJWT {
+		client, fail = i.checkAssertion(ctx, cred)
+	} else {
+		client, fail = i.checkSecret(ctx, cred)
+	}
+	if fail != nil {
+		return Client{}, fail
+	}
+	return admit(client, cred.method)
+}
+
+// admit comes after the proof, so it may tell the client what is wrong.
+func admit(client Client, method string) (Client, *OAuthError) {
+	if client.AuthMethod != method {
+		return Client{}, invalidClient("this client is registered for another authentication method", nil)
+	}
+	if client.Status != StatusActive {
+		return Client{}, badRequest("unauthorized_client", "this client is not active, ask the administrator")
+	}
+	return client, nil
+}
+
+// readCredentials finds the one method used. RFC 6749, 2.3 forbids two, and 3.2
+// takes a parameter without a value for one that is absent.
+func readCredentials(req Request) (credentials, *OAuthError) {
+	form := req.Form
+	cred := credentials{
+		clientID: form.Get("client_id"), secret: form.Get("client_secret"), assertion: form.Get("client_assertion"),
+	}
+	var methods []string
+	if req.HasBasic {
+		methods = append(methods, ClientSecretBasic)
+	}
+	if cred.secret != "" {
+		methods = append(methods, ClientSecretPost)
+	}
+	if cred.assertion != "" {
+		methods = append(methods, PrivateKeyJWT)
+	}
+	switch len(methods) {
+	case 0:
+		return cred, invalidClient("the client did not authenticate", nil)
+	case 1:
+		cred.method = methods[0]
+	default:
+		return cred, invalidRequest("use one client authentication method, not two")
+	}
+	if cred.method == PrivateKeyJWT && form.Get("client_assertion_type") != assertionType {
+		return cred, invalidRequest("client_assertion_type must be " + assertionType)
+	}
+	if cred.method == ClientSecretBasic {
+		return readBasic(cred, req)
+	}
+	return cred, nil
+}
+
+// readBasic undoes the form encoding that RFC 6749, 2.3.1 puts below Basic.
+func readBasic(cred credentials, req Request) (credentials, *OAuthError) {
+	user, err := url.QueryUnescape(req.BasicUser)
+	if err != nil {
+		return cred, notAuthenticated(fmt.Errorf("decode basic user: %w", err))
+	}
+	if cred.secret, err = url.QueryUnescape(req.BasicPassword); err != nil {
+		// The cause would quote a part of the secret.
+		return cred, notAuthenticated(errors.New("decode basic password"))
+	}
+	if cred.clientID != "" && cred.clientID != user {
+		return cred, invalidRequest("client_id differs from the user of the Authorization header")
+	}
+	cred.clientID = user
+	return cred, nil
+}
+
+// checkSecret takes the same steps whether the client is unknown, has no
+// secret, or has another one.
+func (i *Issuer) checkSecret(ctx context.Context, cred credentials) (Client, *OAuthError) {
+	client, err := i.cfg.Clients.TokenClient(ctx, cred.clientID)
+	if err != nil && !errors.Is(err, ErrUnknownClient) {
+		return Client{}, unavailable(fmt.Errorf("find client: %w", err))
+	}
+	known := err == nil && client.SecretHash != ""
+	hash := client.SecretHash
+	if !known {
+		hash = decoyHash
+	}
+	if !i.matches(cred.secret, hash) || !known {
+		return Client{}, notAuthenticated(err)
+	}
+	return client, nil
+}

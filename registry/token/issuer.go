@@ -1,0 +1,160 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// DefaultLifetime is how long an access token lives unless configured.
+	DefaultLifetime = time.Hour
+	// MaxLifetime is the longest lifetime allowed (SEC-09).
+	MaxLifetime = 6 * time.Hour
+
+	// skew is how far the clocks of two parties may differ.
+	skew = 60 * time.Second
+	// clientMaxAge bounds how long a withdrawn client's token still works.
+	clientMaxAge = 5 * time.Second
+	// defaultCacheSize holds the tokens of far more clients than one
+	// installation has, in about 10 MB.
+	defaultCacheSize = 20_000
+	clientCacheSize  = 4_096
+	remoteCacheSize  = 1_024
+)
+
+// Config is what an [Issuer] is built from. Fields without a default are
+// required.
+type Config struct {
+	// Issuer is the base URL of the installation, without a trailing slash. It is
+	// the iss of every token.
+	Issuer string
+	// TokenEndpoint is the full URL of the token endpoint, which an assertion
+	// must name. Default Issuer + "/oauth/token".
+	TokenEndpoint string
+	// JWKSURI is the full URL of the published keys. Default Issuer +
+	// "/oauth/jwks".
+	JWKSURI string
+	// Audience is the aud of every token. Default Issuer.
+	Audience string
+	// Lifetime of access tokens. Default DefaultLifetime, at most MaxLifetime.
+	Lifetime time.Duration
+	// AuthMethods are the client authentication methods offered. Default
+	// private_key_jwt alone (SEC-02); an administrator may add the others.
+	AuthMethods []string
+	// Scopes are published in the metadata (SEC-10).
+	Scopes []string
+
+	Clients Clients
+	Replay  Replay
+	Keys    Keys
+
+	// HTTP fetches a client's jwks_uri. It must be the guarded client, since
+	// strangers choose these addresses. Without it, clients with a JWKSURI are
+	// refused.
+	HTTP *http.Client
+	// AllowHTTP permits a jwks_uri without TLS, for demo and tests.
+	AllowHTTP bool
+	// CacheSize is how many verified tokens are remembered. Default 20,000; a
+	// smaller one costs a signature check a request.
+	CacheSize int
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// Issuer hands out access tokens and verifies them. It is safe for concurrent
+// use.
+type Issuer struct {
+	cfg     Config
+	tokens  *lru[[32]byte, verified]
+	clients *loader[Client]
+	keys    *loader[*keySet]
+	remote  *loader[remoteKeys]
+	matches func(secret, hash string) bool
+}
+
+// New checks cfg, fills in its defaults and builds an [Issuer].
+func New(cfg Config) (*Issuer, error) {
+	cfg = withDefaults(cfg)
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("configure token issuer: %w", err)
+	}
+	i := &Issuer{cfg: cfg, matches: secretMatches}
+	i.tokens = newLRU[[32]byte, verified](cfg.CacheSize)
+	i.clients = newLoader(cfg.Now, clientCacheSize, i.loadClient)
+	i.keys = newLoader(cfg.Now, 1, i.loadKeys)
+	i.remote = newLoader(cfg.Now, remoteCacheSize, i.loadRemote)
+	return i, nil
+}
+
+func withDefaults(cfg Config) Config {
+	cfg.Issuer = strings.TrimSuffix(cfg.Issuer, "/")
+	if cfg.TokenEndpoint == "" {
+		cfg.TokenEndpoint = cfg.Issuer + "/oauth/token"
+	}
+	if cfg.JWKSURI == "" {
+		cfg.JWKSURI = cfg.Issuer + "/oauth/jwks"
+	}
+	if cfg.Audience == "" {
+		cfg.Audience = cfg.Issuer
+	}
+	if cfg.Lifetime == 0 {
+		cfg.Lifetime = DefaultLifetime
+	}
+	if len(cfg.AuthMethods) == 0 {
+		cfg.AuthMethods = []string{PrivateKeyJWT}
+	}
+	if cfg.CacheSize == 0 {
+		cfg.CacheSize = defaultCacheSize
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
+func (c Config) check() error {
+	u, err := url.Parse(c.Issuer)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("issuer must be an absolute URL without query or fragment")
+	}
+	if c.Lifetime < time.Second || c.Lifetime > MaxLifetime {
+		return fmt.Errorf("lifetime must be between 1s and %s", MaxLifetime)
+	}
+	if c.CacheSize < 1 {
+		return errors.New("cache size must be positive")
+	}
+	if c.Clients == nil || c.Replay == nil || c.Keys == nil {
+		return errors.New("clients, replay and keys are required")
+	}
+	for _, m := range c.AuthMethods {
+		if !slices.Contains([]string{PrivateKeyJWT, ClientSecretBasic, ClientSecretPost}, m) {
+			return fmt.Errorf("unknown client authentication method %q", m)
+		}
+	}
+	return nil
+}
+
+// Metadata is the authorisation server metadata of RFC 8414, ready to be
+// encoded as JSON (SEC-12).
+func (i *Issuer) Metadata() map[string]any {
+	m := map[string]any{
+		"issuer":                                i.cfg.Issuer,
+		"token_endpoint":                        i.cfg.TokenEndpoint,
+		"jwks_uri":                              i.cfg.JWKSURI,
+		"grant_types_supported":                 []string{grantClientCredentials},
+		"response_types_supported":              []string{},
+		"token_endpoint_auth_methods_supported": slices.Clone(i.cfg.AuthMethods),
+	}
+	if slices.Contains(i.cfg.AuthMethods, PrivateKeyJWT) {
+		m["token_endpoint_auth_signing_alg_values_supported"] = slices.Clone(assertionAlgs)
+	}
+	if len(i.cfg.Scopes) > 0 {
+		m["scopes_supported"] = slices.Clone(i.cfg.Scopes)
+	}
+	return m
+}
