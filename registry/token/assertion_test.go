@@ -189,7 +189,8 @@ func TestAssertionAlgorithms(t *testing.T) {
 	}
 }
 
-// A key registered for encryption, or for another algorithm, proves nothing.
+// A key registered for encryption, or for an algorithm it does not fit, proves
+// nothing.
 func TestAssertionKeyForOtherUse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -202,6 +203,22 @@ func TestAssertionKeyForOtherUse(t *testing.T) {
 		raw := forge(t, header, claims, es256(t, b.key))
 		if _, fail := b.Exchange(t.Context(), assertionRequest(raw)); codeOf(fail) != "invalid_client" {
 			t.Errorf("use %q alg %q: %v", key.Use, key.Algorithm, fail)
+		}
+	}
+}
+
+func TestAssertionKeyForOtherAlgorithm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	b.mem.changeClient("keyed", func(c *Client) {
+		c.JWKS = publicSet(t, jose.JSONWebKey{Key: key.Public(), KeyID: "k", Algorithm: "PS256"})
+	})
+	for alg, want := range map[jose.SignatureAlgorithm]string{jose.PS256: "", jose.RS256: "invalid_client"} {
+		raw := joseAssertion(t, b, jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: key, KeyID: "k"}})
+		if _, fail := b.Exchange(t.Context(), assertionRequest(raw)); codeOf(fail) != want {
+			t.Errorf("%s: %v", alg, fail)
 		}
 	}
 }
