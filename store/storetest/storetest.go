@@ -1,0 +1,77 @@
+// Package storetest gives tests real databases: a SQLite file each, and fresh databases in one private PostgreSQL
+// server per test binary.
+//
+// The server lives in a folder of its own under the temporary folder, listens on a Unix socket there and nowhere else,
+// and ends with the test binary, however that ends: see [Main].
+package storetest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"schakel/store"
+)
+
+// Option changes how a database is opened, such as [WithClock].
+type Option func(*store.Options)
+
+// WithClock makes the database read this clock in place of the machine's.
+func WithClock(c *Clock) Option {
+	return func(o *store.Options) { o.Now = c.Now }
+}
+
+// SQLite opens a migrated database in a file of its own, and closes it when the test ends.
+func SQLite(t testing.TB, opts ...Option) *store.DB {
+	t.Helper()
+	return open(t, "sqlite:"+SQLitePath(t), opts)
+}
+
+// SQLitePath names a file in a fresh folder, for tests that open the database themselves.
+func SQLitePath(t testing.TB) string { return filepath.Join(t.TempDir(), "schakel.db") }
+
+// Postgres opens a fresh migrated database, and closes and drops it when the test ends. It skips the test when no
+// PostgreSQL programs are installed.
+func Postgres(t testing.TB, opts ...Option) *store.DB {
+	t.Helper()
+	return open(t, freshDatabase(t, migratedTemplate), opts)
+}
+
+// PostgresURL names a fresh database without tables, dropped when the test ends. It skips like [Postgres].
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	return freshDatabase(t, emptyTemplate)
+}
+
+// Each runs fn as the subtests "sqlite" and "postgres", each with a fresh database.
+func Each(t *testing.T, fn func(t *testing.T, db *store.DB), opts ...Option) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		fn(t, SQLite(t, opts...))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		fn(t, Postgres(t, opts...))
+	})
+}
+
+func open(t testing.TB, database string, opts []Option) *store.DB {
+	t.Helper()
+	var o store.Options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	db, err := store.Open(t.Context(), database, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close database: %v", err)
+		}
+	})
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
