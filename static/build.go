@@ -1,0 +1,115 @@
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// asset is one file as it is served.
+type asset struct {
+	name, hash, contentType string
+	body                    []byte
+	// zipped is nil when compression gains nothing.
+	zipped []byte
+}
+
+// assets is the set of all served files, by their public name.
+type assets struct {
+	byName map[string]*asset
+}
+
+// ownStyles are joined in this order after the vendored component styles.
+func ownStyles() []string {
+	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "print"}
+}
+
+// build reads the embedded tree. Every file under js, img and vendor/htmx is
+// served under its own name; the style sheets are joined into schakel.css.
+// It panics when a file is missing, which only a broken build can cause.
+func build(tree fs.FS) *assets {
+	set := &assets{byName: map[string]*asset{}}
+	set.add("schakel.css", joinStyles(tree))
+	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js"} {
+		for _, file := range must(fs.Glob(tree, pattern)) {
+			set.add(path.Base(file), must(fs.ReadFile(tree, file)))
+		}
+	}
+	return set
+}
+
+// joinStyles puts the vendored sheets in a cascade layer, so that a rule of our
+// own wins whatever its specificity.
+func joinStyles(tree fs.FS) []byte {
+	var out bytes.Buffer
+	out.WriteString("/* Component styles: NL Design System community, EUPL-1.2. */\n@layer component {\n")
+	for _, file := range must(fs.Glob(tree, "vendor/utrecht/*.css")) {
+		out.Write(must(fs.ReadFile(tree, file)))
+		out.WriteByte('\n')
+	}
+	out.WriteString("}\n")
+	for _, name := range ownStyles() {
+		out.Write(must(fs.ReadFile(tree, "css/"+name+".css")))
+	}
+	return out.Bytes()
+}
+
+func (s *assets) add(name string, body []byte) {
+	if s.byName[name] != nil {
+		panic("static: two files are named " + name)
+	}
+	sum := sha256.Sum256(body)
+	s.byName[name] = &asset{
+		name: name, hash: hex.EncodeToString(sum[:8]), contentType: contentType(name),
+		body: body, zipped: zip(body),
+	}
+}
+
+// contentType does not ask the operating system, whose tables differ.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	default:
+		return "application/octet-stream"
+	}
+}
+
+func zip(body []byte) []byte {
+	var out bytes.Buffer
+	w := must(gzip.NewWriterLevel(&out, gzip.BestCompression))
+	must(w.Write(body))
+	if err := w.Close(); err != nil {
+		panic(fmt.Errorf("static: compress: %w", err))
+	}
+	if out.Len() >= len(body)*9/10 {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// split takes "{hash}/{name}" or "{name}" apart.
+func split(rest string) (hash, name string) {
+	if before, after, ok := strings.Cut(rest, "/"); ok {
+		return before, after
+	}
+	return "", rest
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Errorf("static: %w", err))
+	}
+	return v
+}

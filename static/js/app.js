@@ -1,0 +1,111 @@
+// Small helps on top of pages that work without any script: tick-all boxes,
+// copy buttons, a question before a bulk action, and live parts that wait.
+"use strict";
+
+(function () {
+  const paused = new Set();
+
+  function rows(formID) {
+    return document.querySelectorAll('input[type="checkbox"][name="id"][form="' + CSS.escape(formID) + '"]');
+  }
+
+  function countTicks(formID) {
+    const boxes = [...rows(formID)];
+    const ticked = boxes.filter((box) => box.checked).length;
+    for (const out of document.querySelectorAll('[data-tick-count="' + CSS.escape(formID) + '"]')) {
+      out.textContent = ticked > 0 ? "(" + ticked + ")" : "";
+    }
+    for (const all of document.querySelectorAll('[data-tick-all="' + CSS.escape(formID) + '"]')) {
+      all.checked = ticked > 0 && ticked === boxes.length;
+      all.indeterminate = ticked > 0 && ticked < boxes.length;
+    }
+  }
+
+  function onChange(event) {
+    const box = event.target;
+    if (!(box instanceof HTMLInputElement)) return;
+    if (box.dataset.tickAll) {
+      for (const row of rows(box.dataset.tickAll)) row.checked = box.checked;
+      countTicks(box.dataset.tickAll);
+    } else if (box.name === "id" && box.form) {
+      countTicks(box.form.id);
+    }
+  }
+
+  async function copy(button) {
+    const source = document.getElementById(button.dataset.copy);
+    const label = button.querySelector("[data-copy-text]");
+    if (!source || !label) return;
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      label.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source);
+      label.textContent = "Selected: press Ctrl+C";
+    }
+    setTimeout(() => { label.textContent = "Copy"; }, 3000);
+  }
+
+  function onClick(event) {
+    const button = event.target instanceof Element ? event.target.closest("button") : null;
+    if (!button) return;
+    if (button.dataset.copy) {
+      copy(button);
+    } else if (button.dataset.pause) {
+      pause(button);
+    } else if (button.dataset.confirm && !confirm(button.dataset.confirm)) {
+      event.preventDefault();
+    }
+  }
+
+  function pause(button) {
+    const id = button.dataset.pause;
+    const stop = !paused.has(id);
+    if (stop) paused.add(id);
+    else paused.delete(id);
+    button.textContent = stop ? "Resume updates" : "Pause updates";
+  }
+
+  // A live part keeps still while the reader works in it.
+  function busy(part) {
+    return paused.has(part.id) || document.hidden || part.contains(document.activeElement) ||
+      part.querySelector('input[name="id"]:checked, details[open]') !== null;
+  }
+
+  function onRequest(event) {
+    const part = event.target instanceof Element ? event.target.closest("[data-live]") : null;
+    if (part && busy(part)) event.preventDefault();
+  }
+
+  // An error page or a log-in page must not take the place of a live part.
+  function onAnswer(event) {
+    const part = event.target instanceof Element ? event.target.closest("[data-live]") : null;
+    const ctx = event.detail.ctx;
+    if (part && (!ctx.response.raw.ok || !ctx.text.includes('id="' + part.id + '"'))) event.preventDefault();
+  }
+
+  // Shows what needs a script; runs again on parts that were refreshed.
+  function prepare() {
+    for (const hidden of document.querySelectorAll("[data-tick-all][hidden], [data-copy][hidden]")) hidden.hidden = false;
+    for (const part of document.querySelectorAll("[data-live]")) {
+      if (document.querySelector('[data-pause="' + CSS.escape(part.id) + '"]')) continue;
+      const bar = document.createElement("div");
+      const button = document.createElement("button");
+      bar.className = "schakel-live-bar";
+      button.type = "button";
+      button.className = "utrecht-button utrecht-button--subtle";
+      button.dataset.pause = part.id;
+      button.textContent = "Pause updates";
+      bar.append(button);
+      part.before(bar);
+    }
+  }
+
+  document.addEventListener("change", onChange);
+  document.addEventListener("click", onClick);
+  document.addEventListener("htmx:before:request", onRequest);
+  document.addEventListener("htmx:after:request", onAnswer);
+  document.addEventListener("htmx:after:swap", prepare);
+  prepare();
+  document.querySelector("[data-focus]")?.focus();
+})();
