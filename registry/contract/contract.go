@@ -48,11 +48,11 @@ type Document struct {
 type Limits struct {
 	// Bytes is the longest document; default 16 MiB.
 	Bytes int
-	// Nodes is the number of values and member names, counted again for each use of an alias; default 1,500,000.
+	// Nodes is the number of values and member names, counted again for each use of an alias; default 1,000,000.
 	Nodes int
 	// Depth is the deepest nesting; default 200.
 	Depth int
-	// Aliases is the number of YAML aliases; default 10,000.
+	// Aliases is the number of YAML anchors and aliases; default 5,000.
 	Aliases int
 }
 
@@ -63,9 +63,9 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	orElse(&l.Bytes, 16<<20)
-	orElse(&l.Nodes, 1_500_000)
+	orElse(&l.Nodes, 1_000_000)
 	orElse(&l.Depth, 200)
-	orElse(&l.Aliases, 10_000)
+	orElse(&l.Aliases, 5_000)
 	return l
 }
 

@@ -13,7 +13,7 @@ import (
 // text, a member name that is a number becomes text. It gives the parse tree too, for positions. Duplicate names, merge
 // keys, foreign tags, not-a-number and aliases that refer to themselves are refused.
 func readYAML(content []byte, limits Limits) (root any, tree *yaml.Node, p *problem) {
-	if p := estimateYAML(content, limits.Nodes); p != nil {
+	if p := estimateYAML(content, limits); p != nil {
 		return nil, nil, p
 	}
 	tree, p = loadYAML(content, limits)
@@ -25,17 +25,38 @@ func readYAML(content []byte, limits Limits) (root any, tree *yaml.Node, p *prob
 	return whole.value, tree, p
 }
 
-// estimateYAML refuses a document that must have too many nodes before memory is spent on them: nearly each comma, line
-// and bracket makes one, so twice the limit leaves room for those inside text.
-func estimateYAML(content []byte, limit int) *problem {
-	marks := 0
-	for _, mark := range []byte("\n,[{") {
-		marks += bytes.Count(content, []byte{mark})
+// estimateYAML refuses a document that must have too many nodes before memory is spent on them. Nearly each line, comma,
+// colon and bracket makes a node, and a contract within the limits has far fewer of them, those inside text included. The
+// library takes time with each anchor and alias, so these are counted too.
+func estimateYAML(content []byte, limits Limits) *problem {
+	marks, anchors := 0, 0
+	var before byte = '\n'
+	for i, c := range content {
+		switch c {
+		case '\n', ',', '[', '{':
+			marks++
+		case ' ':
+			if before == ':' {
+				marks++
+			}
+		case '&', '*':
+			if bytes.IndexByte([]byte(" \t\n,[{"), before) >= 0 && i+1 < len(content) && content[i+1] > ' ' && content[i+1] != '*' {
+				anchors++
+			}
+		}
+		before = c
 	}
-	if marks > 2*limit {
-		return tooManyNodes(limit)
+	if marks > limits.Nodes {
+		return tooManyNodes(limits.Nodes)
+	}
+	if anchors > 2*limits.Aliases {
+		return tooManyAliases(limits.Aliases)
 	}
 	return nil
+}
+
+func tooManyAliases(limit int) *problem {
+	return tooMany("document-too-many-aliases", limit, "YAML anchors and aliases")
 }
 
 func loadYAML(content []byte, limits Limits) (root *yaml.Node, p *problem) {
@@ -153,7 +174,7 @@ func (b *yamlBuilder) fresh(n *yaml.Node, depth int) (built, *problem) {
 
 func (b *yamlBuilder) alias(n *yaml.Node, depth int) (built, *problem) {
 	if b.aliases++; b.aliases > b.limits.Aliases {
-		return built{}, at(tooMany("document-too-many-aliases", b.limits.Aliases, "YAML aliases"), n)
+		return built{}, at(tooManyAliases(b.limits.Aliases), n)
 	}
 	if n.Alias.Kind == yaml.ScalarNode {
 		return b.fresh(n.Alias, depth)

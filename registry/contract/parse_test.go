@@ -1,0 +1,140 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+)
+
+// yamlHead and jsonHead start documents that are valid but for what a test adds.
+const (
+	yamlHead = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\n"
+	jsonHead = `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}`
+)
+
+func parse(t *testing.T, content string) (*Document, []Finding) {
+	t.Helper()
+	d, findings, err := Parse([]byte(content), Limits{})
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	if (d == nil) != HasErrors(findings) {
+		t.Fatalf("document %v with findings %v", d != nil, findings)
+	}
+	return d, findings
+}
+
+func TestParseRecognises(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		content, version, format string
+		kind                     Kind
+	}{
+		{"openapi: 3.0.4\ninfo: {title: T, version: V, description: D}\npaths: {}", "3.0.4", FormatYAML, OpenAPI},
+		{`{"openapi":"3.1.2","info":{"title":"T","version":"V","description":"D"}}`, "3.1.2", FormatJSON, OpenAPI},
+		{"\ufeff{\"openapi\":\"3.2.0\",\"info\":{\"title\":\"T\",\"version\":\"V\",\"description\":\"D\"}}", "3.2.0", FormatJSON, OpenAPI},
+		{"---\n\"asyncapi\": 2.6.0\ninfo:\n  title: T\n  version: V\n  description: D", "2.6.0", FormatYAML, AsyncAPI},
+		{"asyncapi: '3.0.0'\ninfo: {title: T, version: V, description: D}", "3.0.0", FormatYAML, AsyncAPI},
+		{"\ufeffasyncapi: 3.1.0\ninfo: {title: T, version: V, description: D}", "3.1.0", FormatYAML, AsyncAPI},
+	} {
+		d, findings := parse(t, tt.content)
+		if d == nil {
+			t.Errorf("%s refused: %v", tt.version, findings)
+			continue
+		}
+		if d.Kind != tt.kind || d.SpecVersion != tt.version || d.Format != tt.format || d.Title != "T" || d.Version != "V" || d.Description != "D" {
+			t.Errorf("%s: got %s %s %s %q %q %q", tt.version, d.Kind, d.SpecVersion, d.Format, d.Title, d.Version, d.Description)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, content, code, pointer string
+		line, column                 int
+	}{
+		{"empty", " \n", "document-empty", "", 1, 1},
+		{"not UTF-8", "openapi: 3.1.0\nx: \xff", "invalid-utf8", "", 2, 4},
+		{"no contract", "a: 1", "not-a-contract", "", 1, 1},
+		{"a list", "[]", "not-a-contract", "", 1, 1},
+		{"swagger", "swagger: '2.0'", "unsupported-version", "/swagger", 1, 1},
+		{"openapi 4", `{"openapi":"4.0.0"}`, "unsupported-version", "/openapi", 1, 2},
+		{"openapi without patch", "info: {}\nopenapi: '3.1'", "unsupported-version", "/openapi", 2, 1},
+		{"openapi as a number", "openapi: 3.1", "unsupported-version", "/openapi", 1, 1},
+		{"openapi 3.1.x", "openapi: 3.1.x", "unsupported-version", "/openapi", 1, 1},
+		{"asyncapi 2.5", "asyncapi: 2.5.0", "unsupported-version", "/asyncapi", 1, 1},
+		{"asyncapi 3.1.1", "asyncapi: 3.1.1", "unsupported-version", "/asyncapi", 1, 1},
+
+		{"duplicate in JSON", "{\"a\":{\n \"é\":1, \"b\":2,\"b\":3}}", "duplicate-key", "/a/b", 2, 15},
+		{"duplicate by escape", `{"ab":1,"\u0061b":2}`, "duplicate-key", "/ab", 1, 9},
+		{"comma after the last", "{\"a\":[1,\n2,]}", "json-syntax", "/a/2", 2, 3},
+		{"text after the end", "{}\n{}", "json-syntax", "", 2, 1},
+		{"open", `{"a":`, "json-syntax", "/a", 1, 6},
+		{"open text", `{"a":"b`, "json-syntax", "/a", 1, 8},
+		{"leading zero", `{"a":01}`, "json-syntax", "/a", 1, 6},
+		{"control character", "{\"a\":\"b\nc\"}", "json-syntax", "/a", 1, 8},
+		{"lone surrogate", `{"a":"x\ud800"}`, "json-syntax", "/a", 1, 8},
+		{"unknown escape", `{"a":"\x"}`, "json-syntax", "/a", 1, 7},
+		{"name without quotes", `{a:1}`, "json-syntax", "", 1, 2},
+		{"huge exponent", `{"a":1e1000}`, "number-out-of-range", "/a", 1, 6},
+
+		{"duplicate in YAML", yamlHead + "x-a:\n  b: 1\n  b: 2", "duplicate-key", "/x-a/b", 6, 3},
+		{"duplicate as number and text", yamlHead + "x-a:\n  200: 1\n  '200': 2", "duplicate-key", "/x-a/200", 6, 3},
+		{"two documents", yamlHead + "---\na: 1", "yaml-syntax", "", 1, 1},
+		{"bad indentation", "a:\n  b: 1\n c: 2", "yaml-syntax", "", 3, 2},
+		{"alias to itself", yamlHead + "x-a: &a\n  b: [*a]", "alias-cycle", "/x-a/b/0", 5, 7},
+		{"unknown alias", "x: *nowhere", "yaml-syntax", "", 1, 4},
+		{"merge key", "x: &a {b: 1}\ny:\n  <<: *a", "yaml-merge-key", "/y", 3, 3},
+		{"foreign tag", "x: !!binary aGk=", "yaml-tag", "/x", 1, 4},
+		{"tag that does not fit", "x: !!int a", "yaml-tag", "/x", 1, 4},
+		{"tagged list", "x: !!set [a]", "yaml-tag", "/x", 1, 4},
+		{"list as name", "x:\n  ? [a]\n  : b", "yaml-key", "/x", 2, 5},
+		{"infinity", "x: -.inf", "number-out-of-range", "/x", 1, 4},
+	} {
+		d, findings := parse(t, tt.content)
+		if d != nil || len(findings) != 1 {
+			t.Errorf("%s: accepted, or findings %v", tt.name, findings)
+			continue
+		}
+		f := findings[0]
+		if f.Code != tt.code || f.Pointer != tt.pointer || f.Line != tt.line || f.Column != tt.column {
+			t.Errorf("%s: got %s %q %d:%d (%s), want %s %q %d:%d", tt.name, f.Code, f.Pointer, f.Line, f.Column, f.Detail, tt.code, tt.pointer, tt.line, tt.column)
+		}
+		if f.Detail == "" || f.Remedy == "" || f.Severity != SeverityError {
+			t.Errorf("%s: incomplete finding %+v", tt.name, f)
+		}
+	}
+}
+
+func TestParseNil(t *testing.T) {
+	t.Parallel()
+	if _, _, err := Parse(nil, Limits{}); err == nil {
+		t.Error("no content is a fault of the program")
+	}
+}
+
+func TestParseLimits(t *testing.T) {
+	t.Parallel()
+	deep := func(n int, open, closing string) string {
+		return strings.Repeat(open, n) + "1" + strings.Repeat(closing, n)
+	}
+	for _, tt := range []struct {
+		name, content, code string
+		limits              Limits
+	}{
+		{"bytes", jsonHead + "}", "document-too-large", Limits{Bytes: 20}},
+		{"nodes in JSON", jsonHead + `,"x-a":[1,2,3]}`, "document-too-many-nodes", Limits{Nodes: 12}},
+		{"nodes in YAML", yamlHead + "x-a: [1,2,3]", "document-too-many-nodes", Limits{Nodes: 15}},
+		{"depth in JSON", deep(6, `{"a":`, "}"), "document-too-deep", Limits{Depth: 5}},
+		{"depth in YAML", "a: " + deep(6, "[", "]"), "document-too-deep", Limits{Depth: 5}},
+		{"depth by alias", "a: &a [[[1]]]\nb: [[*a]]", "document-too-deep", Limits{Depth: 5}},
+		{"aliases", "a: &a 1\nb: [*a, *a, *a]", "document-too-many-aliases", Limits{Aliases: 2}},
+		{"path", `{"` + strings.Repeat("a", maxPath+1) + `":1}`, "document-path-too-long", Limits{}},
+		{"path by alias", "a: &a {" + strings.Repeat("a", 900) + ": 1}\nb: {" + strings.Repeat(strings.Repeat("b", 900)+": {", 8) + strings.Repeat("b", 900) + ": *a" + strings.Repeat("}", 9), "document-path-too-long", Limits{}},
+	} {
+		d, findings, err := Parse([]byte(tt.content), tt.limits)
+		if err != nil || d != nil || len(findings) != 1 || findings[0].Code != tt.code {
+			t.Errorf("%s: got %v, want %s", tt.name, findings, tt.code)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// openapi and asyncapi start documents of a version with an info object.
+func openapi(version, rest string) string {
+	return "openapi: " + version + "\ninfo: {title: T, version: '1'}\n" + rest
+}
+
+func asyncapi(version, rest string) string {
+	return "asyncapi: " + version + "\ninfo: {title: T, version: '1'}\n" + rest
+}
+
+const async3 = `
+servers: {s: {host: h, protocol: amqp}}
+channels:
+  c:
+    address: a.{p}
+    servers: [{$ref: '#/servers/s'}]
+    parameters: {p: {}}
+    messages: {m: {payload: {type: object}}}
+operations:
+  o:
+    action: send
+    channel: {$ref: '#/channels/c'}
+    messages: [{$ref: '#/channels/c/messages/m'}]
+`
+
+const async2 = `
+servers: {s: {url: h, protocol: amqp, security: [{k: []}]}}
+channels:
+  c/{p}:
+    servers: [s]
+    parameters: {p: {schema: {type: string}}}
+    publish: {operationId: o, message: {oneOf: [{messageId: m, payload: {type: object}}]}}
+components: {securitySchemes: {k: {type: userPassword}}}
+`
+
+func TestValidateAccepts(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"OpenAPI 3.0":            openapi("3.0.0", "paths: {'/a/{b}': {get: {operationId: o, parameters: [{name: b, in: path, required: true, schema: {type: string, pattern: '^(?!x)(?<y>a)\\k<y>\\/$'}}], responses: {200: {description: d}}}}}"),
+		"OpenAPI 3.1":            openapi("3.1.0", "webhooks: {w: {post: {security: [{k: []}]}}}\ncomponents: {securitySchemes: {k: {type: mutualTLS}}, schemas: {a: {$anchor: n, $id: 'https://e.x/a', type: [string, 'null'], properties: {default: {$ref: '#n'}, other: {$ref: 'https://e.x/a'}}, example: {$ref: nothing}}}}"),
+		"OpenAPI 3.2":            openapi("3.2.0", "$self: https://e.x/self\npaths: {/a: {query: {responses: {default: {description: d}}}, additionalOperations: {LINK: {operationId: l, security: [{'https://e.x/#s': []}]}}}, /b: {$ref: 'https://e.x/self#/paths/~1a'}}"),
+		"a dialect of their own": openapi("3.1.0", "jsonSchemaDialect: https://e.x/dialect\npaths: {}\ncomponents: {schemas: {a: {type: 5}}}"),
+		"AsyncAPI 2.6":           asyncapi("2.6.0", async2),
+		"AsyncAPI 3.0":           asyncapi("3.0.0", async3),
+		"AsyncAPI 3.1":           asyncapi("3.1.0", async3),
+		"recursive schema":       openapi("3.1.0", "components: {schemas: {a: {properties: {next: {$ref: '#/components/schemas/a'}}}}}"),
+		"callback of a callback": openapi("3.1.0", "paths: {/a: {post: {callbacks: {c: {'{$request.body#/url}': {post: {callbacks: {c: {'{$url}': {post: {}}}}}}}}}}}"),
+	} {
+		d, findings := parse(t, content)
+		if d != nil {
+			findings = d.Validate()
+		}
+		if len(findings) != 0 {
+			t.Errorf("%s: %v", name, findings)
+		}
+	}
+}
+
+func TestValidateFinds(t *testing.T) {
+	t.Parallel()
+	path := func(rest string) string { return openapi("3.1.0", "paths:\n  /a/{b}:\n"+rest) }
+	replaced := func(base, from, to string) string {
+		if !strings.Contains(base, from) {
+			panic("test vector without " + from)
+		}
+		return strings.Replace(base, from, to, 1)
+	}
+	three := asyncapi("3.1.0", async3)
+	two := asyncapi("2.6.0", async2)
+	for _, tt := range []struct{ name, content, want string }{
+		{"missing member", "openapi: 3.1.0\ninfo: {version: '1'}\npaths: {}", "schema-required /info 2:1"},
+		{"unknown member", openapi("3.1.0", "paths: {}\ntag: []"), "schema-unknown-member /tag 4:1"},
+		{"unknown member of 3.0", openapi("3.0.1", "paths: {/a: {gett: {}}}"), "schema-unknown-member /paths/~1a/gett 3:14"},
+		{"wrong type", openapi("3.1.0", "paths: []"), "schema-type /paths 3:1"},
+		{"wrong schema type", openapi("3.1.0", "components: {schemas: {a: {type: strng}}}"), "schema-value /components/schemas/a/type 3:28"},
+		{"wrong schema type in 3.0", openapi("3.0.1", "paths: {}\ncomponents: {schemas: {a: {type: strng}}}"), "schema-value /components/schemas/a/type 4:28"},
+		{"wrong schema type in 2.6", replaced(two, "payload: {type: object}", "payload: {type: strng}"), "schema-value /channels/c~1{p}/publish/message/oneOf/0/payload/type 9:74"},
+		{"bad pattern", openapi("3.1.0", "components: {schemas: {a: {pattern: '('}}}"), "schema-format /components/schemas/a/pattern 3:28"},
+		{"bad name", openapi("3.1.0", "components: {schemas: {'a b': {}}}"), "schema-name /components/schemas/a b 3:24"},
+		{"bad path", openapi("3.1.0", "paths: {a: {}}"), "schema-unknown-member /paths/a 3:9"},
+		{"nothing in it", openapi("3.1.0", ""), "schema-required  1:1"},
+		{"both example and examples", openapi("3.0.1", "paths: {/a: {get: {parameters: [{name: a, in: query, schema: {}, example: 1, examples: {}}], responses: {200: {description: d}}}}}"), "schema-not-allowed /paths/~1a/get/parameters/0 3:33"},
+		{"one fault deep down", openapi("3.2.0", "tags: [{name: a}]\npaths: {/a: {get: {responses: {'200': {description: d, content: {a/b: {schema: {properties: {x: {minimum: low}}}}}}}}}}"), "schema-type /paths/~1a/get/responses/200/content/a~1b/schema/properties/x/minimum 4:98"},
+
+		{"unresolved reference", openapi("3.1.0", "components: {schemas: {a: {items: {$ref: '#/components/schemas/b'}}}}"), "reference-unresolved /components/schemas/a/items/$ref 3:36"},
+		{"unresolved anchor", openapi("3.1.0", "components: {schemas: {a: {items: {$ref: '#b'}}}}"), "reference-unresolved /components/schemas/a/items/$ref 3:36"},
+		{"unresolved mapping", openapi("3.1.0", "components: {schemas: {a: {discriminator: {propertyName: p, mapping: {x: '#/none'}}}}}"), "reference-unresolved /components/schemas/a/discriminator/mapping/x 3:71"},
+		{"reference to itself", openapi("3.1.0", "components: {responses: {a: {$ref: '#/components/responses/a'}}}"), "reference-cycle /components/responses/a/$ref 3:30"},
+		{"reference outside", openapi("3.1.0", "components: {schemas: {a: {items: {$ref: 'b.yaml#/c'}}}}"), "reference-outside /components/schemas/a/items/$ref 3:36"},
+		{"operationId twice", openapi("3.1.0", "paths: {/a: {get: {operationId: x}, put: {operationId: x}}}"), "operation-id-duplicate /paths/~1a/put/operationId 3:43"},
+		{"paths alike", openapi("3.1.0", "paths: {'/a/{b}/c': {}, '/a/{d}/c': {}}"), "path-duplicate /paths/~1a~1{d}~1c 3:25"},
+		{"undeclared path parameter", path("    get: {}"), "path-parameter-undeclared /paths/~1a~1{b}/get 5:5"},
+		{"unused path parameter", path("    parameters: [{$ref: '#/components/parameters/b'}]\n    get: {parameters: [{name: c, in: path, required: true, schema: {}}]}\ncomponents: {parameters: {b: {name: b, in: path, required: true, schema: {}}}}"), "path-parameter-unused /paths/~1a~1{b}/get/parameters/0 6:24"},
+		{"parameter twice", openapi("3.1.0", "paths: {/a: {parameters: [{name: q, in: query, schema: {}}, {name: q, in: query, schema: {}}]}}"), "parameter-duplicate /paths/~1a/parameters/1 3:61"},
+		{"undeclared security", openapi("3.1.0", "paths: {}\nsecurity: [{k: []}]"), "security-undefined /security/0/k 4:13"},
+
+		{"message of another channel", replaced(three, "messages: [{$ref: '#/channels/c/messages/m'}]", "messages: [{$ref: '#/components/messages/x'}]") + "components: {messages: {x: {}}}", "message-not-of-channel /operations/o/messages/0 15:16"},
+		{"channel that is none", replaced(three, "channel: {$ref: '#/channels/c'}", "channel: {$ref: '#/components/channels/c'}") + "components: {channels: {c: {}}}", "operation-channel /operations/o/channel 14:5"},
+		{"channel that is not there", replaced(three, "channel: {$ref: '#/channels/c'}", "channel: {$ref: '#/channels/d'}"), "reference-unresolved /operations/o/channel/$ref 14:15"},
+		{"undeclared channel parameter", replaced(three, "a.{p}", "a.{p}.{q}"), "channel-parameter-undeclared /channels/c 6:3"},
+		{"unused channel parameter", replaced(three, "a.{p}", "a"), "channel-parameter-unused /channels/c/parameters/p 9:18"},
+		{"server that is none", replaced(three, "servers: [{$ref: '#/servers/s'}]", "servers: [{$ref: '#/components/servers/s'}]") + "components: {servers: {s: {host: h, protocol: p}}}", "channel-server /channels/c/servers/0 8:15"},
+		{"wrong action", replaced(three, "action: send", "action: publish"), "schema-value /operations/o/action 13:5"},
+		{"undeclared security in 2.6", replaced(two, "{k: []}", "{l: []}"), "security-undefined /servers/s/security/0/l 4:51"},
+		{"undeclared server in 2.6", replaced(two, "servers: [s]", "servers: [t]"), "channel-server /channels/c~1{p}/servers/0 7:15"},
+		{"undeclared parameter in 2.6", replaced(two, "c/{p}:", "c/{p}/{q}:"), "channel-parameter-undeclared /channels/c~1{p}~1{q} 6:3"},
+		{"operationId twice in 2.6", replaced(two, "    publish:", "    subscribe: {operationId: o}\n    publish:"), "operation-id-duplicate /channels/c~1{p}/subscribe/operationId 9:17"},
+		{"messageId twice in 2.6", replaced(two, "oneOf: [", "oneOf: [{messageId: m}, "), "message-id-duplicate /channels/c~1{p}/publish/message/oneOf/1/messageId 9:66"},
+		{"event type that is no domain name", asyncapi("3.1.0", "components: {messages: {m: {x-cloudevents-type: enrolled}}}"), "event-type-name /components/messages/m 3:25"},
+	} {
+		d, findings := parse(t, tt.content)
+		if d == nil {
+			t.Errorf("%s: refused: %v", tt.name, findings)
+			continue
+		}
+		var got []string
+		for _, f := range d.Validate() {
+			got = append(got, fmt.Sprintf("%s %s %d:%d", f.Code, f.Pointer, f.Line, f.Column))
+			if f.Detail == "" || f.Remedy == "" {
+				t.Errorf("%s: incomplete finding %+v", tt.name, f)
+			}
+		}
+		if !slices.Equal(got, []string{tt.want}) {
+			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRemedies(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		openapi("3.1.0", "paths: {}\nexternalDoc: {}"):                                                              `Did you mean "externalDocs"?`,
+		openapi("3.0.1", "paths: {}\nsevers: []"):                                                                   `Did you mean "servers"?`,
+		asyncapi("3.1.0", "operations: {o: {action: publish, channel: {$ref: '#/channels/c'}}}\nchannels: {c: {}}"): `"send", "receive"`,
+		openapi("3.1.0", "components: {schemas: {'a b': {}}}"):                                                      `^[a-zA-Z0-9._-]+$`,
+		openapi("3.1.0", "security: {}\npaths: {}"):                                                                 "quotes and indentation",
+		"swagger: '2.0'": "OpenAPI 3.0 or later",
+	} {
+		d, findings := parse(t, content)
+		if d != nil {
+			findings = d.Validate()
+		}
+		if len(findings) != 1 || !strings.Contains(findings[0].Remedy, want) {
+			t.Errorf("%q: got %v, want a remedy with %s", content, findings, want)
+		}
+	}
+}
+
+func TestManyFindingsAreCut(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("components:\n  schemas:\n")
+	for i := range 3 * maxFindings {
+		fmt.Fprintf(&b, "    s%d: {$ref: other.yaml}\n", i)
+	}
+	d, _ := parse(t, openapi("3.1.0", b.String()+"paths: {/a: {get: {security: [{k: []}]}}}"))
+	findings := d.Validate()
+	if len(findings) != maxFindings+1 || findings[0].Code != "security-undefined" || findings[maxFindings].Code != "findings-cut" {
+		t.Errorf("%d findings, first %+v, last %+v", len(findings), findings[0], findings[len(findings)-1])
+	}
+}
