@@ -18,14 +18,15 @@ type Claimed struct {
 // A delivery whose lease ends without an outcome is due again.
 func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
 	var rows []Delivery
-	err := tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (
+	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
 			SELECT d.id FROM delivery d
 			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ?
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
-		RETURNING `+deliveryColumns, lease, owner, endpointID, tx.Now, limit)
+		UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (SELECT id FROM due)
+		RETURNING `+deliveryColumns, endpointID, tx.Now, limit, lease, owner)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -62,10 +63,38 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 	return claimed, nil
 }
 
-// NextDue tells when the earliest open delivery of an endpoint is due; zero when there is none.
-func (q *Queries) NextDue(ctx context.Context, endpointID string) (Time, error) {
+// NextDue tells when the earliest open delivery of an endpoint that owner does not hold is due; zero when there is none.
+func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, error) {
 	var t Time
-	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')`, endpointID)
+	err := q.get(ctx, &t, `SELECT due_at FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')
+		AND lease_owner <> ? ORDER BY due_at LIMIT 1`, endpointID, owner)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return t, err
+}
+
+// MayStart asks, right before an attempt, whether owner still holds the delivery, its endpoint is active and its
+// subscription is approved (guarantee G2).
+func (q *Queries) MayStart(ctx context.Context, deliveryID, owner string) (bool, error) {
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
+		WHERE d.id = ? AND d.lease_owner = ? AND d.status IN ('pending', 'retrying')
+		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))`, deliveryID, owner)
+	return n == 1, err
+}
+
+// Unclaim gives back what was claimed and not tried: it is due at once.
+func (tx *Tx) Unclaim(ctx context.Context, ids []string, owner string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	w := where{}
+	w.add(`lease_owner = ? AND status IN ('pending', 'retrying')`, owner)
+	w.in(`id`, ids)
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = ''`+w.sql(), append([]any{tx.Now}, w.args...)...)
+	return err
 }
 
 // Backlog is what waits at one endpoint.
@@ -85,6 +114,12 @@ func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
 // FreeLeases makes what a node held due at once, when the node starts again under the same name or stops.
 func (tx *Tx) FreeLeases(ctx context.Context, owner string) (int64, error) {
 	return tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner = ?`, tx.Now, owner)
+}
+
+// FreeAllLeases makes everything that any node held due at once. Only for a database that one process works on.
+func (tx *Tx) FreeAllLeases(ctx context.Context) error {
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner <> ''`, tx.Now)
+	return err
 }
 
 // Outcome is what came of one attempt: the attempt, and what the delivery becomes.

@@ -1,8 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,9 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	for i := range events {
 		rows[i] = &events[i]
 	}
-	sort.Slice(rows, func(i, j int) bool { return rows[i].CEID < rows[j].CEID })
+	slices.SortStableFunc(rows, func(a, b *Event) int {
+		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
+	})
 	fresh = make(map[string]bool, len(rows))
 	err = tx.insertMany(ctx, bulk{
 		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING RETURNING id`, width: 12,
@@ -89,14 +92,10 @@ type IdempotencyKey struct {
 	ExpiresAt    Time   `db:"expires_at"`
 }
 
-// InsertKeys adds idempotency keys with the answers they stand for and tells, by index, which were new. The unique
-// insert is the lock (error E8). A key whose time is over counts as new and is replaced (IDEM-07).
+// InsertKeys adds idempotency keys with the answers they stand for and tells, by [IdempotencyKey.Name], which were new. The
+// unique insert is the lock (error E8). Of keys alike in one call only the first is written: the caller keeps them apart. A key whose time is over counts as new and is replaced (IDEM-07).
 func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[string]bool, err error) {
-	rows := make([]*IdempotencyKey, len(keys))
-	for i := range keys {
-		rows[i] = &keys[i]
-	}
-	sort.Slice(rows, func(i, j int) bool { return rows[i].Key < rows[j].Key })
+	rows := firstKeys(keys)
 	fresh = make(map[string]bool, len(rows))
 	err = tx.insertMany(ctx, bulk{
 		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at)`,
@@ -110,6 +109,19 @@ func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[
 	return fresh, err
 }
 
+// firstKeys keeps the first of keys alike, in an order all nodes share: PostgreSQL refuses an upsert that meets a row twice.
+func firstKeys(keys []IdempotencyKey) []*IdempotencyKey {
+	rows := make([]*IdempotencyKey, len(keys))
+	for i := range keys {
+		rows[i] = &keys[i]
+	}
+	same := func(a, b *IdempotencyKey) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.ClientID, b.ClientID), strings.Compare(a.Operation, b.Operation))
+	}
+	slices.SortStableFunc(rows, same)
+	return slices.CompactFunc(rows, func(a, b *IdempotencyKey) bool { return same(a, b) == 0 })
+}
+
 // Name is how InsertKeys reports the key.
 func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation + " " + k.Key }
 
@@ -117,4 +129,10 @@ func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation +
 func (q *Queries) Key(ctx context.Context, clientID, operation, key string) (IdempotencyKey, error) {
 	var k IdempotencyKey
 	return k, q.get(ctx, &k, `SELECT * FROM idempotency_key WHERE client_id = ? AND operation = ? AND key = ?`, clientID, operation, key)
+}
+
+// SetKeyAnswer changes the answer kept with a key, in the transaction that inserted it.
+func (tx *Tx) SetKeyAnswer(ctx context.Context, clientID, operation, key string, body []byte) error {
+	return tx.one(ctx, `UPDATE idempotency_key SET response_body = ? WHERE client_id = ? AND operation = ? AND key = ?`,
+		body, clientID, operation, key)
 }

@@ -1,0 +1,140 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"schakel/delivery/event"
+	"schakel/store"
+)
+
+// Errors of Accept that a caller branches on.
+var (
+	// ErrKeyReused: the Idempotency-Key was used with other content (422).
+	ErrKeyReused = errors.New("the Idempotency-Key was used before with other content")
+	// ErrKeyInUse: the first request with this key is not durable yet (409).
+	ErrKeyInUse = errors.New("a request with this Idempotency-Key is being handled")
+	// ErrUnavailable: the events could not be kept (503).
+	ErrUnavailable = errors.New("the events could not be stored")
+	// ErrBusy: more waits to be stored than is sensible (503 with Retry-After).
+	ErrBusy = errors.New("too many events wait to be stored")
+)
+
+// operation is the name under which intake keeps its idempotency keys.
+const operation = "POST /events/v1/events"
+
+// Submission is one intake request: the events that stand or fall together.
+type Submission struct {
+	ClientID, PartnerID string
+	FromOwn             bool // the client is the own organisation's
+	// Key is the Idempotency-Key as a lower-case UUID; empty when the chain does not ask for one.
+	Key         string
+	Fingerprint []byte // SHA-256 of the request; of the body, and in binary mode of the context headers too (IDEM-08)
+	Events      []event.Event
+}
+
+// Accepted is what became of one event of a submission.
+type Accepted struct {
+	EventID   string `json:"eventId"`
+	ID        string `json:"id"`
+	Source    string `json:"source"`
+	Duplicate bool   `json:"duplicate,omitempty"` // this client sent the event before; it stays one event (G4)
+}
+
+// Receipt is the answer to a submission. A repeated request gets the same one (IDEM-14).
+type Receipt struct {
+	Events   []Accepted `json:"events"`
+	Replayed bool       `json:"-"`
+}
+
+// pending is a submission on its way to the disk.
+type pending struct {
+	Submission
+	receipt Receipt
+	err     error
+	done    chan struct{}
+}
+
+// Accept keeps the events of s with one delivery per approved subscription, and returns once that is on disk. When ctx
+// ends first the events may or may not have been kept; the caller repeats the request under the same key.
+func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
+	if e.closing.Load() {
+		return Receipt{}, ErrUnavailable
+	}
+	name := s.ClientID + " " + s.Key
+	if s.Key != "" && !e.inFlight.enter(name) {
+		return Receipt{}, ErrKeyInUse
+	}
+	p := &pending{Submission: s, done: make(chan struct{})}
+	select {
+	case e.submissions <- p:
+	default:
+		e.inFlight.leave(name)
+		return Receipt{}, ErrBusy
+	}
+	select {
+	case <-p.done:
+		return p.receipt, p.err
+	case <-ctx.Done():
+		return Receipt{}, ctx.Err()
+	}
+}
+
+// inFlightKeys are the keys whose first request is not durable yet.
+type inFlightKeys struct {
+	mu   sync.Mutex
+	keys map[string]struct{}
+}
+
+func (k *inFlightKeys) enter(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, busy := k.keys[name]; busy {
+		return false
+	}
+	if k.keys == nil {
+		k.keys = make(map[string]struct{})
+	}
+	k.keys[name] = struct{}{}
+	return true
+}
+
+func (k *inFlightKeys) leave(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.keys, name)
+}
+
+// rows makes the database rows of the events of a submission, under new ids.
+func (p *pending) rows(tx *store.Tx) []store.Event {
+	rows := make([]store.Event, len(p.Events))
+	for i := range p.Events {
+		rows[i] = Row(tx, &p.Events[i], p.PartnerID, p.ClientID)
+	}
+	return rows
+}
+
+// Row makes the database row of an event that a client of a partner offered.
+func Row(tx *store.Tx, ev *event.Event, partnerID, clientID string) store.Event {
+	return store.Event{
+		ID: tx.NewID("evt"), PartnerID: partnerID, ClientID: clientID, CEID: ev.ID, CESource: ev.Source, CEType: ev.Type,
+		CESubject: ev.Subject, Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data, AcceptedAt: tx.Now,
+	}
+}
+
+func (p *pending) expect(rows []store.Event) {
+	p.receipt = Receipt{Events: make([]Accepted, len(rows))}
+	for i, r := range rows {
+		p.receipt.Events[i] = Accepted{EventID: r.ID, ID: r.CEID, Source: r.CESource}
+	}
+}
+
+func (p *pending) body() []byte {
+	body, err := json.Marshal(p.receipt)
+	if err != nil {
+		panic("a receipt of strings cannot fail to encode: " + err.Error())
+	}
+	return body
+}

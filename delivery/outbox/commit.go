@@ -1,0 +1,230 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"schakel/store"
+)
+
+// commitTries is how often a group commit is tried; on PostgreSQL two nodes can step on each other's toes.
+const commitTries = 3
+
+// commitLoop is the group committer: while one transaction goes to disk the next group gathers.
+func (e *Engine) commitLoop(ctx context.Context) {
+	for {
+		select {
+		case p := <-e.submissions:
+			e.commit(ctx, e.gather(p))
+		case <-ctx.Done():
+			for { // whoever still waits gets an answer
+				select {
+				case p := <-e.submissions:
+					p.err = ErrUnavailable
+					e.finish(p)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather adds what waits to the first submission, up to MaxBatch events.
+func (e *Engine) gather(first *pending) []*pending {
+	group, events := []*pending{first}, len(first.Events)
+	for events < e.cfg.MaxBatch {
+		select {
+		case p := <-e.submissions:
+			group, events = append(group, p), events+len(p.Events)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+func (e *Engine) commit(ctx context.Context, group []*pending) {
+	var touched map[string]struct{}
+	var err error
+	for try := 1; try <= commitTries; try++ {
+		err = e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+			touched, err = e.write(ctx, tx, group)
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		e.cfg.Log.Error("group commit failed", "submissions", len(group), "error", err)
+	}
+	for _, p := range group {
+		if err != nil {
+			p.receipt, p.err = Receipt{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		e.finish(p)
+	}
+	if err == nil {
+		e.ready(touched)
+	}
+}
+
+func (e *Engine) finish(p *pending) {
+	if p.Key != "" {
+		e.inFlight.leave(p.ClientID + " " + p.Key)
+	}
+	if p.err == nil && !p.Replayed() {
+		e.stats.accept(p.receipt)
+	}
+	close(p.done)
+}
+
+// Replayed tells whether the request was answered from its key.
+func (p *pending) Replayed() bool { return p.receipt.Replayed }
+
+// write writes a group and tells which endpoints have new deliveries.
+func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map[string]struct{}, error) {
+	index, err := e.fanout.in(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]store.Event, len(group))
+	for i, p := range group {
+		rows[i] = p.rows(tx)
+		p.err = nil
+		p.expect(rows[i])
+	}
+	if err := e.writeKeys(ctx, tx, group); err != nil {
+		return nil, err
+	}
+	var events []store.Event
+	for i, p := range group {
+		if p.err == nil && !p.Replayed() {
+			events = append(events, rows[i]...)
+		}
+	}
+	fresh, err := tx.InsertEvents(ctx, events)
+	if err != nil {
+		return nil, fmt.Errorf("insert events: %w", err)
+	}
+	if len(fresh) < len(events) {
+		if err := e.markDuplicates(ctx, tx, group, fresh); err != nil {
+			return nil, err
+		}
+	}
+	return e.writeDeliveries(ctx, tx, index, group, rows, fresh)
+}
+
+func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) (map[string]struct{}, error) {
+	var deliveries []store.Delivery
+	touched := make(map[string]struct{})
+	for i, p := range group {
+		if p.err != nil || p.Replayed() {
+			continue
+		}
+		for _, row := range rows[i] {
+			if !fresh[row.ID] {
+				continue
+			}
+			for _, t := range index.match(row.CEType, p.PartnerID, p.FromOwn) {
+				deliveries = append(deliveries, e.newDelivery(tx, row, t))
+				touched[t.EndpointID] = struct{}{}
+			}
+		}
+	}
+	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
+		return nil, fmt.Errorf("insert deliveries: %w", err)
+	}
+	return touched, nil
+}
+
+func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget) store.Delivery {
+	return store.Delivery{
+		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: t.SubscriptionID, EndpointID: t.EndpointID, PartnerID: t.PartnerID,
+		EventType: row.CEType, Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now,
+	}
+}
+
+func (e *Engine) keyExpiry(now time.Time) store.Time { return store.At(now.Add(e.cfg.KeyLifetime)) }
+
+// writeKeys inserts the keys of a group with the answers they stand for; the unique insert is the lock. A key that was
+// there answers with what it stored, or refuses when the content differs (IDEM-11, IDEM-14, E8, E11).
+func (e *Engine) writeKeys(ctx context.Context, tx *store.Tx, group []*pending) error {
+	var keys []store.IdempotencyKey
+	for _, p := range group {
+		if p.Key != "" {
+			keys = append(keys, store.IdempotencyKey{
+				ClientID: p.ClientID, Operation: operation, Key: p.Key, Fingerprint: p.Fingerprint, StatusCode: 202,
+				ResponseBody: p.body(), CreatedAt: tx.Now, ExpiresAt: e.keyExpiry(tx.Now.Time),
+			})
+		}
+	}
+	fresh, err := tx.InsertKeys(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("insert keys: %w", err)
+	}
+	if len(fresh) == len(keys) {
+		return nil
+	}
+	for _, p := range group {
+		k := store.IdempotencyKey{ClientID: p.ClientID, Operation: operation, Key: p.Key}
+		if p.Key == "" || fresh[k.Name()] {
+			continue
+		}
+		if err := p.answerFromKey(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pending) answerFromKey(ctx context.Context, tx *store.Tx) error {
+	stored, err := tx.Key(ctx, p.ClientID, operation, p.Key)
+	if err != nil {
+		return fmt.Errorf("read key: %w", err)
+	}
+	p.receipt = Receipt{Replayed: true}
+	if !bytes.Equal(stored.Fingerprint, p.Fingerprint) {
+		p.err = ErrKeyReused
+		return nil
+	}
+	if err := json.Unmarshal(stored.ResponseBody, &p.receipt); err != nil {
+		return fmt.Errorf("read stored answer: %w", err)
+	}
+	return nil
+}
+
+// markDuplicates puts the id of the first event into the receipts of those that were sent before, and into the answers
+// kept with their keys.
+func (e *Engine) markDuplicates(ctx context.Context, tx *store.Tx, group []*pending, fresh map[string]bool) error {
+	for _, p := range group {
+		if p.err != nil || p.Replayed() {
+			continue
+		}
+		changed := false
+		for i := range p.receipt.Events {
+			a := &p.receipt.Events[i]
+			if fresh[a.EventID] {
+				continue
+			}
+			id, err := tx.EventIDByIdentity(ctx, p.ClientID, a.Source, a.ID)
+			if err != nil {
+				return errors.Join(fmt.Errorf("find event sent before: %w", err))
+			}
+			a.EventID, a.Duplicate, changed = id, true, true
+		}
+		if changed && p.Key != "" {
+			if err := tx.SetKeyAnswer(ctx, p.ClientID, operation, p.Key, p.body()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

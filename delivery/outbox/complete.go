@@ -1,0 +1,171 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/store"
+)
+
+// completeLoop writes outcomes back in batches: while one transaction goes to disk the next batch gathers.
+func (e *Engine) completeLoop(ctx context.Context) {
+	for {
+		select {
+		case first := <-e.outcomes:
+			e.complete(ctx, e.gatherOutcomes(first))
+		case <-ctx.Done():
+			select { // the senders are gone by now: what they left is all there is
+			case first := <-e.outcomes:
+				// Stopping must not lose what was sent; the database has the time-out of the program's stop.
+				e.complete(context.WithoutCancel(ctx), e.gatherOutcomes(first))
+			default:
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) gatherOutcomes(first finished) []finished {
+	batch := []finished{first}
+	for len(batch) < e.cfg.MaxBatch {
+		select {
+		case f := <-e.outcomes:
+			batch = append(batch, f)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// complete writes a batch, again and again while the database is away: an outcome that is not written means that the
+// event is sent once more.
+func (e *Engine) complete(ctx context.Context, batch []finished) {
+	wait := 50 * time.Millisecond
+	for {
+		changed, err := e.writeOutcomes(ctx, batch)
+		if err == nil {
+			if changed {
+				e.Changed()
+			}
+			break
+		}
+		e.cfg.Log.Error("write outcomes failed", "outcomes", len(batch), "error", err)
+		if e.closing.Load() {
+			break // the leases end by themselves
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, 5*time.Second)
+		case <-ctx.Done():
+			return
+		}
+	}
+	e.settle(batch)
+}
+
+// writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
+func (e *Engine) writeOutcomes(ctx context.Context, batch []finished) (changed bool, err error) {
+	var outcomes []store.Outcome
+	var untried []string
+	for _, f := range batch {
+		if f.outcome == nil {
+			untried = append(untried, f.id)
+		} else {
+			outcomes = append(outcomes, *f.outcome)
+		}
+	}
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Complete(ctx, outcomes); err != nil {
+			return fmt.Errorf("complete deliveries: %w", err)
+		}
+		if err := tx.Unclaim(ctx, untried, e.node); err != nil {
+			return fmt.Errorf("give deliveries back: %w", err)
+		}
+		for _, f := range batch {
+			acted, err := e.act(ctx, tx, f)
+			if err != nil {
+				return err
+			}
+			changed = changed || acted
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// act does what an answer means for the endpoint and the subscription: 403 suspends the one, 410 ends the other.
+func (e *Engine) act(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+	switch {
+	case f.result.SuspendEndpoint:
+		return e.suspendEndpoint(ctx, tx, f)
+	case f.result.EndSubscription && f.subID != "":
+		return e.endSubscription(ctx, tx, f)
+	}
+	return false, nil
+}
+
+func (e *Engine) suspendEndpoint(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+	ep, err := tx.Endpoint(ctx, f.ep.ID)
+	if err != nil || ep.Status != store.EndpointActive {
+		return false, err
+	}
+	ep.Status, ep.StatusReason = store.EndpointSuspended, f.result.Detail
+	if err := tx.UpdateEndpoint(ctx, &ep); err != nil {
+		return false, fmt.Errorf("suspend endpoint: %w", err)
+	}
+	return true, errors.Join(
+		e.audit(ctx, tx, "endpoint.suspended", "endpoint", ep.ID, ep.Name, ep.PartnerID, f.result.Detail),
+		e.cfg.Notifier.EndpointSuspended(ctx, tx, ep, f.result.Detail))
+}
+
+func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+	sub, err := tx.Subscription(ctx, f.subID)
+	if err != nil || sub.Status == store.SubscriptionEnded {
+		return false, err
+	}
+	sub.Status, sub.StatusReason = store.SubscriptionEnded, f.result.Detail
+	if err := tx.UpdateSubscription(ctx, &sub); err != nil {
+		return false, fmt.Errorf("end subscription: %w", err)
+	}
+	return true, errors.Join(
+		e.audit(ctx, tx, "subscription.ended", "subscription", sub.ID, sub.Name, sub.PartnerID, f.result.Detail),
+		e.cfg.Notifier.SubscriptionEnded(ctx, tx, sub, f.result.Detail))
+}
+
+// audit records what the engine did by itself.
+func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name, partnerID, reason string) error {
+	return tx.InsertAudit(ctx, store.Audit{
+		ActorKind: "system", ActorName: "Schakel", Action: action, ObjectKind: kind, ObjectID: id, ObjectName: name,
+		PartnerID: partnerID, Detail: detail(map[string]any{"reason": reason}),
+	})
+}
+
+// settle gives back the room a batch took and counts it.
+func (e *Engine) settle(batch []finished) {
+	e.mu.Lock()
+	for _, f := range batch {
+		f.lane.held--
+		e.held--
+		r := f.result
+		if r.NotBefore.After(f.lane.notBefore) {
+			f.lane.notBefore = r.NotBefore
+		}
+		due := r.DueAt
+		if f.outcome == nil {
+			due = e.cfg.Now()
+		}
+		if !due.IsZero() && (f.lane.due.IsZero() || due.Before(f.lane.due)) {
+			f.lane.due = due
+		}
+	}
+	e.mu.Unlock()
+	for _, f := range batch {
+		if f.outcome != nil {
+			e.stats.outcome(f.result.Status)
+		}
+	}
+	signal(e.wake)
+}

@@ -1,0 +1,231 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// lanesPerClaim bounds the endpoints one transaction claims for, so that intake does not wait long for the writer.
+const lanesPerClaim = 64
+
+// ready wakes the lanes of the endpoints that have new deliveries.
+func (e *Engine) ready(endpoints map[string]struct{}) {
+	if len(endpoints) == 0 {
+		return
+	}
+	e.mu.Lock()
+	for id := range endpoints {
+		if l := e.lanes[id]; l != nil {
+			l.ready = true
+		}
+	}
+	e.mu.Unlock()
+	signal(e.wake)
+}
+
+// dispatchLoop claims what is due and hands it to the senders, until stopped.
+func (e *Engine) dispatchLoop(ctx context.Context) {
+	var epoch string
+	var polled time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		now := e.cfg.Now()
+		if now.Sub(polled) >= e.cfg.Poll {
+			polled = now
+			e.readyAll()
+		}
+		seen, err := e.refreshLanes(ctx, epoch)
+		if err == nil {
+			epoch = seen
+			err = e.claimDue(ctx)
+		}
+		wait := e.cfg.Poll
+		if err != nil && ctx.Err() == nil {
+			e.cfg.Log.Error("dispatch failed", "error", err)
+			wait = time.Second
+		} else if next := e.nextLook(now); !next.IsZero() {
+			wait = min(wait, max(0, next.Sub(now)))
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-e.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+func (e *Engine) readyAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.lanes {
+		l.ready = true
+	}
+}
+
+// refreshLanes reads the endpoints again when something about them changed since epoch.
+func (e *Engine) refreshLanes(ctx context.Context, epoch string) (string, error) {
+	seen, err := e.cfg.DB.FanoutEpoch(ctx)
+	if err != nil || seen == epoch {
+		return seen, err
+	}
+	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
+	if err != nil {
+		return epoch, fmt.Errorf("read endpoints: %w", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := make(map[string]bool, len(endpoints))
+	for _, ep := range endpoints {
+		if e.cfg.Ways[ep.Kind] == nil {
+			continue
+		}
+		known[ep.ID] = true
+		if l := e.lanes[ep.ID]; l == nil {
+			e.lanes[ep.ID] = newLane(ep)
+		} else {
+			l.configure(ep)
+			l.ready = true
+		}
+	}
+	for id := range e.lanes {
+		if !known[id] {
+			delete(e.lanes, id)
+		}
+	}
+	return seen, nil
+}
+
+// order is a claim to be made for a lane.
+type order struct {
+	lane *lane
+	room int
+}
+
+// orders lists the lanes with room, those that hold least first, so that no lane starves behind a busy one.
+func (e *Engine) orders() []order {
+	now := e.cfg.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	free := e.cfg.MaxInFlight - e.held
+	var orders []order
+	for _, l := range e.lanes {
+		if !l.ready && !l.due.IsZero() && !now.Before(l.next()) {
+			l.ready = true
+		}
+		if room := l.room(now); room > 0 {
+			orders = append(orders, order{l, room})
+		}
+	}
+	slices.SortFunc(orders, func(a, b order) int { return a.lane.held - b.lane.held })
+	orders = orders[:min(len(orders), lanesPerClaim)]
+	for i := range orders {
+		orders[i].room = min(orders[i].room, max(0, free))
+		free -= orders[i].room
+	}
+	return slices.DeleteFunc(orders, func(o order) bool { return o.room == 0 })
+}
+
+// claimDue claims for the lanes with room, round after round, until no lane has more.
+func (e *Engine) claimDue(ctx context.Context) error {
+	for ctx.Err() == nil {
+		orders := e.orders()
+		if len(orders) == 0 {
+			return nil
+		}
+		if err := e.claim(ctx, orders); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (e *Engine) claim(ctx context.Context, orders []order) error {
+	// Whatever becomes due after this point sets ready again.
+	e.mu.Lock()
+	for _, o := range orders {
+		o.lane.ready = false
+	}
+	e.mu.Unlock()
+	claims := make([][]store.Claimed, len(orders))
+	next := make([]store.Time, len(orders))
+	var epoch string
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if epoch, err = tx.FanoutEpoch(ctx); err != nil {
+			return err
+		}
+		for i, o := range orders {
+			id, lease := o.lane.endpoint.ID, e.lease(tx.Now.Time, o.lane.endpoint)
+			if claims[i], err = tx.Claim(ctx, id, e.node, o.room, lease); err != nil {
+				return fmt.Errorf("claim deliveries: %w", err)
+			}
+			if len(claims[i]) == o.room {
+				continue
+			}
+			if next[i], err = tx.NextDue(ctx, id, e.node); err != nil {
+				return fmt.Errorf("read next due time: %w", err)
+			}
+		}
+		return nil
+	})
+	now := e.cfg.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, o := range orders {
+		o.lane.due = notYet(next[i].Time, now)
+		if err != nil || len(claims[i]) == o.room {
+			o.lane.ready = true
+		}
+		if err == nil {
+			e.launch(o.lane, claims[i], epoch)
+		}
+	}
+	return err
+}
+
+// notYet keeps a lane from asking in circles for what is due and yet could not be claimed: another node takes it at this
+// moment, or it waits for the sweep to hold it.
+func notYet(due, now time.Time) time.Time {
+	if due.IsZero() || due.After(now) {
+		return due
+	}
+	return now.Add(500 * time.Millisecond)
+}
+
+func (e *Engine) lease(now time.Time, ep store.Endpoint) store.Time {
+	return store.At(now.Add(e.cfg.Lease + 2*time.Duration(ep.TimeoutMS)*time.Millisecond))
+}
+
+// launch starts a sender for each claim. The caller holds the mutex.
+func (e *Engine) launch(l *lane, claims []store.Claimed, epoch string) {
+	slices.SortFunc(claims, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+	l.held += len(claims)
+	e.held += len(claims)
+	e.senders.Add(len(claims))
+	for _, c := range claims {
+		go e.send(l, l.endpoint, l.slots, c, epoch)
+	}
+}
+
+// nextLook is when a lane that is not ready becomes due; zero when none will by itself.
+func (e *Engine) nextLook(now time.Time) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var first time.Time
+	for _, l := range e.lanes {
+		t := l.next()
+		if l.held >= 2*cap(l.slots) || t.IsZero() {
+			continue // a completed delivery wakes it
+		}
+		if first.IsZero() || t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}

@@ -1,0 +1,204 @@
+// Package outbox is the delivery engine: it takes events in, keeps them and hands them to the ways out.
+//
+// The database is the queue. An event, its idempotency key and one delivery per approved subscription are written in
+// one transaction; Accept returns after that transaction is on disk (guarantee G1). Deliveries are claimed for a lease
+// time, sent, and their outcomes written back in batches. A crash between sending and writing back means that the
+// same event is sent once more with the same id and Idempotency-Key, never that it is lost.
+//
+// The known hole: a node that hangs longer than a lease and then goes on may send a delivery that another node has
+// taken over. Receivers see the same id and key twice.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"schakel/store"
+)
+
+// Config of an Engine. Each field has a default but DB.
+type Config struct {
+	DB *store.DB
+	// Ways are the ways out by kind of endpoint. An endpoint of another kind keeps its deliveries waiting.
+	Ways map[string]Way
+	// Notifier tells people what the engine did by itself; default nobody.
+	Notifier Notifier
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	Log *slog.Logger
+	// KeyLifetime is how long an Idempotency-Key is valid, in and out; default 7 days (IDEM-07).
+	KeyLifetime time.Duration
+	// Lease is how long a claimed delivery belongs to this node beyond the time-out of its attempt; default 30 s. After
+	// a crash of a node on PostgreSQL its deliveries wait this long for another node.
+	Lease time.Duration
+	// Poll is how often the engine looks for work that nobody told it of; default 5 s.
+	Poll time.Duration
+	// MaxBatch bounds the events of one group commit; default 512.
+	MaxBatch int
+	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 2048.
+	MaxInFlight int
+}
+
+// Engine moves events. Make one for a process; it is safe for concurrent use.
+type Engine struct {
+	cfg  Config
+	node string
+
+	submissions chan *pending
+	inFlight    inFlightKeys
+	fanout      fanout
+
+	wake     chan struct{}
+	outcomes chan finished
+	jobs     chan struct{}
+	sweep    chan struct{}
+
+	mu    sync.Mutex
+	lanes map[string]*lane
+	held  int // deliveries claimed and not completed, over all lanes
+
+	stats   stats
+	closing atomic.Bool
+	senders sync.WaitGroup
+	stop    []func() // stops the loops in the order they may stop
+}
+
+// New makes an engine that is not started.
+func New(cfg Config) *Engine {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.Notifier == nil {
+		cfg.Notifier = nobody{}
+	}
+	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
+	setDefault(&cfg.Lease, 30*time.Second)
+	setDefault(&cfg.Poll, 5*time.Second)
+	setDefault(&cfg.MaxBatch, 512)
+	setDefault(&cfg.MaxInFlight, 2048)
+	return &Engine{
+		cfg:         cfg,
+		node:        cfg.DB.NewID("node"),
+		submissions: make(chan *pending, 4096),
+		wake:        make(chan struct{}, 1),
+		outcomes:    make(chan finished, cfg.MaxInFlight),
+		jobs:        make(chan struct{}, 1),
+		sweep:       make(chan struct{}, 1),
+		lanes:       make(map[string]*lane),
+	}
+}
+
+// Name implements the program's service interface.
+func (e *Engine) Name() string { return "engine" }
+
+// Start frees what a dead process held and starts the loops.
+func (e *Engine) Start(ctx context.Context) error {
+	if e.cfg.DB.Dialect() == store.SQLite {
+		// One process at a time works on a SQLite file, so whatever is leased was leased by a dead one.
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.FreeAllLeases(ctx) })
+		if err != nil {
+			return err
+		}
+	}
+	e.loop(e.commitLoop)
+	e.loop(e.completeLoop)
+	e.loop(e.sweepLoop)
+	e.loop(e.jobLoop)
+	e.loop(e.dispatchLoop)
+	return nil
+}
+
+// loop runs fn until stopped; loops stop in reverse order.
+func (e *Engine) loop(fn func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn(ctx)
+	}()
+	e.stop = append(e.stop, func() {
+		cancel()
+		<-done
+	})
+}
+
+// Stop takes nothing more in, claims nothing more, waits for what is in flight and writes its outcomes. When ctx ends
+// first, what is still in flight is sent again after the next start.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.closing.Store(true)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		last := len(e.stop) - 1
+		e.stop[last]() // dispatch first, then wait for the senders, whose outcomes the completer still takes
+		e.senders.Wait()
+		for i := last - 1; i >= 0; i-- {
+			e.stop[i]()
+		}
+	}()
+	select {
+	case <-stopped:
+		return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.FreeLeases(ctx, e.node)
+			return err
+		})
+	case <-ctx.Done():
+		return errors.Join(errors.New("deliveries were still in flight; they are sent again after the next start"), ctx.Err())
+	}
+}
+
+// Ready tells whether the engine works: the database answers and it is not stopping.
+func (e *Engine) Ready(ctx context.Context) error {
+	if e.closing.Load() {
+		return errors.New("stopping")
+	}
+	_, err := e.cfg.DB.FanoutEpoch(ctx)
+	return err
+}
+
+// Changed tells the engine that partners, endpoints, subscriptions or deliveries changed. It is called after the change
+// is committed; from then on no attempt starts that the change forbids (guarantee G2).
+func (e *Engine) Changed() {
+	e.fanout.invalidate()
+	e.mu.Lock()
+	for _, l := range e.lanes {
+		l.ready = true
+	}
+	e.mu.Unlock()
+	signal(e.sweep)
+	signal(e.wake)
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+func setDefault[T int | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// Notifier tells people what the engine decided by itself. It is called inside the transaction of the decision.
+type Notifier interface {
+	EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error
+	SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error
+}
+
+type nobody struct{}
+
+func (nobody) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
+
+func (nobody) SubscriptionEnded(context.Context, *store.Tx, store.Subscription, string) error {
+	return nil
+}

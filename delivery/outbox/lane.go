@@ -1,0 +1,69 @@
+package outbox
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"schakel/store"
+)
+
+// lane is what the engine knows of one endpoint: what it may send, and what it is sending. One slow endpoint fills only
+// its own lane (guarantee G6). The engine's mutex guards it.
+type lane struct {
+	endpoint  store.Endpoint
+	limiter   *rate.Limiter // nil when the endpoint has no limit
+	slots     chan struct{} // one token per attempt that may run at once
+	held      int           // claimed and not completed
+	ready     bool          // may have due deliveries
+	due       time.Time     // when the next delivery is due; zero when none is known
+	notBefore time.Time     // Retry-After of the endpoint
+}
+
+func newLane(e store.Endpoint) *lane {
+	l := &lane{ready: true}
+	l.configure(e)
+	return l
+}
+
+// configure takes over the settings of the endpoint as it is now.
+func (l *lane) configure(e store.Endpoint) {
+	n := max(1, int(e.MaxConcurrency))
+	if l.slots == nil || cap(l.slots) != n {
+		l.slots = make(chan struct{}, n)
+	}
+	switch {
+	case e.RatePerSecond <= 0:
+		l.limiter = nil
+	case l.limiter == nil:
+		l.limiter = rate.NewLimiter(rate.Limit(e.RatePerSecond), int(e.RatePerSecond))
+	case l.limiter.Limit() != rate.Limit(e.RatePerSecond):
+		l.limiter.SetLimit(rate.Limit(e.RatePerSecond))
+		l.limiter.SetBurst(int(e.RatePerSecond))
+	}
+	l.endpoint = e
+}
+
+// room is how many deliveries may be claimed now. Twice the concurrency is held, so that a slot never waits for the
+// database; under a rate limit no more than what it lets through in a second.
+func (l *lane) room(now time.Time) int {
+	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) {
+		return 0
+	}
+	room := 2*cap(l.slots) - l.held
+	if l.limiter != nil {
+		room = min(room, int(l.endpoint.RatePerSecond)-l.held)
+	}
+	return max(0, room)
+}
+
+// next is when the lane should be looked at again; zero when only a signal will wake it.
+func (l *lane) next() time.Time {
+	if l.endpoint.Status != store.EndpointActive || l.due.IsZero() {
+		return time.Time{}
+	}
+	if l.due.Before(l.notBefore) {
+		return l.notBefore
+	}
+	return l.due
+}

@@ -1,0 +1,112 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"schakel/store"
+)
+
+// Errors of what people do with deliveries; the texts may be shown.
+var (
+	// ErrNotResendable: the delivery is on its way or discarded, or its subscription may not be sent to.
+	ErrNotResendable = errors.New("this delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved")
+	// ErrNotDiscardable: only a held or dead delivery can be discarded.
+	ErrNotDiscardable = errors.New("only a delivery in the error queue or the dead-letter queue can be discarded")
+	// ErrReasonMissing: a discard needs a reason, which the audit trail keeps.
+	ErrReasonMissing = errors.New("say why it is discarded")
+)
+
+// Actor is who asks for something; PartnerID limits it to deliveries of that partner, and is empty for an administrator.
+type Actor struct{ Kind, ID, Name, PartnerID string }
+
+// sees tells whether the actor may know of a partner's rows (guarantee G7).
+func (a Actor) sees(partnerID string) bool { return a.PartnerID == "" || a.PartnerID == partnerID }
+
+// Resend puts a held, dead or delivered delivery back to be tried at once, as the same event with the same id; one that
+// waits for its next try is tried at once. Another partner's delivery is store.ErrNotFound.
+func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		d, err := tx.Delivery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !actor.sees(d.PartnerID) {
+			return store.ErrNotFound
+		}
+		done, err := e.resend(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		if !done {
+			return ErrNotResendable
+		}
+		return e.auditDelivery(ctx, tx, actor, "delivery.resent", d, "")
+	})
+	if err == nil {
+		e.readyAll()
+		signal(e.wake)
+	}
+	return err
+}
+
+func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bool, error) {
+	if d.Status == store.DeliveryRetrying {
+		return tx.TryNow(ctx, d.ID)
+	}
+	key, expires := d.IdempotencyKey, d.KeyExpiresAt
+	if needsNewKey(d, tx.Now.Time) {
+		key, expires = uuid.NewString(), e.keyExpiry(tx.Now.Time)
+	}
+	return tx.Resend(ctx, d.ID, key, expires)
+}
+
+// needsNewKey decides whether a resend needs a new Idempotency-Key. A receiver answers a key it has completed with the
+// answer it stored, also when that was a refusal (IDEM-14, E17); so after any final answer the key is spent, and so it
+// is when its time is over (IDEM-13). After 5xx, 409, 429 or no answer the same key keeps the receiver from handling
+// the event twice.
+func needsNewKey(d store.Delivery, now time.Time) bool {
+	switch d.LastStatus {
+	case 401, 403, 408, 409, 425, 429:
+		return d.KeyExpiresAt.Before(now.Add(time.Minute))
+	}
+	final := d.LastStatus >= 200 && d.LastStatus < 500
+	return final || d.KeyExpiresAt.Before(now.Add(time.Minute))
+}
+
+// Discard takes a held or dead delivery out of its queue for good; the reason is kept.
+func (e *Engine) Discard(ctx context.Context, actor Actor, id, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return ErrReasonMissing
+	}
+	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		d, err := tx.Delivery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !actor.sees(d.PartnerID) {
+			return store.ErrNotFound
+		}
+		done, err := tx.Discard(ctx, id, reason)
+		if err != nil {
+			return fmt.Errorf("discard delivery: %w", err)
+		}
+		if !done {
+			return ErrNotDiscardable
+		}
+		return e.auditDelivery(ctx, tx, actor, "delivery.discarded", d, reason)
+	})
+}
+
+func (e *Engine) auditDelivery(ctx context.Context, tx *store.Tx, actor Actor, action string, d store.Delivery, reason string) error {
+	return tx.InsertAudit(ctx, store.Audit{
+		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action, ObjectKind: "delivery", ObjectID: d.ID,
+		ObjectName: d.EventType, PartnerID: d.PartnerID, Detail: detail(map[string]any{"reason": reason, "event": d.EventID, "status": d.Status}),
+	})
+}

@@ -1,0 +1,107 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"schakel/store"
+)
+
+// finished is a claimed delivery that its sender is done with; without an outcome it was not tried.
+type finished struct {
+	lane    *lane
+	id      string
+	outcome *store.Outcome
+	result  Result
+	ep      store.Endpoint
+	subID   string
+}
+
+// send makes one attempt at a claimed delivery and hands over its outcome.
+func (e *Engine) send(l *lane, ep store.Endpoint, slots chan struct{}, c store.Claimed, epoch string) {
+	defer e.senders.Done()
+	slots <- struct{}{}
+	defer func() { <-slots }()
+	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
+	defer cancel()
+	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID}
+	if !e.mayStart(ctx, l, c, epoch) {
+		e.outcomes <- done
+		return
+	}
+	done.result = e.cfg.Ways[ep.Kind].Send(ctx, ep, c)
+	done.outcome = e.outcome(c, done.result)
+	e.outcomes <- done
+}
+
+// attemptTime is the time an attempt may take in all: the request and a token before it.
+func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
+	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
+}
+
+// mayStart asks for the last time before an attempt: is the node not stopping, does the endpoint's rate allow it, and
+// is the delivery still ours and allowed, if anything changed since it was claimed (guarantee G2).
+func (e *Engine) mayStart(ctx context.Context, l *lane, c store.Claimed, epoch string) bool {
+	e.mu.Lock()
+	limiter, notBefore := l.limiter, l.notBefore
+	e.mu.Unlock()
+	if e.closing.Load() || e.cfg.Now().Before(notBefore) {
+		return false
+	}
+	if limiter != nil {
+		if err := limiter.Wait(ctx); err != nil {
+			return false
+		}
+	}
+	current, err := e.fanout.currentEpoch(ctx, e.cfg.DB)
+	if err != nil {
+		return false
+	}
+	if current == epoch {
+		return true
+	}
+	ok, err := e.cfg.DB.MayStart(ctx, c.ID, e.node)
+	return err == nil && ok
+}
+
+func (e *Engine) outcome(c store.Claimed, r Result) *store.Outcome {
+	a := r.Attempt
+	a.DeliveryID, a.Number, a.NextAt = c.ID, c.Attempts+1, store.At(r.DueAt)
+	return &store.Outcome{
+		Attempt: a,
+		Owner:   e.node,
+		Delivery: store.Delivery{
+			ID: c.ID, Status: r.Status, Reason: r.Reason, Detail: r.Detail, DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
+		},
+	}
+}
+
+// freshness is the newest epoch a node saw and when it saw it.
+type freshness struct {
+	mu    sync.Mutex
+	epoch string
+	until time.Time
+}
+
+// epochAge is how long senders share one reading of the epoch. A change made by this process ends it at once.
+const epochAge = 2 * time.Millisecond
+
+func (f *fanout) currentEpoch(ctx context.Context, db *store.DB) (string, error) {
+	f.fresh.mu.Lock()
+	defer f.fresh.mu.Unlock()
+	if now := time.Now(); f.fresh.epoch == "" || now.After(f.fresh.until) {
+		epoch, err := db.FanoutEpoch(ctx)
+		if err != nil {
+			return "", err
+		}
+		f.fresh.epoch, f.fresh.until = epoch, now.Add(epochAge)
+	}
+	return f.fresh.epoch, nil
+}
+
+func (f *fanout) invalidate() {
+	f.fresh.mu.Lock()
+	f.fresh.epoch = ""
+	f.fresh.mu.Unlock()
+}

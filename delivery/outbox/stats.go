@@ -1,0 +1,56 @@
+package outbox
+
+import (
+	"encoding/json"
+	"sync/atomic"
+)
+
+// stats count since the start of the process.
+type stats struct {
+	accepted, duplicates, delivered, retried, held, dead atomic.Int64
+}
+
+// Stats is a reading of the engine's counters, all since the start of the process but InFlight.
+type Stats struct {
+	Accepted, Duplicates           int64 // events
+	Delivered, Retried, Held, Dead int64 // outcomes of attempts
+	InFlight                       int   // deliveries this node holds now
+}
+
+// Stats reads the counters.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	inFlight := e.held
+	e.mu.Unlock()
+	s := &e.stats
+	return Stats{
+		Accepted: s.accepted.Load(), Duplicates: s.duplicates.Load(), Delivered: s.delivered.Load(), Retried: s.retried.Load(),
+		Held: s.held.Load(), Dead: s.dead.Load(), InFlight: inFlight,
+	}
+}
+
+func (s *stats) accept(r Receipt) {
+	for _, a := range r.Events {
+		if a.Duplicate {
+			s.duplicates.Add(1)
+		} else {
+			s.accepted.Add(1)
+		}
+	}
+}
+
+func (s *stats) outcome(status string) {
+	counter := map[string]*atomic.Int64{"delivered": &s.delivered, "retrying": &s.retried, "held": &s.held, "dead": &s.dead}[status]
+	if counter != nil {
+		counter.Add(1)
+	}
+}
+
+// detail makes the JSON object of an audit entry.
+func detail(members map[string]any) string {
+	b, err := json.Marshal(members)
+	if err != nil {
+		panic("audit detail: " + err.Error())
+	}
+	return string(b)
+}

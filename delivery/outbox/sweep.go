@@ -1,0 +1,52 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"schakel/store"
+)
+
+// sweepStep bounds the rows one transaction of the sweep changes, so that intake does not wait for it.
+const sweepStep = 500
+
+// sweepLoop makes visible what may not be sent any more, and lets go what may be sent again. Claim keeps guarantee G2 by
+// itself; the sweep makes the held deliveries show.
+func (e *Engine) sweepLoop(ctx context.Context) {
+	ticker := time.NewTicker(6 * e.cfg.Poll)
+	defer ticker.Stop()
+	for {
+		if err := e.sweepAll(ctx); err != nil && ctx.Err() == nil {
+			e.cfg.Log.Error("sweep failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.sweep:
+		case <-ticker.C:
+		}
+	}
+}
+
+func (e *Engine) sweepAll(ctx context.Context) error {
+	for {
+		var held, released int64
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+			if held, err = tx.HoldStopped(ctx, sweepStep); err != nil {
+				return err
+			}
+			released, err = tx.ReleaseHeld(ctx, sweepStep)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if released > 0 {
+			e.readyAll()
+			signal(e.wake)
+		}
+		if held < sweepStep && released < sweepStep {
+			return nil
+		}
+	}
+}
