@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readyTimeout bounds how long /readyz waits for all components together.
+const readyTimeout = 2 * time.Second
+
+// newMetrics makes the program's own Prometheus registry.
+func newMetrics() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// adminHandler serves GET /livez, /readyz and /metrics.
+func adminHandler(ready func(context.Context) []Readiness, metrics *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		writeText(w, http.StatusOK, "ok\n")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		defer cancel()
+		status, body := readyAnswer(ready(ctx))
+		writeText(w, status, body)
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// readyAnswer is a line a component, and 503 as soon as one is not ready.
+func readyAnswer(states []Readiness) (int, string) {
+	status := http.StatusOK
+	var b strings.Builder
+	for _, s := range states {
+		if s.Err == nil {
+			fmt.Fprintf(&b, "%s ok\n", s.Name)
+			continue
+		}
+		status = http.StatusServiceUnavailable
+		fmt.Fprintf(&b, "%s failed: %s\n", s.Name, strings.ReplaceAll(s.Err.Error(), "\n", " "))
+	}
+	return status, b.String()
+}
+
+func writeText(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body))
+}

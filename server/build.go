@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"schakel/delivery/outbound"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/web"
+)
+
+// program is one Schakel with all its parts, built but not started.
+type program struct {
+	base     string // address others use
+	db       *store.DB
+	accounts *registry.Accounts
+	outbound *outbound.Client
+	app      *web.App
+	metrics  *prometheus.Registry
+	group    *Group
+	public   *httpService
+	admin    *httpService
+}
+
+// build makes every part by hand, in the order in which they need each other, and
+// puts the services in the order in which they start. fail ends the program.
+func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)) (_ *program, err error) {
+	base, err := cfg.baseURL()
+	if err != nil {
+		return nil, err
+	}
+	p := &program{base: base.String(), metrics: newMetrics(), group: NewGroup(log)}
+	if p.db, err = openStore(ctx, cfg.Database); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = p.db.Close()
+		}
+	}()
+	if p.accounts, err = registry.NewAccounts(p.db, clock); err != nil {
+		return nil, err
+	}
+	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
+		return nil, err
+	}
+	oidc, err := cfg.oidc(p.outbound.HTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	draining := make(chan struct{})
+	p.app, err = web.New(web.Config{
+		BaseURL: base, Version: version, Now: clock, Log: log,
+		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
+		TrustedProxies: cfg.TrustedProxy, Draining: draining,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
+		return nil, err
+	}
+	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), p.public)
+	return p, nil
+}
+
+// openStore opens the database and brings it to this version.
+func openStore(ctx context.Context, database string) (*store.DB, error) {
+	db, err := store.Open(ctx, database, store.Options{Now: clock})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func (p *program) storeService() Service {
+	return funcService{
+		name:  "store",
+		stop:  func(context.Context) error { return p.db.Close() },
+		ready: p.db.Ping,
+	}
+}
+
+// listeners makes the public and the admin server.
+func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error), draining chan struct{}) error {
+	var secure *tls.Config
+	if cfg.TLSCert != "" {
+		certs, err := loadCertificate(cfg.TLSCert, cfg.TLSKey, clock)
+		if err != nil {
+			return err
+		}
+		if level := certificateLevel(certs.leaf()); level != "good" {
+			log.WarnContext(ctx, "TLS certificate is not up to the NCSC guidelines", "level", level)
+		}
+		secure = serverTLS(certs)
+	}
+	p.public = newHTTPService("http", cfg.Addr, p.app.Handler(), secure, log, fail)
+	p.public.server.RegisterOnShutdown(func() { close(draining) })
+	p.admin = newHTTPService("admin", cfg.AdminAddr, adminHandler(p.group.Ready, p.metrics), nil, log, fail)
+	return nil
+}
+
+// housekeeping removes what has expired, bit by bit so that others can write in between.
+func housekeeping(db *store.DB, log *slog.Logger) Service {
+	const batch = 500
+	return newTicker("housekeeping", 5*time.Minute, log, func(ctx context.Context) error {
+		for {
+			var gone int64
+			err := db.Write(ctx, func(tx *store.Tx) (err error) {
+				gone, err = tx.DeleteExpired(ctx, batch)
+				return err
+			})
+			if err != nil || gone < batch {
+				return err
+			}
+		}
+	})
+}
+
+// oidc is the configuration of login at a provider; nil when there is none.
+func (f OIDCFlags) oidc(client *http.Client) (*web.OIDCConfig, error) {
+	if f.OIDCIssuer == "" {
+		return nil, nil
+	}
+	secret, err := readSecretFile(f.OIDCClientSecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("OpenID client secret: %w", err)
+	}
+	claim, value, _ := strings.Cut(f.OIDCAdminClaim, "=")
+	return &web.OIDCConfig{
+		Issuer: f.OIDCIssuer, ClientID: f.OIDCClientID, ClientSecret: secret,
+		Label: f.OIDCLabel, Scopes: f.OIDCScopes, AdminEmails: f.OIDCAdminEmails,
+		AdminClaim: claim, AdminValue: value, HTTP: client,
+	}, nil
+}
+
+func setupPath(token string) string { return registry.LinkSetup.Path(token) }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/alecthomas/kong"
+	"schakel/store"
+)
+
+// CLI is the command line of the program. Every flag can also be given as an
+// environment variable: --base-url is SCHAKEL_BASE_URL.
+type CLI struct {
+	LogFlags
+
+	Version kong.VersionFlag `env:"-" help:"Print the version and stop."`
+
+	Serve   ServeCmd   `cmd:"" help:"Run Schakel: portal, register, intake and delivery."`
+	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
+	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version and stop."`
+	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
+	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
+}
+
+// DemoCmd runs two Schakels that exchange events, in a scratch folder.
+type DemoCmd struct {
+	Addr        string `default:"127.0.0.1:8080" help:"Where the first Schakel listens."`
+	PartnerAddr string `default:"127.0.0.1:8081" help:"Where the Schakel that plays the partner listens."`
+	Dir         string `placeholder:"FOLDER" help:"Scratch folder. Default: a new one, removed at the end."`
+}
+
+// Run runs the demo until the context ends.
+func (c *DemoCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	return runDemo(ctx, *c, streams, log)
+}
+
+// ServeCmd runs one Schakel.
+type ServeCmd struct {
+	DatabaseFlags
+	HTTPFlags
+	MailFlags
+	OIDCFlags
+	OutboundFlags
+	LimitFlags
+}
+
+// Run serves until the context ends, which SIGTERM and Ctrl-C make happen.
+func (c *ServeCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	return run(ctx, *c, streams, log)
+}
+
+// MigrateCmd brings the database forward.
+type MigrateCmd struct {
+	DatabaseFlags
+}
+
+// Run migrates and says from what version to what.
+func (c *MigrateCmd) Run(ctx context.Context, streams Streams) error {
+	db, err := store.Open(ctx, c.Database, store.Options{Now: clock})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	before, target, err := db.MigrationState(ctx)
+	if err != nil {
+		return err
+	}
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(streams.Out, "database at version %d (was %d)\n", target, before)
+	return nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"schakel/delivery/outbound"
+)
+
+// DatabaseFlags say where the data is.
+type DatabaseFlags struct {
+	Database      string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH, or postgres://… when several nodes share the work."`
+	SecretKeyFile string `default:"./data/schakel.key" help:"Key that encrypts secrets at rest; made when there is none. Keep a copy: without it stored secrets are lost."`
+}
+
+// HTTPFlags say where the program listens and how it is reached.
+type HTTPFlags struct {
+	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`
+	AdminAddr    string         `default:"127.0.0.1:8081" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
+	BaseURL      string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
+	TLSCert      string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
+	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert."`
+	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
+}
+
+// MailFlags say how mail is sent.
+type MailFlags struct {
+	SMTPHost         string `name:"smtp-host" placeholder:"HOST" help:"Mail server. Default: none, mails are kept but not sent."`
+	SMTPPort         int    `name:"smtp-port" default:"587" help:"Port of the mail server."`
+	SMTPTLS          string `name:"smtp-tls" enum:"starttls,tls,none" default:"starttls" help:"starttls, tls (from the first byte) or none."`
+	SMTPUser         string `name:"smtp-user" placeholder:"NAME" help:"User name at the mail server."`
+	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password."`
+	SMTPFrom         string `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the mails. Required with --smtp-host."`
+}
+
+// OIDCFlags configure login with OpenID Connect beside the local accounts.
+type OIDCFlags struct {
+	OIDCIssuer           string   `name:"oidc-issuer" placeholder:"URL" help:"Issuer of the OpenID provider. Default: none, local accounts only."`
+	OIDCClientID         string   `name:"oidc-client-id" placeholder:"ID" help:"Our client id at the provider."`
+	OIDCClientSecretFile string   `name:"oidc-client-secret-file" placeholder:"FILE" help:"File that holds our client secret at the provider."`
+	OIDCLabel            string   `name:"oidc-label" default:"single sign-on" help:"What the login button calls the provider."`
+	OIDCScopes           []string `name:"oidc-scope" default:"openid,email,profile" help:"Scopes to ask for."`
+	OIDCAdminEmails      []string `name:"oidc-admin-email" placeholder:"ADDRESS" help:"Verified e-mail address that becomes administrator at its first login (repeatable)."`
+	OIDCAdminClaim       string   `name:"oidc-admin-claim" placeholder:"CLAIM=VALUE" help:"Claim that makes someone administrator at the first login, as groups=schakel-admins."`
+}
+
+// OutboundFlags bound where the program itself may connect to.
+type OutboundFlags struct {
+	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
+	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
+}
+
+// LimitFlags bound what one request may carry.
+type LimitFlags struct {
+	MaxEventBytes    int64 `default:"65536" help:"Largest event, in bytes. Below 65536 is refused: receivers must take that much."`
+	MaxBatchBytes    int64 `default:"1048576" help:"Largest batch of events, in bytes."`
+	MaxBatchEvents   int   `default:"100" help:"Most events in a batch."`
+	MaxDocumentBytes int64 `default:"16777216" help:"Largest contract document, in bytes."`
+}
+
+// Validate checks what flags cannot say one by one.
+func (f HTTPFlags) Validate() error {
+	if (f.TLSCert == "") != (f.TLSKey == "") {
+		return errors.New("--tls-cert and --tls-key go together")
+	}
+	if f.BaseURL == "" {
+		return nil
+	}
+	u, err := url.Parse(f.BaseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return errors.New("--base-url must be an http or https address, as https://events.example.nl")
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return errors.New("--base-url must have no path, query, fragment or user name")
+	}
+	return nil
+}
+
+// baseURL is the address others use, without a slash at the end.
+func (f HTTPFlags) baseURL() (*url.URL, error) {
+	if f.BaseURL != "" {
+		u, err := url.Parse(strings.TrimRight(f.BaseURL, "/"))
+		if err != nil {
+			return nil, fmt.Errorf("base URL: %w", err)
+		}
+		return u, nil
+	}
+	_, port, err := net.SplitHostPort(f.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen address: %w", err)
+	}
+	scheme := "http"
+	if f.TLSCert != "" {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: net.JoinHostPort("localhost", port)}, nil
+}
+
+// Validate checks what flags cannot say one by one.
+func (f MailFlags) Validate() error {
+	if f.SMTPHost != "" && f.SMTPFrom == "" {
+		return errors.New("--smtp-from is required with --smtp-host")
+	}
+	return nil
+}
+
+// Validate checks what flags cannot say one by one.
+func (f OIDCFlags) Validate() error {
+	if f.OIDCIssuer != "" && f.OIDCClientID == "" {
+		return errors.New("--oidc-client-id is required with --oidc-issuer")
+	}
+	if f.OIDCAdminClaim != "" && !strings.Contains(f.OIDCAdminClaim, "=") {
+		return errors.New("--oidc-admin-claim must be CLAIM=VALUE")
+	}
+	return nil
+}
+
+// Validate checks what flags cannot say one by one.
+func (f LimitFlags) Validate() error {
+	if f.MaxEventBytes < 65536 {
+		return errors.New("--max-event-bytes must be at least 65536")
+	}
+	if f.MaxBatchBytes < f.MaxEventBytes {
+		return errors.New("--max-batch-bytes must be at least --max-event-bytes")
+	}
+	return nil
+}
+
+// readSecretFile reads a secret of one line; an empty path is an empty secret.
+func readSecretFile(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read secret file: %w", err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// clock is the one place where the program takes the time.
+func clock() time.Time { return time.Now() }
+
+// client makes the one guarded client that every outgoing request passes.
+func (f OutboundFlags) client() (*outbound.Client, error) {
+	cfg := outbound.Config{AllowPrefixes: f.AllowOutbound}
+	if f.CAFile != "" {
+		pem, err := os.ReadFile(f.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read CA file: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
+		}
+	}
+	return outbound.New(cfg), nil
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+)
+
+// LogFlags choose how the program writes its log to standard error.
+type LogFlags struct {
+	LogFormat string     `enum:"text,json" default:"text" help:"Format of the log: text or json."`
+	LogLevel  slog.Level `default:"info" help:"Least level that is logged: debug, info, warn or error."`
+}
+
+// logger makes the log of the program.
+func (f LogFlags) logger(w io.Writer) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: f.LogLevel}
+	if f.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}

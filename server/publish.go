@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// PublishCmd sends one event, or a batch, to a Schakel. The same
+// Idempotency-Key goes with every try, so a try too many is one event still.
+type PublishCmd struct {
+	URL              string        `name:"url" required:"" placeholder:"URL" help:"Base address of the Schakel, as https://events.example.nl."`
+	TokenURL         string        `name:"token-url" placeholder:"URL" help:"Token endpoint. Default: /oauth/token of --url."`
+	ClientID         string        `required:"" placeholder:"ID" help:"Client that publishes."`
+	ClientSecret     string        `placeholder:"SECRET" help:"Its secret; better in SCHAKEL_CLIENT_SECRET or --client-secret-file, where other users cannot see it."`
+	ClientSecretFile string        `placeholder:"FILE" help:"File that holds the secret."`
+	IdempotencyKey   string        `placeholder:"UUID" help:"Key of this request (UUIDv4). Default: a new one. Give the one of a failed run to try that again."`
+	MaxTime          time.Duration `default:"1m" help:"How long to keep trying while the other side is busy or unreachable."`
+	Type             string        `placeholder:"TYPE" help:"With --source: the input is the event's data, and this its type. Default: the input is a whole event (JSON), or a batch (JSON array)."`
+	Source           string        `placeholder:"URI" help:"Source of the event, with --type."`
+	ID               string        `name:"id" placeholder:"ID" help:"Id of the event, with --type. Default: a new UUID."`
+	Subject          string        `placeholder:"TEXT" help:"Subject of the event, with --type."`
+	ContentType      string        `default:"application/json" help:"Content type of the data, with --type."`
+	File             string        `arg:"" default:"-" help:"File to send; - is standard input."`
+}
+
+// maxPublishInput bounds the input, in bytes.
+const maxPublishInput = 64 << 20
+
+// Validate checks what flags cannot say one by one.
+func (c *PublishCmd) Validate() error {
+	if (c.Type == "") != (c.Source == "") {
+		return errors.New("--type and --source go together")
+	}
+	if c.IdempotencyKey != "" {
+		if id, err := uuid.Parse(c.IdempotencyKey); err != nil || id.Version() != 4 {
+			return errors.New("--idempotency-key must be a UUID of version 4")
+		}
+	}
+	if err := checkPublishURL(c.URL); err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
+	if c.TokenURL == "" {
+		return nil
+	}
+	if err := checkPublishURL(c.TokenURL); err != nil {
+		return fmt.Errorf("--token-url: %w", err)
+	}
+	return nil
+}
+
+// checkPublishURL refuses to send a secret in the clear to another machine.
+func checkPublishURL(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil {
+		return errors.New("must be an https address without a user name")
+	}
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || (ip != nil && ip.IsLoopback())
+	if u.Scheme == "https" || (u.Scheme == "http" && local) {
+		return nil
+	}
+	return errors.New("must be https; http only goes to this machine itself")
+}
+
+// Run sends the event and prints the answer.
+func (c *PublishCmd) Run(ctx context.Context, streams Streams) error {
+	body, err := c.read(streams.In)
+	if err != nil {
+		return err
+	}
+	secret := c.ClientSecret
+	if c.ClientSecretFile != "" {
+		if secret, err = readSecretFile(c.ClientSecretFile); err != nil {
+			return err
+		}
+	}
+	key := c.IdempotencyKey
+	if key == "" {
+		key = uuid.NewString()
+	}
+	p := newPublisher(c, secret, key)
+	ctx, cancel := context.WithTimeout(ctx, c.MaxTime)
+	defer cancel()
+	answer, err := p.send(ctx, c.header(body), body)
+	if len(answer) > 0 {
+		fmt.Fprintln(streams.Out, strings.TrimSpace(string(answer)))
+	}
+	if err != nil {
+		fmt.Fprintln(streams.Err, "idempotency key:", key)
+	}
+	return err
+}
+
+func (c *PublishCmd) read(in io.Reader) ([]byte, error) {
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, fmt.Errorf("open event: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	body, err := io.ReadAll(io.LimitReader(in, maxPublishInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	if len(body) > maxPublishInput {
+		return nil, fmt.Errorf("read event: more than %d bytes", maxPublishInput)
+	}
+	return body, nil
+}
+
+// header picks the HTTP mode: binary for bare data, batch for a JSON array,
+// structured for anything else.
+func (c *PublishCmd) header(body []byte) http.Header {
+	h := http.Header{}
+	if c.Type != "" {
+		c.binaryHeader(h)
+		return h
+	}
+	h.Set("Content-Type", "application/cloudevents+json")
+	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
+		h.Set("Content-Type", "application/cloudevents-batch+json")
+	}
+	return h
+}
+
+func (c *PublishCmd) binaryHeader(h http.Header) {
+	id := c.ID
+	if id == "" {
+		id = uuid.NewString()
+	}
+	h.Set("Content-Type", c.ContentType)
+	for name, value := range map[string]string{
+		"specversion": "1.0", "type": c.Type, "source": c.Source, "id": id, "subject": c.Subject,
+	} {
+		if value != "" {
+			h.Set("ce-"+name, percentEncode(value))
+		}
+	}
+}
+
+// percentEncode writes a header value as the HTTP binding asks (CE-54): what is
+// not printable ASCII, the quote and the percent sign become %XX.
+func percentEncode(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= 0x20 || c >= 0x7f || c == '"' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// UserCmd holds the commands for portal accounts. They write to the database
+// directly, also while the program runs.
+type UserCmd struct {
+	Add   UserAddCmd   `cmd:"" help:"Make an account and print the link with which its owner chooses a password."`
+	Reset UserResetCmd `cmd:"" help:"Print a link with which the owner of an account chooses a new password."`
+	List  UserListCmd  `cmd:"" help:"List the accounts of the administrators, or of a partner."`
+}
+
+// LinkFlags say where the data is and how links begin.
+type LinkFlags struct {
+	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
+	BaseURL  string `default:"http://localhost:8080" help:"Address at which others reach the portal."`
+}
+
+func (f LinkFlags) link(purpose registry.LinkPurpose, token string) string {
+	return strings.TrimRight(f.BaseURL, "/") + purpose.Path(token)
+}
+
+// withAccounts opens the database for one command.
+func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *registry.Accounts) error) error {
+	db, err := openStore(ctx, f.Database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	accounts, err := registry.NewAccounts(db, clock)
+	if err != nil {
+		return err
+	}
+	return do(db, accounts)
+}
+
+// UserAddCmd makes an account.
+type UserAddCmd struct {
+	LinkFlags
+	Email   string `arg:"" help:"E-mail address."`
+	Name    string `required:"" placeholder:"NAME" help:"Name of the person."`
+	Role    string `enum:"administrator,partner" default:"administrator" help:"administrator or partner."`
+	Partner string `placeholder:"ID" help:"Partner the account is for, with --role partner."`
+}
+
+// Run makes the account and prints its one-time link.
+func (c *UserAddCmd) Run(ctx context.Context, streams Streams) error {
+	return c.withAccounts(ctx, func(db *store.DB, accounts *registry.Accounts) error {
+		if c.Partner != "" {
+			if _, err := db.Partner(ctx, c.Partner); err != nil {
+				return fmt.Errorf("partner %s: %w", c.Partner, err)
+			}
+		}
+		in := registry.NewAccount{Email: c.Email, Name: c.Name, Role: c.Role, PartnerID: c.Partner}
+		account, token, err := accounts.Invite(ctx, in)
+		if err != nil {
+			return withFields(err)
+		}
+		fmt.Fprintf(streams.Out, "%s made for %s\n%s\n", account.ID, account.Email, c.link(registry.LinkInvitation, token))
+		return nil
+	})
+}
+
+// UserResetCmd makes a link for a new password.
+type UserResetCmd struct {
+	LinkFlags
+	Email string `arg:"" help:"E-mail address of the account."`
+}
+
+// Run prints the one-time link.
+func (c *UserResetCmd) Run(ctx context.Context, streams Streams) error {
+	return c.withAccounts(ctx, func(_ *store.DB, accounts *registry.Accounts) error {
+		purpose, token, err := accounts.PasswordLink(ctx, c.Email)
+		if err != nil {
+			return fmt.Errorf("account %s: %w", c.Email, err)
+		}
+		fmt.Fprintln(streams.Out, c.link(purpose, token))
+		return nil
+	})
+}
+
+// UserListCmd lists accounts.
+type UserListCmd struct {
+	LinkFlags
+	Partner string `placeholder:"ID" help:"Partner whose accounts to list. Default: the administrators."`
+}
+
+// Run prints a line an account.
+func (c *UserListCmd) Run(ctx context.Context, streams Streams) error {
+	return c.withAccounts(ctx, func(db *store.DB, _ *registry.Accounts) error {
+		all, err := db.Accounts(ctx, c.Partner)
+		if err != nil {
+			return fmt.Errorf("list accounts: %w", err)
+		}
+		w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tSTATUS")
+		for _, a := range all {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, a.Email, a.Name, a.Role, a.Status)
+		}
+		return w.Flush()
+	})
+}
+
+// withFields writes out what is wrong with each field, for the command line.
+func withFields(err error) error {
+	e, ok := errors.AsType[*registry.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	var all []string
+	for field, text := range e.Fields {
+		all = append(all, field+": "+text)
+	}
+	return errors.New(strings.Join(all, " "))
+}

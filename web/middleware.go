@@ -1,0 +1,181 @@
+package web
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/static"
+)
+
+// headerRequestID carries the id under which the log knows a request. It is ours:
+// one that came in is not believed.
+const headerRequestID = "X-Request-Id"
+
+// requestID gives each request an id, in the answer too.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set(headerRequestID, "req_"+rand.Text())
+		return next(c)
+	}
+}
+
+// requestIDOf is the id of this request.
+func requestIDOf(c echo.Context) string { return c.Response().Header().Get(headerRequestID) }
+
+// accessLog logs one line a request: the route and not the path, because paths
+// may hold one-time links, and never the query string, which may hold a token.
+func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := a.cfg.Now()
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		a.cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
+			slog.String("id", requestIDOf(c)),
+			slog.String("method", c.Request().Method),
+			slog.String("route", c.Path()),
+			slog.Int("status", c.Response().Status),
+			slog.Int64("bytes", c.Response().Size),
+			slog.Duration("duration", a.cfg.Now().Sub(began)),
+			slog.String("address", c.RealIP()))
+		return nil
+	}
+}
+
+// panicError is a panic of a handler, with where it happened for the log.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error implements error.
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+
+// recoverPanics turns a panic into an error, so that one request cannot end the process.
+func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				if e, ok := r.(error); ok && errors.Is(e, http.ErrAbortHandler) {
+					panic(r) // net/http's way to cut the connection
+				}
+				err = &panicError{value: r, stack: debug.Stack()}
+			}
+		}()
+		return next(c)
+	}
+}
+
+// dataCSP is the policy of answers that are not pages: a browser that shows one
+// anyway loads and runs nothing.
+const dataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
+
+// securityHeaders sets what every answer carries. A handler may tighten them.
+func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		// same-origin and not no-referrer: with that, browsers send "Origin: null"
+		// with our own forms, and the cross-origin check would refuse them.
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
+		if a.https() {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if area, ok := apiArea(c.Request().URL.Path); ok {
+			h.Set("Content-Security-Policy", dataCSP)
+			h.Set("API-Version", area.version)
+			h.Set("Cache-Control", "no-store") // of a catalogue or document, its handler sets better
+		}
+		return next(c)
+	}
+}
+
+// bodyLimit refuses a body of more than n bytes with 413, at once when the
+// length is announced, and while it is read otherwise.
+func bodyLimit(n int64) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			if r.ContentLength > n {
+				return &http.MaxBytesError{Limit: n}
+			}
+			r.Body = http.MaxBytesReader(c.Response(), r.Body, n)
+			return next(c)
+		}
+	}
+}
+
+// slow gives routes that wait or carry large bodies more time than the server's
+// own read and write time-outs.
+func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			rc := http.NewResponseController(c.Response())
+			until := a.cfg.Now().Add(limit)
+			if err := errors.Join(rc.SetReadDeadline(until), rc.SetWriteDeadline(until)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return fmt.Errorf("lengthen deadlines: %w", err)
+			}
+			return next(c)
+		}
+	}
+}
+
+// sameOrigin refuses forms that another site posts with our cookie. It needs no
+// token in the form: the browser says where the request comes from.
+func (a *App) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := a.origin.Check(c.Request()); err != nil {
+			return echo.NewHTTPError(http.StatusForbidden, "This request came from another site.").SetInternal(err)
+		}
+		return next(c)
+	}
+}
+
+// trailingSlash sends a page address with a slash at the end to the one without.
+// API addresses are not forgiving: they answer 404.
+func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		path := c.Request().URL.Path
+		if path == "/" || !strings.HasSuffix(path, "/") {
+			return next(c)
+		}
+		if _, api := apiArea(path); api || c.Request().Method != http.MethodGet {
+			return echo.ErrNotFound
+		}
+		// One slash in front, whatever came in: "//host/" would be another site.
+		u := *c.Request().URL
+		u.Scheme, u.Host, u.User = "", "", nil
+		u.Path, u.RawPath = "/"+strings.Trim(path, "/\\"), ""
+		return c.Redirect(http.StatusMovedPermanently, u.String())
+	}
+}
+
+// publicCORS lets any site read the answer: for API descriptions only.
+func publicCORS(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Access-Control-Allow-Origin", "*")
+		c.Response().Header().Set("Access-Control-Expose-Headers", "API-Version, ETag, Link")
+		return next(c)
+	}
+}
+
+// headAsGet lets every GET route answer HEAD: net/http drops the body.
+func headAsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			r = r.WithContext(r.Context()) // a copy: net/http looks at the method of its own
+			r.Method = http.MethodGet
+		}
+		next.ServeHTTP(w, r)
+	})
+}

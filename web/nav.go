@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Waiting is how much waits for someone's attention; the navigation shows it.
+type Waiting struct {
+	Registrations, Subscriptions, Clients int
+	Errors, DeadLetters                   int
+}
+
+// NavigationSource knows what the frame of a page shows of the database. It
+// answers zero values rather than fail: a page is more than its navigation.
+type NavigationSource interface {
+	// Waiting counts for a partner, or for the administrator when partnerID is empty.
+	Waiting(ctx context.Context, partnerID string) Waiting
+	PartnerName(ctx context.Context, partnerID string) string
+}
+
+// homeOf is the first page of an account, or of a visitor.
+func homeOf(account *store.Account) string {
+	switch {
+	case account == nil:
+		return "/"
+	case account.Role == store.RoleAdministrator:
+		return "/admin"
+	}
+	return "/partner"
+}
+
+// navigation is the menu of whoever is asking.
+func (a *App) navigation(c echo.Context, account *store.Account) []templates.NavItem {
+	var items []templates.NavItem
+	switch {
+	case account == nil:
+		items = visitorItems()
+	case account.Role == store.RoleAdministrator:
+		items = administratorItems(a.waiting(c, ""))
+	default:
+		items = partnerItems(a.waiting(c, account.PartnerID))
+	}
+	markCurrent(items, c.Request().URL.Path)
+	return items
+}
+
+func (a *App) waiting(c echo.Context, partnerID string) Waiting {
+	if a.cfg.Navigation == nil {
+		return Waiting{}
+	}
+	return a.cfg.Navigation.Waiting(c.Request().Context(), partnerID)
+}
+
+func visitorItems() []templates.NavItem {
+	return []templates.NavItem{
+		{Label: "Contracts", Href: "/contracts"},
+		{Label: "Event types", Href: "/event-types"},
+		{Label: "Register your organisation", Href: "/register"},
+	}
+}
+
+func administratorItems(w Waiting) []templates.NavItem {
+	return []templates.NavItem{
+		{Label: "Overview", Href: "/admin"},
+		{Label: "Partners", Href: "/admin/partners", Count: w.Registrations, Group: "Agreed"},
+		{Label: "Subscriptions", Href: "/admin/subscriptions", Count: w.Subscriptions, Group: "Agreed"},
+		{Label: "Clients", Href: "/admin/clients", Count: w.Clients, Group: "Agreed"},
+		{Label: "Contracts", Href: "/contracts", Group: "Agreed"},
+		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
+		{Label: "Events", Href: "/admin/events", Group: "Moving"},
+		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
+		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
+		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
+		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
+		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
+		{Label: "Your account", Href: "/account", Group: "This Schakel"},
+	}
+}
+
+func partnerItems(w Waiting) []templates.NavItem {
+	return []templates.NavItem{
+		{Label: "Overview", Href: "/partner"},
+		{Label: "Subscriptions", Href: "/partner/subscriptions", Count: w.Subscriptions, Group: "Your organisation"},
+		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
+		{Label: "Clients", Href: "/partner/clients", Count: w.Clients, Group: "Your organisation"},
+		{Label: "Deliveries", Href: "/partner/deliveries", Count: w.DeadLetters, Group: "Your organisation"},
+		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
+		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
+		{Label: "Your account", Href: "/account", Group: "You"},
+	}
+}
+
+// markCurrent marks the item with the longest address that the page is on or under.
+func markCurrent(items []templates.NavItem, path string) {
+	best := -1
+	for i, item := range items {
+		under := path == item.Href || strings.HasPrefix(path, item.Href+"/")
+		if under && (best < 0 || len(item.Href) > len(items[best].Href)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		items[best].Current = true
+	}
+}

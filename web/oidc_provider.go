@@ -1,0 +1,153 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+	"schakel/registry"
+)
+
+// OIDCConfig is login at an OpenID provider.
+type OIDCConfig struct {
+	// Issuer is the provider's issuer identifier, an https address.
+	Issuer string
+	// ClientID and ClientSecret are ours at the provider.
+	ClientID, ClientSecret string
+	// Label names the provider on the login page.
+	Label string
+	// Scopes to ask for; openid is added when it is missing.
+	Scopes []string
+	// AdminEmails become administrator at the first login, if the provider says
+	// that it verified the address.
+	AdminEmails []string
+	// AdminClaim and AdminValue make someone administrator at the first login when
+	// the claim is the value, or a list that holds it. Empty: nobody.
+	AdminClaim, AdminValue string
+	// HTTP is the guarded client that talks to the provider.
+	HTTP *http.Client
+}
+
+// oidcTimeout bounds the talk with the provider during one login.
+const oidcTimeout = 15 * time.Second
+
+// oidcLogin knows the provider once it was reached: a provider that is down when
+// the program starts keeps nobody else from logging in.
+type oidcLogin struct {
+	cfg      OIDCConfig
+	redirect string
+
+	mu       sync.Mutex
+	provider *oidc.Provider
+}
+
+func newOIDCLogin(cfg OIDCConfig, base *url.URL) *oidcLogin {
+	if !slices.Contains(cfg.Scopes, oidc.ScopeOpenID) {
+		cfg.Scopes = append([]string{oidc.ScopeOpenID}, cfg.Scopes...)
+	}
+	return &oidcLogin{cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback"}
+}
+
+// discover reads the provider's metadata, once.
+func (l *oidcLogin) discover(ctx context.Context) (*oidc.Provider, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.provider != nil {
+		return l.provider, nil
+	}
+	// The provider keeps this context for later key fetches: it must not end with the request.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), oidcTimeout)
+	defer cancel()
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, l.cfg.HTTP), l.cfg.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("discover OpenID provider: %w", err)
+	}
+	l.provider = provider
+	return provider, nil
+}
+
+func (l *oidcLogin) oauth(p *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: l.cfg.ClientID, ClientSecret: l.cfg.ClientSecret,
+		Endpoint: p.Endpoint(), RedirectURL: l.redirect, Scopes: l.cfg.Scopes,
+	}
+}
+
+// start is the address at the provider where the login begins.
+func (l *oidcLogin) start(ctx context.Context, state, nonce, proof string) (string, error) {
+	p, err := l.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	return l.oauth(p).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(proof)), nil
+}
+
+// errIdentityRefused says that what the provider sent back cannot be trusted.
+var errIdentityRefused = errors.New("identity refused")
+
+// finish trades the code for an ID token and checks it.
+func (l *oidcLogin) finish(ctx context.Context, code, nonce, proof string, now func() time.Time) (registry.Identity, error) {
+	p, err := l.discover(ctx)
+	if err != nil {
+		return registry.Identity{}, err
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.cfg.HTTP), oidcTimeout)
+	defer cancel()
+	tokens, err := l.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(proof))
+	if err != nil {
+		return registry.Identity{}, fmt.Errorf("%w: trade code: %w", errIdentityRefused, err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	verifier := p.VerifierContext(ctx, &oidc.Config{ClientID: l.cfg.ClientID, Now: now})
+	id, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		return registry.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
+	}
+	if nonce == "" || id.Nonce != nonce {
+		return registry.Identity{}, fmt.Errorf("%w: nonce differs", errIdentityRefused)
+	}
+	return l.identity(id)
+}
+
+func (l *oidcLogin) identity(id *oidc.IDToken) (registry.Identity, error) {
+	claims := map[string]any{}
+	if err := id.Claims(&claims); err != nil {
+		return registry.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
+	}
+	name, _ := claims["name"].(string)
+	email, _ := claims["email"].(string)
+	return registry.Identity{
+		Issuer: id.Issuer, Subject: id.Subject, Name: name, Email: email,
+		Administrator: l.cfg.administrator(claims),
+	}, nil
+}
+
+// administrator tells whether these claims make someone administrator.
+func (cfg OIDCConfig) administrator(claims map[string]any) bool {
+	if verified, _ := claims["email_verified"].(bool); verified {
+		email, _ := claims["email"].(string)
+		for _, allowed := range cfg.AdminEmails {
+			if email != "" && strings.EqualFold(strings.TrimSpace(allowed), email) {
+				return true
+			}
+		}
+	}
+	if cfg.AdminClaim == "" || cfg.AdminValue == "" {
+		return false
+	}
+	switch v := claims[cfg.AdminClaim].(type) {
+	case string:
+		return v == cfg.AdminValue
+	case []any:
+		return slices.Contains(v, any(cfg.AdminValue))
+	}
+	return false
+}

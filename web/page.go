@@ -1,0 +1,77 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"schakel/static"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// framePage is the frame of a page without what the previous page left to say.
+func (a *App) framePage(c echo.Context, title string) templates.Page {
+	account := a.currentAccount(c)
+	return templates.Page{
+		Title: title, Version: a.cfg.Version, Asset: static.Path,
+		User: a.userView(c, account), Nav: a.navigation(c, account),
+		Crumbs: []templates.Crumb{{Label: "Start", Href: homeOf(account)}},
+	}
+}
+
+// page is the frame of a page for whoever is asking. It shows the message that
+// the previous page left, once.
+func (a *App) page(c echo.Context, title string) templates.Page {
+	p := a.framePage(c, title)
+	ctx := c.Request().Context()
+	if text := a.sessions.PopString(ctx, keyFlashText); text != "" {
+		p.Flash = &templates.Flash{Kind: templates.Kind(a.sessions.PopString(ctx, keyFlashKind)), Text: text}
+	}
+	return p
+}
+
+// flash leaves a message for the next page of this reader.
+func (a *App) flash(c echo.Context, kind templates.Kind, text string) {
+	ctx := c.Request().Context()
+	a.sessions.Put(ctx, keyFlashKind, string(kind))
+	a.sessions.Put(ctx, keyFlashText, text)
+}
+
+// render writes a component as the answer. It is rendered whole first, so that a
+// failure half-way is an error page and not half a page.
+func (a *App) render(c echo.Context, status int, component templ.Component) error {
+	var b bytes.Buffer
+	if err := component.Render(c.Request().Context(), &b); err != nil {
+		return fmt.Errorf("render page: %w", err)
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+func (a *App) userView(c echo.Context, account *store.Account) *templates.UserView {
+	if account == nil {
+		return nil
+	}
+	view := &templates.UserView{Name: account.Name, Role: "Partner"}
+	if account.Role == store.RoleAdministrator {
+		view.Role = "Administrator"
+		return view
+	}
+	if a.cfg.Navigation != nil {
+		view.PartnerName = a.cfg.Navigation.PartnerName(c.Request().Context(), account.PartnerID)
+	}
+	return view
+}
+
+// sortedFields lists what is wrong by field, in the order of their names.
+func sortedFields(fields map[string]string) []templates.FieldError {
+	var list []templates.FieldError
+	for _, name := range slices.SortedFunc(maps.Keys(fields), cmp.Compare[string]) {
+		list = append(list, templates.FieldError{Field: name, Text: fields[name]})
+	}
+	return list
+}

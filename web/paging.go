@@ -1,0 +1,103 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/templates"
+)
+
+// Bounds of a list: how many rows a page holds, and the last page that can be asked for.
+const (
+	defaultPerPage = 25
+	maxPerPage     = 100
+	maxPage        = 1_000_000
+)
+
+// Paging is the part of a list that was asked for; pages count from 1.
+type Paging struct {
+	Page, PerPage int
+}
+
+// Offset is the number of rows before the page.
+func (p Paging) Offset() int { return (p.Page - 1) * p.PerPage }
+
+// Limit is the most rows on the page.
+func (p Paging) Limit() int { return p.PerPage }
+
+// apiPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
+func apiPaging(c echo.Context) (Paging, error) {
+	page, err := wholeNumber(c, "page", 1, maxPage)
+	if err != nil {
+		return Paging{}, err
+	}
+	perPage, err := wholeNumber(c, "perPage", defaultPerPage, maxPerPage)
+	if err != nil {
+		return Paging{}, err
+	}
+	return Paging{page, perPage}, nil
+}
+
+// pagePaging reads page and perPage for the portal; wrong values become the default.
+func pagePaging(c echo.Context) Paging {
+	p := Paging{1, defaultPerPage}
+	if n, err := wholeNumber(c, "page", 1, maxPage); err == nil {
+		p.Page = n
+	}
+	if n, err := wholeNumber(c, "perPage", defaultPerPage, maxPerPage); err == nil {
+		p.PerPage = n
+	}
+	return p
+}
+
+func wholeNumber(c echo.Context, name string, otherwise, most int) (int, error) {
+	raw := c.QueryParam(name)
+	if raw == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(raw)
+	if err != nil || n < 1 || n > most {
+		return 0, echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("%s must be a whole number from 1 to %d.", name, most))
+	}
+	return n, nil
+}
+
+// setPagingHeaders sets Link (first, prev, next, last) and Total-Count. The links
+// keep the other query keys.
+func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
+	last := max(1, (total+p.PerPage-1)/p.PerPage)
+	var links []string
+	add := func(rel string, page int) {
+		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", strconv.Itoa(page))), rel))
+	}
+	add("first", 1)
+	if p.Page > 1 {
+		add("prev", min(p.Page-1, last))
+	}
+	if p.Page < last {
+		add("next", p.Page+1)
+	}
+	add("last", last)
+	c.Response().Header().Set("Link", strings.Join(links, ", "))
+	c.Response().Header().Set("Total-Count", strconv.Itoa(total))
+}
+
+// pager makes the pager below a list in the portal.
+func pager(c echo.Context, p Paging, total int) *templates.Pager {
+	here := *c.Request().URL
+	return &templates.Pager{
+		Page: p.Page, PerPage: p.PerPage, Total: total,
+		URL: func(page int) string { return withQuery(&here, "page", strconv.Itoa(page)) },
+	}
+}
+
+// withQuery is the path and query of u with one key set.
+func withQuery(u *url.URL, name, value string) string {
+	q := u.Query()
+	q.Set(name, value)
+	return u.EscapedPath() + "?" + q.Encode()
+}

@@ -1,0 +1,65 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// invitationForm shows an invited person the form to choose a password.
+func (a *App) invitationForm(c echo.Context) error {
+	return a.passwordForm(c, registry.LinkInvitation, http.StatusOK, "")
+}
+
+// invitation sets the first password of an invited person and logs in.
+func (a *App) invitation(c echo.Context) error {
+	return a.choosePassword(c, registry.LinkInvitation)
+}
+
+// resetForm shows the form for a new password to who lost the old one.
+func (a *App) resetForm(c echo.Context) error {
+	return a.passwordForm(c, registry.LinkReset, http.StatusOK, "")
+}
+
+// reset sets a new password and logs in.
+func (a *App) reset(c echo.Context) error {
+	return a.choosePassword(c, registry.LinkReset)
+}
+
+func (a *App) choosePassword(c echo.Context, purpose registry.LinkPurpose) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	account, err := a.cfg.Accounts.ChoosePassword(c.Request().Context(), purpose, c.Param("token"), form.Raw("password"))
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return a.passwordForm(c, purpose, http.StatusUnprocessableEntity, e.Fields["password"])
+	}
+	if err != nil {
+		return linkProblem(err)
+	}
+	if account.Status != store.AccountActive {
+		return echo.NewHTTPError(http.StatusForbidden, "This account is blocked. Ask the administrator.")
+	}
+	if err := a.startSession(c, account.ID, account.SessionEpoch); err != nil {
+		return err
+	}
+	a.flash(c, templates.KindOK, "Your password is set, and you are logged in.")
+	return c.Redirect(http.StatusSeeOther, homeOf(&account))
+}
+
+func (a *App) passwordForm(c echo.Context, purpose registry.LinkPurpose, status int, wrong string) error {
+	account, err := a.cfg.Accounts.LinkAccount(c.Request().Context(), purpose, c.Param("token"))
+	if err != nil {
+		return linkProblem(err)
+	}
+	p := a.page(c, "Choose a password")
+	p.Invalid = wrong != ""
+	return a.render(c, status, templates.PasswordPage(p, templates.PasswordView{
+		Action: c.Request().URL.EscapedPath(), Email: account.Email, Wrong: wrong,
+	}))
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+)
+
+// Config is what the HTTP layer is made of. What is not marked optional must be set.
+type Config struct {
+	// BaseURL is the address others use. Its scheme decides whether cookies are
+	// Secure and whether browsers are told to use https only.
+	BaseURL *url.URL
+	// Version of the program, shown in the footer. Optional.
+	Version string
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+	// Accounts decide who may log in.
+	Accounts *registry.Accounts
+	// Sessions keep logins.
+	Sessions SessionStore
+	// Navigation knows the counts in the menu. Optional: no counts.
+	Navigation NavigationSource
+	// Tokens check the access tokens of the APIs. Optional: no API takes any token.
+	Tokens TokenVerifier
+	// OIDC is login at an OpenID provider. Optional: local accounts only.
+	OIDC *OIDCConfig
+	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
+	// the address of the connection counts.
+	TrustedProxies []netip.Prefix
+	// Draining is closed when the program stops: requests that wait must answer
+	// then. Optional.
+	Draining <-chan struct{}
+}
+
+// App is the HTTP layer: handlers are its methods.
+type App struct {
+	cfg      Config
+	echo     *echo.Echo
+	sessions *scs.SessionManager
+	origin   *http.CrossOriginProtection
+	oidc     *oidcLogin
+}
+
+// New builds the HTTP layer.
+func New(cfg Config) (*App, error) {
+	if cfg.BaseURL == nil || cfg.Now == nil || cfg.Log == nil || cfg.Accounts == nil || cfg.Sessions == nil {
+		return nil, errors.New("web: BaseURL, Now, Log, Accounts and Sessions must be set")
+	}
+	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection()}
+	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.https())
+	// Behind a proxy that rewrites Host, our own forms come from this origin.
+	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {
+		return nil, err
+	}
+	if cfg.OIDC != nil {
+		a.oidc = newOIDCLogin(*cfg.OIDC, cfg.BaseURL)
+	}
+	a.setUpEcho()
+	a.routes()
+	return a, nil
+}
+
+func (a *App) setUpEcho() {
+	e := a.echo
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(discard{})
+	e.HTTPErrorHandler = a.handleError
+	e.IPExtractor = ipExtractor(a.cfg.TrustedProxies)
+	e.Pre(requestID, a.accessLog, a.securityHeaders, recoverPanics, trailingSlash)
+}
+
+// routes calls every file that registers routes; each holds one area.
+func (a *App) routes() {
+	a.routesFrame()
+	a.routesLogin()
+}
+
+// Handler is what a server serves.
+func (a *App) Handler() http.Handler { return headAsGet(a.echo) }
+
+// https tells whether browsers reach us over https, be it through a proxy.
+func (a *App) https() bool { return a.cfg.BaseURL.Scheme == "https" }
+
+// absolute is the address others use for one of our paths.
+func (a *App) absolute(path string) string {
+	return a.cfg.BaseURL.Scheme + "://" + a.cfg.BaseURL.Host + path
+}
+
+// ipExtractor tells the address of a client: that of the connection, unless the
+// connection comes from a proxy we were told to believe.
+func ipExtractor(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		p = p.Masked()
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{
+			IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen()),
+		}))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// discard swallows echo's own log: everything is logged with slog.
+type discard struct{}
+
+// Write implements io.Writer.
+func (discard) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,183 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+)
+
+// How long a login lasts, and how long it lasts without being used.
+const (
+	sessionLifetime = 12 * time.Hour
+	sessionIdle     = 2 * time.Hour
+	// sessionTouch bounds how often use is written down: not at every request.
+	sessionTouch = 5 * time.Minute
+)
+
+// Keys of what a session holds.
+const (
+	keyAccount   = "account"    // id of who is logged in
+	keyEpoch     = "epoch"      // session epoch of the account at login
+	keyStarted   = "started"    // when the login was, Unix seconds
+	keySeen      = "seen"       // last use written down, Unix seconds
+	keyFlashKind = "flash-kind" // message for the next page
+	keyFlashText = "flash-text" //
+	keyNext      = "next"       // page to go to after login
+	keyOIDCState = "oidc-state" // what a login at the provider must bring back
+	keyOIDCNonce = "oidc-nonce" //
+	keyOIDCProof = "oidc-proof" // PKCE verifier
+	keyOIDCUntil = "oidc-until" // when that login must be done, Unix seconds
+)
+
+// SessionStore keeps sessions. The database never sees a token that works: only
+// its SHA-256.
+type SessionStore interface {
+	SessionFind(ctx context.Context, tokenHash []byte) (data []byte, expires time.Time, found bool, err error)
+	SessionSave(ctx context.Context, tokenHash, data []byte, expires time.Time) error
+	SessionDelete(ctx context.Context, tokenHash []byte) error
+}
+
+// hashingStore is the session manager's view of a SessionStore.
+type hashingStore struct {
+	store SessionStore
+	now   func() time.Time
+}
+
+func hashOf(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// FindCtx implements scs.CtxStore.
+func (s hashingStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+	data, expires, found, err := s.store.SessionFind(ctx, hashOf(token))
+	if err != nil || !found || !s.now().Before(expires) {
+		return nil, false, err
+	}
+	return data, true, nil
+}
+
+// CommitCtx implements scs.CtxStore.
+func (s hashingStore) CommitCtx(ctx context.Context, token string, data []byte, expires time.Time) error {
+	return s.store.SessionSave(ctx, hashOf(token), data, expires)
+}
+
+// DeleteCtx implements scs.CtxStore.
+func (s hashingStore) DeleteCtx(ctx context.Context, token string) error {
+	return s.store.SessionDelete(ctx, hashOf(token))
+}
+
+// Find implements scs.Store for callers without a context; there are none.
+func (s hashingStore) Find(token string) ([]byte, bool, error) {
+	return s.FindCtx(context.Background(), token)
+}
+
+// Commit implements scs.Store.
+func (s hashingStore) Commit(token string, data []byte, expires time.Time) error {
+	return s.CommitCtx(context.Background(), token, data, expires)
+}
+
+// Delete implements scs.Store.
+func (s hashingStore) Delete(token string) error {
+	return s.DeleteCtx(context.Background(), token)
+}
+
+// newSessions makes the session manager. Over https the cookie's name starts
+// with __Host-, so that no other host or path can set or see it.
+func newSessions(store SessionStore, now func() time.Time, https bool) *scs.SessionManager {
+	m := scs.New()
+	m.Store = hashingStore{store, now}
+	m.Lifetime = sessionLifetime
+	m.Cookie = scs.SessionCookie{Name: "schakel", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: false}
+	if https {
+		m.Cookie.Name, m.Cookie.Secure = "__Host-schakel", true
+	}
+	return m
+}
+
+// withSession loads the session before a page and saves it just before the
+// answer's first byte.
+func (a *App) withSession(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		var token string
+		if cookie, err := c.Cookie(a.sessions.Cookie.Name); err == nil {
+			token = cookie.Value
+		}
+		ctx, err := a.sessions.Load(c.Request().Context(), token)
+		if err != nil {
+			return fmt.Errorf("load session: %w", err)
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
+		c.Response().Header().Set("Cache-Control", "no-store") // a page shows what only its reader may see
+		c.Response().Header().Add("Vary", "Cookie")
+		c.Response().Before(func() { a.saveSession(c) })
+		return next(c)
+	}
+}
+
+// saveSession stores what a page changed and sets the cookie. When that fails,
+// the answer becomes a failure: a login that is not kept must not look like one.
+func (a *App) saveSession(c echo.Context) {
+	ctx, w := c.Request().Context(), c.Response()
+	switch a.sessions.Status(ctx) {
+	case scs.Destroyed:
+		a.sessions.WriteSessionCookie(ctx, w, "", time.Time{})
+	case scs.Modified:
+		token, expires, err := a.sessions.Commit(ctx)
+		if err != nil {
+			a.logFailure(c, fmt.Errorf("save session: %w", err))
+			w.Status = http.StatusInternalServerError
+			w.Header().Del("Location")
+			return
+		}
+		a.sessions.WriteSessionCookie(ctx, w, token, expires)
+	}
+}
+
+// startSession logs an account in: a fresh token, so that one planted before the
+// login is worth nothing after it.
+func (a *App) startSession(c echo.Context, account string, epoch int64) error {
+	ctx := c.Request().Context()
+	if err := a.sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	now := a.cfg.Now().Unix()
+	a.sessions.Put(ctx, keyAccount, account)
+	a.sessions.Put(ctx, keyEpoch, epoch)
+	a.sessions.Put(ctx, keyStarted, now)
+	a.sessions.Put(ctx, keySeen, now)
+	return nil
+}
+
+// endSession logs out and forgets all the session held.
+func (a *App) endSession(c echo.Context) error {
+	return a.sessions.Destroy(c.Request().Context())
+}
+
+// sessionAlive checks lifetime and idle time.
+func (a *App) sessionAlive(ctx context.Context) bool {
+	now := a.cfg.Now()
+	seen := time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)
+	started := time.Unix(a.sessions.GetInt64(ctx, keyStarted), 0)
+	return now.Sub(seen) < sessionIdle && now.Sub(started) < sessionLifetime
+}
+
+// touchSession writes down that the session is in use.
+func (a *App) touchSession(ctx context.Context) {
+	now := a.cfg.Now()
+	if now.Sub(time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)) >= sessionTouch {
+		a.sessions.Put(ctx, keySeen, now.Unix())
+	}
+}
+
+// forgetAccount makes the session a visitor's.
+func (a *App) forgetAccount(ctx context.Context) {
+	for _, key := range []string{keyAccount, keyEpoch, keyStarted, keySeen} {
+		a.sessions.Remove(ctx, key)
+	}
+}
