@@ -1,0 +1,142 @@
+package event
+
+import "strings"
+
+// Codes of advice: what the profile asks of producers but does not make an
+// event unreadable.
+const (
+	AdviceNameLength   = CodeNameLength         // CE-02: name over 20 characters
+	AdviceType         = "type-not-reverse-dns" // CE-12
+	AdviceTypeVersion  = "type-version"         // CE-13: other than one version such as v2
+	AdviceSource       = "source-not-urn-nld"   // CE-08
+	AdviceOIN          = "source-oin"           // CE-08: not an OIN of 20 digits
+	AdviceLocation     = "source-location"      // CE-09: http or https
+	AdviceFragment     = "dataschema-fragment"  // CE-18: RFC 3986, 4.3 has none
+	AdviceSequence     = "sequence-not-integer" // CE-22
+	AdviceTimestamp    = "extension-time"       // CE-24: expirytime, recordedtime not RFC 3339
+	AdviceBSN          = "sensitive-bsn"        // EDU-26
+	AdviceEmailAddress = "sensitive-email"      // EDU-26
+)
+
+// SourcePolicy is what a chain expects of source (CE-08).
+type SourcePolicy uint8
+
+// The source policies.
+const (
+	SourceURN SourcePolicy = iota // a URN of namespace nld; the default
+	SourceOIN                     // urn:nld:oin: with an OIN of 20 digits
+	SourceAny                     // any URI-reference
+)
+
+// Policy is what a chain wants to be advised on. The zero value advises on all.
+type Policy struct {
+	Source       SourcePolicy
+	AnyType      bool // say nothing about the form of type (CE-12, CE-13)
+	AllowPrivate bool // say nothing about BSN and e-mail addresses (EDU-26)
+}
+
+// Advice lists where a valid event departs from what the profile advises. A
+// chain may show it, or refuse events by it. No problem repeats a value.
+func (e *Event) Advice(policy Policy) []Problem {
+	f := findings{index: -1}
+	policy.source(e.Source, &f)
+	if !policy.AnyType {
+		adviseType(e.Type, &f)
+	}
+	if strings.Contains(e.DataSchema, "#") {
+		f.add(noPlace, "dataschema", AdviceFragment, "dataschema has a fragment, which an absolute URI has not; refer to the whole document")
+	}
+	for name, value := range e.All() {
+		policy.attribute(e, name, value, &f)
+	}
+	return f.list
+}
+
+func (p Policy) source(source string, f *findings) {
+	lower := strings.ToLower(source)
+	if strings.HasPrefix(lower, "http:") || strings.HasPrefix(lower, "https:") {
+		f.add(noPlace, "source", AdviceLocation, "source is a web address; it names a system and must not point to where data is kept")
+	}
+	rest, urn := strings.CutPrefix(lower, "urn:nld:")
+	oin, isOIN := strings.CutPrefix(rest, "oin:")
+	oin, _, _ = strings.Cut(oin, ":")
+	digits := len(oin) == 20 && strings.Trim(oin, "0123456789") == ""
+	switch {
+	case p.Source == SourceAny:
+	case !urn || rest == "":
+		f.add(noPlace, "source", AdviceSource, "source should be a URN such as urn:nld:oin:<20 digits>:systeem:<name>")
+	case isOIN && !digits:
+		f.add(noPlace, "source", AdviceOIN, "the OIN in source must have 20 digits; check it in the OIN register")
+	case p.Source == SourceOIN && !isOIN:
+		f.add(noPlace, "source", AdviceOIN, "this chain wants an OIN in source: urn:nld:oin:<20 digits>:systeem:<name>")
+	}
+}
+
+func (p Policy) attribute(e *Event, name, value string, f *findings) {
+	if len(name) > 20 {
+		f.add(noPlace, name, AdviceNameLength, "the attribute name "+quoted(name)+" is longer than the advised 20 characters; shorten it")
+	}
+	switch name {
+	case "specversion", "time":
+		return
+	case "sequence":
+		// A counter of nine digits would now and then look like a BSN.
+		kind, _ := e.Extension("sequencetype")
+		if strings.EqualFold(kind, "Integer") && !isInt32(value) {
+			f.add(noPlace, name, AdviceSequence, "sequencetype is Integer, so sequence must be a whole number of 32 bits in a string")
+		}
+		return
+	case "expirytime", "recordedtime":
+		if !isTime(value) {
+			f.add(noPlace, name, AdviceTimestamp, name+` is not an RFC 3339 time; write it like "2026-05-01T09:30:00Z"`)
+		}
+		return
+	}
+	if !p.AllowPrivate {
+		adviseSensitive(name, value, f)
+	}
+}
+
+func adviseType(kind string, f *findings) {
+	labels := strings.Split(kind, ".")
+	versions := 0
+	for i, label := range labels {
+		if isVersion(label) {
+			versions++
+		} else if i > 0 && label != "" && strings.Trim(label, "0123456789") == "" {
+			versions += 2 // ".v1.2" and ".2" are not one version with the prefix v
+		}
+	}
+	if versions > 1 {
+		f.add(noPlace, "type", AdviceTypeVersion, `type must have at most one version number, with the prefix "v", such as ".v2"`)
+	}
+	if !isReverseDNS(labels) {
+		f.add(noPlace, "type", AdviceType, "type should start with a domain name in reverse, such as nl.example.students.student-changed")
+	}
+}
+
+func isVersion(label string) bool {
+	return len(label) > 1 && label[0] == 'v' && strings.Trim(label[1:], "0123456789") == ""
+}
+
+func isReverseDNS(labels []string) bool {
+	top := labels[0]
+	if len(labels) < 2 || len(top) < 2 || strings.Trim(top, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return false
+	}
+	for _, label := range labels[1:] {
+		if strings.Trim(label, "-_") != label || label == "" || !isLabel(label) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLabel(label string) bool {
+	for i := 0; i < len(label); i++ {
+		if c := label[i]; !isLetter(c) && !isDigit(c) && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

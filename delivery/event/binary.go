@@ -1,0 +1,119 @@
+package event
+
+import (
+	"net/http"
+	"strings"
+)
+
+const (
+	headerPrefix      = "ce-"
+	contentTypeHeader = "Content-Type"
+)
+
+// ParseBinary reads an event in binary mode: ce- headers for the attributes,
+// Content-Type for datacontenttype, the body for the data (CE-53, CE-54). The
+// event's data shares memory with body. A body is required (CE-60).
+// Errors: *Invalid, *TooLarge.
+func ParseBinary(header http.Header, body []byte, limits Limits) (Event, error) {
+	limits = limits.withDefaults()
+	if size := attributeBytes(header) + len(body); size > limits.EventBytes {
+		return Event{}, &TooLarge{Limit: "event bytes", Index: -1, Max: limits.EventBytes, Got: size}
+	}
+	f := findings{body: body, index: -1}
+	e := compose(headerPairs(header, &f), &f, limits)
+	if len(body) == 0 {
+		f.add(noPlace, "", CodeEmptyBody, "the request has no body; send the data in it, or use structured mode for an event without data")
+	} else {
+		e.takeBody(body, &f, limits)
+	}
+	if err := f.err(); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+// headerPairs gives the attributes that stand in headers, decoded.
+func headerPairs(header http.Header, f *findings) []pair {
+	pairs := make([]pair, 0, len(header))
+	for key, values := range header {
+		name, ok := attributeName(key)
+		if !ok || len(values) == 0 {
+			continue
+		}
+		if name == "datacontenttype" {
+			f.add(noPlace, name, CodeHeaderRefused, "the header ce-datacontenttype is not allowed; use Content-Type")
+			continue
+		}
+		value, ok := decodeHeader(values[0])
+		if !ok {
+			f.add(noPlace, name, CodeHeaderEncoding, "the header ce-"+shown(name)+
+				" has broken quotes, percent-encoding or UTF-8; encode space, quote, percent and everything outside ASCII as %XX of UTF-8")
+		}
+		for range values {
+			pairs = append(pairs, pair{name: name, value: value, broken: !ok})
+		}
+	}
+	return contentTypePair(header, pairs)
+}
+
+func contentTypePair(header http.Header, pairs []pair) []pair {
+	for _, value := range header.Values(contentTypeHeader) {
+		pairs = append(pairs, pair{name: "datacontenttype", value: value})
+	}
+	return pairs
+}
+
+// attributeName gives the attribute a header stands for.
+func attributeName(key string) (string, bool) {
+	if len(key) < len(headerPrefix) || !strings.EqualFold(key[:len(headerPrefix)], headerPrefix) {
+		return "", false
+	}
+	return strings.ToLower(key[len(headerPrefix):]), true
+}
+
+func hasAttributes(header http.Header) bool {
+	for key := range header {
+		if _, ok := attributeName(key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// attributeBytes is what the attributes take on the wire, with ": " and the line end.
+func attributeBytes(header http.Header) int {
+	size := 0
+	for key, values := range header {
+		if _, ok := attributeName(key); ok || key == contentTypeHeader {
+			for _, value := range values {
+				size += len(key) + len(value) + 4
+			}
+		}
+	}
+	return size
+}
+
+// BinaryHeader gives the headers of the event in binary mode; Data is the body.
+// Values are percent-encoded (CE-54), integers and booleans become strings.
+// Use it only when CanBinary.
+func (e *Event) BinaryHeader() http.Header {
+	header := make(http.Header, 12)
+	for name, value := range e.All() {
+		if name != "datacontenttype" {
+			header.Set(headerPrefix+name, encodeHeader(value))
+		}
+	}
+	if contentType := e.contentType(); contentType != "" {
+		header.Set(contentTypeHeader, contentType)
+	}
+	return header
+}
+
+// CanBinary reports whether binary mode can carry the event: it has a payload
+// (CE-60), its content type is not itself that of a CloudEvent (CE-52), and it
+// is not text under the name of a charset other than the UTF-8 we hold it in.
+func (e *Event) CanBinary() bool {
+	mode, err := Detect(e.contentType())
+	misnamed := e.DataKind == DataText && !isUTF8Charset(charset(e.DataContentType))
+	return len(e.Data) > 0 && mode == Binary && err == nil && !misnamed
+}

@@ -1,0 +1,97 @@
+package event
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// pair is an attribute whose value is a string, as headers and callers give it.
+type pair struct {
+	name, value string
+	broken      bool // the value could not be decoded, which has been told
+}
+
+// New makes an event from strings, judged like one that comes in. specversion
+// is filled in. Nil data means none; other data becomes JSON, text or binary by
+// datacontenttype as in binary mode, and without datacontenttype JSON when it is JSON.
+// Errors: *Invalid, *TooLarge.
+func New(attributes map[string]string, data []byte, limits Limits) (Event, error) {
+	limits = limits.withDefaults()
+	pairs := make([]pair, 0, len(attributes)+1)
+	size := len(data)
+	for name, value := range attributes {
+		pairs = append(pairs, pair{name: name, value: value})
+		size += len(name) + len(value)
+	}
+	if _, ok := attributes["specversion"]; !ok {
+		pairs = append(pairs, pair{name: "specversion", value: "1.0"})
+	}
+	if size > limits.EventBytes {
+		return Event{}, &TooLarge{Limit: "event bytes", Index: -1, Max: limits.EventBytes, Got: size}
+	}
+	f := findings{index: -1}
+	e := compose(pairs, &f, limits)
+	if data != nil {
+		e.takeBody(data, &f, limits)
+	}
+	if err := f.err(); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+// compose makes an event without data. The order is fixed, for maps have none:
+// the required attributes, then the others by name.
+func compose(pairs []pair, f *findings, limits Limits) Event {
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(rank(a.name), rank(b.name)), strings.Compare(a.name, b.name))
+	})
+	d := newDraft(512)
+	for i, p := range pairs {
+		switch {
+		case i > 0 && pairs[i-1].name == p.name:
+			f.add(noPlace, p.name, CodeDuplicate, quoted(p.name)+" is given twice; keep one")
+		case i == limits.Attributes:
+			f.add(noPlace, p.name, CodeCount, "the event has more attributes than are taken; move some into data")
+		default:
+			d.compose(p, f, limits)
+		}
+	}
+	e := d.event()
+	d.check(f, noPlace)
+	return e
+}
+
+func (d *draft) compose(p pair, f *findings, limits Limits) {
+	if code, detail := checkName([]byte(p.name), limits.NameLength); code != "" {
+		f.add(noPlace, p.name, code, detail)
+		return
+	}
+	at := slotOf([]byte(p.name))
+	readable := !p.broken && validText(p.value)
+	if at < slotCount {
+		d.slots[at] = slot{given: true, readable: readable, off: noPlace, value: p.value}
+	}
+	if p.broken {
+		return
+	}
+	if !readable {
+		f.add(noPlace, p.name, CodeCharacters, p.name+" holds a control character, a noncharacter or broken UTF-8; remove it")
+		return
+	}
+	d.begin([]byte(p.name))
+	d.json = appendText(d.json, p.value)
+}
+
+func rank(name string) int { return min(slotOf([]byte(name)), slotType+1) }
+
+// takeBody sets data that came as bytes and tells where it is not the JSON it should be.
+func (e *Event) takeBody(data []byte, f *findings, limits Limits) {
+	problem := e.setBytes(data, limits.Depth-1)
+	if problem == nil || e.DataContentType == "" {
+		return
+	}
+	f.add(problem.off, "data", CodeDataNotJSON,
+		"the content type is JSON but the data is not: "+problem.detail+"; correct one of them")
+}

@@ -1,0 +1,170 @@
+package event
+
+import (
+	"errors"
+	"iter"
+)
+
+// DataKind says how the data of an event is carried in JSON.
+type DataKind uint8
+
+// The kinds of data. The numbers are stored; they never change.
+const (
+	DataNone   DataKind = iota // the event has no data
+	DataJSON                   // a JSON value, carried as it is
+	DataText                   // UTF-8 text, carried as a JSON string
+	DataBinary                 // any bytes, carried in base64
+)
+
+// String names the kind.
+func (k DataKind) String() string {
+	switch k {
+	case DataNone:
+		return "none"
+	case DataJSON:
+		return "json"
+	case DataText:
+		return "text"
+	case DataBinary:
+		return "binary"
+	default:
+		return "unknown"
+	}
+}
+
+// Event is a CloudEvent as accepted. It is not changed after it was made.
+type Event struct {
+	ID              string
+	Source          string
+	Type            string
+	Subject         string // "" when absent, as in the fields below
+	Time            string // as received; ParseTime gives the instant
+	DataContentType string // as received; absent means JSON when DataKind is DataJSON
+	DataSchema      string
+
+	// Attributes is a compact JSON object of all context attributes, those
+	// above included, in the order received and each value the literal that was
+	// received. Nulls are dropped (CE-41); data is not in it.
+	Attributes []byte
+	DataKind   DataKind
+	// Data is the raw JSON value, the text, or the bytes. It may share memory
+	// with the body it was read from.
+	Data []byte
+}
+
+// Extension gives the canonical string of a context attribute: the value of a
+// string, the literal of an integer or a boolean. It finds the attributes of
+// the core specification too.
+func (e *Event) Extension(name string) (string, bool) {
+	for attribute, value := range e.All() {
+		if attribute == name {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// All goes over the context attributes in the order received, with their
+// canonical strings. It stops at the first byte that is not as this package
+// writes it.
+func (e *Event) All() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		walk(e.Attributes, func(name, value string, _ literal) bool { return yield(name, value) })
+	}
+}
+
+var errAttributes = errors.New("attributes are not a compact JSON object")
+
+// FromParts makes an event again from what was stored of it. The attributes
+// must have come from an Event; they are read but not judged.
+func FromParts(attributes []byte, kind DataKind, data []byte) (Event, error) {
+	e := Event{Attributes: attributes, DataKind: kind, Data: data}
+	ok := walk(attributes, func(name, value string, _ literal) bool {
+		if field := e.field(name); field != nil {
+			*field = value
+		}
+		return true
+	})
+	if !ok {
+		return Event{}, errAttributes
+	}
+	return e, nil
+}
+
+func (e *Event) field(name string) *string {
+	switch name {
+	case "id":
+		return &e.ID
+	case "source":
+		return &e.Source
+	case "type":
+		return &e.Type
+	case "subject":
+		return &e.Subject
+	case "time":
+		return &e.Time
+	case "datacontenttype":
+		return &e.DataContentType
+	case "dataschema":
+		return &e.DataSchema
+	default:
+		return nil
+	}
+}
+
+// literal is a kind of attribute value.
+type literal uint8
+
+const (
+	literalString literal = iota
+	literalInteger
+	literalBoolean
+)
+
+// walk reads stored attributes until yield says stop; false when they are broken.
+func walk(attributes []byte, yield func(name, value string, kind literal) bool) bool {
+	s := scanner{buf: attributes, depth: 1}
+	all := string(attributes) // one copy, of which names and values are parts
+	if s.peek() != '{' || !s.open() {
+		return false
+	}
+	if s.peek() == '}' {
+		return s.close() && s.atEnd()
+	}
+	for {
+		name, ok := s.name()
+		if !ok {
+			return false
+		}
+		value, kind, ok := s.scalar(all)
+		if !ok {
+			return false
+		}
+		if !yield(all[name.from:name.to], value, kind) {
+			return true
+		}
+		if more, ok := s.next('}'); !more {
+			return ok && s.atEnd()
+		}
+	}
+}
+
+// scalar takes the value of a stored attribute; all is the buffer as a string.
+func (s *scanner) scalar(all string) (value string, kind literal, ok bool) {
+	start := s.pos
+	switch c := s.peek(); {
+	case c == '"':
+		found, ok := s.text()
+		if found.plain || !ok {
+			return all[found.from:found.to], literalString, ok
+		}
+		decoded, ok := unescape(nil, s.buf[found.from:found.to])
+		return string(decoded), literalString, ok
+	case c == '-' || isDigit(c):
+		_, ok = s.number()
+		return all[start:s.pos], literalInteger, ok
+	default:
+		word := s.word()
+		return all[start:s.pos], literalBoolean, word == 't' || word == 'f'
+	}
+}

@@ -1,0 +1,91 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Codes of problems: stable words for machines, one for each kind of mistake.
+const (
+	CodeEmptyBody      = "body-empty"            // CE-60: a request has a payload
+	CodeSyntax         = "json-syntax"           // CE-44: not JSON, or bytes after it
+	CodeDepth          = "json-depth"            // CE-44: nested deeper than the limit
+	CodeUTF8           = "utf8"                  // CE-44: bytes that are not UTF-8
+	CodeNotObject      = "event-not-object"      // CE-40: an event is a JSON object
+	CodeNotArray       = "batch-not-array"       // CE-56: a batch is a JSON array
+	CodeMissing        = "attribute-missing"     // CE-01: required attribute absent or null
+	CodeEmpty          = "attribute-empty"       // CE-01, CE-17 to CE-19, CE-22: present but ""
+	CodeType           = "attribute-type"        // CE-03: value of a type that is not allowed here
+	CodeInteger        = "attribute-integer"     // CE-03: number with a fraction, an exponent or beyond 32 bits
+	CodeCharacters     = "attribute-characters"  // CE-04: control, noncharacter or lone surrogate
+	CodeName           = "attribute-name"        // CE-02: name with other than a-z and 0-9, or reserved
+	CodeNameLength     = "attribute-name-length" // CE-02: name over the limit, or over the advised 20
+	CodeDuplicate      = "attribute-duplicate"   // CE-44, CE-53: the same name twice
+	CodeCount          = "attribute-count"       // more attributes than the limit
+	CodeSpecVersion    = "specversion"           // CE-11: other than "1.0"
+	CodeURIReference   = "uri-reference"         // CE-09, CE-21
+	CodeURI            = "uri"                   // CE-18: not an absolute URI
+	CodeTime           = "time"                  // CE-20: not RFC 3339
+	CodeMediaType      = "media-type"            // CE-17: not RFC 2046
+	CodeDataTwice      = "data-twice"            // CE-42: data and data_base64
+	CodeDataBase64     = "data-base64"           // CE-42: not a base64 string
+	CodeDataNotText    = "data-not-text"         // CE-43: other than a JSON string under a type that is not JSON
+	CodeDataNotJSON    = "data-not-json"         // CE-43: content type says JSON, bytes do not
+	CodeHeaderEncoding = "header-encoding"       // CE-54: quotes, percent coding or UTF-8 broken
+	CodeHeaderRefused  = "header-not-allowed"    // CE-53: ce-datacontenttype
+)
+
+// maxProblems bounds an answer; who has fifty mistakes has seen enough.
+const maxProblems = 50
+
+// ErrUnsupportedFormat says that a request is not in a CloudEvents format we
+// read; it is answered with 415 (CE-52, CE-66).
+var ErrUnsupportedFormat = errors.New("not a supported CloudEvents format")
+
+// ErrTooLarge is what errors.Is finds in every *TooLarge.
+var ErrTooLarge = errors.New("too large")
+
+// TooLarge says which limit was passed; it is answered with 413 (CE-32, CE-56).
+type TooLarge struct {
+	Limit string // "event bytes", "batch bytes" or "batch events"
+	Index int    // position of the event in a batch, -1 when not about one event
+	Max   int    // what is allowed
+	Got   int    // what came; for "batch events" the count at which reading stopped
+}
+
+// Error names the limit and what came.
+func (t *TooLarge) Error() string {
+	return fmt.Sprintf("too large: %d %s, at most %d are taken", t.Got, t.Limit, t.Max)
+}
+
+// Is makes errors.Is(err, ErrTooLarge) true.
+func (t *TooLarge) Is(target error) bool { return target == ErrTooLarge }
+
+// Problem is one mistake in an event, or one piece of advice about it. It never
+// repeats an attribute's value, so it may be logged (EDU-26).
+type Problem struct {
+	Index     int    // position in the batch from 0, -1 when not a batch
+	Attribute string // name of the attribute, "data", "data_base64", or "" for the whole
+	Pointer   string // RFC 6901 pointer into the body, such as "/id" or "/3/time"
+	Code      string // one of the Code constants
+	Detail    string // what is wrong and how to mend it, in English
+	Line      int    // line in the body from 1, 0 when there is no place in the body
+	Column    int    // column in characters from 1, 0 when there is no place in the body
+}
+
+// Invalid is the error for an event or a batch that breaks rules (400).
+type Invalid struct {
+	Problems []Problem // at least one, at most 50, in the order found
+}
+
+// Error gives the first problem and how many more there are.
+func (e *Invalid) Error() string {
+	if len(e.Problems) == 0 {
+		return "invalid event"
+	}
+	text := "invalid event: " + e.Problems[0].Detail
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}

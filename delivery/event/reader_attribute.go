@@ -1,0 +1,100 @@
+package event
+
+// attribute takes the value of a context attribute (CE-03, CE-04, CE-41).
+func (r *reader) attribute(name []byte) bool {
+	off := r.pos
+	switch c := r.peek(); {
+	case c == '"':
+		return r.textAttribute(name, off)
+	case c == '{' || c == '[':
+		r.refuseType(name, off, "an object or an array is no attribute value; put it in data")
+		return r.value()
+	case c == '-' || isDigit(c):
+		return r.numberAttribute(name, off)
+	default:
+		return r.wordAttribute(name, off)
+	}
+}
+
+func (r *reader) textAttribute(name []byte, off int) bool {
+	found, ok := r.text()
+	if !ok {
+		return false
+	}
+	at := slotOf(name)
+	var value string
+	if !found.plain {
+		decoded, whole := unescape(nil, r.buf[found.from:found.to])
+		if value = string(decoded); !whole || !allowed(value) {
+			r.given(at, off)
+			r.add(off, string(name), CodeCharacters, string(name)+
+				" holds a control character, a noncharacter or half a surrogate pair; remove it")
+			return true
+		}
+	}
+	r.draft.begin(name)
+	start := len(r.draft.json)
+	r.draft.json = append(r.draft.json, r.buf[found.from-1:found.to+1]...)
+	if at == slotCount {
+		return true
+	}
+	slot := slot{given: true, readable: true, off: off, value: value}
+	if found.plain {
+		slot.from, slot.to = start+1, len(r.draft.json)-1
+	}
+	r.draft.slots[at] = slot
+	return true
+}
+
+func (r *reader) numberAttribute(name []byte, off int) bool {
+	found, ok := r.number()
+	if !ok {
+		return false
+	}
+	raw := r.buf[found.from:found.to]
+	switch {
+	case r.mustBeText(name, off):
+	case !found.whole || !isInt32(string(raw)):
+		r.add(off, string(name), CodeInteger, string(name)+
+			" must be a whole number from -2147483648 to 2147483647 without fraction or exponent; otherwise write it as a string")
+	default:
+		r.draft.begin(name)
+		r.draft.json = append(r.draft.json, raw...)
+	}
+	return true
+}
+
+func (r *reader) wordAttribute(name []byte, off int) bool {
+	word := r.word()
+	switch {
+	case word == 0:
+		return false
+	case word == 'n' || r.mustBeText(name, off):
+	default:
+		r.draft.begin(name)
+		r.draft.json = append(r.draft.json, r.buf[off:r.pos]...)
+	}
+	return true
+}
+
+// mustBeText refuses a number or a boolean where the specification names a string.
+func (r *reader) mustBeText(name []byte, off int) bool {
+	if slotOf(name) == slotCount {
+		return false
+	}
+	r.refuseType(name, off, "it must be a string; put the value in double quotes")
+	return true
+}
+
+func (r *reader) refuseType(name []byte, off int, detail string) {
+	r.given(slotOf(name), off)
+	r.add(off, string(name), CodeType, string(name)+" has a value of the wrong type: "+detail)
+}
+
+// given notes that an attribute is there but of no use, so that it is not
+// called missing as well.
+func (r *reader) given(at, off int) {
+	if at < slotCount {
+		r.draft.slots[at] = slot{given: true, off: off}
+	}
+}

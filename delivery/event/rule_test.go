@@ -1,0 +1,148 @@
+package event
+
+import "testing"
+
+// Members that are added to a minimal event, and what must be said of them.
+func TestRulesRefuse(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, members, attribute, code string }{
+		{"CE-02 capital", `"MyExtension":"x"`, "MyExtension", CodeName},
+		{"CE-02 case variant of id", `"ID":"x"`, "ID", CodeName},
+		{"CE-02 punctuation", `"my.extension":"x"`, "my.extension", CodeName},
+		{"CE-02 hyphen", `"my-extension":"x"`, "my-extension", CodeName},
+		{"CE-02 underscore", `"data_base32":"x"`, "data_base32", CodeName},
+		{"CE-02 letter outside ASCII", `"é":"x"`, "é", CodeName},
+		{"CE-02 empty name", `"":"x"`, "", CodeName},
+		{"CE-02 name over the limit", `"a123456789012345678901234567890123456789012345678901234567890123456789":1`, "a123456789012345678901234567890123456789012345678901234567890123…", CodeNameLength},
+		{"CE-03 fraction", `"ext":1.5`, "ext", CodeInteger},
+		{"CE-03 fraction of zero", `"ext":1.0`, "ext", CodeInteger},
+		{"CE-03 exponent", `"ext":1e2`, "ext", CodeInteger},
+		{"CE-03 over int32", `"ext":2147483648`, "ext", CodeInteger},
+		{"CE-03 under int32", `"ext":-2147483649`, "ext", CodeInteger},
+		{"CE-03 huge", `"ext":99999999999999999999999999`, "ext", CodeInteger},
+		{"CE-03 object", `"ext":{"a":1}`, "ext", CodeType},
+		{"CE-03 array", `"ext":[1,2]`, "ext", CodeType},
+		{"CE-03 number as subject", `"subject":5`, "subject", CodeType},
+		{"CE-03 boolean as time", `"time":true`, "time", CodeType},
+		{"CE-03 object as datacontenttype", `"datacontenttype":{},"data":5`, "datacontenttype", CodeType},
+		{"CE-04 lone surrogate", `"ext":"\uDEAD"`, "ext", CodeCharacters},
+		{"CE-04 high surrogate at the end", `"ext":"\uD800"`, "ext", CodeCharacters},
+		{"CE-04 two high surrogates", `"ext":"\uD800\uD800"`, "ext", CodeCharacters},
+		{"CE-04 high surrogate and other escape", `"ext":"\uD800\n"`, "ext", CodeCharacters},
+		{"CE-04 escaped NUL", `"ext":"a\u0000"`, "ext", CodeCharacters},
+		{"CE-04 escaped line feed", `"ext":"a\nb"`, "ext", CodeCharacters},
+		{"CE-04 DEL", "\"ext\":\"a\x7f\"", "ext", CodeCharacters},
+		{"CE-04 C1 control", "\"ext\":\"\u0085\"", "ext", CodeCharacters},
+		{"CE-04 noncharacter", "\"ext\":\"\uFFFE\"", "ext", CodeCharacters},
+		{"CE-04 noncharacter escaped", `"ext":"\uFFFF"`, "ext", CodeCharacters},
+		{"CE-04 noncharacter in the Arabic block", "\"ext\":\"\uFDD0\"", "ext", CodeCharacters},
+		{"CE-04 noncharacter of a high plane", "\"ext\":\"\U0010FFFF\"", "ext", CodeCharacters},
+		{"CE-04 noncharacter as surrogate pair", `"ext":"\uD83F\uDFFE"`, "ext", CodeCharacters},
+		{"CE-17 no media type", `"datacontenttype":"xyz","data":"x"`, "datacontenttype", CodeMediaType},
+		{"CE-17 empty", `"datacontenttype":"","data":{}`, "datacontenttype", CodeEmpty},
+		{"CE-17 parameter without value", `"datacontenttype":"text/plain; charset"`, "datacontenttype", CodeMediaType},
+		{"CE-18 empty", `"dataschema":""`, "dataschema", CodeEmpty},
+		{"CE-18 relative", `"dataschema":"/schemas/1"`, "dataschema", CodeURI},
+		{"CE-18 without scheme", `"dataschema":"example.nl/schemas/1"`, "dataschema", CodeURI},
+		{"CE-19 empty", `"subject":""`, "subject", CodeEmpty},
+		{"CE-20 garbage", `"time":"lunchtime"`, "time", CodeTime},
+		{"CE-20 empty", `"time":""`, "time", CodeEmpty},
+		{"CE-20 no seconds", `"time":"2018-04-05T18:31Z"`, "time", CodeTime},
+		{"CE-20 hour 24", `"time":"2018-04-05T24:00:00Z"`, "time", CodeTime},
+		{"CE-20 comma", `"time":"2018-04-05T18:31:00,5Z"`, "time", CodeTime},
+		{"CE-21 space in dataref", `"dataref":"https://example.nl/a b"`, "dataref", CodeURIReference},
+		{"CE-21 empty dataref", `"dataref":""`, "dataref", CodeEmpty},
+		{"CE-22 empty sequence", `"sequence":""`, "sequence", CodeEmpty},
+		{"CE-22 number as sequence", `"sequence":5`, "sequence", CodeType},
+		{"CE-42 data and data_base64", `"data":"text","data_base64":"eyAieHl6IjogMTIzIH0="`, "data_base64", CodeDataTwice},
+		{"CE-42 null data and data_base64", `"data":null,"data_base64":"TWE="`, "data_base64", CodeDataTwice},
+		{"CE-42 number", `"data_base64":5`, "data_base64", CodeDataBase64},
+		{"CE-42 object", `"data_base64":{}`, "data_base64", CodeDataBase64},
+		{"CE-42 boolean", `"data_base64":true`, "data_base64", CodeDataBase64},
+		{"CE-42 no padding", `"data_base64":"TWE"`, "data_base64", CodeDataBase64},
+		{"CE-42 URL alphabet", `"data_base64":"-_-_"`, "data_base64", CodeDataBase64},
+		{"CE-42 line break", `"data_base64":"TWFu\nTWFu"`, "data_base64", CodeDataBase64},
+		{"CE-42 loose bits", `"data_base64":"TWF="`, "data_base64", CodeDataBase64},
+		{"CE-43 object under text/xml", `"datacontenttype":"text/xml","data":{"a":1}`, "data", CodeDataNotText},
+		{"CE-43 null under text/xml", `"datacontenttype":"text/xml","data":null`, "data", CodeDataNotText},
+		{"CE-43 object first, text/xml after it", `"data":{"a":1},"datacontenttype":"text/xml"`, "data", CodeDataNotText},
+		{"CE-43 half a character in text", `"datacontenttype":"text/plain","data":"\uD800"`, "data", CodeCharacters},
+		{"CE-43 bytes that are not the JSON they are called", `"datacontenttype":"application/json","data_base64":"TWE="`, "data_base64", CodeDataNotJSON},
+		{"CE-44 duplicate attribute", `"ext":"a","ext":"a"`, "ext", CodeDuplicate},
+		{"CE-44 duplicate of a required attribute", `"id":"1"`, "id", CodeDuplicate},
+		{"CE-44 duplicate by escapes", `"\u0069d":"2"`, "id", CodeDuplicate},
+		{"CE-44 duplicate of a null", `"ext":null,"ext":"a"`, "ext", CodeDuplicate},
+		{"CE-44 duplicate data", `"data":1,"data":2`, "data", CodeDuplicate},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ParseJSON([]byte(with(test.members)), Limits{})
+			wantProblem(t, err, test.attribute, test.code)
+		})
+	}
+}
+
+func TestRulesAccept(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, members, attribute, value string }{
+		{"CE-02 21 characters", `"abcdefghijklmnopqrstu":"x"`, "abcdefghijklmnopqrstu", "x"},
+		{"CE-02 digits first", `"1a":"x"`, "1a", "x"},
+		{"CE-03 largest integer", `"ext":2147483647`, "ext", "2147483647"},
+		{"CE-03 smallest integer", `"ext":-2147483648`, "ext", "-2147483648"},
+		{"CE-03 boolean", `"ext":false`, "ext", "false"},
+		{"CE-03 empty extension", `"ext":""`, "ext", ""},
+		{"CE-04 surrogate pair", `"ext":"\uD83D\uDE00"`, "ext", "😀"},
+		{"CE-04 pair D800 DEAD", `"ext":"\uD800\uDEAD"`, "ext", "\U000102AD"},
+		{"CE-04 escapes", `"ext":"\"\\\/\u20ac"`, "ext", `"\/€`},
+		{"CE-04 replacement character", "\"ext\":\"\uFFFD\"", "ext", "\uFFFD"},
+		{"CE-17 parameters", `"datacontenttype":"text/plain; charset=\"utf-8\"","data":"x"`, "datacontenttype", `text/plain; charset="utf-8"`},
+		{"CE-18 absolute", `"dataschema":"urn:example:schema"`, "dataschema", "urn:example:schema"},
+		{"CE-20 nanoseconds", `"time":"2018-04-05T17:31:00.123456789Z"`, "time", "2018-04-05T17:31:00.123456789Z"},
+		{"CE-20 lower case", `"time":"2018-04-05t17:31:00z"`, "time", "2018-04-05t17:31:00z"},
+		{"CE-21 relative dataref", `"dataref":"../a?b#c"`, "dataref", "../a?b#c"},
+		{"CE-22 sequence", `"sequence":"-2147483648","sequencetype":"Integer"`, "sequence", "-2147483648"},
+		{"CE-23 unknown extension", `"schoolyear":2026`, "schoolyear", "2026"},
+		{"CE-24 traceparent", `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`, "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e := accept(t, with(test.members))
+			if value, ok := e.Extension(test.attribute); !ok || value != test.value {
+				t.Errorf("got %q, %v, want %q", value, ok, test.value)
+			}
+		})
+	}
+}
+
+func TestRequiredAttributes(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, body, attribute, code string }{
+		{"CE-01 no id", `{"specversion":"1.0","source":"a","type":"b.c"}`, "id", CodeMissing},
+		{"CE-01 empty id", `{"specversion":"1.0","id":"","source":"a","type":"b.c"}`, "id", CodeEmpty},
+		{"CE-01 empty type", `{"specversion":"1.0","id":"1","source":"a","type":""}`, "type", CodeEmpty},
+		{"CE-03 number as id", `{"specversion":"1.0","id":25,"source":"a","type":"b.c"}`, "id", CodeType},
+		{"CE-03 object as id", `{"specversion":"1.0","id":{"x":"y"},"source":"a","type":"b.c"}`, "id", CodeType},
+		{"CE-04 lone surrogate in id", `{"specversion":"1.0","id":"\uDEAD","source":"a","type":"b.c"}`, "id", CodeCharacters},
+		{"CE-09 space", `{"specversion":"1.0","id":"1","source":"a b","type":"b.c"}`, "source", CodeURIReference},
+		{"CE-09 percent", `{"specversion":"1.0","id":"1","source":"a%2","type":"b.c"}`, "source", CodeURIReference},
+		{"CE-09 empty", `{"specversion":"1.0","id":"1","source":"","type":"b.c"}`, "source", CodeEmpty},
+		{"CE-11 1.0.1", `{"specversion":"1.0.1","id":"1","source":"a","type":"b.c"}`, "specversion", CodeSpecVersion},
+		{"CE-11 1.0.2", `{"specversion":"1.0.2","id":"1","source":"a","type":"b.c"}`, "specversion", CodeSpecVersion},
+		{"CE-11 0.3", `{"specversion":"0.3","id":"1","source":"a","type":"b.c"}`, "specversion", CodeSpecVersion},
+		{"CE-11 number", `{"specversion":1.0,"id":"1","source":"a","type":"b.c"}`, "specversion", CodeType},
+		{"CE-11 absent", `{"id":"1","source":"a","type":"b.c"}`, "specversion", CodeMissing},
+		{"CE-41 null id", `{"specversion":"1.0","id":null,"source":"a","type":"b.c"}`, "id", CodeMissing},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ParseJSON([]byte(test.body), Limits{})
+			problem := wantProblem(t, err, test.attribute, test.code)
+			if problem.Pointer != "/"+test.attribute || problem.Index != -1 || problem.Line != 1 || problem.Column < 1 {
+				t.Errorf("place is %+v", problem)
+			}
+		})
+	}
+}
