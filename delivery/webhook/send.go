@@ -1,0 +1,118 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"schakel/delivery/outbound"
+)
+
+// Send makes one attempt to deliver one event. It never fails: what went wrong
+// is in the Outcome. After a 401 the cached token is dropped, so that the next
+// attempt gets a new one; Send itself tries only once.
+func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
+	var header http.Header
+	var body []byte
+	if t.Mode == ModeBinary && len(m.Data) > 0 {
+		header, body = m.Event.BinaryHeader(), m.Data
+	} else {
+		header = http.Header{"Content-Type": {"application/cloudevents+json"}}
+		body = m.Event.AppendJSON(make([]byte, 0, len(m.Data)+512))
+	}
+	out := s.post(ctx, t, header, body, m.IdempotencyKey)
+	s.logger.DebugContext(ctx, "webhook attempt", slog.String("endpoint", t.EndpointID), slog.Int("attempt", m.Attempt),
+		slog.Int("status", out.Status), slog.String("kind", string(out.Kind)), slog.Duration("duration", out.Duration))
+	return out
+}
+
+// SendBatch makes one attempt to deliver a batch (EDU-11), already encoded as
+// application/cloudevents-batch+json. A retry must pass the same bytes with the
+// same key (IDEM-11).
+func (s *Sender) SendBatch(ctx context.Context, t Target, body []byte, key string) Outcome {
+	return s.post(ctx, t, http.Header{"Content-Type": {"application/cloudevents-batch+json"}}, body, key)
+}
+
+func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []byte, key string) Outcome {
+	out := Outcome{StartedAt: s.now(), RequestHeader: header}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	if err != nil || !validKey(key) {
+		out.Kind, out.Detail = KindRequest, "The URL of the endpoint or the idempotency key is not valid."
+		return out
+	}
+	header["Idempotency-Key"] = []string{`"` + key + `"`}
+	token, err := s.token(ctx, t)
+	if err != nil {
+		return tokenOutcome(out, err)
+	}
+	req.Header = header
+	if token != "" {
+		req.Header = withAuthorization(header, token)
+		header["Authorization"] = []string{"Bearer " + redacted}
+	}
+	out = s.exchange(ctx, t.Timeout, req, out)
+	out.scrub(token, t.Token)
+	if out.Status == http.StatusUnauthorized && token != "" {
+		out.FreshToken = s.tokens.refuse(t.EndpointID, token)
+	}
+	return out
+}
+
+func (s *Sender) exchange(ctx context.Context, timeout time.Duration, req *http.Request, out Outcome) Outcome {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	began := s.now()
+	resp, err := s.client.Do(ctx, req)
+	ended := s.now()
+	out.Duration = ended.Sub(began)
+	if resp == nil {
+		out.Kind, out.Detail = ErrorKind(outbound.Kind(err)), err.Error()
+		return out
+	}
+	out.Status = resp.Status
+	out.RetryAfter, _ = ParseRetryAfter(resp.Header.Get("Retry-After"), ended)
+	out.ResponseHeader, out.ResponseBody = resp.Header, resp.Body
+	return out
+}
+
+func (s *Sender) token(ctx context.Context, t Target) (string, error) {
+	if t.Token == nil || t.Token.AuthMethod == AuthNone {
+		return "", nil
+	}
+	return s.tokens.get(ctx, t.EndpointID, *t.Token)
+}
+
+func tokenOutcome(out Outcome, err error) Outcome {
+	out.Kind, out.Detail = KindToken, "No access token: "+err.Error()
+	if failure, ok := errors.AsType[*TokenError](err); ok {
+		out.Token, out.RetryAfter = failure, failure.RetryAfter
+		return out
+	}
+	// Anything else is the context of this one attempt that ended.
+	out.Kind = ErrorKind(outbound.Kind(err))
+	return out
+}
+
+// withAuthorization makes a header of its own for the request: the connection
+// may still be reading it when the outcome's header is already being stored.
+func withAuthorization(header http.Header, token string) http.Header {
+	sent := make(http.Header, len(header)+2)
+	for name, values := range header {
+		sent[name] = values
+	}
+	sent["Authorization"] = []string{"Bearer " + token}
+	return sent
+}
+
+// validKey keeps anything that would end the quoted string out of it.
+func validKey(key string) bool {
+	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:"
+	return key != "" && len(key) <= 128 && strings.Trim(key, allowed) == ""
+}

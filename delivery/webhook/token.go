@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"schakel/delivery/outbound"
+)
+
+// The ways in which we prove who we are to a token endpoint.
+const (
+	AuthNone       = "none"                // no token is fetched or sent
+	AuthBasic      = "client_secret_basic" // RFC 6749 2.3.1
+	AuthPost       = "client_secret_post"  // RFC 6749 2.3.1
+	AuthPrivateKey = "private_key_jwt"     // SEC-02
+)
+
+// TokenConfig says where the access token of an endpoint comes from.
+type TokenConfig struct {
+	ConfigVersion string // changes with any field below; another version means another token
+	TokenURL      string
+	ClientID      string
+	Secret        Secret // for AuthBasic and AuthPost
+	Scope         string // space-separated; left out of the request when empty
+	AuthMethod    string // one of the Auth constants; "" is AuthBasic
+}
+
+// TokenError says why there is no access token. Its text is safe to show.
+type TokenError struct {
+	Code       string        // OAuth error such as "invalid_client", "http-503", an outbound kind, or "answer" or "config"
+	Status     int           // of the token endpoint; 0 when it gave no answer
+	Detail     string        // in words
+	RetryAfter time.Duration // what the token endpoint asked for
+	Transient  bool          // time alone may mend it
+}
+
+// Error implements error.
+func (e *TokenError) Error() string { return e.Code + ": " + e.Detail }
+
+// tokenFetcher gets tokens by the client credentials grant (SEC-01).
+type tokenFetcher struct {
+	client *outbound.Client
+	signer Signer
+	now    func() time.Time
+	logger *slog.Logger
+}
+
+// fetch asks once. Every error is a *TokenError.
+func (f *tokenFetcher) fetch(ctx context.Context, cfg TokenConfig) (grant, error) {
+	req, err := f.request(ctx, cfg)
+	if err != nil {
+		return grant{}, &TokenError{Code: "config", Detail: err.Error()}
+	}
+	resp, err := f.client.Do(ctx, req)
+	if err != nil {
+		return grant{}, transportFailure(err)
+	}
+	if resp.Status != http.StatusOK {
+		return grant{}, refusal(resp, cfg, f.now())
+	}
+	answer, err := parseTokenAnswer(resp.Body)
+	if err != nil {
+		return grant{}, &TokenError{Code: "answer", Status: resp.Status, Detail: err.Error()}
+	}
+	if answer.refresh {
+		f.logger.WarnContext(ctx, "token endpoint sent a refresh token, ignored", slog.String("client_id", cfg.ClientID))
+	}
+	return answer.grant, nil
+}
+
+// request sends the grant's own parameters and nothing else (SEC-01).
+func (f *tokenFetcher) request(ctx context.Context, cfg TokenConfig) (*http.Request, error) {
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if cfg.Scope != "" {
+		form.Set("scope", cfg.Scope)
+	}
+	switch cfg.AuthMethod {
+	case AuthBasic, "":
+	case AuthPost:
+		form.Set("client_id", cfg.ClientID)
+		form.Set("client_secret", string(cfg.Secret))
+	case AuthPrivateKey:
+		assertion, err := f.assertion(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_id", cfg.ClientID)
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	default:
+		return nil, errors.New("the way to authenticate at the token endpoint is not known")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, cfg.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("the URL of the token endpoint is not valid")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if cfg.AuthMethod == AuthBasic || cfg.AuthMethod == "" {
+		// RFC 6749 2.3.1 wants both form-encoded before they are joined.
+		req.SetBasicAuth(url.QueryEscape(cfg.ClientID), url.QueryEscape(string(cfg.Secret)))
+	}
+	return req, nil
+}
+
+func transportFailure(err error) *TokenError {
+	kind := outbound.Kind(err)
+	passing := kind == outbound.KindDNS || kind == outbound.KindConnect || kind == outbound.KindTimeout
+	return &TokenError{Code: kind, Detail: "token endpoint " + err.Error(), Transient: passing}
+}
+
+// refusal reads the error answer of RFC 6749 5.2, and makes do without one.
+func refusal(resp *outbound.Response, cfg TokenConfig, now time.Time) *TokenError {
+	e := &TokenError{
+		Code:      "http-" + strconv.Itoa(resp.Status),
+		Status:    resp.Status,
+		Detail:    "the token endpoint answered " + strconv.Itoa(resp.Status),
+		Transient: resp.Status >= 500 || isBusy(resp.Status),
+	}
+	e.RetryAfter, _ = ParseRetryAfter(resp.Header.Get("Retry-After"), now)
+	var answer struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	if json.Unmarshal(resp.Body, &answer) != nil || !isErrorCode(answer.Error) {
+		return e
+	}
+	e.Code = answer.Error
+	if answer.Description != "" {
+		e.Detail += ": " + hideIn(cut(printable(answer.Description), 200), string(cfg.Secret))
+	}
+	return e
+}
+
+func isErrorCode(code string) bool {
+	return code != "" && len(code) <= 64 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == ""
+}
+
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func hideIn(text, secret string) string {
+	if secret == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, secret, redacted)
+}

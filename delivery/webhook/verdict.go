@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"schakel/delivery/outbound"
+)
+
+// Next is what becomes of the delivery.
+type Next string
+
+// What can become of a delivery.
+const (
+	NextDelivered Next = "delivered" // done
+	NextRetry     Next = "retry"     // again at Decision.RetryAt
+	NextPark      Next = "park"      // to the error queue: only a person can mend it
+	NextHold      Next = "hold"      // waits until the endpoint is released
+	NextDead      Next = "dead"      // to the dead-letter queue
+)
+
+// EndpointAction is what happens to the endpoint.
+type EndpointAction string
+
+// What can happen to an endpoint.
+const (
+	EndpointNone    EndpointAction = "none"
+	EndpointAlert   EndpointAction = "alert"   // tell the operator and the partner
+	EndpointSuspend EndpointAction = "suspend" // stop sending, and tell both
+)
+
+// SubscriptionAction is what happens to the subscription.
+type SubscriptionAction string
+
+// What can happen to a subscription.
+const (
+	SubscriptionNone SubscriptionAction = "none"
+	SubscriptionEnd  SubscriptionAction = "end"
+)
+
+// The reasons of a decision: stable codes to store and to filter by.
+const (
+	ReasonDelivered    = "delivered"
+	ReasonBusy         = "busy"               // 408, 409, 425, 429
+	ReasonServerError  = "server-error"       // 5xx
+	ReasonUnreachable  = "unreachable"        // name, connection or time
+	ReasonTLS          = "tls"                // no trusted, modern TLS
+	ReasonBlocked      = "blocked-address"    // the guard refused the address
+	ReasonBadAnswer    = "bad-answer"         // not HTTP, or larger than the limit
+	ReasonCanceled     = "canceled"           // we stopped it ourselves
+	ReasonToken        = "token"              // no access token
+	ReasonTokenRenewed = "token-renewed"      // 401, and another token is at hand
+	ReasonUnauthorized = "unauthorized"       // 401
+	ReasonForbidden    = "forbidden"          // 403
+	ReasonGone         = "gone"               // 410
+	ReasonRedirected   = "redirected"         // 3xx
+	ReasonRejected     = "rejected"           // another 4xx
+	ReasonUnexpected   = "unexpected-status"  // none of these
+	ReasonRequest      = "request"            // our own configuration is at fault
+	ReasonAttempts     = "attempts-exhausted" // Schedule.MaxAttempts
+	ReasonDeadline     = "deadline-passed"    // Schedule.Deadline
+	ReasonKeyExpired   = "key-expired"        // Facts.KeyExpiresAt (IDEM-12)
+)
+
+// Facts are what a verdict needs to know besides the outcome.
+type Facts struct {
+	Attempt         int            // number of the attempt just made, from 1
+	AcceptedAt      time.Time      // when the event was accepted
+	KeyExpiresAt    time.Time      // when the idempotency key dies; zero means never
+	Now             time.Time      // when the outcome came
+	Schedule        Schedule       // of the endpoint
+	Rand            func() float64 // from 0 to 1, for jitter; nil means none
+	FreshTokenTried bool           // the attempt before this one ended in 401 too
+}
+
+// Decision is what to do now. Detail says what happened and what to do next,
+// in words for the portal.
+type Decision struct {
+	Next               Next
+	EndpointAction     EndpointAction
+	SubscriptionAction SubscriptionAction
+	RetryAt            time.Time // set when Next is NextRetry
+	EndpointHoldUntil  time.Time // when set, nothing may go to the endpoint before it (EDU-10)
+	Reason             string    // one of the Reason constants
+	Detail             string
+}
+
+// Verdict is the answer table of CE-74. It is pure: the same input gives the
+// same decision.
+func Verdict(o Outcome, f Facts) Decision {
+	d := judge(o, f)
+	if d.EndpointAction == "" {
+		d.EndpointAction = EndpointNone
+	}
+	if d.SubscriptionAction == "" {
+		d.SubscriptionAction = SubscriptionNone
+	}
+	if d.Next == NextRetry {
+		d = plan(d, o, f)
+	}
+	return d
+}
+
+func judge(o Outcome, f Facts) Decision {
+	status := "The receiver answered " + strconv.Itoa(o.Status) + ". "
+	switch {
+	case o.Kind != "":
+		return judgeFailure(o)
+	case o.Status >= 200 && o.Status < 300:
+		return Decision{Next: NextDelivered, Reason: ReasonDelivered, Detail: "Delivered."}
+	case o.Status >= 300 && o.Status < 400:
+		return Decision{Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonRedirected,
+			Detail: status + "Redirects are not followed. Set the endpoint's URL to the final address, then resend."}
+	case o.Status == http.StatusUnauthorized && o.FreshToken && !f.FreshTokenTried:
+		return Decision{Next: NextRetry, Reason: ReasonTokenRenewed,
+			Detail: status + "The access token was dropped; the next try carries a new one."}
+	case o.Status == http.StatusUnauthorized:
+		return Decision{Next: NextRetry, EndpointAction: EndpointAlert, Reason: ReasonUnauthorized,
+			Detail: status + "Check the endpoint's token settings with the partner: the token endpoint, client, scope and audience."}
+	case o.Status == http.StatusForbidden:
+		return Decision{Next: NextHold, EndpointAction: EndpointSuspend, Reason: ReasonForbidden,
+			Detail: status + "The endpoint is suspended. Ask the partner to grant access, then release the endpoint; held deliveries follow."}
+	case o.Status == http.StatusGone:
+		return Decision{Next: NextDead, SubscriptionAction: SubscriptionEnd, Reason: ReasonGone,
+			Detail: status + "The receiver was retired, so the subscription has ended. Resend after the partner subscribed with another endpoint."}
+	case isBusy(o.Status):
+		return Decision{Next: NextRetry, Reason: ReasonBusy, Detail: status + "It is tried again by itself."}
+	case o.Status >= 500 && o.Status < 600:
+		return Decision{Next: NextRetry, Reason: ReasonServerError, Detail: status + "It is tried again by itself."}
+	case o.Status >= 400 && o.Status < 500:
+		return Decision{Next: NextPark, Reason: ReasonRejected,
+			Detail: status + "Trying again would give the same. Read the answer, mend the cause with the partner, then resend."}
+	default:
+		return Decision{Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonUnexpected,
+			Detail: status + "That is no answer to a delivery. Check the endpoint's URL with the partner, then resend."}
+	}
+}
+
+// judgeFailure decides where there was no answer. What time alone can mend is
+// tried again quietly; what a person must look at is also reported.
+func judgeFailure(o Outcome) Decision {
+	d := Decision{Next: NextRetry, EndpointAction: EndpointAlert}
+	switch string(o.Kind) {
+	case outbound.KindDNS, outbound.KindConnect, outbound.KindTimeout:
+		d.EndpointAction, d.Reason = EndpointNone, ReasonUnreachable
+		d.Detail = "The receiver could not be reached. It is tried again by itself."
+	case outbound.KindCanceled:
+		d.EndpointAction, d.Reason = EndpointNone, ReasonCanceled
+		d.Detail = "The attempt was stopped on our side. It is tried again by itself."
+	case outbound.KindTLS:
+		d.Reason = ReasonTLS
+		d.Detail = "No secure connection. Ask the partner to mend the certificate or TLS settings of the host; it is tried again meanwhile."
+	case outbound.KindBlockedAddress:
+		d.Reason = ReasonBlocked
+		d.Detail = "The host leads to an address that is not allowed. Correct the URL, or allow the range; it is tried again meanwhile."
+	case string(KindToken):
+		d.Reason = ReasonToken
+		d.Detail = "No access token. Check the endpoint's token settings with the partner; it is tried again meanwhile."
+		if o.Token != nil && o.Token.Transient {
+			d.EndpointAction, d.Detail = EndpointNone, "The token endpoint gave no token for now. It is tried again by itself."
+		}
+	case string(KindRequest):
+		d.Next, d.Reason = NextPark, ReasonRequest
+		d.Detail = "No request could be made. Correct the endpoint's URL, then resend."
+	default:
+		d.Reason = ReasonBadAnswer
+		d.Detail = "The answer could not be read as HTTP. Check the endpoint's URL with the partner; it is tried again meanwhile."
+	}
+	if o.Detail != "" {
+		d.Detail += " (" + o.Detail + ")"
+	}
+	return d
+}
+
+func isBusy(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}

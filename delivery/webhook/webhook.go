@@ -1,0 +1,115 @@
+// Package webhook sends one claimed delivery, or one batch, to a partner's
+// webhook and says what the answer means.
+//
+// It has two halves. Sender does the sending: it fetches and caches access
+// tokens, posts the event through the guarded client of package outbound and
+// reports an Outcome. Verdict is pure: it turns an outcome and the facts of the
+// delivery into a Decision by the answer table of CE-74. Nothing here touches
+// the database; the engine stores both.
+//
+// A 2xx counts from its status line on. When the body after it breaks off the
+// event is delivered all the same, because sending again could only repeat it.
+package webhook
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"schakel/delivery/outbound"
+)
+
+// The modes in which one event travels (CE-50, CE-51).
+const (
+	ModeStructured = "structured" // application/cloudevents+json, the default
+	ModeBinary     = "binary"     // attributes in ce- headers, data as the body
+)
+
+// Target is where a delivery goes.
+type Target struct {
+	EndpointID string        // key of the token cache
+	URL        string        // https; http only where the client allows it
+	Mode       string        // ModeStructured ("" too) or ModeBinary
+	Token      *TokenConfig  // nil when the endpoint asks for no token
+	Timeout    time.Duration // of one attempt; 0 or more than the client's means the client's
+}
+
+// Payload is an event ready to be encoded; *event.Event is one.
+type Payload interface {
+	// AppendJSON appends the structured encoding.
+	AppendJSON(dst []byte) []byte
+	// BinaryHeader gives the ce- headers and Content-Type of binary mode. The
+	// caller may add to it.
+	BinaryHeader() http.Header
+}
+
+// Message is one event to send.
+type Message struct {
+	Event          Payload
+	Data           []byte // the body in binary mode; when empty, structured mode is used (CE-60)
+	IdempotencyKey string // the bare UUID; it goes out in quotes (IDEM-I01)
+	Attempt        int    // number of this attempt, for the log
+}
+
+// ErrorKind says why there was no answer: one of outbound's Kind constants, or
+// KindToken or KindRequest. It is "" when there was an answer, whatever its status.
+type ErrorKind string
+
+// The kinds that come on top of those of package outbound.
+const (
+	KindToken   ErrorKind = "token"   // no access token could be had
+	KindRequest ErrorKind = "request" // the request could not be made from what is configured
+)
+
+// Outcome is what one attempt sent and what came back, fit to be stored and
+// shown: it holds no token and no secret.
+type Outcome struct {
+	Status         int           // HTTP status; 0 when Kind is set
+	Kind           ErrorKind     // why there was no answer
+	Detail         string        // the failure in words, safe to show to the partner
+	RetryAfter     time.Duration // from the answer, counted from StartedAt+Duration; 0 when absent
+	RequestHeader  http.Header   // as sent, Authorization redacted
+	ResponseHeader http.Header   // as received, at most about 4 KiB, cookies redacted
+	ResponseBody   []byte        // at most 4 KiB, cut
+	StartedAt      time.Time     // when the attempt began, before a token was fetched
+	Duration       time.Duration // of the webhook request alone
+	FreshToken     bool          // after a 401: the next attempt will carry another token
+	Token          *TokenError   // set when Kind is KindToken
+}
+
+// Config is what a Sender needs.
+type Config struct {
+	Client *outbound.Client // required
+	Signer Signer           // our key for private_key_jwt; nil makes that method fail
+	Now    func() time.Time // default time.Now
+	Logger *slog.Logger     // default slog.Default; never gets payloads or secrets
+}
+
+// Sender sends deliveries. It is safe for concurrent use; make one for the
+// whole program, because tokens are cached in it.
+type Sender struct {
+	client *outbound.Client
+	tokens *tokenCache
+	now    func() time.Time
+	logger *slog.Logger
+}
+
+// NewSender makes a Sender.
+func NewSender(cfg Config) *Sender {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	fetcher := &tokenFetcher{client: cfg.Client, signer: cfg.Signer, now: cfg.Now, logger: cfg.Logger}
+	return &Sender{
+		client: cfg.Client,
+		tokens: &tokenCache{fetch: fetcher.fetch, now: cfg.Now, entries: map[string]*tokenEntry{}},
+		now:    cfg.Now,
+		logger: cfg.Logger,
+	}
+}
+
+// Forget drops the cached token of an endpoint, for when it was removed.
+func (s *Sender) Forget(endpointID string) { s.tokens.forget(endpointID) }
