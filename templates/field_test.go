@@ -1,0 +1,116 @@
+package templates
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
+)
+
+// find gives the first element that has the attribute with the value.
+func find(t *testing.T, c templ.Component, key, value string) *html.Node {
+	t.Helper()
+	for _, n := range elements(parse(t, render(t, c))) {
+		if got, ok := attr(n, key); ok && got == value {
+			return n
+		}
+	}
+	t.Fatalf("no element with %s=%q", key, value)
+	return nil
+}
+
+func TestFieldsTieHintAndErrorToTheControl(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]func(Field) templ.Component{
+		"text": TextField, "area": TextArea, "select": Select, "file": FileField, "checkbox": Checkbox,
+	}
+	for name, draw := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := draw(Field{Name: "oin", Label: "OIN", Hint: "20 digits", Error: "Too short", Required: true})
+			control := find(t, c, "id", "oin")
+			if got, _ := attr(control, "aria-describedby"); got != "oin-hint oin-error" {
+				t.Errorf("aria-describedby = %q", got)
+			}
+			if got, _ := attr(control, "aria-invalid"); got != "true" {
+				t.Errorf("aria-invalid = %q", got)
+			}
+			if got, _ := attr(control, "name"); got != "oin" {
+				t.Errorf("name = %q", got)
+			}
+			if got := text(find(t, c, "id", "oin-error")); got != "Error: Too short" {
+				t.Errorf("error text = %q", got)
+			}
+		})
+	}
+}
+
+func TestGroupsTieHintAndErrorToTheGroup(t *testing.T) {
+	t.Parallel()
+	f := Field{Name: "kinds", Label: "Kinds", Error: "Choose one", Options: []Option{{Value: "a", Label: "A"}, {Value: "b", Label: "B"}}}
+	for role, c := range map[string]templ.Component{"group": CheckboxGroup(f), "radiogroup": RadioGroup(f)} {
+		group := find(t, c, "role", role)
+		if got, _ := attr(group, "aria-describedby"); got != "kinds-error" {
+			t.Errorf("%s: aria-describedby = %q", role, got)
+		}
+		if got, _ := attr(find(t, c, "id", "kinds"), "value"); got != "a" {
+			t.Errorf("%s: the id of the field is on option %q, want the first", role, got)
+		}
+	}
+}
+
+func TestPasswordAndFileNeverCarryAValue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []templ.Component{
+		TextField(Field{Name: "f", Label: "F", Type: "password", Value: "hunter2"}),
+		FileField(Field{Name: "f", Label: "F", Value: "hunter2"}),
+	} {
+		if doc := render(t, c); strings.Contains(doc, "hunter2") {
+			t.Errorf("the value is written: %s", doc)
+		}
+	}
+}
+
+func TestOptionalFieldsSaySo(t *testing.T) {
+	t.Parallel()
+	for required, want := range map[bool]string{true: "Name", false: "Name (optional)"} {
+		c := TextField(Field{Name: "name", Label: "Name", Required: required})
+		if got := text(find(t, c, "for", "name")); got != want {
+			t.Errorf("label = %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatPeopleTypedIsEscaped(t *testing.T) {
+	t.Parallel()
+	const bad = `"><script>alert(1)</script>`
+	for name, c := range map[string]templ.Component{
+		"text": TextField(Field{Name: "f", Label: bad, Hint: bad, Value: bad, Error: bad}),
+		"area": TextArea(Field{Name: "f", Label: bad, Value: bad}),
+		"pick": Select(Field{Name: "f", Label: "F", Options: []Option{{Value: bad, Label: bad}}}),
+		"code": Code("c", bad, bad),
+		"fact": DescriptionList([]Item{{Label: bad, Text: bad}}),
+	} {
+		if strings.Contains(render(t, c), "<script>") {
+			t.Errorf("%s: markup from outside is written as markup", name)
+		}
+	}
+}
+
+func TestErrorSummaryDrawsNothingWithoutErrors(t *testing.T) {
+	t.Parallel()
+	if got := render(t, ErrorSummary(nil)); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{"": false, "Give a reason": true} {
+		c := DangerAction(Danger{ID: "d", Label: "End", Action: "/end", Button: "End", ReasonName: "reason", ReasonError: message})
+		if _, open := attr(find(t, c, "class", "schakel-danger"), "open"); open != want {
+			t.Errorf("error %q: open = %v, want %v", message, open, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package templates
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+func TestStatesShowAWordAndAShape(t *testing.T) {
+	t.Parallel()
+	want := map[string]Kind{
+		"requested": KindInfo, "approved": KindOK, "suspended": KindError, "ended": KindNeutral, "rejected": KindError,
+		"draft": KindNeutral, "published": KindOK, "deprecated": KindWarning, "withdrawn": KindNeutral, "paused": KindWarning,
+		"pending": KindInfo, "delivered": KindOK, "retrying": KindWarning, "held": KindWarning, "dead": KindError, "discarded": KindNeutral,
+	}
+	for state, kind := range want {
+		doc := render(t, State(state))
+		if !strings.Contains(doc, "schakel-badge--"+string(kind)) || !strings.Contains(doc, "<svg") {
+			t.Errorf("%s: %s", state, doc)
+		}
+		if !strings.Contains(strings.ToLower(doc), state) {
+			t.Errorf("%s: the word is not shown", state)
+		}
+	}
+	if got := text(parse(t, render(t, State("")))); got != "Unknown" {
+		t.Errorf("no state reads %q", got)
+	}
+}
+
+func TestAlertsInterruptForErrorsOnly(t *testing.T) {
+	t.Parallel()
+	for kind, role := range map[Kind]string{KindInfo: "status", KindOK: "status", KindWarning: "status", KindError: "alert"} {
+		c := with(Alert(kind), Text("Something happened."))
+		find(t, c, "role", role)
+	}
+}
+
+func TestTimesCarryAMachineReadableMoment(t *testing.T) {
+	t.Parallel()
+	at := now().Add(-time.Hour)
+	for name, tt := range map[string]struct {
+		c           templ.Component
+		text, title string
+	}{
+		"clock": {Clock(at, now()), "21 Nov 2026 13:03:05 UTC", "1 h ago"},
+		"ago":   {Ago(at, now()), "1 h ago", "21 Nov 2026 13:03:05 UTC"},
+	} {
+		n := find(t, tt.c, "datetime", "2026-11-21T13:03:05Z")
+		if title, _ := attr(n, "title"); text(n) != tt.text || title != tt.title {
+			t.Errorf("%s: %q with title %q", name, text(n), title)
+		}
+	}
+	if got := text(parse(t, render(t, Clock(time.Time{}, now())))); got != "never" {
+		t.Errorf("the zero time reads %q", got)
+	}
+}
+
+func TestMissingFactsAreSaid(t *testing.T) {
+	t.Parallel()
+	c := DescriptionList([]Item{{Label: "HER-id"}})
+	if got := text(parse(t, render(t, c))); !strings.Contains(got, "not given") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLivePartRefreshesItself(t *testing.T) {
+	t.Parallel()
+	part := find(t, with(Live("queue", "/admin/dead-letters?page=2", 5*time.Second), Text("x")), "id", "queue")
+	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s", "hx-select": "#queue"} {
+		if got, _ := attr(part, key); got != want {
+			t.Errorf("%s = %q, want %q", key, got, want)
+		}
+	}
+}

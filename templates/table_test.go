@@ -1,0 +1,92 @@
+package templates
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+func TestTableStatesCountSortAndBulkForm(t *testing.T) {
+	t.Parallel()
+	c := galleryTable(now())
+	doc := text(parse(t, render(t, c)))
+	for _, want := range []string{"Dead letters", "1,204 deliveries", "201 to 250 of 1,204", "Resend all 1,204 that match"} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("the table does not say %q", want)
+		}
+	}
+	if got := text(find(t, c, "aria-sort", "descending")); got != "Since" {
+		t.Errorf("the sorted column is %q", got)
+	}
+	if form, _ := attr(find(t, c, "value", "dlv_01HZX0000"), "form"); form != "dead-bulk" {
+		t.Errorf("a tick box belongs to form %q", form)
+	}
+}
+
+func TestEveryRowHasACellForEachColumn(t *testing.T) {
+	t.Parallel()
+	for _, n := range elements(parse(t, render(t, galleryTable(now())))) {
+		if n.Data != "tr" {
+			continue
+		}
+		cells := 0
+		for child := range n.ChildNodes() {
+			if child.Type == html.ElementNode {
+				cells++
+			}
+		}
+		if cells != 7 {
+			t.Errorf("a row has %d cells, want 7", cells)
+		}
+	}
+}
+
+func TestEmptyTableLeadsToTheNextStep(t *testing.T) {
+	t.Parallel()
+	c := with(Table(galleryEmpty()))
+	if href, _ := attr(find(t, c, "class", "utrecht-button utrecht-button--secondary-action utrecht-link-button schakel-link-button"), "href"); href != "/partner/endpoints/new" {
+		t.Errorf("the next step leads to %q", href)
+	}
+	if strings.Contains(render(t, c), "<table") {
+		t.Error("an empty list draws a table")
+	}
+}
+
+func TestPagerListsFirstLastAndNeighbours(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		page, total int
+		want        string
+	}{
+		{1, 0, "[1]"},
+		{1, 50, "[1]"},
+		{1, 51, "[1 2]"},
+		{1, 500, "[1 2 0 10]"},
+		{5, 500, "[1 0 4 5 6 0 10]"},
+		{10, 500, "[1 0 9 10]"},
+		{99, 500, "[1 0 10]"},
+	}
+	for _, tt := range tests {
+		p := Pager{Page: tt.page, PerPage: 50, Total: tt.total}
+		if got := fmt.Sprint(p.around()); got != tt.want {
+			t.Errorf("page %d of %d rows: %s, want %s", tt.page, tt.total, got, tt.want)
+		}
+	}
+}
+
+func TestChartBlocksStayInsideTheFrame(t *testing.T) {
+	t.Parallel()
+	c := Chart{Bars: []Bar{{"a", []int{3, 1}}, {"b", []int{0, 8}}, {"c", []int{0, 0}}}}
+	got := c.blocks()
+	if len(got) != 3 {
+		t.Fatalf("%d blocks, want 3 (a value of zero draws none)", len(got))
+	}
+	if top := got[2]; top.y != "0.00" || top.height != "160.00" {
+		t.Errorf("the highest bar is %+v, want the full height", top)
+	}
+	if empty := (Chart{}).blocks(); empty != nil {
+		t.Errorf("a chart without bars draws %v", empty)
+	}
+}
