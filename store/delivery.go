@@ -18,6 +18,7 @@ const (
 	ReasonSubscriptionPaused    = "subscription-paused"
 	ReasonSubscriptionSuspended = "subscription-suspended"
 	ReasonSubscriptionEnded     = "subscription-ended"
+	ReasonEndpointSuspended     = "endpoint-suspended"
 )
 
 // Delivery is one event for one subscription.

@@ -7,7 +7,8 @@ import "context"
 func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool, error) {
 	n, err := tx.exec(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', round = 0, due_at = ?, lease_owner = '',
 		idempotency_key = ?, key_expires_at = ?, updated_at = ?
-		WHERE id = ? AND status IN ('held', 'dead', 'delivered') AND (subscription_id = '' OR EXISTS
+		WHERE id = ? AND status IN ('held', 'dead', 'delivered')
+		AND EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended') AND (subscription_id = '' OR EXISTS
 			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending))`,
 		tx.Now, key, keyExpires, tx.Now, id)
 	return n == 1, err
@@ -29,19 +30,23 @@ func (tx *Tx) Discard(ctx context.Context, id, detail string) (bool, error) {
 // HoldStopped holds up to limit open deliveries of subscriptions that may not be sent to, so that they can be seen,
 // and tells how many. A subscription that ended leaves dead letters.
 func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
-	return tx.exec(ctx, `UPDATE delivery SET due_at = NULL, lease_owner = '', updated_at = ?,
+	return tx.exec(ctx, `WITH stopped AS MATERIALIZED (SELECT d.id FROM subscription s
+			JOIN delivery d ON d.endpoint_id = s.endpoint_id AND d.subscription_id = s.id
+			WHERE NOT s.sending AND d.status IN ('pending', 'retrying') LIMIT ?`+tx.skipLocked("d")+`)
+		UPDATE delivery SET due_at = NULL, lease_owner = '', updated_at = ?,
 		status = CASE WHEN (SELECT s.status FROM subscription s WHERE s.id = delivery.subscription_id) = 'ended' THEN 'dead' ELSE 'held' END,
 		reason = 'subscription-' || (SELECT CASE WHEN s.status = 'approved' THEN 'suspended' ELSE s.status END
 			FROM subscription s WHERE s.id = delivery.subscription_id)
-		WHERE id IN (SELECT d.id FROM subscription s JOIN delivery d ON d.endpoint_id = s.endpoint_id AND d.subscription_id = s.id
-			WHERE NOT s.sending AND d.status IN ('pending', 'retrying') LIMIT ?)`, tx.Now, limit)
+		WHERE id IN (SELECT id FROM stopped)`, limit, tx.Now)
 }
 
-// ReleaseHeld makes up to limit deliveries pending again that were held for a subscription which may be sent to now.
+// ReleaseHeld makes up to limit deliveries pending again that were held for a subscription or an endpoint which may be
+// sent to now.
 func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
-	return tx.exec(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
-		WHERE id IN (SELECT d.id FROM delivery d JOIN subscription s ON s.id = d.subscription_id
-			WHERE d.status = 'held' AND d.reason IN ('subscription-paused', 'subscription-suspended') AND s.sending LIMIT ?)`, tx.Now, tx.Now, limit)
+	return tx.exec(ctx, `WITH released AS MATERIALIZED (SELECT d.id FROM delivery d JOIN subscription s ON s.id = d.subscription_id
+			WHERE d.status = 'held' AND d.reason IN ('subscription-paused', 'subscription-suspended') AND s.sending LIMIT ?`+tx.skipLocked("d")+`)
+		UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
+		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)
 }
 
 // EndDeliveries makes the open deliveries of a subscription dead, for instance when its endpoint answered 410.

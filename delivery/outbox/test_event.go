@@ -1,0 +1,63 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"schakel/delivery/event"
+	"schakel/store"
+)
+
+// TestEventType is the type of the event that shows whether an endpoint works.
+const TestEventType = "nl.schakel.endpoint.test.v1"
+
+// SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event
+// and delivery ids. It is delivered like any other: with a token, retries and an end in the dead-letter queue.
+func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source string) (eventID, deliveryID string, err error) {
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		ep, err := tx.Endpoint(ctx, endpointID)
+		if err != nil {
+			return err
+		}
+		if !actor.sees(ep.PartnerID) {
+			return store.ErrNotFound
+		}
+		ev, err := testEvent(source, ep, tx.Now)
+		if err != nil {
+			return err
+		}
+		row := Row(tx, &ev, ep.PartnerID, "")
+		row.Test = true
+		if _, err := tx.InsertEvents(ctx, []store.Event{row}); err != nil {
+			return fmt.Errorf("insert test event: %w", err)
+		}
+		d := e.newDelivery(tx, row, store.FanoutTarget{EndpointID: ep.ID, PartnerID: ep.PartnerID})
+		eventID, deliveryID = row.ID, d.ID
+		if err := tx.InsertDeliveries(ctx, []store.Delivery{d}); err != nil {
+			return fmt.Errorf("insert test delivery: %w", err)
+		}
+		return tx.InsertAudit(ctx, store.Audit{
+			ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: "endpoint.tested", ObjectKind: "endpoint", ObjectID: ep.ID,
+			ObjectName: ep.Name, PartnerID: ep.PartnerID, Detail: detail(map[string]any{"event": row.ID}),
+		})
+	})
+	if err == nil {
+		e.ready(map[string]struct{}{endpointID: {}})
+	}
+	return eventID, deliveryID, err
+}
+
+func testEvent(source string, ep store.Endpoint, now store.Time) (event.Event, error) {
+	body, err := json.Marshal(map[string]any{
+		"specversion": "1.0", "id": uuid.NewString(), "source": source, "type": TestEventType, "time": now.Format("2006-01-02T15:04:05.000Z"),
+		"datacontenttype": "application/json", "subject": ep.ID,
+		"data": map[string]string{"message": "This is a test of the endpoint " + ep.Name + ". Answer 202 and forget it."},
+	})
+	if err != nil {
+		return event.Event{}, fmt.Errorf("make test event: %w", err)
+	}
+	return event.ParseJSON(body, event.Limits{})
+}

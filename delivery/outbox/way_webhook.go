@@ -1,0 +1,111 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"schakel/delivery/event"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// Webhook is the way out over HTTPS.
+type Webhook struct {
+	Sender   *webhook.Sender
+	Schedule webhook.Schedule
+	// Open unseals the secret of an endpoint's token client.
+	Open func(e store.Endpoint) (string, error)
+	Now  func() time.Time
+}
+
+// Send implements Way: it posts the event and judges the answer by the table of CE-74.
+func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) Result {
+	target, err := w.target(ep)
+	if err != nil {
+		return w.broken(ep, "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend.")
+	}
+	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
+	if err != nil {
+		return w.broken(ep, "The stored event cannot be read.")
+	}
+	out := w.Sender.Send(ctx, target, webhook.Message{
+		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
+	})
+	return w.result(ep, c, out)
+}
+
+func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
+	t := webhook.Target{EndpointID: ep.ID, URL: ep.URL, Mode: ep.ContentMode, Timeout: time.Duration(ep.TimeoutMS) * time.Millisecond}
+	if ep.TokenAuthMethod == "" || ep.TokenAuthMethod == webhook.AuthNone {
+		return t, nil
+	}
+	t.Token = &webhook.TokenConfig{
+		ConfigVersion: strconv.FormatInt(ep.ConfigVersion, 10), TokenURL: ep.TokenURL, ClientID: ep.TokenClientID,
+		Scope: ep.TokenScope, AuthMethod: ep.TokenAuthMethod,
+	}
+	if ep.TokenSecret == "" {
+		return t, nil
+	}
+	secret, err := w.Open(ep)
+	t.Token.Secret = webhook.Secret(secret)
+	return t, err
+}
+
+// broken parks a delivery that cannot even be tried.
+func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
+	return Result{
+		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail,
+		Attempt: store.Attempt{StartedAt: store.At(w.Now()), URL: ep.URL, ErrorKind: string(webhook.KindRequest), Error: detail},
+	}
+}
+
+func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome) Result {
+	d := webhook.Verdict(out, webhook.Facts{
+		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: w.Now(), Schedule: w.Schedule,
+		Rand: rand.Float64, FreshTokenTried: c.Reason == webhook.ReasonTokenRenewed,
+	})
+	r := Result{
+		Attempt: store.Attempt{
+			StartedAt: store.At(out.StartedAt), DurationUS: out.Duration.Microseconds(), URL: ep.URL, RequestHeaders: headers(out.RequestHeader),
+			StatusCode: int64(out.Status), ResponseHeaders: headers(out.ResponseHeader), ResponseBody: out.ResponseBody,
+			ErrorKind: string(out.Kind), Error: out.Detail,
+		},
+		Reason: d.Reason, Detail: d.Detail, DueAt: d.RetryAt, NotBefore: d.EndpointHoldUntil,
+		SuspendEndpoint: d.EndpointAction == webhook.EndpointSuspend,
+		EndSubscription: d.SubscriptionAction == webhook.SubscriptionEnd,
+	}
+	r.Status, r.Reason = statusOf(d)
+	return r
+}
+
+// statusOf turns a decision into the state of the delivery and why.
+func statusOf(d webhook.Decision) (status, reason string) {
+	switch d.Next {
+	case webhook.NextDelivered:
+		return store.DeliveryDelivered, ""
+	case webhook.NextRetry:
+		return store.DeliveryRetrying, d.Reason
+	case webhook.NextHold:
+		return store.DeliveryHeld, store.ReasonEndpointSuspended
+	case webhook.NextPark:
+		return store.DeliveryHeld, d.Reason
+	default:
+		return store.DeliveryDead, d.Reason
+	}
+}
+
+// headers makes a JSON object of what was sent or came back; repeated headers are joined as HTTP allows.
+func headers(h http.Header) string {
+	if len(h) == 0 {
+		return ""
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
