@@ -117,7 +117,7 @@ func TestBinaryRefused(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := Read(test.header, []byte(test.body), Limits{})
+			_, err := ParseBinary(test.header, []byte(test.body), Limits{})
 			wantProblem(t, err, test.attribute, test.code)
 		})
 	}
