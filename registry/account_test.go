@@ -2,45 +2,20 @@ package registry
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 const goodPassword = "correct horse battery"
 
-// clockAt is a clock that a test moves by hand.
-type clockAt struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *clockAt) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clockAt) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
-func newTestAccounts(t *testing.T) (*Accounts, *store.DB, *clockAt) {
+func newTestAccounts(t *testing.T) (*Accounts, *store.DB, *storetest.Clock) {
 	t.Helper()
-	clock := &clockAt{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	db, err := store.Open(t.Context(), "sqlite:"+t.TempDir()+"/test.db", store.Options{Now: clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	a, err := NewAccounts(db, clock.now)
+	clock := storetest.NewClock()
+	db := storetest.SQLite(t, storetest.WithClock(clock))
+	a, err := NewAccounts(db, clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +81,7 @@ func TestSetup(t *testing.T) {
 	if token, err := a.SetupLink(ctx); err != nil || token != "" {
 		t.Errorf("another setup link %q, %v although there is an administrator", token, err)
 	}
-	clock.pass(time.Hour)
+	clock.Advance(time.Hour)
 	if _, err := a.Authenticate(ctx, "a@example.NL", goodPassword, "192.0.2.1"); err != nil {
 		t.Errorf("login: %v", err)
 	}
@@ -119,7 +94,7 @@ func TestSetupLinkExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock.pass(LinkSetup.Lifetime())
+	clock.Advance(LinkSetup.Lifetime())
 	if err := a.CheckSetupLink(t.Context(), token); !errors.Is(err, ErrLinkDead) {
 		t.Errorf("got %v, want %v", err, ErrLinkDead)
 	}

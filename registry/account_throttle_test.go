@@ -53,7 +53,7 @@ func TestLoginThrottle(t *testing.T) {
 			if !ok || throttled.After <= 0 || throttled.After > time.Minute {
 				t.Fatalf("got %v, want throttled", err)
 			}
-			clock.pass(throttled.After)
+			clock.Advance(throttled.After)
 			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, ErrLogin) != (email == "nobody@example.nl") {
 				t.Errorf("after the wait: %v", err)
 			}

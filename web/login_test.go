@@ -1,0 +1,296 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+func TestSetupStory(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	token, err := h.accounts.SetupLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := h.browser()
+	path := registry.LinkSetup.Path(token)
+	wantStatus(t, b.get("/setup/guess"), http.StatusNotFound)
+	wantStatus(t, b.get(path), http.StatusOK)
+
+	answer := b.post(path, url.Values{"name": {"Ada"}, "email": {"<b>"}, "password": {"short"}})
+	wantStatus(t, answer, http.StatusUnprocessableEntity)
+	page := text(answer)
+	for _, want := range []string{`href="#email"`, `href="#password"`, "&lt;b&gt;", "Error: Create"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("refused form lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "short") {
+		t.Error("the password is written back")
+	}
+
+	answer = b.post(path, url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}})
+	wantRedirect(t, answer, "/admin")
+	page = text(b.get("/account"))
+	if !strings.Contains(page, "Your account is made") || !strings.Contains(page, "ada@example.nl") {
+		t.Errorf("not logged in after setup: %s", page)
+	}
+	if strings.Contains(text(b.get("/account")), "Your account is made") {
+		t.Error("the message is shown twice")
+	}
+	wantStatus(t, h.browser().get(path), http.StatusNotFound)
+}
+
+func TestLoginScenarios(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	h.partner(t, "pat@example.nl")
+	tests := []struct {
+		name, email, password, next string
+		status                      int
+		location                    string
+	}{
+		{"administrator", testEmail, testPassword, "", 303, "/admin"},
+		{"partner", "pat@example.nl", testPassword, "", 303, "/partner"},
+		{"other case and spaces", " ADMIN@example.nl ", testPassword, "", 303, "/admin"},
+		{"back to where it was", testEmail, testPassword, "/contracts?q=x", 303, "/contracts?q=x"},
+		{"not to another site", testEmail, testPassword, "https://evil.example", 303, "/admin"},
+		{"not to another site, two slashes", testEmail, testPassword, "//evil.example", 303, "/admin"},
+		{"not to another site, backslash", testEmail, testPassword, `/\evil.example`, 303, "/admin"},
+		{"wrong password", testEmail, "wrong wrong wrong", "", 401, ""},
+		{"no such account", "nobody@example.nl", testPassword, "", 401, ""},
+		{"nothing", "", "", "", 401, ""},
+	}
+	var refusals []string
+	for _, tt := range tests {
+		form := url.Values{"email": {tt.email}, "password": {tt.password}, "next": {tt.next}}
+		answer := h.browser().post("/login", form)
+		if answer.StatusCode != tt.status || answer.Header.Get("Location") != tt.location {
+			t.Errorf("%s: %d to %q, want %d to %q", tt.name, answer.StatusCode, answer.Header.Get("Location"), tt.status, tt.location)
+		}
+		if tt.status == 401 {
+			refusals = append(refusals, strings.ReplaceAll(text(answer), `value="`+tt.email+`"`, ""))
+		}
+	}
+	if refusals[0] != refusals[1] {
+		t.Error("the answer tells which accounts exist")
+	}
+}
+
+func TestLoginThrottled(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	b := h.browser()
+	form := url.Values{"email": {testEmail}, "password": {"wrong wrong wrong"}}
+	var answer *http.Response
+	for range 8 {
+		answer = b.post("/login", form)
+	}
+	wantStatus(t, answer, http.StatusTooManyRequests)
+	if answer.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	form.Set("password", testPassword)
+	wantStatus(t, b.post("/login", form), http.StatusTooManyRequests)
+	h.clock.Advance(time.Minute)
+	wantRedirect(t, b.post("/login", form), "/admin")
+}
+
+func TestSessionCookie(t *testing.T) {
+	t.Parallel()
+	for scheme, want := range map[string]http.Cookie{
+		"http":  {Name: "schakel", Secure: false},
+		"https": {Name: "__Host-schakel", Secure: true},
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, func(c *Config) { c.BaseURL.Scheme = scheme })
+			h.administrator(t)
+			answer := h.browser().post("/login", url.Values{"email": {testEmail}, "password": {testPassword}})
+			c := answer.Cookies()[0]
+			if c.Name != want.Name || c.Secure != want.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+				t.Errorf("cookie %v", c)
+			}
+			if hsts := answer.Header.Get("Strict-Transport-Security"); (hsts != "") != want.Secure {
+				t.Errorf("Strict-Transport-Security %q", hsts)
+			}
+			if _, _, found, err := h.db.SessionFind(t.Context(), []byte(c.Value)); found || err != nil {
+				t.Errorf("the database knows the token itself (%v)", err)
+			}
+			if _, _, found, err := h.db.SessionFind(t.Context(), hashOf(c.Value)); !found || err != nil {
+				t.Errorf("no session under the hash (%v)", err)
+			}
+		})
+	}
+}
+
+func TestVisitorGetsNoSession(t *testing.T) {
+	t.Parallel()
+	b := newHarness(t, nil).browser()
+	b.get("/login")
+	if len(b.cookies) != 0 {
+		t.Errorf("a visitor who only looks gets cookies %v", b.cookies)
+	}
+}
+
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		do   func(t *testing.T, h *harness, b *browser)
+		want int
+	}{
+		{"stays", func(*testing.T, *harness, *browser) {}, 200},
+		{"stays while used", func(_ *testing.T, h *harness, b *browser) {
+			for range 11 {
+				h.clock.Advance(time.Hour)
+				b.get("/account")
+			}
+		}, 200},
+		{"idle", func(_ *testing.T, h *harness, _ *browser) { h.clock.Advance(sessionIdle) }, 303},
+		{"lifetime", func(_ *testing.T, h *harness, b *browser) {
+			for range 12 {
+				h.clock.Advance(time.Hour)
+				b.get("/account")
+			}
+		}, 303},
+		{"logout", func(_ *testing.T, _ *harness, b *browser) { b.post("/logout", nil) }, 303},
+		{"blocked", func(t *testing.T, h *harness, _ *browser) {
+			h.change(t, func(a *store.Account) { a.Status = store.AccountBlocked })
+		}, 303},
+		{"ended elsewhere", func(t *testing.T, h *harness, _ *browser) {
+			h.change(t, func(a *store.Account) { a.SessionEpoch++ })
+		}, 303},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, nil)
+			h.administrator(t)
+			b := h.browser()
+			b.login(t, testEmail)
+			tt.do(t, h, b)
+			wantStatus(t, b.get("/account"), tt.want)
+		})
+	}
+}
+
+// change alters the administrator behind the back of the sessions.
+func (h *harness) change(t *testing.T, how func(*store.Account)) {
+	t.Helper()
+	ctx := t.Context()
+	err := h.db.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.AccountByEmail(ctx, testEmail)
+		if err != nil {
+			return err
+		}
+		how(&account)
+		return tx.UpdateAccount(ctx, &account)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoginRenewsToken(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	b := h.browser()
+	b.post("/account/password", url.Values{}) // leaves a message, and so a session
+	planted := b.cookies["schakel"]
+	if planted == "" {
+		t.Fatal("no session before the login")
+	}
+	b.login(t, testEmail)
+	if b.cookies["schakel"] == planted {
+		t.Error("the token from before the login is still in use")
+	}
+	victim := h.browser()
+	victim.cookies["schakel"] = planted
+	wantStatus(t, victim.get("/account"), http.StatusSeeOther)
+}
+
+func TestAccountPages(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	here, there := h.browser(), h.browser()
+	here.login(t, testEmail)
+	there.login(t, testEmail)
+
+	wantStatus(t, here.post("/account/password", url.Values{"current": {"wrong"}, "password": {"another good one"}}), 422)
+	wantStatus(t, here.post("/account/password", url.Values{"current": {testPassword}, "password": {"short"}}), 422)
+	wantRedirect(t, here.post("/account/password", url.Values{"current": {testPassword}, "password": {"another good one"}}), "/account")
+	wantStatus(t, here.get("/account"), http.StatusOK)
+	wantRedirect(t, there.get("/account"), "/login?next=%2Faccount")
+
+	wantRedirect(t, there.post("/login", url.Values{"email": {testEmail}, "password": {"another good one"}}), "/admin")
+	wantRedirect(t, there.post("/account/sessions/end", nil), "/account")
+	wantStatus(t, there.get("/account"), http.StatusOK)
+	wantStatus(t, here.get("/account"), http.StatusSeeOther)
+}
+
+func TestPasswordLinks(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	_, token, err := h.accounts.PasswordLink(t.Context(), testEmail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := h.browser()
+	path := registry.LinkReset.Path(token)
+	wantStatus(t, b.get("/account/invitation/"+token), http.StatusNotFound)
+	if !strings.Contains(text(b.get(path)), testEmail) {
+		t.Error("the page does not say whose password it is")
+	}
+	wantStatus(t, b.post(path, url.Values{"password": {"short"}}), http.StatusUnprocessableEntity)
+	wantRedirect(t, b.post(path, url.Values{"password": {"another good one"}}), "/admin")
+	wantStatus(t, b.get("/account"), http.StatusOK)
+	wantStatus(t, b.post(path, url.Values{"password": {"a third good one"}}), http.StatusNotFound)
+}
+
+func TestWhoMayEnter(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	h.partner(t, "pat@example.nl")
+	h.app.pages("/test", h.app.requireAdministrator).GET("/admin", h.app.accountPage)
+	h.app.pages("/test", h.app.requirePartner).GET("/partner", h.app.accountPage)
+	h.app.pages("/test", h.app.requireAccount).GET("/account", h.app.accountPage)
+	visitor, admin, partner := h.browser(), h.browser(), h.browser()
+	admin.login(t, testEmail)
+	partner.login(t, "pat@example.nl")
+	for _, tt := range []struct {
+		path                    string
+		visitor, admin, partner int
+	}{
+		{"/test/admin", 303, 200, 403},
+		{"/test/partner", 303, 403, 200},
+		{"/test/account", 303, 200, 200},
+		{"/test/none", 404, 404, 404},
+	} {
+		for who, b := range map[string]*browser{"visitor": visitor, "admin": admin, "partner": partner} {
+			want := map[string]int{"visitor": tt.visitor, "admin": tt.admin, "partner": tt.partner}[who]
+			if got := b.get(tt.path).StatusCode; got != want {
+				t.Errorf("%s as %s: %d, want %d", tt.path, who, got, want)
+			}
+		}
+	}
+	if !strings.Contains(text(admin.get("/test/none")), "Ada Admin") {
+		t.Error("the error page takes an administrator for a visitor")
+	}
+	visitor.header.Set("HX-Request", "true")
+	if got := visitor.get("/test/account"); got.StatusCode != 401 || got.Header.Get("HX-Redirect") != "/login" {
+		t.Errorf("part of a page: %d, HX-Redirect %q", got.StatusCode, got.Header.Get("HX-Redirect"))
+	}
+}
