@@ -18,7 +18,7 @@ import (
 func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
 	var header http.Header
 	var body []byte
-	if t.Mode == ModeBinary && len(m.Data) > 0 {
+	if t.Mode == ModeBinary && len(m.Data) > 0 && m.Event.CanBinary() {
 		header, body = m.Event.BinaryHeader(), m.Data
 	} else {
 		header = http.Header{"Content-Type": {"application/cloudevents+json"}}

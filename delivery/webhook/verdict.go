@@ -110,30 +110,44 @@ func judge(o Outcome, f Facts) Decision {
 	case o.Status >= 200 && o.Status < 300:
 		return Decision{Next: NextDelivered, Reason: ReasonDelivered, Detail: "Delivered."}
 	case o.Status >= 300 && o.Status < 400:
-		return Decision{Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonRedirected,
-			Detail: status + "Redirects are not followed. Set the endpoint's URL to the final address, then resend."}
+		return Decision{
+			Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonRedirected,
+			Detail: status + "Redirects are not followed. Set the endpoint's URL to the final address, then resend.",
+		}
 	case o.Status == http.StatusUnauthorized && o.FreshToken && !f.FreshTokenTried:
-		return Decision{Next: NextRetry, Reason: ReasonTokenRenewed,
-			Detail: status + "The access token was dropped; the next try carries a new one."}
+		return Decision{
+			Next: NextRetry, Reason: ReasonTokenRenewed,
+			Detail: status + "The access token was dropped; the next try carries a new one.",
+		}
 	case o.Status == http.StatusUnauthorized:
-		return Decision{Next: NextRetry, EndpointAction: EndpointAlert, Reason: ReasonUnauthorized,
-			Detail: status + "Check the endpoint's token settings with the partner: the token endpoint, client, scope and audience."}
+		return Decision{
+			Next: NextRetry, EndpointAction: EndpointAlert, Reason: ReasonUnauthorized,
+			Detail: status + "Check the endpoint's token settings with the partner: the token endpoint, client, scope and audience.",
+		}
 	case o.Status == http.StatusForbidden:
-		return Decision{Next: NextHold, EndpointAction: EndpointSuspend, Reason: ReasonForbidden,
-			Detail: status + "The endpoint is suspended. Ask the partner to grant access, then release the endpoint; held deliveries follow."}
+		return Decision{
+			Next: NextHold, EndpointAction: EndpointSuspend, Reason: ReasonForbidden,
+			Detail: status + "The endpoint is suspended. Ask the partner to grant access, then release the endpoint; held deliveries follow.",
+		}
 	case o.Status == http.StatusGone:
-		return Decision{Next: NextDead, SubscriptionAction: SubscriptionEnd, Reason: ReasonGone,
-			Detail: status + "The receiver was retired, so the subscription has ended. Resend after the partner subscribed with another endpoint."}
+		return Decision{
+			Next: NextDead, SubscriptionAction: SubscriptionEnd, Reason: ReasonGone,
+			Detail: status + "The receiver was retired, so the subscription has ended. Resend after the partner subscribed with another endpoint.",
+		}
 	case isBusy(o.Status):
 		return Decision{Next: NextRetry, Reason: ReasonBusy, Detail: status + "It is tried again by itself."}
 	case o.Status >= 500 && o.Status < 600:
 		return Decision{Next: NextRetry, Reason: ReasonServerError, Detail: status + "It is tried again by itself."}
 	case o.Status >= 400 && o.Status < 500:
-		return Decision{Next: NextPark, Reason: ReasonRejected,
-			Detail: status + "Trying again would give the same. Read the answer, mend the cause with the partner, then resend."}
+		return Decision{
+			Next: NextPark, Reason: ReasonRejected,
+			Detail: status + "Trying again would give the same. Read the answer, mend the cause with the partner, then resend.",
+		}
 	default:
-		return Decision{Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonUnexpected,
-			Detail: status + "That is no answer to a delivery. Check the endpoint's URL with the partner, then resend."}
+		return Decision{
+			Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonUnexpected,
+			Detail: status + "That is no answer to a delivery. Check the endpoint's URL with the partner, then resend.",
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // The modes in which one event travels (CE-50, CE-51).
 const (
 	ModeStructured = "structured" // application/cloudevents+json, the default
-	ModeBinary     = "binary"     // attributes in ce- headers, data as the body
+	ModeBinary     = "binary"     // attributes in ce- headers, data as the body; structured where that cannot be
 )
 
 // Target is where a delivery goes.
@@ -38,6 +38,8 @@ type Target struct {
 type Payload interface {
 	// AppendJSON appends the structured encoding.
 	AppendJSON(dst []byte) []byte
+	// CanBinary reports whether binary mode can carry the event.
+	CanBinary() bool
 	// BinaryHeader gives the ce- headers and Content-Type of binary mode. The
 	// caller may add to it.
 	BinaryHeader() http.Header
@@ -46,7 +48,7 @@ type Payload interface {
 // Message is one event to send.
 type Message struct {
 	Event          Payload
-	Data           []byte // the body in binary mode; when empty, structured mode is used (CE-60)
+	Data           []byte // the body in binary mode
 	IdempotencyKey string // the bare UUID; it goes out in quotes (IDEM-I01)
 	Attempt        int    // number of this attempt, for the log
 }

@@ -1,0 +1,214 @@
+package webhook
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/delivery/event"
+)
+
+var _ Payload = (*event.Event)(nil)
+
+// received is what a receiver saw.
+type received struct {
+	method string
+	header http.Header
+	body   string
+}
+
+// receiver answers 202 and hands over what it saw.
+func receiver(t *testing.T) (*httptest.Server, chan received) {
+	t.Helper()
+	seen := make(chan received, 1)
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen <- received{r.Method, r.Header, string(body)}
+		w.WriteHeader(http.StatusAccepted)
+	}), seen
+}
+
+func TestSendModes(t *testing.T) {
+	t.Parallel()
+	structured := string(note{}.AppendJSON(nil))
+	tests := []struct {
+		name, mode string
+		event      Payload
+		data       string
+		wantType   string
+		wantBody   string
+		wantID     string
+	}{
+		{"default", "", note{}, `{"a":1}`, "application/cloudevents+json", structured, ""},
+		{"structured", ModeStructured, note{}, `{"a":1}`, "application/cloudevents+json", structured, ""},
+		{"binary", ModeBinary, note{}, `{"a":1}`, "application/json", `{"a":1}`, "1"},
+		{"binary without data", ModeBinary, note{}, "", "application/cloudevents+json", structured, ""},
+		{"binary not possible", ModeBinary, textOnly{}, `{"a":1}`, "application/cloudevents+json", structured, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server, seen := receiver(t)
+			m := message()
+			m.Event, m.Data = tt.event, []byte(tt.data)
+			out := newSender(t, nil, server).Send(t.Context(), Target{EndpointID: "e", URL: server.URL, Mode: tt.mode}, m)
+			if out.Status != 202 || out.Kind != "" || !out.StartedAt.Equal(now()) {
+				t.Fatalf("%+v", out)
+			}
+			got := <-seen
+			if got.method != "POST" || got.body != tt.wantBody || got.header.Get("Content-Type") != tt.wantType || got.header.Get("Ce-Id") != tt.wantID {
+				t.Errorf("%+v", got)
+			}
+			if k := got.header["Idempotency-Key"]; len(k) != 1 || k[0] != `"`+key+`"` {
+				t.Errorf("IDEM-I01: Idempotency-Key %q", k)
+			}
+			if got.header.Get("Authorization") != "" || !strings.HasPrefix(got.header.Get("User-Agent"), "Schakel/") {
+				t.Errorf("%v", got.header)
+			}
+		})
+	}
+}
+
+func TestSendBatch(t *testing.T) {
+	t.Parallel()
+	server, seen := receiver(t)
+	out := newSender(t, nil, server).SendBatch(t.Context(), Target{URL: server.URL}, []byte(`[{},{}]`), key)
+	got := <-seen
+	if out.Status != 202 || got.body != `[{},{}]` || got.header.Get("Content-Type") != "application/cloudevents-batch+json" ||
+		got.header.Get("Idempotency-Key") != `"`+key+`"` {
+		t.Errorf("%+v, %+v", out, got)
+	}
+}
+
+func TestSendReportsTheAnswer(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.Header().Set("Set-Cookie", "session=abc")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, strings.Repeat("x", 10_000))
+	})
+	out := newSender(t, nil, server).Send(t.Context(), Target{URL: server.URL}, message())
+	if out.Status != 503 || out.RetryAfter != 30*time.Second || len(out.ResponseBody) != maxStoredBody {
+		t.Errorf("%d, %v, %d bytes", out.Status, out.RetryAfter, len(out.ResponseBody))
+	}
+	if got := out.ResponseHeader.Get("Set-Cookie"); got != redacted {
+		t.Errorf("cookie %q", got)
+	}
+	if out.RequestHeader.Get("Content-Type") == "" || out.RequestHeader.Get("Idempotency-Key") == "" {
+		t.Errorf("request header %v", out.RequestHeader)
+	}
+}
+
+func TestSendBoundsTheHeader(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Large", strings.Repeat("x", 5000))
+		w.Header().Set("Location", "/"+strings.Repeat("é", 500))
+		w.WriteHeader(http.StatusFound)
+	})
+	out := newSender(t, nil, server).Send(t.Context(), Target{URL: server.URL}, message())
+	if out.Status != 302 || out.ResponseHeader.Get("X-Large") != "" || len(out.ResponseHeader.Get("Location")) > 260 {
+		t.Errorf("%d, %v", out.Status, out.ResponseHeader)
+	}
+}
+
+func TestSendFailures(t *testing.T) {
+	t.Parallel()
+	stuck := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that we left
+		<-r.Context().Done()
+	})
+	closed := httptest.NewTLSServer(http.NotFoundHandler())
+	closed.Close()
+	s := newSender(t, nil, stuck, closed)
+	tests := []struct {
+		name   string
+		target Target
+		key    string
+		want   ErrorKind
+	}{
+		{"no answer", Target{URL: stuck.URL, Timeout: 50 * time.Millisecond}, key, "timeout"},
+		{"nothing listens", Target{URL: closed.URL}, key, "connect"},
+		{"metadata", Target{URL: "https://169.254.169.254/"}, key, "blocked-address"},
+		{"plain HTTP", Target{URL: "http://127.0.0.1/"}, key, "blocked-address"},
+		{"wrong name", Target{URL: strings.Replace(stuck.URL, "127.0.0.1", "localhost", 1)}, key, "tls"},
+		{"bad URL", Target{URL: "https://exa mple/"}, key, KindRequest},
+		{"no key", Target{URL: stuck.URL}, "", KindRequest},
+		{"key that breaks the string", Target{URL: stuck.URL}, `a", "b`, KindRequest},
+		{"key with a line end", Target{URL: stuck.URL}, "a\r\nX: y", KindRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := message()
+			m.IdempotencyKey = tt.key
+			out := s.Send(t.Context(), tt.target, m)
+			if out.Kind != tt.want || out.Status != 0 || out.Detail == "" {
+				t.Errorf("kind %q, want %q: %+v", out.Kind, tt.want, out)
+			}
+		})
+	}
+}
+
+func TestSendTakesStatusThoughBodyBreaksOff(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Length", "100")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "part")
+	})
+	out := newSender(t, nil, server).Send(t.Context(), Target{URL: server.URL}, message())
+	if out.Status != 202 || out.Kind != "" || string(out.ResponseBody) != "part" {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestRedirectLeaksNothing(t *testing.T) {
+	t.Parallel()
+	other, seen := receiver(t)
+	as := newTokenServer(t)
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
+	})
+	s := newSender(t, nil, server, other, as.Server)
+	out := s.Send(t.Context(), Target{EndpointID: "e", URL: server.URL, Token: as.config(AuthBasic)}, message())
+	if out.Status != 308 || Verdict(out, facts()).Next != NextPark || len(seen) != 0 {
+		t.Errorf("%+v, %d requests elsewhere", out, len(seen))
+	}
+}
+
+func TestEchoedSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, "you sent "+r.Header.Get("Authorization")+" and know "+secret)
+	})
+	s := newSender(t, nil, server, as.Server)
+	out := s.Send(t.Context(), Target{EndpointID: "e", URL: server.URL, Token: as.config(AuthBasic)}, message())
+	if got := string(out.ResponseBody); got != "you sent Bearer [redacted] and know [redacted]" {
+		t.Errorf("body %q", got)
+	}
+	for name, header := range map[string]http.Header{"X-Echo": out.ResponseHeader, "Authorization": out.RequestHeader} {
+		if got := header.Get(name); got != "Bearer [redacted]" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestSecretHidesItself(t *testing.T) {
+	t.Parallel()
+	cfg := TokenConfig{ClientID: "c", Secret: secret}
+	var log logBuffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "cfg", cfg, "secret", cfg.Secret)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "cfg", cfg, "secret", cfg.Secret)
+	if strings.Contains(log.String(), secret) || !strings.Contains(log.String(), redacted) {
+		t.Error(log.String())
+	}
+}

@@ -1,0 +1,514 @@
+package webhook
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+const secret = "s3cr3t+with/odd:signs"
+
+// tokenServer is a token endpoint that gives token-1, token-2 and so on, or
+// the answer that was set.
+type tokenServer struct {
+	*httptest.Server
+	requests atomic.Int32
+	answer   atomic.Pointer[func(w http.ResponseWriter, n int32)]
+	last     atomic.Pointer[http.Request] // its form is parsed
+}
+
+func newTokenServer(t testing.TB) *tokenServer {
+	t.Helper()
+	s := &tokenServer{}
+	s.Server = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		s.last.Store(r)
+		n := s.requests.Add(1)
+		if answer := s.answer.Load(); answer != nil {
+			(*answer)(w, n)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"bearer","expires_in":3600}`, n)
+	})
+	return s
+}
+
+func (s *tokenServer) set(answer func(w http.ResponseWriter, n int32)) { s.answer.Store(&answer) }
+
+func (s *tokenServer) config(method string) *TokenConfig {
+	return &TokenConfig{
+		ConfigVersion: "1", TokenURL: s.URL + "/token", ClientID: "cli:ent", Secret: secret, Scope: "events.publish", AuthMethod: method,
+	}
+}
+
+// guarded is a receiver that takes only the tokens that good accepts.
+func guarded(t *testing.T, good func(token string) bool) *httptest.Server {
+	t.Helper()
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if !good(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+}
+
+func anyToken(token string) bool { return strings.HasPrefix(token, "token-") }
+
+func TestTokenRequest(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		method string
+		form   []string // names, apart from grant_type and scope
+		basic  bool
+	}{
+		{AuthBasic, nil, true},
+		{"", nil, true},
+		{AuthPost, []string{"client_id", "client_secret"}, false},
+		{AuthPrivateKey, []string{"client_id", "client_assertion", "client_assertion_type"}, false},
+	}
+	for _, tt := range tests {
+		t.Run("SEC-01 "+tt.method, func(t *testing.T) {
+			t.Parallel()
+			as, sink := newTokenServer(t), guarded(t, anyToken)
+			s := newSender(t, fixedKey{SigningKey{"k1", "ES256", key}}, as.Server, sink)
+			out := s.Send(t.Context(), Target{EndpointID: "e", URL: sink.URL, Token: as.config(tt.method)}, message())
+			if out.Status != 202 {
+				t.Fatalf("%+v", out)
+			}
+			req := as.last.Load()
+			form := url.Values{"grant_type": {"client_credentials"}, "scope": {"events.publish"}}
+			for _, name := range tt.form {
+				form[name] = req.PostForm[name]
+			}
+			if req.PostForm.Encode() != form.Encode() || req.PostForm.Get("scope") == "" {
+				t.Errorf("form %v", req.PostForm)
+			}
+			id, password, ok := req.BasicAuth()
+			if ok != tt.basic || ok && (id != url.QueryEscape("cli:ent") || password != url.QueryEscape(secret)) {
+				t.Errorf("basic %v %q %q", ok, id, password)
+			}
+		})
+	}
+}
+
+func TestNoToken(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	sink := guarded(t, func(token string) bool { return token == "" })
+	s := newSender(t, nil, as.Server, sink)
+	out := s.Send(t.Context(), Target{URL: sink.URL, Token: as.config(AuthNone)}, message())
+	if out.Status != 202 || as.requests.Load() != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
+type fixedKey struct{ key SigningKey }
+
+func (f fixedKey) SigningKey(context.Context) (SigningKey, error) {
+	if f.key.Private == nil {
+		return SigningKey{}, errors.New("open /var/keys/private.pem: no such file")
+	}
+	return f.key, nil
+}
+
+func TestAssertion(t *testing.T) {
+	t.Parallel()
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		alg string
+		key crypto.Signer
+		ok  bool
+	}{
+		{"ES256", ec, true},
+		{"RS256", rs, true},
+		{"PS256", rs, true},
+		{"ES384", ec, false},
+		{"HS256", rs, false},
+		{"none", rs, false},
+		{"RS256", ec, false},
+		{"RS256", nil, false},
+	}
+	for _, tt := range tests {
+		t.Run("SEC-04 "+tt.alg, func(t *testing.T) {
+			t.Parallel()
+			s := newSender(t, fixedKey{SigningKey{"k1", tt.alg, tt.key}})
+			f := &tokenFetcher{signer: fixedKey{SigningKey{"k1", tt.alg, tt.key}}, now: s.clock.now, logger: s.logger}
+			raw, err := f.assertion(t.Context(), TokenConfig{ClientID: "me", TokenURL: "https://as.example/token"})
+			if (err == nil) != tt.ok {
+				t.Fatalf("error %v", err)
+			}
+			if err != nil {
+				if strings.Contains(err.Error(), "/var/") {
+					t.Errorf("error tells too much: %v", err)
+				}
+				return
+			}
+			checkAssertion(t, raw, tt.alg, tt.key.Public())
+		})
+	}
+}
+
+func checkAssertion(t *testing.T, raw, alg string, public crypto.PublicKey) {
+	t.Helper()
+	token, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(alg)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got claims
+	if err := token.Claims(public, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := claims{"me", "me", "https://as.example/token", now().Unix(), now().Unix() + 60, got.ID}
+	if got != want || len(got.ID) < 22 || token.Headers[0].KeyID != "k1" {
+		t.Errorf("%+v, header %+v", got, token.Headers[0])
+	}
+}
+
+func TestJTIIsNeverReused(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 10_000 {
+		seen[newJTI()] = true
+	}
+	if len(seen) != 10_000 {
+		t.Errorf("%d different of 10000", len(seen))
+	}
+}
+
+func TestNoSigner(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	out := newSender(t, nil, as.Server).Send(t.Context(), Target{URL: as.URL, Token: as.config(AuthPrivateKey)}, message())
+	if out.Kind != KindToken || out.Token == nil || out.Token.Code != "config" {
+		t.Errorf("%+v", out)
+	}
+	out = newSender(t, nil, as.Server).Send(t.Context(), Target{URL: as.URL, Token: as.config("tls_client_auth")}, message())
+	if out.Kind != KindToken || out.Token == nil || out.Token.Code != "config" {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestOneTokenForAThousandDeliveries(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	arrived := make(chan bool)
+	as.set(func(w http.ResponseWriter, n int32) {
+		arrived <- true // holds the answer until the test saw the request
+		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, n)
+	})
+	s := newSender(t, nil, as.Server)
+	get := func(results chan<- string) {
+		token, err := s.tokens.get(t.Context(), "e", *as.config(AuthBasic))
+		if err != nil {
+			token = err.Error()
+		}
+		results <- token
+	}
+	for lifetime := 1; lifetime <= 2; lifetime++ {
+		results := make(chan string, 1000)
+		for range 1000 {
+			go get(results)
+		}
+		<-arrived
+		for range 1000 {
+			if token := <-results; token != "token-"+strconv.Itoa(lifetime) {
+				t.Fatalf("lifetime %d: %q", lifetime, token)
+			}
+		}
+		s.clock.add(3600*time.Second - 30*time.Second)
+	}
+	if n := as.requests.Load(); n != 2 {
+		t.Errorf("SEC-09: %d token requests in two lifetimes", n)
+	}
+}
+
+func TestTokenLifetime(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		expires string
+		usable  time.Duration
+	}{
+		{"an hour", `,"expires_in":3600`, 3570 * time.Second},
+		{"a minute", `,"expires_in":60`, 54 * time.Second},
+		{"in quotes", `,"expires_in":"60"`, 54 * time.Second},
+		{"not said", ``, assumedLifetime - 30*time.Second},
+		{"null", `,"expires_in":null`, assumedLifetime - 30*time.Second},
+		{"an object", `,"expires_in":{}`, assumedLifetime - 30*time.Second},
+		{"a year", `,"expires_in":31536000`, maxLifetime - 30*time.Second},
+		{"absurd", `,"expires_in":1e300`, maxLifetime - 30*time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			as := newTokenServer(t)
+			as.set(func(w http.ResponseWriter, _ int32) {
+				_, _ = io.WriteString(w, `{"access_token":"token-x","token_type":"Bearer"`+tt.expires+`}`)
+			})
+			s := newSender(t, nil, as.Server)
+			for i, step := range []time.Duration{0, tt.usable - 1, 1} {
+				s.clock.add(step)
+				if _, err := s.tokens.get(t.Context(), "e", *as.config(AuthBasic)); err != nil {
+					t.Fatal(err)
+				}
+				if want := int32(1 + i/2); as.requests.Load() != want {
+					t.Errorf("step %d: %d requests, want %d", i, as.requests.Load(), want)
+				}
+			}
+		})
+	}
+}
+
+func TestTokenBelongsToEndpointAndVersion(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	s := newSender(t, nil, as.Server)
+	get := func(endpoint, version string) string {
+		cfg := as.config(AuthBasic)
+		cfg.ConfigVersion = version
+		token, err := s.tokens.get(t.Context(), endpoint, *cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	got := []string{get("a", "1"), get("b", "1"), get("a", "1"), get("a", "2"), get("a", "2")}
+	if strings.Join(got, " ") != "token-1 token-2 token-1 token-3 token-3" {
+		t.Error(got)
+	}
+	s.Forget("a")
+	if token := get("a", "2"); token != "token-4" {
+		t.Error(token)
+	}
+}
+
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	var good atomic.Value
+	good.Store("token-2")
+	sink := guarded(t, func(token string) bool { return token == good.Load() })
+	s := newSender(t, nil, as.Server, sink)
+	target := Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic)}
+	steps := []struct {
+		name     string
+		good     string
+		after    time.Duration
+		status   int
+		fresh    bool
+		requests int32
+	}{
+		{"revoked", "token-2", 0, 401, true, 1},
+		{"another is taken", "token-2", 0, 202, false, 2},
+		{"and kept", "token-2", time.Second, 202, false, 2},
+		{"revoked soon again", "token-3", time.Second, 401, false, 2},
+		{"not asked again at once", "token-3", time.Second, 401, false, 2},
+		{"but after a minute", "token-3", time.Minute, 401, true, 2},
+		{"it is", "token-3", 0, 202, false, 3},
+	}
+	for _, step := range steps {
+		good.Store(step.good)
+		s.clock.add(step.after)
+		out := s.Send(t.Context(), target, message())
+		if out.Status != step.status || out.FreshToken != step.fresh || as.requests.Load() != step.requests {
+			t.Errorf("%s: %d, fresh %v, %d token requests", step.name, out.Status, out.FreshToken, as.requests.Load())
+		}
+	}
+}
+
+func TestManyRefusalsAreOne(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	sink := guarded(t, func(token string) bool { return token == "token-2" })
+	s := newSender(t, nil, as.Server, sink)
+	target := Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic)}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			out := s.Send(t.Context(), target, message())
+			if out.Status == 401 && !out.FreshToken {
+				t.Error("a delivery with the old token was told that there is no other")
+			}
+			if out.Status == 401 {
+				out = s.Send(t.Context(), target, message())
+			}
+			if out.Status != 202 {
+				t.Errorf("%+v", out)
+			}
+		})
+	}
+	wg.Wait()
+	if n := as.requests.Load(); n != 2 {
+		t.Errorf("%d token requests", n)
+	}
+}
+
+func TestTokenEndpointFails(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		status    int
+		body      string
+		code      string
+		transient bool
+	}{
+		{"invalid_client", 401, `{"error":"invalid_client","error_description":"no ` + secret + `"}`, "invalid_client", false},
+		{"bad request without JSON", 400, "<html>", "http-400", false},
+		{"strange error code", 400, `{"error":"<script>"}`, "http-400", false},
+		{"redirect", 302, "", "http-302", false},
+		{"down", 503, "", "http-503", true},
+		{"too many", 429, `{}`, "http-429", true},
+		{"not JSON", 200, "token", "answer", false},
+		{"no token", 200, `{"token_type":"Bearer"}`, "answer", false},
+		{"header injection", 200, `{"access_token":"a\r\nX: y","token_type":"Bearer"}`, "answer", false},
+		{"DPoP", 200, `{"access_token":"a","token_type":"DPoP"}`, "answer", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			as := newTokenServer(t)
+			as.set(func(w http.ResponseWriter, _ int32) {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(tt.status)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			s := newSender(t, nil, as.Server)
+			out := s.Send(t.Context(), Target{EndpointID: "e", URL: as.URL + "/sink", Token: as.config(AuthBasic)}, message())
+			if out.Kind != KindToken || out.Token == nil || out.Token.Code != tt.code || out.Token.Transient != tt.transient {
+				t.Fatalf("%+v, %+v", out, out.Token)
+			}
+			if strings.Contains(out.Detail+s.log.String(), secret) {
+				t.Errorf("the secret shows: %s", out.Detail)
+			}
+			if d := Verdict(out, facts()); d.Next != NextRetry || (d.EndpointAction == EndpointAlert) == tt.transient {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
+func TestTokenEndpointBlocked(t *testing.T) {
+	t.Parallel()
+	cfg := &TokenConfig{TokenURL: "https://169.254.169.254/token", ClientID: "c"}
+	out := newSender(t, nil).Send(t.Context(), Target{URL: "https://example.nl/", Token: cfg}, message())
+	if out.Kind != KindToken || out.Token.Code != "blocked-address" || out.Token.Transient {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestBrokenTokenEndpointIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	as.set(func(w http.ResponseWriter, n int32) {
+		if n == 2 {
+			w.Header().Set("Retry-After", "60")
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	s := newSender(t, nil, as.Server)
+	for i, step := range []struct {
+		after    time.Duration
+		requests int32
+	}{{0, 1}, {0, 1}, {failurePause - 1, 1}, {1, 2}, {59 * time.Second, 2}, {time.Second, 3}} {
+		s.clock.add(step.after)
+		if _, err := s.tokens.get(t.Context(), "e", *as.config(AuthBasic)); err == nil {
+			t.Fatal("no error")
+		}
+		if got := as.requests.Load(); got != step.requests {
+			t.Errorf("step %d: %d requests, want %d", i, got, step.requests)
+		}
+	}
+}
+
+func TestStoppedDeliveryLeavesTheTokenToOthers(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	arrived, release := make(chan bool), make(chan bool)
+	as.set(func(w http.ResponseWriter, _ int32) {
+		arrived <- true
+		<-release
+		_, _ = io.WriteString(w, `{"access_token":"token-1","token_type":"Bearer"}`)
+	})
+	s := newSender(t, nil, as.Server)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan Outcome)
+	target := Target{EndpointID: "e", URL: as.URL, Token: as.config(AuthBasic)}
+	go func() { stopped <- s.Send(ctx, target, message()) }()
+	<-arrived
+	cancel()
+	if out := <-stopped; out.Kind != "canceled" || Verdict(out, facts()).Reason != ReasonCanceled {
+		t.Errorf("%+v", out)
+	}
+	release <- true
+	if token, err := s.tokens.get(t.Context(), "e", *target.Token); err != nil || token != "token-1" {
+		t.Errorf("%q, %v", token, err)
+	}
+	if as.requests.Load() != 1 {
+		t.Errorf("%d token requests", as.requests.Load())
+	}
+}
+
+func TestRefreshTokenIsIgnored(t *testing.T) {
+	t.Parallel()
+	as := newTokenServer(t)
+	as.set(func(w http.ResponseWriter, _ int32) {
+		_, _ = io.WriteString(w, `{"access_token":"token-1","token_type":"Bearer","refresh_token":"hush-hush"}`)
+	})
+	s := newSender(t, nil, as.Server)
+	if _, err := s.tokens.get(t.Context(), "e", *as.config(AuthPost)); err != nil {
+		t.Fatal(err)
+	}
+	log := s.log.String()
+	if !strings.Contains(log, "refresh token") || strings.Contains(log, "hush-hush") || strings.Contains(log, "token-1") || strings.Contains(log, secret) {
+		t.Errorf("log %q", log)
+	}
+}
+
+func FuzzParseTokenAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`{"access_token":"a","token_type":"Bearer","expires_in":3600}`, `{"access_token":"a","expires_in":"NaN"}`,
+		`{"access_token":"a b"}`, `[]`, `{"access_token":"a","expires_in":-1,"refresh_token":null}`, `{`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := parseTokenAnswer(body)
+		if err != nil {
+			return
+		}
+		if got.lifetime < 0 || got.lifetime > maxLifetime || got.token == "" || strings.ContainsAny(got.token, "\r\n \t") {
+			t.Fatalf("%q gives %+v", body, got)
+		}
+	})
+}
