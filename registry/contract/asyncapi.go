@@ -95,7 +95,8 @@ func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
 		if !ok || !strings.HasPrefix(message, "#") || a.belongs(message, channel[0]) {
 			continue
 		}
-		a.error("message-not-of-channel", at.to("messages", fmt.Sprint(i)), fmt.Sprintf("The message %q is not one of channel %q.", shorten(message, 120), shorten(channel[0], 80)),
+		a.error("message-not-of-channel", at.to("messages", fmt.Sprint(i)),
+			fmt.Sprintf("The message %q is not one of channel %q.", shorten(message, 120), shorten(channel[0], 80)),
 			fmt.Sprintf("Refer to #%s/messages/ and the name of a message there; add the message to the channel first.", pointer("channels", shorten(channel[0], 80))))
 	}
 }

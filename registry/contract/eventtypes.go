@@ -39,7 +39,8 @@ func (d *Document) EventTypes() []EventType {
 // The bounds on what one document may define; beyond them Validate reports an error.
 const (
 	maxEventTypes = 5_000
-	maxSchemaWork = 4_000_000 // nodes read and written for all schemas together
+	maxSchemaWork = 4_000_000 // nodes read and written for all event types together
+	bytesPerNode  = 16        // how long texts count
 )
 
 // eventTypes also tells whether a bound was met.
@@ -102,7 +103,7 @@ func (s *eventScan) messages(list map[string]any, at *place) {
 func (s *eventScan) message(value any, at *place, key string) {
 	object, at := s.refs.object(value, at)
 	where := at.String()
-	if object == nil || s.seen[where] {
+	if object == nil || s.seen[where] || s.work < 0 {
 		return
 	}
 	s.seen[where] = true
@@ -124,10 +125,18 @@ func (s *eventScan) eventType(name string, from []candidate) EventType {
 	e := EventType{
 		Type: name, MessageName: m.name, Title: member(m.object, "title"), Summary: member(m.object, "summary"),
 		Description: member(m.object, "description"), ContentType: from[0].contentType, Pointer: m.at,
-		Deprecated: m.object["x-deprecated"] == true || child(m.object, "payload")["deprecated"] == true,
-		Example:    m.exampleOf(name),
+		Deprecated: m.object["x-deprecated"] == true,
 	}
+	if payload, _ := s.refs.object(m.payload, nil); payload["deprecated"] == true {
+		e.Deprecated = true
+	}
+	if s.work < 0 {
+		return e // the document is refused; no more is spent on it
+	}
+	e.Example = m.exampleOf(name)
+	s.work -= len(e.Example) / bytesPerNode
 	e.Schema = s.schema(from)
+	s.work -= len(e.Schema) / bytesPerNode
 	return e
 }
 

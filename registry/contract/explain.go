@@ -163,38 +163,38 @@ func (e *explainer) schemaAt(address string) any {
 
 // names gives the members that a part of the official schema names, in any of its forms.
 func (e *explainer) names(schema any) []string {
-	var names []string
-	seen := map[string]bool{}
-	var visit func(any, int)
-	visit = func(s any, depth int) {
-		object, ok := s.(map[string]any)
-		if !ok || depth > 8 {
-			return
-		}
-		properties, _ := object["properties"].(map[string]any)
-		for name := range properties {
-			names = append(names, name)
-		}
-		if ref, ok := object["$ref"].(string); ok && strings.HasPrefix(ref, "#") && !seen[ref] {
-			seen[ref] = true
-			target, _ := lookup(e.source, decodeFragment(ref[1:]))
-			visit(target, depth+1)
-		}
-		for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-			list, _ := object[key].([]any)
-			for _, part := range list {
-				visit(part, depth+1)
-			}
-		}
-		for _, key := range []string{"if", "then", "else"} {
-			visit(object[key], depth+1)
-		}
-		dependent, _ := object["dependentSchemas"].(map[string]any)
-		for _, part := range dependent {
-			visit(part, depth+1)
+	c := &nameCollector{source: e.source, seen: map[string]bool{}}
+	c.collect(schema, 0)
+	slices.Sort(c.names)
+	return slices.Compact(c.names)
+}
+
+type nameCollector struct {
+	source any
+	seen   map[string]bool
+	names  []string
+}
+
+func (c *nameCollector) collect(schema any, depth int) {
+	object, ok := schema.(map[string]any)
+	if !ok || depth > 8 {
+		return
+	}
+	c.names = append(c.names, sortedKeys(child(object, "properties"))...)
+	if ref := member(object, "$ref"); strings.HasPrefix(ref, "#") && !c.seen[ref] {
+		c.seen[ref] = true
+		target, _ := lookup(c.source, decodeFragment(ref[1:]))
+		c.collect(target, depth+1)
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		for _, part := range items(object, key) {
+			c.collect(part, depth+1)
 		}
 	}
-	visit(schema, 0)
-	slices.Sort(names)
-	return slices.Compact(names)
+	for _, key := range []string{"if", "then", "else"} {
+		c.collect(object[key], depth+1)
+	}
+	for _, part := range child(object, "dependentSchemas") {
+		c.collect(part, depth+1)
+	}
 }

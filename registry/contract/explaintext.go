@@ -12,45 +12,57 @@ import (
 
 // findings words one fault.
 func (e *explainer) findings(f fault) []Finding {
-	place := pointer(f.InstanceLocation...)
-	one := func(code, detail, remedy string) []Finding {
-		return []Finding{{Severity: SeverityError, Code: code, Pointer: place, Detail: detail, Remedy: remedy}}
-	}
+	at := pointer(f.InstanceLocation...)
 	switch k := f.ErrorKind.(type) {
 	case *kind.Required:
-		return e.missing(place, k.Missing)
+		return e.missing(at, k.Missing)
 	case *kind.AdditionalProperties:
 		var list []Finding
 		for _, name := range k.Properties {
-			list = append(list, e.unknownMember(f.SchemaURL, place+pointer(name), name))
+			list = append(list, e.unknownMember(f.SchemaURL, at+pointer(name), name))
 		}
 		return list
-	case *kind.FalseSchema:
-		if isUnknownMember(f) {
-			name := f.InstanceLocation[len(f.InstanceLocation)-1]
-			return []Finding{e.unknownMember(strings.TrimSuffix(f.SchemaURL, "/unevaluatedProperties"), place, name)}
-		}
-		return one("schema-not-allowed", "This is not allowed here.", "Remove it.")
-	case *kind.Type:
-		return one("schema-type", fmt.Sprintf("This is %s, but it must be %s.", typeName(k.Got), typeNames(k.Want)), "Change the value; look at quotes and indentation too.")
-	case *kind.Enum:
-		return one("schema-value", fmt.Sprintf("The value %s is not allowed here.", quoteValue(k.Got)), "Use one of: "+listValues(k.Want)+".")
-	case *kind.Const:
-		return one("schema-value", fmt.Sprintf("The value %s is not allowed here.", quoteValue(k.Got)), "Use "+quoteValue(k.Want)+".")
-	case *kind.Pattern:
-		return one("schema-pattern", fmt.Sprintf("The value %s does not have the form that is needed.", quoteValue(k.Got)), "Make it match the pattern "+k.Want+" .")
-	case *kind.Format:
-		return one("schema-format", fmt.Sprintf("The value %s is not a valid %s.", quoteValue(k.Got), k.Want), "Correct the value.")
 	case *kind.PropertyNames:
-		return e.badName(place, k.Property, f)
-	case *kind.Not:
-		return one("schema-not-allowed", e.exclusion(f.SchemaURL), "Keep one of them and remove the other.")
-	case *kind.OneOf:
-		return one("schema-ambiguous", "This fits more than one of the forms that exclude each other.", "Remove members until one form is left.")
-	case *kind.UniqueItems:
-		return one("schema-not-unique", fmt.Sprintf("Items %d and %d of this list are the same.", k.Duplicates[0], k.Duplicates[1]), "Remove one of them.")
+		return e.badName(at, k.Property, f)
 	}
-	return one("schema-"+kebab(f.ErrorKind.KeywordPath()), "The value does not fit: "+f.ErrorKind.LocalizedString(english())+".", "Correct the value as the specification of this version says.")
+	if isUnknownMember(f) && len(f.InstanceLocation) > 0 {
+		name := f.InstanceLocation[len(f.InstanceLocation)-1]
+		return []Finding{e.unknownMember(strings.TrimSuffix(f.SchemaURL, "/unevaluatedProperties"), at, name)}
+	}
+	code, detail, remedy := e.words(f)
+	return []Finding{{Severity: SeverityError, Code: code, Pointer: at, Detail: detail, Remedy: remedy}}
+}
+
+// words gives code, detail and remedy of a fault that makes one finding at its own place.
+func (e *explainer) words(f fault) (code, detail, remedy string) {
+	switch k := f.ErrorKind.(type) {
+	case *kind.FalseSchema:
+		return "schema-not-allowed", "This is not allowed here.", "Remove it."
+	case *kind.Type:
+		return "schema-type", fmt.Sprintf("This is %s, but it must be %s.", typeName(k.Got), typeNames(k.Want)),
+			"Change the value; look at quotes and indentation too."
+	case *kind.Enum:
+		return "schema-value", notAllowed(k.Got), "Use one of: " + listValues(k.Want) + "."
+	case *kind.Const:
+		return "schema-value", notAllowed(k.Got), "Use " + quoteValue(k.Want) + "."
+	case *kind.Pattern:
+		return "schema-pattern", fmt.Sprintf("The value %s does not have the form that is needed.", quoteValue(k.Got)),
+			"Make it match the pattern " + k.Want + " ."
+	case *kind.Format:
+		return "schema-format", fmt.Sprintf("The value %s is not a valid %s.", quoteValue(k.Got), k.Want), "Correct the value."
+	case *kind.Not:
+		return "schema-not-allowed", e.exclusion(f.SchemaURL), "Keep one of them and remove the other."
+	case *kind.OneOf:
+		return "schema-ambiguous", "This fits more than one of the forms that exclude each other.", "Remove members until one form is left."
+	case *kind.UniqueItems:
+		return "schema-not-unique", fmt.Sprintf("Items %d and %d of this list are the same.", k.Duplicates[0], k.Duplicates[1]), "Remove one of them."
+	}
+	return "schema-" + kebab(f.ErrorKind.KeywordPath()), "The value does not fit: " + f.ErrorKind.LocalizedString(english()) + ".",
+		"Correct the value as the specification of this version says."
+}
+
+func notAllowed(value any) string {
+	return fmt.Sprintf("The value %s is not allowed here.", quoteValue(value))
 }
 
 func english() *message.Printer { return message.NewPrinter(language.English) }

@@ -48,6 +48,7 @@ func (s *eventScan) withTraits(object map[string]any) map[string]any {
 	}
 	for _, value := range traits[:min(len(traits), 20)] {
 		trait, _ := s.refs.object(value, nil)
+		s.work -= len(trait) + len(object)
 		maps.Copy(merged, trait)
 	}
 	if s.release != "2.6" {

@@ -8,6 +8,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// Locate tells where the value stands that a JSON Pointer leads to, both from 1, the column in code points. It reads the
+// document anew. Findings have their place already.
+func (d *Document) Locate(pointer string) (line, column int) {
+	f := d.place([]Finding{{Pointer: pointer}})[0]
+	return f.Line, f.Column
+}
+
 // place fills in the line and column of findings that have none. The place of a member is that of its name. Where a
 // pointer leads to nothing, the nearest place above it counts. Nothing is computed until there is a finding.
 func (d *Document) place(findings []Finding) []Finding {
@@ -27,7 +34,20 @@ func (d *Document) place(findings []Finding) []Finding {
 			f.Line, f.Column = wanted.find(f.Pointer)
 		}
 	}
+	if d.tree != nil {
+		clamp(findings, d.content)
+	}
 	return findings
+}
+
+// clamp brings back what YAML places on the line after the last, where it met the end.
+func clamp(findings []Finding, content []byte) {
+	line, column := lineColumn(content, len(content))
+	for i := range findings {
+		if f := &findings[i]; f.Line > line {
+			f.Line, f.Column = line, column
+		}
+	}
 }
 
 // spot is a place in the document that is looked for, with those below it.

@@ -30,7 +30,9 @@ func (p *problem) finding(content []byte) Finding {
 	if f.Line == 0 {
 		f.Line, f.Column = lineColumn(content, p.offset)
 	}
-	return f
+	placed := []Finding{f}
+	clamp(placed, content)
+	return placed[0]
 }
 
 // lineColumn tells where a byte stands, both from 1, the column in code points.

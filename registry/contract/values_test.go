@@ -90,9 +90,8 @@ func TestPlace(t *testing.T) {
 		if p := d.read(); p != nil {
 			t.Fatal(p.detail)
 		}
-		f := d.place([]Finding{{Pointer: tt.pointer}})[0]
-		if f.Line != tt.line || f.Column != tt.column {
-			t.Errorf("%s %q: got %d:%d, want %d:%d", d.Format, tt.pointer, f.Line, f.Column, tt.line, tt.column)
+		if line, column := d.Locate(tt.pointer); line != tt.line || column != tt.column {
+			t.Errorf("%s %q: got %d:%d, want %d:%d", d.Format, tt.pointer, line, column, tt.line, tt.column)
 		}
 	}
 }
