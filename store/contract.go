@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // States of a contract version and who may see a contract.
 const (
@@ -63,6 +66,7 @@ type ContractFilter struct {
 	Kind, Owner, Search string
 	Status              string   // a state in which the contract has a version
 	Visibilities        []string // which the reader may see
+	OwnerPartnerID      string   // contracts of this partner are selected whatever their visibility and versions
 	WithVersion         bool     // only contracts with a version that is published or deprecated
 	Page
 }
@@ -72,11 +76,8 @@ func (q *Queries) Contracts(ctx context.Context, f ContractFilter) ([]Contract, 
 	w := where{}
 	w.text(`kind = ?`, f.Kind)
 	w.text(`owner = ?`, f.Owner)
-	w.in(`visibility`, f.Visibilities)
 	w.text(`id IN (SELECT contract_id FROM contract_version WHERE status = ?)`, f.Status)
-	if f.WithVersion {
-		w.add(`id IN (SELECT contract_id FROM contract_version WHERE status IN ('published', 'deprecated'))`)
-	}
+	f.visible(&w)
 	if f.Search != "" {
 		p := like(f.Search)
 		w.add(`(LOWER(id) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\' OR LOWER(description) LIKE ? ESCAPE '\' OR LOWER(owner) LIKE ? ESCAPE '\')`, p, p, p, p)
@@ -84,4 +85,20 @@ func (q *Queries) Contracts(ctx context.Context, f ContractFilter) ([]Contract, 
 	var rows []Contract
 	total, err := q.page(ctx, &rows, `*`, `contract`, w, `LOWER(title), id`, f.Page)
 	return rows, total, err
+}
+
+// visible adds what the reader may see.
+func (f ContractFilter) visible(w *where) {
+	v := where{}
+	v.in(`visibility`, f.Visibilities)
+	if f.WithVersion {
+		v.add(`id IN (SELECT contract_id FROM contract_version WHERE status IN ('published', 'deprecated'))`)
+	}
+	switch {
+	case len(v.conditions) == 0:
+	case f.OwnerPartnerID == "":
+		w.add(strings.Join(v.conditions, " AND "), v.args...)
+	default:
+		w.add(`(owner_partner_id = ? OR `+strings.Join(v.conditions, " AND ")+`)`, append([]any{f.OwnerPartnerID}, v.args...)...)
+	}
 }

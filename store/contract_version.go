@@ -79,7 +79,8 @@ func (q *Queries) ContractVersions(ctx context.Context, contractID string, statu
 	return rows, q.list(ctx, &rows, `SELECT `+versionColumns+` FROM contract_version`+w.sql()+` ORDER BY sort_key DESC`, w.args...)
 }
 
-// LatestVersions finds, per contract, the highest version that is published (deprecated when none is), without its document.
+// LatestVersions finds, per contract, the highest version that is published (deprecated when none is), without its
+// document. A pre-release is the latest only when there is nothing else.
 func (q *Queries) LatestVersions(ctx context.Context, contractIDs []string) (map[string]ContractVersion, error) {
 	latest := make(map[string]ContractVersion, len(contractIDs))
 	if len(contractIDs) == 0 {
@@ -90,7 +91,7 @@ func (q *Queries) LatestVersions(ctx context.Context, contractIDs []string) (map
 	w.add(`status IN ('published', 'deprecated')`)
 	var rows []ContractVersion
 	err := q.list(ctx, &rows, `SELECT `+versionColumns+` FROM contract_version`+w.sql()+`
-		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, w.args...)
+		ORDER BY CASE WHEN version LIKE '%-%' THEN 1 ELSE 0 END, CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, w.args...)
 	for _, v := range rows {
 		if _, seen := latest[v.ContractID]; !seen {
 			latest[v.ContractID] = v

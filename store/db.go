@@ -91,6 +91,17 @@ func (db *DB) Ping(ctx context.Context) error {
 	return db.read.GetContext(ctx, &one, `SELECT 1`)
 }
 
+// closeOpened closes what a failed Open had opened.
+func (db *DB) closeOpened() error {
+	var errs []error
+	for _, pool := range []*sqlx.DB{db.read, db.write} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Close closes all connections.
 func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close()) }
 
@@ -108,7 +119,7 @@ func (q *Queries) list(ctx context.Context, dest any, query string, args ...any)
 
 // exec runs a statement and tells how many rows it touched. A broken uniqueness is ErrConflict.
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := tx.tx.ExecContext(ctx, tx.tx.Rebind(query), args...)
+	res, err := tx.ext.ExecContext(ctx, tx.ext.Rebind(query), args...)
 	if err != nil {
 		return 0, conflict(err)
 	}

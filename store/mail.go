@@ -32,15 +32,22 @@ func (tx *Tx) InsertMail(ctx context.Context, m *Mail) error {
 // ClaimMails takes up to limit due mails until lease, so that no other node sends them meanwhile.
 func (tx *Tx) ClaimMails(ctx context.Context, limit int, lease Time) ([]Mail, error) {
 	var rows []Mail
-	err := tx.list(ctx, &rows, `UPDATE mail SET due_at = ?, attempts = attempts + 1 WHERE id IN
-		(SELECT id FROM mail WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`+tx.skipLocked("mail")+`) RETURNING *`,
-		lease, tx.Now, limit)
+	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED
+		(SELECT id FROM mail WHERE status = 'pending' AND due_at <= ? ORDER BY due_at, id LIMIT ?`+tx.skipLocked("mail")+`)
+		UPDATE mail SET due_at = ?, attempts = attempts + 1 WHERE id IN (SELECT id FROM due) RETURNING *`,
+		tx.Now, limit, lease)
 	return rows, err
 }
 
 // UpdateMail writes what came of sending a mail.
 func (tx *Tx) UpdateMail(ctx context.Context, m *Mail) error {
 	return tx.update(ctx, "mail", m, "status", "due_at", "error", "sent_at")
+}
+
+// NextMailDue tells when the earliest pending mail is due; zero when none waits.
+func (q *Queries) NextMailDue(ctx context.Context) (Time, error) {
+	var t Time
+	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM mail WHERE status = 'pending'`)
 }
 
 // Mails lists mails, newest first, with their total count.

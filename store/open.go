@@ -55,7 +55,7 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 		err = db.Ping(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open database %q: %w", withoutPassword(database), err)
+		return nil, fmt.Errorf("open database %q: %w", withoutPassword(database), errors.Join(err, db.closeOpened()))
 	}
 	return db, nil
 }
@@ -101,10 +101,18 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	for {
+		before, _, stateErr := provider.GetVersions(ctx)
+		_, err := provider.Up(ctx)
+		if err == nil {
+			return nil
+		}
+		// SQLite has no lock that outlives a transaction: a step can fail because another process just did it. Then go on.
+		after, _, afterErr := provider.GetVersions(ctx)
+		if errors.Join(stateErr, afterErr) != nil || after <= before {
+			return fmt.Errorf("migrate: %w", err)
+		}
 	}
-	return nil
 }
 
 // MigrationState tells the version the tables have and the one this program needs.

@@ -64,6 +64,12 @@ func (q *Queries) OwnPartner(ctx context.Context) (Partner, error) {
 	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE own ORDER BY id LIMIT 1`)
 }
 
+// PartnerByOIN finds the partner whose registration with this OIN is open: neither rejected nor ended.
+func (q *Queries) PartnerByOIN(ctx context.Context, oin string) (Partner, error) {
+	var p Partner
+	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE oin = ? AND oin <> '' AND status NOT IN ('rejected', 'ended')`, oin)
+}
+
 // PartnerFilter selects partners; empty members select all.
 type PartnerFilter struct {
 	Status string

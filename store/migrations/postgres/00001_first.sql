@@ -1,5 +1,5 @@
 -- Times are UTC microseconds since 1970 (BIGINT, NULL when unset); ids are sortable text with a prefix
--- that names their kind; lists are JSON text. Only the types differ between the dialects' files.
+-- that names their kind; lists are JSON text. Only the types (and COLLATE "C", bytes in order) differ between the dialects.
 
 -- +goose Up
 CREATE TABLE setting (
@@ -172,7 +172,7 @@ CREATE TABLE contract_version (
     id            TEXT PRIMARY KEY,
     contract_id   TEXT NOT NULL REFERENCES contract (id),
     version       TEXT NOT NULL,
-    sort_key      TEXT NOT NULL,
+    sort_key      TEXT COLLATE "C" NOT NULL,
     status        TEXT NOT NULL,
     spec_version  TEXT NOT NULL,
     format        TEXT NOT NULL,
@@ -201,7 +201,7 @@ CREATE TABLE event_type (
     contract_id         TEXT NOT NULL REFERENCES contract (id),
     contract_version_id TEXT NOT NULL REFERENCES contract_version (id),
     contract_version    TEXT NOT NULL,
-    sort_key            TEXT NOT NULL,
+    sort_key            TEXT COLLATE "C" NOT NULL,
     message_name        TEXT NOT NULL DEFAULT '',
     title               TEXT NOT NULL DEFAULT '',
     summary             TEXT NOT NULL DEFAULT '',

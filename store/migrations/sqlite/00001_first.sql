@@ -1,5 +1,5 @@
 -- Times are UTC microseconds since 1970 (BIGINT, NULL when unset); ids are sortable text with a prefix
--- that names their kind; lists are JSON text. Only the types differ between the dialects' files.
+-- that names their kind; lists are JSON text. Only the types (and COLLATE "C", bytes in order) differ between the dialects.
 
 -- +goose Up
 CREATE TABLE setting (

@@ -1,0 +1,75 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func TestClient(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var c store.Client
+		fill(&c, 1, "PartnerID")
+		c.PartnerID = w.partner.ID
+		w.write(func(tx *store.Tx) error { return tx.InsertClient(w.ctx, &c) })
+		same(t, c.TokenVersion, nil, 1)
+		got, err := w.db.Client(w.ctx, c.ID)
+		same(t, got, err, c)
+
+		w.clock.Advance(time.Second)
+		fill(&c, 2, "ID", "PartnerID", "CreatedAt")
+		w.write(func(tx *store.Tx) error { return tx.UpdateClient(w.ctx, &c) })
+		got, err = w.db.Client(w.ctx, c.ID)
+		same(t, got, err, c)
+		rows, err := w.db.Clients(w.ctx, w.partner.ID)
+		same(t, rows, err, []store.Client{c, w.client})
+		rows, err = w.db.Clients(w.ctx, w.own.ID)
+		same(t, len(rows), err, 0)
+		got, err = w.db.Client(w.ctx, "cli_none")
+		missing(t, got, err)
+	})
+}
+
+func TestClientsWaiting(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		asks := []store.Client{
+			{RequestedScopes: store.Strings{"events:write"}},
+			{RequestedTypes: store.Strings{"nl.a.*"}},
+			{RequestedSources: store.Strings{"urn:a*"}},
+			{RequestedScopes: store.Strings{"events:write"}, Status: store.ClientRevoked},
+		}
+		var want []string
+		for i := range asks {
+			c := &asks[i]
+			c.PartnerID = w.partner.ID
+			if c.Status == "" {
+				c.Status = store.ClientActive
+			}
+			w.write(func(tx *store.Tx) error { return tx.InsertClient(w.ctx, c) })
+			if c.Waiting() {
+				want = append(want, c.ID)
+			}
+		}
+		rows, err := w.db.ClientsWaiting(w.ctx)
+		listed(t, func(c store.Client) string { return c.ID }, want, 3)(rows, len(rows), err)
+		if w.client.Waiting() {
+			t.Error("a client that asks for nothing waits")
+		}
+	})
+}
+
+func TestSigningKeys(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		old := store.SigningKey{Algorithm: "ES256", PrivateKey: "sealed"}
+		w.write(func(tx *store.Tx) error { return tx.InsertSigningKey(w.ctx, &old) })
+		w.clock.Advance(time.Hour)
+		young := store.SigningKey{ID: "chosen", Algorithm: "ES256", PrivateKey: "sealed"}
+		w.write(func(tx *store.Tx) error { return tx.InsertSigningKey(w.ctx, &young) })
+		w.write(func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
+		old.RetiredAt = w.now()
+		rows, err := w.db.SigningKeys(w.ctx)
+		same(t, rows, err, []store.SigningKey{young, old})
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
+	})
+}

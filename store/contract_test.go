@@ -1,0 +1,179 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func (w *world) newContract(id, visibility string) store.Contract {
+	var c store.Contract
+	fill(&c, len(id))
+	c.ID, c.Visibility, c.Title = id, visibility, "Titel "+id
+	w.write(func(tx *store.Tx) error { return tx.InsertContract(w.ctx, &c) })
+	return c
+}
+
+func (w *world) newVersion(contractID, version, sortKey, status string) store.ContractVersion {
+	var v store.ContractVersion
+	fill(&v, len(sortKey))
+	v.ContractID, v.Version, v.SortKey, v.Status = contractID, version, sortKey, status
+	w.write(func(tx *store.Tx) error { return tx.InsertContractVersion(w.ctx, &v) })
+	return v
+}
+
+func TestContract(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := w.newContract("oke-api", store.VisibilityInternal)
+		got, err := w.db.Contract(w.ctx, c.ID)
+		same(t, got, err, c)
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := c; return tx.InsertContract(w.ctx, &again) })
+		got, err = w.db.Contract(w.ctx, "none")
+		missing(t, got, err)
+
+		v := w.newVersion(c.ID, "1.0.0", "1", store.VersionPublished)
+		w.write(func(tx *store.Tx) error {
+			return tx.ReplaceEventTypes(w.ctx, v.ID, []store.EventType{{Name: eventType, ContractID: c.ID, Status: v.Status, Visibility: c.Visibility}})
+		})
+		w.clock.Advance(time.Second)
+		fill(&c, 9, "ID", "Kind", "CreatedAt", "CreatedBy")
+		c.Visibility = store.VisibilityPublic
+		w.write(func(tx *store.Tx) error { return tx.UpdateContract(w.ctx, &c) })
+		got, err = w.db.Contract(w.ctx, c.ID)
+		same(t, got, err, c)
+		typ, err := w.db.EventType(w.ctx, eventType)
+		same(t, typ.Visibility, err, store.VisibilityPublic)
+		c.ID = "none"
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.UpdateContract(w.ctx, &c) })
+	})
+}
+
+func TestContracts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a := w.newContract("a", store.VisibilityPublic)
+		w.newContract("bb", store.VisibilityPartners)
+		w.newContract("ccc", store.VisibilityInternal)
+		w.newVersion("bb", "1.0.0", "1", store.VersionDeprecated)
+		w.newVersion("ccc", "1.0.0", "1", store.VersionDraft)
+		id := func(c store.Contract) string { return c.ID }
+		for name, c := range map[string]struct {
+			f     store.ContractFilter
+			want  []string
+			total int
+		}{
+			"all":          {store.ContractFilter{}, []string{"a", "bb", "ccc"}, 3},
+			"page":         {store.ContractFilter{Page: store.Page{Number: 2, Size: 2}}, []string{"ccc"}, 3},
+			"kind":         {store.ContractFilter{Kind: a.Kind}, []string{"a"}, 1},
+			"owner":        {store.ContractFilter{Owner: a.Owner}, []string{"a"}, 1},
+			"search":       {store.ContractFilter{Search: "TITEL B"}, []string{"bb"}, 1},
+			"wildcard":     {store.ContractFilter{Search: "%"}, []string{}, 0},
+			"status":       {store.ContractFilter{Status: store.VersionDraft}, []string{"ccc"}, 1},
+			"visibility":   {store.ContractFilter{Visibilities: []string{"public", "partners"}}, []string{"a", "bb"}, 2},
+			"with version": {store.ContractFilter{WithVersion: true}, []string{"bb"}, 1},
+		} {
+			t.Run(name, func(t *testing.T) { listed(t, id, c.want, c.total)(w.db.Contracts(w.ctx, c.f)) })
+		}
+	})
+}
+
+func TestContractVersion(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newContract("c", store.VisibilityPublic)
+		v := w.newVersion("c", "1.0.0", "1", store.VersionDraft)
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := v; return tx.InsertContractVersion(w.ctx, &again) })
+		w.clock.Advance(time.Second)
+		fill(&v, 5, "ID", "ContractID", "Version", "SortKey", "Status", "PublishedAt", "PublishedBy", "DeprecatedAt", "SunsetAt", "WithdrawnAt", "StatusReason")
+		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
+		v.Status, v.PublishedAt, v.PublishedBy, v.StatusReason = store.VersionPublished, w.now(), "acc_1", "klaar"
+		v.DeprecatedAt, v.SunsetAt, v.WithdrawnAt = w.in(1*time.Hour), w.in(2*time.Hour), w.in(3*time.Hour)
+		w.write(func(tx *store.Tx) error {
+			return tx.SetVersionStatus(w.ctx, &v, store.VersionDraft, store.VersionWithdrawn)
+		})
+
+		original, err := w.db.Original(w.ctx, v.ID)
+		same(t, original, err, v.Original)
+		want := v
+		want.Original = nil
+		got, err := w.db.ContractVersion(w.ctx, "c", "1.0.0")
+		same(t, got, err, want)
+		got, err = w.db.ContractVersionByID(w.ctx, v.ID)
+		same(t, got, err, want)
+
+		// The bytes of a published version stay for ever (guarantee G8).
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.SetVersionStatus(w.ctx, &v, store.VersionDraft) })
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, v.ID) })
+		draft := w.newVersion("c", "2.0.0", "2", store.VersionDraft)
+		w.write(func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, draft.ID) })
+		got, err = w.db.ContractVersionByID(w.ctx, draft.ID)
+		missing(t, got, err)
+		got, err = w.db.ContractVersion(w.ctx, "c", "9.9.9")
+		missing(t, got, err)
+		original, err = w.db.Original(w.ctx, draft.ID)
+		missing(t, original, err)
+	})
+}
+
+func TestContractVersionsAreOrderedByBytes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newContract("c", store.VisibilityPublic)
+		w.newContract("d", store.VisibilityPublic)
+		w.newContract("e", store.VisibilityPublic)
+		// As people sort words, "~" comes before digits and "a" before "B"; as bytes it is the other way round.
+		w.newVersion("c", "1", "01~", store.VersionDraft)
+		w.newVersion("c", "2", "01B", store.VersionDeprecated)
+		w.newVersion("c", "3", "01a", store.VersionPublished)
+		w.newVersion("c", "4", "010", store.VersionPublished)
+		w.newVersion("d", "1", "01", store.VersionDeprecated)
+		w.newVersion("e", "1", "01", store.VersionDraft)
+		rows, err := w.db.ContractVersions(w.ctx, "c")
+		version := func(v store.ContractVersion) string { return v.Version }
+		listed(t, version, []string{"1", "3", "2", "4"}, 4)(rows, len(rows), err)
+		rows, err = w.db.ContractVersions(w.ctx, "c", store.VersionPublished, store.VersionDeprecated)
+		listed(t, version, []string{"3", "2", "4"}, 3)(rows, len(rows), err)
+
+		latest, err := w.db.LatestVersions(w.ctx, []string{"c", "d", "e"})
+		same(t, len(latest), err, 2)
+		same(t, [2]string{latest["c"].Version, latest["d"].Version}, nil, [2]string{"3", "1"})
+		latest, err = w.db.LatestVersions(w.ctx, nil)
+		same(t, len(latest), err, 0)
+	})
+}
+
+func TestEventTypes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newContract("c", store.VisibilityPublic)
+		var ids []string
+		for _, version := range []string{"1", "2", "3"} {
+			v := w.newVersion("c", version, version, store.VersionPublished)
+			ids = append(ids, v.ID)
+			types := make([]store.EventType, 2)
+			for i := range types {
+				fill(&types[i], i+1)
+				types[i].ContractID, types[i].ContractVersion, types[i].SortKey = "c", version, version
+				types[i].Name, types[i].Status, types[i].Visibility = []string{"nl.b", "nl.a"}[i], v.Status, []string{"public", "internal"}[i]
+			}
+			w.write(func(tx *store.Tx) error { return tx.ReplaceEventTypes(w.ctx, v.ID, types) })
+			rows, err := w.db.EventTypesOf(w.ctx, v.ID)
+			same(t, rows, err, []store.EventType{types[1], types[0]})
+		}
+		w.write(func(tx *store.Tx) error { return tx.SetEventTypeStatus(w.ctx, ids[2], store.VersionDeprecated) })
+		typ, err := w.db.EventType(w.ctx, "nl.a")
+		same(t, typ.ContractVersion, err, "2")
+		id := func(e store.EventType) string { return e.Name + " " + e.ContractVersion }
+		rows, err := w.db.EventTypes(w.ctx)
+		listed(t, id, []string{"nl.a 2", "nl.b 2"}, 2)(rows, len(rows), err)
+		rows, err = w.db.EventTypes(w.ctx, store.VisibilityPublic, store.VisibilityPartners)
+		listed(t, id, []string{"nl.b 2"}, 1)(rows, len(rows), err)
+
+		for _, v := range ids {
+			w.write(func(tx *store.Tx) error { return tx.SetEventTypeStatus(w.ctx, v, store.VersionWithdrawn) })
+		}
+		typ, err = w.db.EventType(w.ctx, "nl.a")
+		missing(t, typ, err)
+		w.write(func(tx *store.Tx) error { return tx.ReplaceEventTypes(w.ctx, ids[0], nil) })
+		rows, err = w.db.EventTypesOf(w.ctx, ids[0])
+		same(t, len(rows), err, 0)
+	})
+}

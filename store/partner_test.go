@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func partnerID(p store.Partner) string { return p.ID }
+
+func TestPartner(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var p store.Partner
+		fill(&p, 2)
+		w.write(func(tx *store.Tx) error { return tx.InsertPartner(w.ctx, &p) })
+		if p.CreatedAt != w.now() || p.UpdatedAt != w.now() {
+			t.Errorf("times %v, %v; want %v", p.CreatedAt, p.UpdatedAt, w.now())
+		}
+		got, err := w.db.Partner(w.ctx, p.ID)
+		same(t, got, err, p)
+
+		w.clock.Advance(time.Second)
+		fill(&p, 4, "ID", "Own", "CreatedAt")
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &p) })
+		got, err = w.db.Partner(w.ctx, p.ID)
+		same(t, got, err, p)
+		same(t, got.UpdatedAt, nil, w.now())
+
+		got, err = w.db.Partner(w.ctx, "ptn_none")
+		missing(t, got, err)
+		p.ID = "ptn_none"
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &p) })
+		own, err := w.db.OwnPartner(w.ctx)
+		same(t, own.ID, err, w.own.ID)
+	})
+}
+
+func TestPartnerOINIsTakenWhileOpen(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		again := func(tx *store.Tx) error {
+			return tx.InsertPartner(w.ctx, &store.Partner{Name: "Kopie", OIN: w.partner.OIN, Status: store.PartnerRequested})
+		}
+		w.fails(store.ErrConflict, again)
+		w.partner.Status = store.PartnerEnded
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &w.partner) })
+		w.write(again)
+		none := func(tx *store.Tx) error {
+			return tx.InsertPartner(w.ctx, &store.Partner{Status: store.PartnerRequested})
+		}
+		w.write(none)
+		w.write(none)
+	})
+}
+
+func TestPartners(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		add := func(name, kvk, her, status string) string {
+			p := store.Partner{Name: name, KVK: kvk, HerID: her, Status: status}
+			w.write(func(tx *store.Tx) error { return tx.InsertPartner(w.ctx, &p) })
+			return p.ID
+		}
+		a := add("100% Onderwijs", "11111111", "", store.PartnerRequested)
+		b := add("School_B", "", "8888", store.PartnerRequested)
+		all := []string{b, a, w.partner.ID}
+		for name, c := range map[string]struct {
+			f     store.PartnerFilter
+			want  []string
+			total int
+		}{
+			"all":       {store.PartnerFilter{}, all, 3},
+			"page 1":    {store.PartnerFilter{Page: store.Page{Number: 1, Size: 2}}, all[:2], 3},
+			"page 2":    {store.PartnerFilter{Page: store.Page{Number: 2, Size: 2}}, all[2:], 3},
+			"page 9":    {store.PartnerFilter{Page: store.Page{Number: 9, Size: 2}}, []string{}, 3},
+			"status":    {store.PartnerFilter{Status: store.PartnerRequested}, all[:2], 2},
+			"name":      {store.PartnerFilter{Search: "ONDERWIJS"}, []string{a}, 1},
+			"percent":   {store.PartnerFilter{Search: "%"}, []string{a}, 1},
+			"underline": {store.PartnerFilter{Search: "_"}, []string{b}, 1},
+			"kvk":       {store.PartnerFilter{Search: "11111111"}, []string{a}, 1},
+			"oin":       {store.PartnerFilter{Search: w.partner.OIN}, []string{w.partner.ID}, 1},
+			"HER-id":    {store.PartnerFilter{Search: "8888"}, []string{b}, 1},
+			"own":       {store.PartnerFilter{Search: "eigen"}, []string{}, 0},
+		} {
+			t.Run(name, func(t *testing.T) { listed(t, partnerID, c.want, c.total)(w.db.Partners(w.ctx, c.f)) })
+		}
+		counts, err := w.db.CountPartners(w.ctx)
+		same(t, counts, err, map[string]int{store.PartnerRequested: 2, store.PartnerApproved: 1})
+	})
+}
+
+// A partner that is suspended is not sent to and gets nothing new; approved again, all is as before (guarantee G2).
+func TestPartnerStatusReachesSubscriptions(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			status string
+			may    bool
+		}{{store.PartnerSuspended, false}, {store.PartnerApproved, true}, {store.PartnerEnded, false}} {
+			before, err := w.db.FanoutEpoch(w.ctx)
+			same(t, before != "", err, true)
+			w.partner.Status = c.status
+			w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &w.partner) })
+			s, err := w.db.Subscription(w.ctx, w.subscription.ID)
+			same(t, [2]bool{s.Accepting, s.Sending}, err, [2]bool{c.may, c.may})
+			after, err := w.db.FanoutEpoch(w.ctx)
+			same(t, after != before, err, true)
+		}
+	})
+}
