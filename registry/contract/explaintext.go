@@ -57,7 +57,7 @@ func (e *explainer) words(f fault) (code, detail, remedy string) {
 	case *kind.UniqueItems:
 		return "schema-not-unique", fmt.Sprintf("Items %d and %d of this list are the same.", k.Duplicates[0], k.Duplicates[1]), "Remove one of them."
 	}
-	return "schema-" + kebab(f.ErrorKind.KeywordPath()), "The value does not fit: " + f.ErrorKind.LocalizedString(english()) + ".",
+	return "schema-" + kebab(f.ErrorKind.KeywordPath()), "The value does not fit: " + shorten(f.ErrorKind.LocalizedString(english()), 200) + ".",
 		"Correct the value as the specification of this version says."
 }
 
