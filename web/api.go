@@ -1,0 +1,80 @@
+package web
+
+import (
+	"context"
+	"errors"
+
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// APIConfig is what the APIs for machines are made of. What has no default must
+// be set.
+type APIConfig struct {
+	// DB is read for events, deliveries and clients.
+	DB *store.DB
+	// Engine takes events in and resends deliveries.
+	Engine Engine
+	// Issuer is our token endpoint.
+	Issuer *token.Issuer
+	// Registry holds subscriptions and contracts.
+	Registry *registry.Services
+	// Limits bound events and batches; the zero value is that of event.Limits.
+	Limits event.Limits
+	// DocumentBytes is the largest contract document. Default 16 MiB.
+	DocumentBytes int64
+	// KeyPolicy says whether POST /events needs an Idempotency-Key. Default KeyRequired.
+	KeyPolicy KeyPolicy
+	// LenientKey takes an Idempotency-Key without its quotes too (OPEN-17). Default no.
+	LenientKey bool
+	// AcceptUnknownTypes takes events of types that no published contract
+	// defines, when the client was granted them. Default no (CE-15).
+	AcceptUnknownTypes bool
+	// ClientRate is how many requests with events a client may send a second on
+	// average, ClientBurst how many at once (EDU-20a). Default no limit.
+	ClientRate  float64
+	ClientBurst int
+}
+
+// Engine is what the APIs need of the delivery engine.
+type Engine interface {
+	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
+	Resend(ctx context.Context, actor outbox.Actor, id string) error
+	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
+	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+	Changed()
+}
+
+// machineAPI serves the APIs for machines: its methods are their handlers.
+type machineAPI struct {
+	APIConfig
+	app     *App
+	callers *recent[caller]
+	types   *recent[bool]
+	rates   *clientRates
+	docs    map[string]apiDocument
+}
+
+func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
+	if cfg.DB == nil || cfg.Engine == nil || cfg.Issuer == nil || cfg.Registry == nil {
+		return nil, errors.New("web: DB, Engine, Issuer and Registry of the API must be set")
+	}
+	if cfg.KeyPolicy == "" {
+		cfg.KeyPolicy = KeyRequired
+	}
+	if cfg.DocumentBytes <= 0 {
+		cfg.DocumentBytes = 16 << 20
+	}
+	docs, err := readAPIDocuments()
+	if err != nil {
+		return nil, err
+	}
+	return &machineAPI{
+		APIConfig: cfg, app: app, docs: docs,
+		callers: newRecent[caller](app.cfg.Now), types: newRecent[bool](app.cfg.Now),
+		rates: newClientRates(cfg.ClientRate, cfg.ClientBurst, app.cfg.Now),
+	}, nil
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+)
+
+// postEvents takes one event or a batch, and answers 202 once it is on disk
+// (EDU-19, CE-62). The checks come in a fixed order: token and scope before this,
+// then the key (IDEM-18), the rate, the format, the size, the events, what the
+// client may send, and last what was sent before under the key.
+func (m *machineAPI) postEvents(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	key, err := m.idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	if after, ok := m.rates.allow(who.client.ID); !ok {
+		return retryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
+	}
+	mode, body, events, err := m.readEvents(c.Request())
+	if err != nil {
+		return err
+	}
+	if err := m.allowEvents(c.Request().Context(), who, mode, events); err != nil {
+		return err
+	}
+	receipt, err := m.Engine.Accept(c.Request().Context(), outbox.Submission{
+		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
+		Key: key, Fingerprint: fingerprint(c.Request().Header, mode, body), Events: events,
+	})
+	if err != nil {
+		return intakeProblem(err)
+	}
+	if mode != event.Batch && len(receipt.Events) == 1 {
+		c.Response().Header().Set("Location", "/events/v1/events/"+receipt.Events[0].EventID)
+	}
+	return c.JSON(http.StatusAccepted, receipt)
+}
+
+// idempotencyKey reads the key under the policy of this installation.
+func (m *machineAPI) idempotencyKey(c echo.Context) (string, error) {
+	if m.KeyPolicy == KeyOff {
+		return "", nil
+	}
+	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), m.LenientKey)
+	if err != nil {
+		return "", m.documented(http.StatusBadRequest, "key-invalid", err.Error()+".")
+	}
+	if key == "" && m.KeyPolicy == KeyRequired {
+		return "", m.documented(http.StatusBadRequest, "key-missing",
+			`Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.`)
+	}
+	if key == "" {
+		c.Response().Header().Set("Warning", `299 - "Idempotency-Key is missing; a repeated request cannot be recognised"`)
+	}
+	return key, nil
+}
+
+// documented is a problem whose type leads to what we publish about
+// Idempotency-Key (IDEM-I05, IDEM-I06).
+func (m *machineAPI) documented(status int, code, detail string) *Problem {
+	p := newProblem(status, code, detail)
+	p.Type = m.app.absolute("/events/v1/openapi.yaml#" + code)
+	return p
+}
+
+// readEvents reads the body, no further than the limit of its format, and the
+// events in it.
+func (m *machineAPI) readEvents(r *http.Request) (event.Mode, []byte, []event.Event, error) {
+	mode, err := detectMode(r.Header)
+	if err != nil {
+		return 0, nil, nil, eventProblem(err)
+	}
+	body, whole, err := readAtMost(r, m.bodyBytes(mode))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if !whole {
+		return 0, nil, nil, m.tooLarge(r.Header, mode)
+	}
+	mode, events, err := event.Read(r.Header, body, m.Limits)
+	if err != nil {
+		return 0, nil, nil, eventProblem(err)
+	}
+	return mode, body, events, nil
+}
+
+func detectMode(header http.Header) (event.Mode, error) {
+	return event.Detect(header.Get("Content-Type"))
+}
+
+// bodyBytes is the largest body of a mode; event.Read counts more exactly.
+func (m *machineAPI) bodyBytes(mode event.Mode) int64 {
+	single := max(m.Limits.EventBytes, event.MinEventBytes)
+	if mode != event.Batch {
+		return int64(single)
+	}
+	batch := m.Limits.BatchBytes
+	if batch <= 0 {
+		batch = 1 << 20
+	}
+	return int64(max(batch, single+2))
+}
+
+// tooLarge is the answer to a body over the limit, unless it is in no format of
+// ours: then its size does not matter.
+func (m *machineAPI) tooLarge(header http.Header, mode event.Mode) error {
+	if _, _, err := event.Read(header, nil, m.Limits); errors.Is(err, event.ErrUnsupportedFormat) {
+		return eventProblem(err)
+	}
+	return eventProblem(&event.TooLarge{Limit: "bytes of body", Index: -1, Max: int(m.bodyBytes(mode)), Got: int(m.bodyBytes(mode)) + 1})
+}
+
+// drainBytes is how much of a body that is too large is still read, so that the
+// connection can be used again (CE-32).
+const drainBytes = 2 << 20
+
+// readAtMost reads a body of at most limit bytes; whole is false when there was more.
+func readAtMost(r *http.Request, limit int64) (body []byte, whole bool, err error) {
+	// One byte more than announced lets the reader see the end without growing.
+	size := min(max(r.ContentLength, 0), limit) + 1
+	body = make([]byte, 0, max(size, 512))
+	reader := io.LimitReader(r.Body, limit+1)
+	for {
+		n, err := reader.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, false, brokenBody(err)
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, len(body))
+		}
+	}
+	if int64(len(body)) <= limit {
+		return body, true, nil
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
+	return nil, false, nil
+}
+
+// brokenBody is the answer to a body that ends before its time.
+func brokenBody(err error) error {
+	p := newProblem(http.StatusBadRequest, "body-broken", "The body broke off before its end. Send the request again.")
+	return errors.Join(p, err)
+}
+
+// fingerprint tells requests under one key apart: SHA-256 over the body and, in
+// binary mode, over the headers that hold the event too (IDEM-08).
+func fingerprint(header http.Header, mode event.Mode, body []byte) []byte {
+	h := sha256.New()
+	if mode == event.Binary {
+		var lines []string
+		for name, values := range header {
+			if name == "Content-Type" || strings.HasPrefix(name, "Ce-") {
+				lines = append(lines, name+": "+strings.Join(values, ", ")+"\n")
+			}
+		}
+		slices.Sort(lines)
+		for _, line := range lines {
+			_, _ = io.WriteString(h, line) // a hash never fails
+		}
+		_, _ = io.WriteString(h, "\n")
+	}
+	_, _ = h.Write(body)
+	return h.Sum(nil)
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"errors"
+	"strings"
+)
+
+// KeyPolicy says what happens to a request without an Idempotency-Key (OPEN-04).
+type KeyPolicy string
+
+// The policies. A key that is there must be right under each of them but KeyOff.
+const (
+	KeyRequired KeyPolicy = "require" // 400 (IDEM-02)
+	KeyWarn     KeyPolicy = "warn"    // taken, with a Warning header in the answer
+	KeyOff      KeyPolicy = "off"     // taken; a key that is there is not looked at
+)
+
+// The ways in which an Idempotency-Key is wrong; the texts are shown.
+var (
+	errKeyTwice  = errors.New("send one Idempotency-Key, not several")
+	errKeyString = errors.New(`write the Idempotency-Key as a quoted string without parameters, like "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
+	errKeyUUID   = errors.New("the Idempotency-Key must be a random UUID (version 4) of 36 characters, like 8e03978e-40d5-43e8-bc93-6894a57f9324")
+)
+
+// readIdempotencyKey reads the values of the header: one Item of RFC 8941 that is
+// a String and holds a UUID of version 4 (IDEM-06, IDEM-I01). It answers the UUID
+// in lower case, or "" when there is no header. With lenient the quotes may be
+// absent.
+func readIdempotencyKey(values []string, lenient bool) (string, error) {
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 {
+		return "", errKeyTwice
+	}
+	value := strings.Trim(values[0], " ")
+	bare, quoted := cutQuotes(value)
+	if !quoted {
+		if !lenient || strings.ContainsAny(value, `"`) {
+			return "", errKeyString
+		}
+		bare = value
+	}
+	if !isUUID4(bare) {
+		return "", errKeyUUID
+	}
+	return strings.ToLower(bare), nil
+}
+
+func cutQuotes(s string) (bare string, ok bool) {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return "", false
+	}
+	bare = s[1 : len(s)-1]
+	return bare, !strings.Contains(bare, `"`)
+}
+
+// isUUID4 checks the version and the variant too (RFC 9562).
+func isUUID4(s string) bool {
+	if len(s) != 36 || s[14] != '4' || strings.IndexByte("89abAB", s[19]) < 0 {
+		return false
+	}
+	for i := range len(s) {
+		switch i {
+		case 8, 13, 18, 23:
+			if s[i] != '-' {
+				return false
+			}
+		default:
+			if strings.IndexByte("0123456789abcdefABCDEF", s[i]) < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
