@@ -100,7 +100,7 @@ func uriChars(s, extra string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case isLetter(c) || isDigit(c):
+		case isLetter(c) || isDigit(c) || c == '-' || c == '.':
 		case c == '%':
 			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
 				return false
