@@ -1,0 +1,284 @@
+package web
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"schakel/store"
+)
+
+// provider is a small OpenID provider: discovery, authorisation without asking,
+// token endpoint with a check of the PKCE proof, and keys.
+type provider struct {
+	server *httptest.Server
+	key    *ecdsa.PrivateKey
+	now    func() time.Time
+
+	mu    sync.Mutex
+	codes map[string]url.Values
+	// change alters the claims of the next ID tokens.
+	change func(claims map[string]any)
+	// signWith is another key than the one that is published.
+	signWith *ecdsa.PrivateKey
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := &provider{key: newKey(t), now: time.Now, codes: map[string]url.Values{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+	})
+	p.server = httptest.NewServer(mux)
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
+	base := p.server.URL
+	writeJSON(w, map[string]any{
+		"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
+		"jwks_uri": base + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"},
+	})
+}
+
+// authorize sends the browser back with a code at once.
+func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("client_id") != "schakel" {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	code := rand.Text()
+	p.mu.Lock()
+	p.codes[code] = q
+	p.mu.Unlock()
+	back := url.Values{"code": {code}, "state": {q.Get("state")}}
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+}
+
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	asked, ok := p.codes[r.FormValue("code")]
+	delete(p.codes, r.FormValue("code"))
+	p.mu.Unlock()
+	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	_, secret, _ := r.BasicAuth()
+	if !ok || secret != "s3cret" || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
+		return
+	}
+	writeJSON(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.idToken(asked.Get("nonce"))})
+}
+
+func (p *provider) idToken(nonce string) string {
+	claims := map[string]any{
+		"iss": p.server.URL, "aud": "schakel", "sub": "subject-1", "nonce": nonce,
+		"iat": p.now().Unix(), "exp": p.now().Add(time.Minute).Unix(),
+		"email": "ada@example.nl", "email_verified": true, "name": "Ada",
+	}
+	if p.change != nil {
+		p.change(claims)
+	}
+	key := p.key
+	if p.signWith != nil {
+		key = p.signWith
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "k1"}}, nil)
+	if err != nil {
+		return err.Error()
+	}
+	body, _ := json.Marshal(claims)
+	signed, err := signer.Sign(body)
+	if err != nil {
+		return err.Error()
+	}
+	compact, _ := signed.CompactSerialize()
+	return compact
+}
+
+// withProvider makes the router with login at p.
+func withProvider(t *testing.T, p *provider, change func(*OIDCConfig)) *harness {
+	t.Helper()
+	cfg := OIDCConfig{
+		Issuer: p.server.URL, ClientID: "schakel", ClientSecret: "s3cret", Label: "the test provider",
+		Scopes: []string{"email"}, AdminEmails: []string{"Ada@example.nl"}, HTTP: p.server.Client(),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	h := newHarness(t, func(c *Config) { c.OIDC = &cfg })
+	p.now = h.clock.Now
+	return h
+}
+
+// atProvider starts a login, lets the provider answer, and returns the address
+// it sends the browser back to.
+func atProvider(t *testing.T, p *provider, b *browser, next string) string {
+	t.Helper()
+	start := b.get("/login/oidc?next=" + url.QueryEscape(next))
+	wantStatus(t, start, http.StatusSeeOther)
+	client := *p.server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := client.Get(start.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	back, err := answer.Location()
+	if err != nil {
+		t.Fatalf("status %d: %v", answer.StatusCode, err)
+	}
+	return back.RequestURI()
+}
+
+func TestOIDCLogin(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, nil)
+	b := h.browser()
+	if page := text(b.get("/login")); !strings.Contains(page, "Log in with the test provider") {
+		t.Errorf("no way to the provider on the login page")
+	}
+	back := atProvider(t, p, b, "/contracts")
+	before := b.cookies["schakel"]
+	b.header.Set("Sec-Fetch-Site", "cross-site") // the provider sent the browser
+	wantRedirect(t, b.get(back), "/contracts")
+	if b.cookies["schakel"] == before {
+		t.Error("the session token is the same after the login")
+	}
+	wantStatus(t, b.get("/account"), http.StatusOK)
+	account, err := h.db.AccountByIdentity(t.Context(), p.server.URL, "subject-1")
+	if err != nil || account.Role != store.RoleAdministrator || account.PasswordHash != "" {
+		t.Errorf("account %+v, %v", account, err)
+	}
+	wantStatus(t, b.get(back), http.StatusBadRequest) // state, nonce and proof work once
+
+	// The same subject with another address is the same account; no setting makes it one.
+	p.change = func(c map[string]any) { c["email"], c["email_verified"] = "new@example.nl", false }
+	again := h.browser()
+	wantRedirect(t, again.get(atProvider(t, p, again, "//evil.example")), "/admin")
+}
+
+func TestOIDCRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		claims func(map[string]any)
+		config func(*OIDCConfig)
+		status int
+	}{
+		{"address not verified", func(c map[string]any) { c["email_verified"] = false }, nil, 403},
+		{"verified as text", func(c map[string]any) { c["email_verified"] = "true" }, nil, 403},
+		{"address not allowed", func(c map[string]any) { c["email"] = "eve@example.nl" }, nil, 403},
+		{"no address", func(c map[string]any) { delete(c, "email") }, func(c *OIDCConfig) { c.AdminEmails = []string{""} }, 403},
+		{"address of another account", func(c map[string]any) { c["email"] = testEmail }, func(c *OIDCConfig) { c.AdminEmails = []string{testEmail} }, 403},
+		{"other audience", func(c map[string]any) { c["aud"] = "other" }, nil, 403},
+		{"other issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, nil, 403},
+		{"other nonce", func(c map[string]any) { c["nonce"] = "x" }, nil, 403},
+		{"no nonce", func(c map[string]any) { delete(c, "nonce") }, nil, 403},
+		{"expired", func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }, nil, 403},
+		{"wrong secret", nil, func(c *OIDCConfig) { c.ClientSecret = "other" }, 403},
+		{"claim is another value", nil, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Eve" }, 403},
+		{"claim", nil, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Ada" }, 303},
+		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "groups", "b" }, 303},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			h := withProvider(t, p, tt.config)
+			h.administrator(t)
+			p.change = tt.claims
+			b := h.browser()
+			wantStatus(t, b.get(atProvider(t, p, b, "")), tt.status)
+			want := map[int]int{303: 200, 403: 303}[tt.status]
+			wantStatus(t, b.get("/account"), want)
+		})
+	}
+}
+
+func TestOIDCState(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, nil)
+	victim, attacker := h.browser(), h.browser()
+	planted := atProvider(t, p, attacker, "")
+	wantStatus(t, victim.get(planted), http.StatusBadRequest)
+	atProvider(t, p, victim, "")
+	wantStatus(t, victim.get(planted), http.StatusBadRequest)
+	wantStatus(t, victim.get("/login/oidc/callback"), http.StatusBadRequest)
+
+	late := h.browser()
+	back := atProvider(t, p, late, "")
+	h.clock.Advance(oidcWindow)
+	wantStatus(t, late.get(back), http.StatusBadRequest)
+
+	denied := h.browser()
+	back = atProvider(t, p, denied, "")
+	u, _ := url.Parse(back)
+	wantStatus(t, denied.get("/login/oidc/callback?error=access_denied&state="+u.Query().Get("state")), http.StatusForbidden)
+}
+
+func TestOIDCForeignKey(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, nil)
+	p.signWith = newKey(t)
+	b := h.browser()
+	wantStatus(t, b.get(atProvider(t, p, b, "")), http.StatusForbidden)
+}
+
+// TestOIDCProviderDown checks that a provider that is away at first is no reason
+// to restart, and keeps nobody from logging in with a password.
+func TestOIDCProviderDown(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, nil)
+	h.administrator(t)
+	away := roundTripper(func(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed })
+	h.app.oidc.cfg.HTTP = &http.Client{Transport: away}
+	b := h.browser()
+	answer := b.get("/login/oidc")
+	wantStatus(t, answer, http.StatusServiceUnavailable)
+	if answer.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	b.login(t, testEmail)
+	h.app.oidc.cfg.HTTP = p.server.Client()
+	wantStatus(t, h.browser().get("/login/oidc"), http.StatusSeeOther)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
