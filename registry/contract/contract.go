@@ -69,9 +69,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Parse reads a document: as JSON when it starts with a bracket or brace, else as YAML. When it cannot be read or is of no kind and version that is supported, the document is nil
-// and the findings, all of severity error, say why and where. The error is not nil for faults of the program only.
-// Content must not be changed while the document is in use.
+// Parse reads a document, as JSON when it starts with a bracket or brace, else as YAML. When it cannot be read or is of
+// no kind and version that is supported, the document is nil and the findings, all of severity error, say why and where.
+// The error is not nil for faults of the program only. Content must not be changed while the document is in use.
 func Parse(content []byte, limits Limits) (*Document, []Finding, error) {
 	if content == nil {
 		return nil, nil, errors.New("parse contract: no content given")

@@ -43,7 +43,9 @@ func (e *explainer) prune(f fault) []fault {
 		if len(k.Subschemas) == 0 {
 			return e.choose(f)
 		}
-	case *kind.PropertyNames, *kind.Not, *kind.Contains:
+	case *kind.PropertyNames:
+		return nil // badName says it at the right place
+	case badName, *kind.Not, *kind.Contains:
 		return []fault{f}
 	}
 	if len(f.Causes) == 0 {

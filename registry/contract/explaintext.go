@@ -22,8 +22,8 @@ func (e *explainer) findings(f fault) []Finding {
 			list = append(list, e.unknownMember(f.SchemaURL, at+pointer(name), name))
 		}
 		return list
-	case *kind.PropertyNames:
-		return e.badName(at, k.Property, f)
+	case badName:
+		return e.badName(at, k.name, f)
 	}
 	if isUnknownMember(f) && len(f.InstanceLocation) > 0 {
 		name := f.InstanceLocation[len(f.InstanceLocation)-1]

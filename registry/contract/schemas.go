@@ -64,6 +64,8 @@ func compileSource(name string, source any) (*jsonschema.Schema, error) {
 	c.AssertFormat()
 	c.UseRegexpEngine(ecmaRegexp)
 	c.UseLoader(sealed{})
+	c.RegisterVocabulary(nameVocabulary())
+	c.AssertVocabs()
 	resources := map[string]string{
 		"https://spec.openapis.org/oas/3.1/dialect/base": "openapi-3.1-dialect",
 		"https://spec.openapis.org/oas/3.1/meta/base":    "openapi-3.1-meta",

@@ -85,6 +85,7 @@ func TestValidateFinds(t *testing.T) {
 		{"wrong schema type in 2.6", replaced(two, "payload: {type: object}", "payload: {type: strng}"), "schema-value /channels/c~1{p}/publish/message/oneOf/0/payload/type 9:74"},
 		{"bad pattern", openapi("3.1.0", "components: {schemas: {a: {pattern: '('}}}"), "schema-format /components/schemas/a/pattern 3:28"},
 		{"bad name", openapi("3.1.0", "components: {schemas: {'a b': {}}}"), "schema-name /components/schemas/a b 3:24"},
+		{"bad name among others", openapi("3.1.0", "tags: [{name: a}, {name: b, description: c}]\nservers: [{url: a, variables: {v: {default: a}}}]\ncomponents: {schemas: {a: {properties: {x: {}}}, 'a b': {}}, responses: {r: {description: d}}}"), "schema-name /components/schemas/a b 5:50"},
 		{"bad path", openapi("3.1.0", "paths: {a: {}}"), "schema-unknown-member /paths/a 3:9"},
 		{"nothing in it", openapi("3.1.0", ""), "schema-required  1:1"},
 		{"both example and examples", openapi("3.0.1", "paths: {/a: {get: {parameters: [{name: a, in: query, schema: {}, example: 1, examples: {}}], responses: {200: {description: d}}}}}"), "schema-not-allowed /paths/~1a/get/parameters/0 3:33"},
