@@ -43,17 +43,13 @@ func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
 // ReleaseHeld makes up to limit deliveries pending again that were held for a subscription or an endpoint which may be
 // sent to now.
 func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
-	return tx.exec(ctx, `WITH released AS MATERIALIZED (SELECT d.id FROM delivery d JOIN subscription s ON s.id = d.subscription_id
-			WHERE d.status = 'held' AND d.reason IN ('subscription-paused', 'subscription-suspended') AND s.sending LIMIT ?`+tx.skipLocked("d")+`)
+	return tx.exec(ctx, `WITH released AS MATERIALIZED (SELECT d.id FROM delivery d
+			JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+			LEFT JOIN subscription s ON s.id = d.subscription_id
+			WHERE d.status = 'held' AND d.reason IN ('subscription-paused', 'subscription-suspended', 'endpoint-suspended')
+			AND (s.sending OR d.subscription_id = '') LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
 		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)
-}
-
-// EndDeliveries makes the open deliveries of a subscription dead, for instance when its endpoint answered 410.
-func (tx *Tx) EndDeliveries(ctx context.Context, subscriptionID, reason, detail string) (int64, error) {
-	return tx.exec(ctx, `UPDATE delivery SET status = 'dead', reason = ?, detail = ?, due_at = NULL, lease_owner = '', updated_at = ?
-		WHERE subscription_id = ? AND endpoint_id = (SELECT s.endpoint_id FROM subscription s WHERE s.id = ?) AND status IN ('pending', 'retrying')`,
-		reason, detail, tx.Now, subscriptionID, subscriptionID)
 }
 
 // States of a job.

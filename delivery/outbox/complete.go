@@ -9,17 +9,17 @@ import (
 	"schakel/store"
 )
 
-// completeLoop writes outcomes back in batches: while one transaction goes to disk the next batch gathers.
+// completeLoop writes outcomes back in batches: while one transaction goes to disk the next batch gathers. It ends when it
+// is told to and all outcomes are written; the senders are gone by then.
 func (e *Engine) completeLoop(ctx context.Context) {
 	for {
 		select {
 		case first := <-e.outcomes:
 			e.complete(ctx, e.gatherOutcomes(first))
 		case <-ctx.Done():
-			select { // the senders are gone by now: what they left is all there is
+			select {
 			case first := <-e.outcomes:
-				// Stopping must not lose what was sent; the database has the time-out of the program's stop.
-				e.complete(context.WithoutCancel(ctx), e.gatherOutcomes(first))
+				e.complete(ctx, e.gatherOutcomes(first))
 			default:
 				return
 			}
@@ -41,11 +41,11 @@ func (e *Engine) gatherOutcomes(first finished) []finished {
 }
 
 // complete writes a batch, again and again while the database is away: an outcome that is not written means that the
-// event is sent once more.
+// event is sent once more. What is being written when the engine stops is still written; only when that fails is it left.
 func (e *Engine) complete(ctx context.Context, batch []finished) {
 	wait := 50 * time.Millisecond
 	for {
-		changed, err := e.writeOutcomes(ctx, batch)
+		changed, err := e.writeOutcomes(context.WithoutCancel(ctx), batch)
 		if err == nil {
 			if changed {
 				e.Changed()
@@ -60,7 +60,6 @@ func (e *Engine) complete(ctx context.Context, batch []finished) {
 		case <-time.After(wait):
 			wait = min(2*wait, 5*time.Second)
 		case <-ctx.Done():
-			return
 		}
 	}
 	e.settle(batch)
