@@ -14,7 +14,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 3000 {
+	for range 800 {
 		e := randomEvent(t, random)
 		one, err := ParseJSON(e.AppendJSON(nil), Limits{})
 		sameEvent(t, "structured", e, one, err)
