@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// PortalConfig is what the pages beyond login are made of. All must be set but what says otherwise.
+type PortalConfig struct {
+	// DB is read for events, deliveries and attempts.
+	DB *store.DB
+	// Engine resends, discards and tests; it is told when something changed.
+	Engine PortalEngine
+	// Registry holds what is agreed.
+	Registry *registry.Services
+	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
+	Mailbox bool
+	// DocumentBytes is the largest contract document. Default 16 MiB.
+	DocumentBytes int64
+}
+
+// PortalEngine is what pages need of the delivery engine.
+type PortalEngine interface {
+	Resend(ctx context.Context, actor outbox.Actor, id string) error
+	Discard(ctx context.Context, actor outbox.Actor, id, reason string) error
+	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
+	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)
+	Changed()
+}
+
+// portal serves the pages of partners, administrators and integrators: its methods are their handlers.
+type portal struct {
+	PortalConfig
+	*App
+}
+
+func newPortal(app *App, cfg PortalConfig) (*portal, error) {
+	if cfg.DB == nil || cfg.Engine == nil || cfg.Registry == nil {
+		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")
+	}
+	if cfg.DocumentBytes <= 0 {
+		cfg.DocumentBytes = 16 << 20
+	}
+	return &portal{PortalConfig: cfg, App: app}, nil
+}
+
+// routes calls every file that registers routes of the portal; each holds one area.
+func (p *portal) routes() {
+	p.routesPublic()
+	p.routesContracts()
+	p.routesPartner()
+	p.routesAdmin()
+	p.routesQueues()
+}
+
+// actor is who is logged in, as the registry knows it; on routes behind requireAccount.
+func actor(c echo.Context) registry.Actor { return registry.AccountActor(accountOf(c)) }
+
+// engineActor is who is logged in, as the engine knows it.
+func engineActor(c echo.Context) outbox.Actor {
+	a := actor(c)
+	e := outbox.Actor{Kind: a.Kind, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID}
+	if a.Administrator {
+		e.PartnerID = ""
+	}
+	return e
+}
+
+// done tells the engine that something changed, leaves a message and goes to a page of ours: the end of every form.
+func (p *portal) done(c echo.Context, href, text string) error {
+	p.Engine.Changed()
+	p.flash(c, templates.KindOK, text)
+	return c.Redirect(http.StatusSeeOther, href)
+}
