@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// roundTripper answers requests without a network, so that time can be the test's.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func answerWith(status int, header http.Header, body string) *http.Response {
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// TestPublishRetries checks what settles a request, how long it waits in between,
+// and that every try carries the same key.
+func TestPublishRetries(t *testing.T) {
+	t.Parallel()
+	after := func(s string) http.Header { return http.Header{"Retry-After": {s}} }
+	tests := []struct {
+		name    string
+		answers []*http.Response // the last one is repeated
+		code    int
+		tries   int
+		took    time.Duration
+	}{
+		{"taken", []*http.Response{answerWith(202, nil, "{}")}, 0, 1, 0},
+		{"refused", []*http.Response{answerWith(400, nil, "{}")}, exitRefused, 1, 0},
+		{"key used for another event", []*http.Response{answerWith(422, nil, "{}")}, exitRefused, 1, 0},
+		{"redirect", []*http.Response{answerWith(307, http.Header{"Location": {"https://evil.example"}}, "")}, exitRefused, 1, 0},
+		{"busy twice", []*http.Response{answerWith(503, nil, ""), answerWith(409, nil, ""), answerWith(202, nil, "")}, 0, 3, 1500 * time.Millisecond},
+		{"told to wait", []*http.Response{answerWith(429, after("7"), ""), answerWith(202, nil, "")}, 0, 2, 7 * time.Second},
+		{"told nonsense", []*http.Response{answerWith(429, after("-7"), ""), answerWith(202, nil, "")}, 0, 2, 500 * time.Millisecond},
+		{"told to wait too long", []*http.Response{answerWith(429, after("3600"), "")}, exitGaveUp, 1, 0},
+		{"token died", []*http.Response{answerWith(401, nil, ""), answerWith(202, nil, "")}, 0, 2, 0},
+		{"token refused", []*http.Response{answerWith(401, nil, "")}, exitRefused, 2, 0},
+		{"never well", []*http.Response{answerWith(500, nil, "")}, exitGaveUp, 8, 45*time.Second + 500*time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				keys := map[string]int{}
+				p := newPublisher(&PublishCmd{URL: "https://schakel.example.nl/", ClientID: "c"}, "s", "key-1")
+				p.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path == "/oauth/token" {
+						return answerWith(200, nil, `{"access_token":"t"}`), nil
+					}
+					n := keys[r.Header.Get("Idempotency-Key")]
+					keys[r.Header.Get("Idempotency-Key")]++
+					a := *tt.answers[min(n, len(tt.answers)-1)]
+					a.Body = io.NopCloser(strings.NewReader("{}"))
+					return &a, nil
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := p.send(ctx, http.Header{}, []byte("{}"))
+				if code := exitCode(err, Streams{Err: io.Discard}); code != tt.code {
+					t.Errorf("exit code %d, want %d: %v", code, tt.code, err)
+				}
+				if len(keys) != 1 || keys[`"key-1"`] != tt.tries {
+					t.Errorf("tries by key %v, want %d", keys, tt.tries)
+				}
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// TestPublishCommand runs the command as a user does, against a server that looks
+// at what arrives.
+func TestPublishCommand(t *testing.T) {
+	t.Parallel()
+	event := `{"specversion":"1.0","id":"1","source":"/s","type":"nl.x"}`
+	tests := []struct {
+		name, input string
+		args        []string
+		header      map[string]string
+	}{
+		{"structured", event, nil, map[string]string{"Content-Type": "application/cloudevents+json"}},
+		{"batch", " [" + event + "]", nil, map[string]string{"Content-Type": "application/cloudevents-batch+json"}},
+		{"data", `{"a":1}`, []string{"--type", "nl.x", "--source", "/s", "--id", "1", "--subject", "é%"}, map[string]string{
+			"Content-Type": "application/json", "Ce-Specversion": "1.0", "Ce-Type": "nl.x", "Ce-Source": "/s", "Ce-Id": "1", "Ce-Subject": "%C3%A9%25",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			mux := http.NewServeMux()
+			mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) {
+				if id, secret, _ := r.BasicAuth(); id != "cli" || secret != "s3cret" || r.FormValue("grant_type") != "client_credentials" {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				_, _ = io.WriteString(w, `{"access_token":"t"}`)
+			})
+			mux.HandleFunc("POST /events/v1/events", func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if string(body) != tt.input || r.Header.Get("Authorization") != "Bearer t" {
+					t.Errorf("body %s, authorization %s", body, r.Header.Get("Authorization"))
+				}
+				for name, want := range tt.header {
+					if got := r.Header.Get(name); got != want {
+						t.Errorf("%s: %q, want %q", name, got, want)
+					}
+				}
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = io.WriteString(w, `{"accepted":1}`)
+			})
+			server := httptest.NewServer(mux)
+			t.Cleanup(server.Close)
+			secret := filepath.Join(t.TempDir(), "secret")
+			if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			args := append([]string{"publish", "--url", server.URL, "--client-id", "cli", "--client-secret-file", secret}, tt.args...)
+			code := execute(t.Context(), args, Streams{In: strings.NewReader(tt.input), Out: &out, Err: &errs})
+			if code != exitOK || out.String() != "{\"accepted\":1}\n" {
+				t.Errorf("code %d, out %q, err %q", code, out.String(), errs.String())
+			}
+		})
+	}
+}
+
+func TestPublishURL(t *testing.T) {
+	t.Parallel()
+	for raw, ok := range map[string]bool{
+		"https://events.example.nl": true, "http://localhost:8080": true, "http://127.0.0.1": true, "http://[::1]:1": true,
+		"http://events.example.nl": false, "http://localhost.evil.example": false, "ftp://x": false, "https://u:p@x": false, "x": false, "": false,
+	} {
+		if err := checkPublishURL(raw); (err == nil) != ok {
+			t.Errorf("%q: %v, want ok=%v", raw, err, ok)
+		}
+	}
+}

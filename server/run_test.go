@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inDir is the configuration of a Schakel on free ports with its data in dir.
+func inDir(dir string) ServeCmd {
+	return ServeCmd{
+		DatabaseFlags: DatabaseFlags{
+			Database:      "sqlite:" + filepath.Join(dir, "schakel.db"),
+			SecretKeyFile: filepath.Join(dir, "schakel.key"),
+		},
+		HTTPFlags: HTTPFlags{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+	}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func fetch(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// TestProgram starts the whole program, looks at it from outside, and stops it.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	p, err := build(t.Context(), inDir(t.TempDir()), quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := p.start(t.Context(), Streams{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	_, path, found := strings.Cut(out.String(), "/setup/")
+	if !found {
+		t.Fatalf("no link for the administrator in %q", out.String())
+	}
+	token, _, _ := strings.Cut(path, " ")
+	for url, want := range map[string]int{
+		"http://" + p.admin.Addr() + "/livez":           200,
+		"http://" + p.admin.Addr() + "/readyz":          200,
+		"http://" + p.admin.Addr() + "/metrics":         200,
+		"http://" + p.public.Addr() + "/login":          200,
+		"http://" + p.public.Addr() + "/setup/" + token: 200,
+		"http://" + p.public.Addr() + "/readyz":         404, // admin alone
+		"http://" + p.public.Addr() + "/metrics":        404,
+	} {
+		if status, body := fetch(t, url); status != want {
+			t.Errorf("%s: %d, want %d: %s", url, status, want, body)
+		}
+	}
+	if _, body := fetch(t, "http://"+p.admin.Addr()+"/readyz"); !strings.Contains(body, "store ok\n") || !strings.Contains(body, "http ok\n") {
+		t.Errorf("readyz: %s", body)
+	}
+	if err := p.stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if _, err := http.Get("http://" + p.public.Addr() + "/login"); err == nil {
+		t.Error("still answers after it was stopped")
+	}
+}
+
+// signalWriter tells when the program has said that it is up.
+type signalWriter struct{ up chan struct{} }
+
+// Write implements io.Writer.
+func (w signalWriter) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("Schakel is at")) {
+		close(w.up)
+	}
+	return len(b), nil
+}
+
+func TestRunEndsWell(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	up := make(chan struct{})
+	ended := make(chan int, 1)
+	dir := t.TempDir()
+	go func() {
+		ended <- execute(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+			"--database", "sqlite:" + filepath.Join(dir, "s.db"), "--secret-key-file", filepath.Join(dir, "s.key")},
+			Streams{Out: signalWriter{up}, Err: io.Discard})
+	}()
+	select {
+	case <-up:
+	case code := <-ended:
+		t.Fatalf("ended with %d before it was up", code)
+	}
+	cancel() // what SIGTERM does to the context of main
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+func TestRunFailsWhenAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	first, err := build(t.Context(), inDir(t.TempDir()), quiet(), func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.stop(context.Background()) })
+	cfg := inDir(t.TempDir())
+	cfg.Addr = first.public.Addr()
+	err = run(t.Context(), cfg, Streams{Out: io.Discard}, quiet())
+	if err == nil || !strings.Contains(err.Error(), "start http") {
+		t.Errorf("got %v, want that http does not start", err)
+	}
+}
+
+// TestRequestFinishesBeforeStop checks that a request in flight gets its answer.
+func TestRequestFinishesBeforeStop(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	s := newHTTPService("http", "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-release
+		_, _ = io.WriteString(w, "done")
+	}), nil, quiet(), func(err error) { t.Error(err) })
+	stopping := make(chan struct{})
+	s.server.RegisterOnShutdown(func() { close(stopping) })
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	go func() {
+		_, body := fetch(t, "http://"+s.Addr())
+		got <- body
+	}()
+	<-arrived
+	stopped := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		stopped <- s.Stop(ctx)
+	}()
+	<-stopping
+	close(release)
+	if err := <-stopped; err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if body := <-got; body != "done" {
+		t.Errorf("answer %q", body)
+	}
+}
+
+func TestReadyAnswer(t *testing.T) {
+	t.Parallel()
+	status, body := readyAnswer([]Readiness{{"store", nil}, {"dispatcher", errors.New("down\nsince noon")}})
+	if status != 503 || body != "store ok\ndispatcher failed: down since noon\n" {
+		t.Errorf("got %d %q", status, body)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	db := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
+	tests := []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--help"}, exitOK, "publish"},
+		{[]string{"serve", "--help"}, exitOK, "SCHAKEL_BASE_URL"},
+		{[]string{"demo", "--help"}, exitOK, "scratch"},
+		{[]string{"nonsense"}, exitUsage, "nonsense"},
+		{[]string{"serve", "--base-url", "events.example.nl"}, exitUsage, "--base-url"},
+		{[]string{"serve", "--tls-cert", "x"}, exitUsage, "--tls-key"},
+		{[]string{"serve", "--smtp-host", "x"}, exitUsage, "--smtp-from"},
+		{[]string{"serve", "--oidc-issuer", "https://x"}, exitUsage, "--oidc-client-id"},
+		{[]string{"serve", "--max-event-bytes", "1000"}, exitUsage, "65536"},
+		{[]string{"publish", "--url", "http://events.example.nl", "--client-id", "x"}, exitUsage, "https"},
+		{[]string{"migrate", "--database", "mysql://x"}, exitFailed, "sqlite:PATH"},
+		{[]string{"migrate", "--database", db}, exitOK, "database at version"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "not an address"}, exitFailed, "email:"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, exitOK, "/account/invitation/"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, exitFailed, "email:"},
+		{[]string{"user", "add", "--database", db, "--name", "P", "--role", "partner", "--partner", "ptn_x", "p@example.nl"}, exitFailed, "ptn_x"},
+		{[]string{"user", "reset", "--database", db, "--base-url", "https://e.nl/", "Ada@example.nl"}, exitOK, "https://e.nl/account/invitation/"},
+		{[]string{"user", "reset", "--database", db, "nobody@example.nl"}, exitFailed, "not found"},
+		{[]string{"user", "list", "--database", db}, exitOK, "ada@example.nl"},
+	}
+	for _, tt := range tests { // one after the other: they share the database
+		var out bytes.Buffer
+		code := execute(t.Context(), tt.args, Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+		if code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: code %d, want %d with %q:\n%s", tt.args, code, tt.code, tt.want, out.String())
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) { // not parallel: it sets the environment
+	t.Setenv("SCHAKEL_ADDR", "127.0.0.1:1234")
+	t.Setenv("SCHAKEL_ALLOW_OUTBOUND", "10.0.0.0/8,192.168.0.0/16")
+	t.Setenv("SCHAKEL_VERSION", "1")
+	var cli CLI
+	parser, err := newParser(&cli, Streams{Out: io.Discard, Err: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"serve"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16")}
+	if got := cli.Serve; got.Addr != "127.0.0.1:1234" || fmt.Sprint(got.AllowOutbound) != fmt.Sprint(want) {
+		t.Errorf("got %+v", got)
+	}
+}
