@@ -53,7 +53,7 @@ func TestContracts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		a := w.newContract("a", store.VisibilityPublic)
 		w.newContract("bb", store.VisibilityPartners)
-		w.newContract("ccc", store.VisibilityInternal)
+		mine := w.newContract("ccc", store.VisibilityInternal)
 		w.newVersion("bb", "1.0.0", "1", store.VersionDeprecated)
 		w.newVersion("ccc", "1.0.0", "1", store.VersionDraft)
 		id := func(c store.Contract) string { return c.ID }
@@ -70,6 +70,8 @@ func TestContracts(t *testing.T) {
 			"wildcard":     {store.ContractFilter{Search: "%"}, []string{}, 0},
 			"status":       {store.ContractFilter{Status: store.VersionDraft}, []string{"ccc"}, 1},
 			"visibility":   {store.ContractFilter{Visibilities: []string{"public", "partners"}}, []string{"a", "bb"}, 2},
+			"own too":      {store.ContractFilter{Visibilities: []string{"public"}, WithVersion: true, OwnerPartnerID: mine.OwnerPartnerID}, []string{"ccc"}, 1},
+			"only owner":   {store.ContractFilter{OwnerPartnerID: mine.OwnerPartnerID}, []string{"a", "bb", "ccc"}, 3},
 			"with version": {store.ContractFilter{WithVersion: true}, []string{"bb"}, 1},
 		} {
 			t.Run(name, func(t *testing.T) { listed(t, id, c.want, c.total)(w.db.Contracts(w.ctx, c.f)) })

@@ -92,8 +92,9 @@ type IdempotencyKey struct {
 	ExpiresAt    Time   `db:"expires_at"`
 }
 
-// InsertKeys adds idempotency keys with the answers they stand for and tells, by [IdempotencyKey.Name], which were new. The
-// unique insert is the lock (error E8). Of keys alike in one call only the first is written: the caller keeps them apart. A key whose time is over counts as new and is replaced (IDEM-07).
+// InsertKeys adds idempotency keys with the answers they stand for and tells, by [IdempotencyKey.Name], which were new.
+// The unique insert is the lock (error E8). A key whose time is over counts as new and is replaced (IDEM-07). Of keys
+// alike in one call only the first is written: the caller keeps them apart.
 func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[string]bool, err error) {
 	rows := firstKeys(keys)
 	fresh = make(map[string]bool, len(rows))

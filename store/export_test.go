@@ -59,3 +59,6 @@ func (r *Recorder) ExecContext(ctx context.Context, query string, args ...any) (
 	r.keep(query, args)
 	return r.ExtContext.ExecContext(ctx, query, args...)
 }
+
+// Raw gives tests the transaction itself.
+func (tx *Tx) Raw() *sqlx.Tx { return tx.tx }

@@ -42,8 +42,14 @@ func TestPartnerOINIsTakenWhileOpen(t *testing.T) {
 			return tx.InsertPartner(w.ctx, &store.Partner{Name: "Kopie", OIN: w.partner.OIN, Status: store.PartnerRequested})
 		}
 		w.fails(store.ErrConflict, again)
+		found, err := w.db.PartnerByOIN(w.ctx, w.partner.OIN)
+		same(t, found.ID, err, w.partner.ID)
 		w.partner.Status = store.PartnerEnded
 		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &w.partner) })
+		found, err = w.db.PartnerByOIN(w.ctx, w.partner.OIN)
+		missing(t, found, err)
+		found, err = w.db.PartnerByOIN(w.ctx, "")
+		missing(t, found, err)
 		w.write(again)
 		none := func(tx *store.Tx) error {
 			return tx.InsertPartner(w.ctx, &store.Partner{Status: store.PartnerRequested})

@@ -1,0 +1,119 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func deliveryID(d store.Delivery) string { return d.ID }
+
+// set writes columns of a delivery directly.
+func (w *world) set(id, assignments string, args ...any) {
+	w.t.Helper()
+	_, pool := w.db.Pools()
+	if _, err := pool.ExecContext(w.ctx, pool.Rebind(`UPDATE delivery SET `+assignments+` WHERE id = ?`), append(args, id)...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) status(id string) string {
+	w.t.Helper()
+	d, err := w.db.Delivery(w.ctx, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d.Status
+}
+
+func TestDelivery(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		e := w.newEvents(1)[0]
+		a := delivery("dlv_1", e.ID, w.subscription, w.in(time.Hour))
+		b := delivery("dlv_2", e.ID, store.Subscription{PartnerID: w.partner.ID, EndpointID: w.endpoint.ID}, store.Time{})
+		b.Status = store.DeliveryHeld
+		b.KeyExpiresAt = w.now()
+		w.write(func(tx *store.Tx) error { return tx.InsertDeliveries(w.ctx, []store.Delivery{b, a}) })
+		a.CreatedAt, a.UpdatedAt, b.CreatedAt, b.UpdatedAt = w.now(), w.now(), w.now(), w.now()
+		got, err := w.db.Delivery(w.ctx, b.ID)
+		same(t, got, err, b)
+		rows, err := w.db.DeliveriesOf(w.ctx, e.ID)
+		same(t, rows, err, []store.Delivery{a, b})
+		got, err = w.db.Delivery(w.ctx, "dlv_none")
+		missing(t, got, err)
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertDeliveries(w.ctx, []store.Delivery{a}) })
+	})
+}
+
+func TestDeliveries(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		other := w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved)
+		ids := w.newDeliveries(w.subscription, 3)
+		w.clock.Advance(time.Hour)
+		theirs := w.newDeliveries(other, 1)[0]
+		w.set(ids[0], `status = 'dead', reason = 'gone', event_type = 'nl.x'`)
+		w.set(ids[1], `status = 'held', reason = 'rejected'`)
+		newest := []string{theirs, ids[2], ids[1], ids[0]}
+		third, _ := w.db.Delivery(w.ctx, ids[2])
+		event, _ := w.db.Event(w.ctx, third.EventID)
+		type filter = store.DeliveryFilter
+		for name, c := range map[string]struct {
+			f     filter
+			want  []string
+			total int
+		}{
+			"all":          {filter{}, newest, 4},
+			"page":         {filter{Page: store.Page{Number: 2, Size: 3}}, newest[3:], 4},
+			"ids":          {filter{IDs: ids[:2]}, newest[2:], 2},
+			"status":       {filter{Statuses: []string{"dead"}}, newest[3:], 1},
+			"statuses":     {filter{Statuses: []string{"dead", "held"}}, newest[2:], 2},
+			"reason":       {filter{Reason: "rejected"}, newest[2:3], 1},
+			"partner":      {filter{PartnerID: w.own.ID}, newest[:1], 1},
+			"endpoint":     {filter{EndpointID: w.endpoint.ID}, newest[1:], 3},
+			"subscription": {filter{SubscriptionID: other.ID}, newest[:1], 1},
+			"event":        {filter{EventID: third.EventID}, newest[1:2], 1},
+			"event type":   {filter{EventType: "nl.x"}, newest[3:], 1},
+			"CloudEvent":   {filter{CEID: event.CEID}, newest[1:2], 1},
+			"from":         {filter{From: w.now()}, newest[:1], 1},
+			"until":        {filter{Until: w.now()}, newest[1:], 3},
+			"after":        {filter{AfterID: ids[1]}, newest[:2], 2},
+			"nothing":      {filter{PartnerID: w.own.ID, Reason: "gone"}, []string{}, 0},
+		} {
+			t.Run(name, func(t *testing.T) {
+				listed(t, deliveryID, c.want, c.total)(w.db.Deliveries(w.ctx, c.f))
+				n, err := w.db.CountDeliveries(w.ctx, c.f)
+				same(t, n, err, c.total)
+				var again filter
+				text, err := json.Marshal(c.f)
+				same(t, json.Unmarshal(text, &again), err, nil)
+				n, err = w.db.CountDeliveries(w.ctx, again)
+				same(t, n, err, c.total)
+			})
+		}
+		steps, err := w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID}, 2)
+		same(t, steps, err, ids[:2])
+		steps, err = w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID, AfterID: ids[1]}, 2)
+		same(t, steps, err, ids[2:])
+	})
+}
+
+func TestDeliveryCounts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 3)
+		w.newDeliveries(w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved), 1)
+		w.set(ids[0], `status = 'dead', reason = 'gone'`)
+		w.set(ids[1], `status = 'held', reason = 'a'`)
+		counts, err := w.db.CountDeliveriesBy(w.ctx, w.partner.ID)
+		same(t, counts, err, map[string]int{"dead": 1, "held": 1, "pending": 1})
+		counts, err = w.db.CountDeliveriesBy(w.ctx, "")
+		same(t, counts, err, map[string]int{"dead": 1, "held": 1, "pending": 2})
+		reasons, err := w.db.DeliveryReasons(w.ctx, w.partner.ID, "dead", "held")
+		same(t, reasons, err, []string{"a", "gone"})
+		reasons, err = w.db.DeliveryReasons(w.ctx, "", "dead")
+		same(t, reasons, err, []string{"gone"})
+		reasons, err = w.db.DeliveryReasons(w.ctx, w.own.ID)
+		same(t, len(reasons), err, 0)
+	})
+}

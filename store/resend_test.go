@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func TestResendAndDiscard(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 6)
+		states := []string{"pending", "retrying", "delivered", "held", "dead", "discarded"}
+		reset := func() {
+			for i, s := range states {
+				w.set(ids[i], `status = ?, reason = 'r', round = 7, attempts = 9, due_at = NULL, idempotency_key = 'old'`, s)
+			}
+		}
+		resend := func(id string) (done bool) {
+			w.write(func(tx *store.Tx) (err error) { done, err = tx.Resend(w.ctx, id, "new", w.in(time.Hour)); return err })
+			return done
+		}
+		reset()
+		for i, want := range []bool{false, false, true, true, true, false} {
+			same(t, resend(ids[i]), nil, want)
+			got, err := w.db.Delivery(w.ctx, ids[i])
+			if want {
+				same(t, [4]any{got.Status, got.Round, got.Attempts, got.IdempotencyKey}, err, [4]any{"pending", int64(0), int64(9), "new"})
+				same(t, [2]store.Time{got.DueAt, got.KeyExpiresAt}, nil, [2]store.Time{w.now(), w.in(time.Hour)})
+			} else {
+				same(t, [2]any{got.Status, got.IdempotencyKey}, err, [2]any{states[i], "old"})
+			}
+		}
+		reset()
+		for i, want := range []bool{false, false, false, true, true, false} {
+			w.write(func(tx *store.Tx) error {
+				done, err := tx.Discard(w.ctx, ids[i], "opgeruimd")
+				same(t, done, err, want)
+				return err
+			})
+		}
+		same(t, w.status(ids[4]), nil, store.DeliveryDiscarded)
+		reset()
+		w.subscription.Status = store.SubscriptionEnded
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
+		same(t, resend(ids[4]), nil, false)
+	})
+}
+
+func TestTryNow(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 3)
+		w.set(ids[0], `status = 'retrying', due_at = ?`, w.in(time.Hour))
+		w.set(ids[1], `status = 'retrying', due_at = ?, lease_owner = 'a'`, w.in(time.Hour))
+		for i, want := range []bool{true, false, false} {
+			w.write(func(tx *store.Tx) error {
+				done, err := tx.TryNow(w.ctx, ids[i])
+				same(t, done, err, want)
+				return err
+			})
+		}
+		same(t, w.claim("b", 10), nil, []string{ids[0], ids[2]})
+	})
+}
+
+func (w *world) count(want int64, fn func(tx *store.Tx) (int64, error)) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) error {
+		n, err := fn(tx)
+		same(w.t, n, err, want)
+		return err
+	})
+}
+
+func TestHoldAndRelease(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 3)
+		rejected := w.newDeliveries(w.subscription, 1)[0]
+		w.set(rejected, `status = 'held', reason = 'rejected'`)
+		w.claim("a", 1)
+		hold := func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 2) }
+		release := func(tx *store.Tx) (int64, error) { return tx.ReleaseHeld(w.ctx, 2) }
+		w.count(0, hold)
+		for _, c := range []struct{ status, deliveries, reason string }{
+			{store.SubscriptionPaused, store.DeliveryHeld, store.ReasonSubscriptionPaused},
+			{store.SubscriptionSuspended, store.DeliveryHeld, store.ReasonSubscriptionSuspended},
+			{store.SubscriptionEnded, store.DeliveryDead, store.ReasonSubscriptionEnded},
+		} {
+			w.subscription.Status = c.status
+			w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
+			for _, n := range []int64{2, 1, 0} {
+				w.count(n, hold)
+			}
+			w.count(0, release)
+			got, err := w.db.Delivery(w.ctx, ids[0])
+			same(t, [4]any{got.Status, got.Reason, got.LeaseOwner, got.DueAt}, err, [4]any{c.deliveries, c.reason, "", store.Time{}})
+			w.subscription.Status = store.SubscriptionApproved
+			w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
+			if c.deliveries == store.DeliveryDead {
+				w.count(0, release)
+				continue
+			}
+			for _, n := range []int64{2, 1, 0} {
+				w.count(n, release)
+			}
+			same(t, w.status(ids[2]), nil, store.DeliveryPending)
+		}
+		same(t, w.status(rejected), nil, store.DeliveryHeld)
+	})
+}
+
+// Deliveries of an approved subscription wait as suspended while their partner is.
+func TestHoldForPartner(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.newDeliveries(w.subscription, 1)[0]
+		w.partner.Status = store.PartnerSuspended
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &w.partner) })
+		w.count(1, func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 10) })
+		got, err := w.db.Delivery(w.ctx, id)
+		same(t, got.Reason, err, store.ReasonSubscriptionSuspended)
+		w.partner.Status = store.PartnerApproved
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &w.partner) })
+		w.count(1, func(tx *store.Tx) (int64, error) { return tx.ReleaseHeld(w.ctx, 10) })
+	})
+}
+
+// On PostgreSQL a hold leaves alone what another transaction is writing an outcome of.
+func TestHoldDoesNotOverwriteAnOutcome(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		if w.db.Dialect() == store.SQLite {
+			return // one writer: two transactions cannot overlap
+		}
+		id := w.newDeliveries(w.subscription, 1)[0]
+		w.claim("a", 1)
+		w.subscription.Status = store.SubscriptionPaused
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
+		w.write(func(tx *store.Tx) error {
+			err := tx.Complete(w.ctx, []store.Outcome{w.outcome(id, "a", store.Delivery{Status: store.DeliveryDelivered})})
+			w.count(0, func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 10) })
+			return err
+		})
+		w.count(0, func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 10) })
+		same(t, w.status(id), nil, store.DeliveryDelivered)
+	})
+}
+
+// What an endpoint held up is released when the endpoint is active again, and only if it may be sent to.
+func TestReleaseForEndpoint(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 1)
+		test := w.newDeliveries(store.Subscription{PartnerID: w.partner.ID, EndpointID: w.endpoint.ID}, 1)[0]
+		for _, id := range []string{ids[0], test} {
+			w.set(id, `status = 'held', reason = 'endpoint-suspended'`)
+		}
+		w.setEndpoint(store.EndpointSuspended)
+		release := func(tx *store.Tx) (int64, error) { return tx.ReleaseHeld(w.ctx, 10) }
+		w.count(0, release)
+		w.setEndpoint(store.EndpointActive)
+		w.count(2, release)
+		same(t, w.claim("a", 10), nil, append(ids, test))
+	})
+}
+
+func (w *world) setEndpoint(status string) {
+	w.t.Helper()
+	w.endpoint.Status = status
+	w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &w.endpoint) })
+}
+
+func TestResendJob(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var j store.ResendJob
+		fill(&j, 1)
+		w.write(func(tx *store.Tx) error { return tx.InsertResendJob(w.ctx, &j) })
+		admin := store.ResendJob{Action: "discard", Filter: "{}"}
+		w.write(func(tx *store.Tx) error { return tx.InsertResendJob(w.ctx, &admin) })
+		rows, err := w.db.RunningResendJobs(w.ctx)
+		same(t, rows, err, []store.ResendJob{j, admin})
+
+		w.clock.Advance(time.Second)
+		j.Status, j.Done, j.Refused, j.Cursor, j.FinishedAt = store.JobDone, 70, 3, "dlv_9", w.now()
+		w.write(func(tx *store.Tx) error {
+			locked, err := tx.LockResendJob(w.ctx, j.ID)
+			same(t, locked.Status, err, store.JobRunning)
+			return tx.UpdateResendJob(w.ctx, &j)
+		})
+		got, err := w.db.ResendJob(w.ctx, j.ID)
+		same(t, got, err, j)
+		rows, err = w.db.RunningResendJobs(w.ctx)
+		same(t, rows, err, []store.ResendJob{admin})
+		id := func(j store.ResendJob) string { return j.ID }
+		listed(t, id, []string{admin.ID}, 1)(w.db.ResendJobs(w.ctx, "", store.Page{}))
+		listed(t, id, []string{j.ID}, 1)(w.db.ResendJobs(w.ctx, j.PartnerID, store.Page{Number: 1, Size: 5}))
+		got, err = w.db.ResendJob(w.ctx, "rsd_none")
+		missing(t, got, err)
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { _, err := tx.LockResendJob(w.ctx, "rsd_none"); return err })
+	})
+}

@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+const (
+	sqliteColumns = `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose%'`
+	postgresColumns = `SELECT table_name || '.' || column_name FROM information_schema.columns
+		WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%'`
+	sqliteIndexes   = `SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`
+	postgresIndexes = `SELECT i.indexname FROM pg_indexes i WHERE i.schemaname = 'public' AND NOT EXISTS
+		(SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`
+)
+
+func names(t *testing.T, db *store.DB, query string) []string {
+	t.Helper()
+	read, _ := db.Pools()
+	var got []string
+	if err := read.Select(&got, query); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	return got
+}
+
+func TestBothDatabasesHaveTheSameTables(t *testing.T) {
+	t.Parallel()
+	sqlite, postgres := storetest.SQLite(t), storetest.Postgres(t)
+	columns := names(t, sqlite, sqliteColumns)
+	same(t, columns, nil, names(t, postgres, postgresColumns))
+	same(t, names(t, sqlite, sqliteIndexes), nil, names(t, postgres, postgresIndexes))
+	if len(columns) < 100 {
+		t.Errorf("only %d columns", len(columns))
+	}
+}
+
+// eachEmpty runs fn with the name of a database without tables.
+func eachEmpty(t *testing.T, fn func(t *testing.T, database string)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); fn(t, "sqlite:"+storetest.SQLitePath(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); fn(t, storetest.PostgresURL(t)) })
+}
+
+func migrate(t *testing.T, database string) error {
+	db, err := store.Open(t.Context(), database, store.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Migrate(t.Context()), db.Close())
+}
+
+func migrated(t *testing.T, database string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), database, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	same(t, db.Migrate(t.Context()), nil, nil)
+	current, target, err := db.MigrationState(t.Context())
+	same(t, current, err, target)
+	epoch, err := db.FanoutEpoch(t.Context())
+	same(t, epoch, err, "1")
+}
+
+func TestMigrateAtOnce(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, database string) {
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if err := migrate(t, database); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		migrated(t, database)
+	})
+}
+
+// asMigrator makes the test binary migrate the named database, to be killed meanwhile.
+const asMigrator = "STORE_MIGRATE"
+
+func TestMigrateAfterAKill(t *testing.T) {
+	if database := os.Getenv(asMigrator); database != "" {
+		if err := migrate(t, database); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	eachEmpty(t, func(t *testing.T, database string) {
+		for i := range 6 {
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrateAfterAKill$")
+			child.Env = append(os.Environ(), asMigrator+"="+database)
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// Wherever the kill falls, the verdict is the same; the moments only spread it over the migration.
+			timer := time.AfterFunc(time.Duration(i*8)*time.Millisecond, func() { _ = child.Process.Kill() })
+			_ = child.Wait()
+			timer.Stop()
+		}
+		migrated(t, database)
+	})
+}
+
+func TestMigrateAfterACancel(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, database string) {
+		db, err := store.Open(t.Context(), database, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for i := range 6 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*3)*time.Millisecond)
+			_ = db.Migrate(ctx)
+			cancel()
+		}
+		migrated(t, database)
+	})
+}
