@@ -28,7 +28,7 @@ func (p LinkPurpose) Lifetime() time.Duration {
 	switch p {
 	case LinkReset:
 		return time.Hour
-	case LinkSetup:
+	case LinkSetup, LinkConfirmEmail:
 		return 24 * time.Hour
 	default:
 		return 7 * 24 * time.Hour

@@ -1,0 +1,140 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"schakel/store"
+)
+
+// The actions of the audit trail. Each has a sentence.
+const (
+	ActionPartnerRegistered = "partner.registered"
+	ActionPartnerLapsed     = "partner.lapsed"
+	ActionPartnerConfirmed  = "partner.confirmed"
+	ActionPartnerApproved   = "partner.approved"
+	ActionPartnerRejected   = "partner.rejected"
+	ActionPartnerSuspended  = "partner.suspended"
+	ActionPartnerResumed    = "partner.resumed"
+	ActionPartnerEnded      = "partner.ended"
+	ActionPartnerContact    = "partner.contact-changed"
+
+	ActionClientCreated       = "client.created"
+	ActionClientUpdated       = "client.updated"
+	ActionClientApproved      = "client.approved"
+	ActionClientRejected      = "client.rejected"
+	ActionClientSecretRotated = "client.secret-rotated"
+	ActionClientRevoked       = "client.revoked"
+	ActionSigningKeyMade      = "signing-key.made"
+
+	ActionEndpointCreated   = "endpoint.created"
+	ActionEndpointUpdated   = "endpoint.updated"
+	ActionEndpointPaused    = "endpoint.paused"
+	ActionEndpointResumed   = "endpoint.resumed"
+	ActionEndpointSuspended = "endpoint.suspended"
+	ActionEndpointReleased  = "endpoint.released"
+	ActionEndpointEnded     = "endpoint.ended"
+
+	ActionSubscriptionRequested = "subscription.requested"
+	ActionSubscriptionApproved  = "subscription.approved"
+	ActionSubscriptionRejected  = "subscription.rejected"
+	ActionSubscriptionSuspended = "subscription.suspended"
+	ActionSubscriptionResumed   = "subscription.resumed"
+	ActionSubscriptionPaused    = "subscription.paused"
+	ActionSubscriptionUnpaused  = "subscription.unpaused"
+	ActionSubscriptionEnded     = "subscription.ended"
+
+	ActionRouteAdded   = "route.added"
+	ActionRouteRemoved = "route.removed"
+
+	ActionContractCreated      = "contract.created"
+	ActionContractUpdated      = "contract.updated"
+	ActionContractTransferred  = "contract.transferred"
+	ActionContractUploaded     = "contract.uploaded"
+	ActionContractDraftDeleted = "contract.draft-deleted"
+	ActionContractPublished    = "contract.published"
+	ActionContractDeprecated   = "contract.deprecated"
+	ActionContractUndeprecated = "contract.undeprecated"
+	ActionContractWithdrawn    = "contract.withdrawn"
+)
+
+// AuditTrail is who did what. Entries are written with what they tell of, and
+// never change.
+type AuditTrail struct{ cfg Config }
+
+// List lists entries within a scope, newest first, with their total count.
+func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter) ([]store.Audit, int, error) {
+	id, ok := scope.narrow(f.PartnerID)
+	if !ok {
+		return nil, 0, nil
+	}
+	f.PartnerID = id
+	rows, total, err := a.cfg.DB.Audits(ctx, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list audit trail: %w", err)
+	}
+	return rows, total, nil
+}
+
+// object is what an entry is about.
+type object struct{ kind, id, name, partnerID string }
+
+// details are the rest of an entry, by name. Never put a secret in.
+type details map[string]any
+
+// record writes an entry in the transaction of what it tells of.
+func record(ctx context.Context, tx *store.Tx, actor Actor, action string, o object, d details) error {
+	for name, value := range d {
+		if value == "" {
+			delete(d, name)
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil || d == nil {
+		text = []byte("{}")
+	}
+	err = tx.InsertAudit(ctx, store.Audit{
+		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action,
+		ObjectKind: o.kind, ObjectID: o.id, ObjectName: o.name, PartnerID: o.partnerID, Detail: string(text),
+	})
+	if err != nil {
+		return fmt.Errorf("write audit trail: %w", err)
+	}
+	return nil
+}
+
+func partnerObject(p store.Partner) object { return object{"partner", p.ID, p.Name, p.ID} }
+
+func clientObject(c store.Client) object { return object{"client", c.ID, c.Name, c.PartnerID} }
+
+func endpointObject(e store.Endpoint) object { return object{"endpoint", e.ID, e.Name, e.PartnerID} }
+
+func subscriptionObject(s store.Subscription) object {
+	return object{"subscription", s.ID, s.Name, s.PartnerID}
+}
+
+func routeObject(r store.Route) object { return object{"route", r.ID, r.EventType, ""} }
+
+func contractObject(c store.Contract) object {
+	return object{"contract", c.ID, c.Title, c.OwnerPartnerID}
+}
+
+func versionObject(c store.Contract, v store.ContractVersion) object {
+	return object{"contract", c.ID, c.Title + " " + v.Version, c.OwnerPartnerID}
+}
+
+func clientDetails(c store.Client) details {
+	return details{
+		"scopes": c.Scopes, "types": c.PublishTypes, "sources": c.PublishSources,
+		"requestedScopes": c.RequestedScopes, "requestedTypes": c.RequestedTypes, "requestedSources": c.RequestedSources,
+	}
+}
+
+func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
+	return details{"partner": p.Name, "endpoint": e.Name, "types": s.Types, "reason": reason}
+}
+
+func routeDetails(r store.Route, from, to store.Partner) details {
+	return details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
+}

@@ -1,0 +1,134 @@
+package registry
+
+import (
+	"encoding/json"
+	"strings"
+
+	"schakel/store"
+)
+
+// sentences tell each action; what stands between braces comes from the entry.
+func sentences() map[string]string {
+	return map[string]string{
+		ActionPartnerRegistered: "registered {object}",
+		ActionPartnerLapsed:     "set aside the registration of {object}, which nobody confirmed in time",
+		ActionPartnerConfirmed:  "confirmed the e-mail address of {object}",
+		ActionPartnerApproved:   "approved the registration of {object}",
+		ActionPartnerRejected:   "rejected the registration of {object}",
+		ActionPartnerSuspended:  "suspended {object}",
+		ActionPartnerResumed:    "resumed {object}",
+		ActionPartnerEnded:      "ended the exchange with {object}",
+		ActionPartnerContact:    "changed the contact person of {object}",
+
+		ActionClientCreated:       "created client {object}",
+		ActionClientUpdated:       "changed client {object}",
+		ActionClientApproved:      "granted client {object} {scopes} {types} {sources}",
+		ActionClientRejected:      "turned down what client {object} asked for",
+		ActionClientSecretRotated: "gave client {object} a new secret",
+		ActionClientRevoked:       "revoked client {object}",
+		ActionSigningKeyMade:      "made a new signing key for access tokens",
+
+		ActionEndpointCreated:   "added endpoint {object} at {host}",
+		ActionEndpointUpdated:   "changed endpoint {object} at {host}",
+		ActionEndpointPaused:    "paused endpoint {object}",
+		ActionEndpointResumed:   "resumed endpoint {object}",
+		ActionEndpointSuspended: "suspended endpoint {object}",
+		ActionEndpointReleased:  "lifted the suspension of endpoint {object}",
+		ActionEndpointEnded:     "ended endpoint {object}",
+
+		ActionSubscriptionRequested: "asked for a subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionApproved:  "approved the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionRejected:  "rejected the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionSuspended: "suspended the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionResumed:   "resumed the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionPaused:    "paused the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionUnpaused:  "ended the pause of the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionEnded:     "ended the subscription of {partner} to {types} at endpoint {endpoint}",
+
+		ActionRouteAdded:   "allowed {types} from {from} to go to {to}",
+		ActionRouteRemoved: "no longer allowed {types} from {from} to go to {to}",
+
+		ActionContractCreated:      "created contract {object}",
+		ActionContractUpdated:      "changed the description of contract {object}",
+		ActionContractTransferred:  "transferred contract {object} from {from} to {to}",
+		ActionContractUploaded:     "uploaded contract {object}",
+		ActionContractDraftDeleted: "deleted the draft of contract {object}",
+		ActionContractPublished:    "published contract {object}",
+		ActionContractDeprecated:   "deprecated contract {object} {sunset}",
+		ActionContractUndeprecated: "took back the deprecation of contract {object}",
+		ActionContractWithdrawn:    "withdrew contract {object}",
+	}
+}
+
+// Sentence tells an entry in plain English, such as "Anna de Vries approved the
+// subscription of Scholengroep Noord to nl.example.student.enrolled at endpoint
+// Main." An action of another package than this one is told as it is named.
+func Sentence(a store.Audit) string {
+	d := details{}
+	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
+	text, known := sentences()[a.Action]
+	if !known {
+		text = otherAction(a)
+	}
+	who := a.ActorName
+	if who == "" {
+		who = "Someone"
+	}
+	text = strings.NewReplacer(
+		"{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"),
+		"{types}", d.list("types"), "{scopes}", d.list("scopes"), "{sources}", d.list("sources"),
+		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", until(d.text("sunset")),
+	).Replace(text)
+	text = who + " " + strings.Join(strings.Fields(text), " ")
+	text = strings.TrimSuffix(text, " at")
+	if reason := d.text("reason"); reason != "" {
+		return text + ": “" + reason + "”"
+	}
+	return text + "."
+}
+
+func otherAction(a store.Audit) string {
+	noun, verb, ok := strings.Cut(a.Action, ".")
+	if !ok {
+		return "did " + a.Action
+	}
+	return strings.ReplaceAll(verb, "-", " ") + " " + strings.ReplaceAll(noun, "-", " ") + " {object}"
+}
+
+func nameOf(a store.Audit) string {
+	if a.ObjectName != "" {
+		return a.ObjectName
+	}
+	return a.ObjectID
+}
+
+func until(day string) string {
+	if day == "" {
+		return ""
+	}
+	return "until " + day
+}
+
+func (d details) text(name string) string {
+	text, _ := d[name].(string)
+	return text
+}
+
+// list writes a list as people do; a long one is cut.
+func (d details) list(name string) string {
+	items, _ := d[name].([]any)
+	var words []string
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			words = append(words, text)
+		}
+	}
+	const most = 3
+	if n := len(words); n > most {
+		words = append(words[:most:most], itoa(int64(n-most))+" more")
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,137 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// The scopes of access tokens (SEC-10).
+const (
+	ScopeEventsPublish      = "events.publish"
+	ScopeEventsConsume      = "events.consume"
+	ScopeSubscriptionsWrite = "subscriptions.write"
+	ScopeRegistryRead       = "registry.read"
+	ScopeRegistryWrite      = "registry.write"
+	ScopeMutationsRead      = "mutations.read"
+	ScopeMutationsPublish   = "mutations.publish"
+)
+
+// AllScopes lists every scope a client can have.
+func AllScopes() []string {
+	return append(FreeScopes(), ScopeEventsPublish, ScopeRegistryWrite, ScopeMutationsPublish)
+}
+
+// FreeScopes lists the scopes a partner may give its clients itself; the others
+// wait for an administrator.
+func FreeScopes() []string {
+	return []string{ScopeEventsConsume, ScopeSubscriptionsWrite, ScopeRegistryRead, ScopeMutationsRead}
+}
+
+// Clients are the machines of partners and of the own organisation, that get
+// access tokens.
+type Clients struct{ cfg Config }
+
+// NewClient is what is asked of a client. What of it an administrator must
+// decide on waits.
+type NewClient struct {
+	Name       string
+	AuthMethod string // one of AuthMethods
+	JWKS       string // private_key_jwt: the public keys
+	JWKSURI    string // or where they are
+	Scopes     []string
+	// PublishTypes are event types, or prefixes such as nl.example.student.*.
+	PublishTypes []string
+	// PublishSources are sources, or prefixes such as https://example.nl/*.
+	PublishSources []string
+}
+
+// AuthMethods lists the ways a client may prove who it is.
+func (c *Clients) AuthMethods() []string { return slices.Clone(c.cfg.ClientAuthMethods) }
+
+// Create makes a client. Secret is its secret, shown this once; empty for
+// private_key_jwt. An administrator names the partner it is for, or none for the
+// own organisation. Fields: name, authMethod, jwks, jwksUri, scopes,
+// publishTypes, publishSources.
+func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
+	in = in.clean()
+	if err := c.check(in, actor.Administrator).err(); err != nil {
+		return client, "", err
+	}
+	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		if err != nil {
+			return err
+		}
+		client = store.Client{PartnerID: owner.ID, Status: store.ClientActive}
+		c.apply(&client, in, actor, tx.Now)
+		if client.AuthMethod != token.PrivateKeyJWT {
+			secret, client.SecretHash = token.NewSecret()
+		}
+		if err := tx.InsertClient(ctx, &client); err != nil {
+			return fmt.Errorf("add client: %w", err)
+		}
+		if err := record(ctx, tx, actor, ActionClientCreated, clientObject(client), clientDetails(client)); err != nil {
+			return err
+		}
+		return c.tellWaiting(ctx, tx, owner, client)
+	})
+	return client, secret, err
+}
+
+// tellWaiting mails the administrators when a client waits for them.
+func (c *Clients) tellWaiting(ctx context.Context, tx *store.Tx, owner store.Partner, client store.Client) error {
+	if !client.Waiting() {
+		return nil
+	}
+	return c.cfg.mailAdministrators(ctx, tx, c.cfg.mailClientWaits(owner, client))
+}
+
+// Get finds a client within a scope.
+func (c *Clients) Get(ctx context.Context, scope Scope, id string) (store.Client, error) {
+	client, err := c.cfg.DB.Client(ctx, id)
+	if err != nil {
+		return store.Client{}, found("client", err)
+	}
+	if !scope.sees(client.PartnerID) {
+		return store.Client{}, notFound("client")
+	}
+	return client, nil
+}
+
+// List lists the clients of a partner, newest first. An administrator that names
+// no partner gets the own organisation's.
+func (c *Clients) List(ctx context.Context, scope Scope, partnerID string) ([]store.Client, error) {
+	id, ok := scope.narrow(partnerID)
+	if !ok {
+		return nil, nil
+	}
+	if id == "" {
+		own, err := c.cfg.DB.OwnPartner(ctx)
+		if err != nil {
+			return nil, found("own organisation", err)
+		}
+		id = own.ID
+	}
+	rows, err := c.cfg.DB.Clients(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list clients: %w", err)
+	}
+	return rows, nil
+}
+
+// Waiting lists the clients whose requests wait for an administrator, oldest
+// first.
+func (c *Clients) Waiting(ctx context.Context, actor Actor) ([]store.Client, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, err
+	}
+	rows, err := c.cfg.DB.ClientsWaiting(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list waiting clients: %w", err)
+	}
+	return rows, nil
+}

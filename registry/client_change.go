@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// apply writes what is asked into a client. What an administrator asks for is
+// granted; what a partner asks for beyond the free scopes is requested, and what
+// it no longer asks for is taken away at once.
+func (c *Clients) apply(client *store.Client, in NewClient, actor Actor, now store.Time) {
+	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
+	all := func(string) bool { return actor.Administrator }
+	free := func(s string) bool { return actor.Administrator || slices.Contains(FreeScopes(), s) }
+	client.Scopes, client.RequestedScopes = split(in.Scopes, client.Scopes, free)
+	client.PublishTypes, client.RequestedTypes = split(in.PublishTypes, client.PublishTypes, all)
+	client.PublishSources, client.RequestedSources = split(in.PublishSources, client.PublishSources, all)
+	if actor.Administrator {
+		client.DecidedAt, client.DecidedBy = now, actor.Name
+	}
+}
+
+// split tells what of asked is granted, because it was or is free, and what waits.
+func split(asked []string, granted store.Strings, free func(string) bool) (now, later store.Strings) {
+	for _, s := range asked {
+		if free(s) || granted.Contains(s) {
+			now = append(now, s)
+		} else {
+			later = append(later, s)
+		}
+	}
+	return now, later
+}
+
+// Update changes a client to what is asked. Its authentication method stays.
+// Fields: as Create.
+func (c *Clients) Update(ctx context.Context, actor Actor, id string, in NewClient) (store.Client, error) {
+	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
+		if client.Status != store.ClientActive {
+			return conflict("This client is revoked.")
+		}
+		asked := in.clean()
+		asked.AuthMethod = client.AuthMethod
+		if err := c.check(asked, actor.Administrator).err(); err != nil {
+			return err
+		}
+		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI
+		c.apply(client, asked, actor, tx.Now)
+		client.StatusReason = ""
+		if keys {
+			client.TokenVersion++
+		}
+		if err := tx.UpdateClient(ctx, client); err != nil {
+			return fmt.Errorf("update client: %w", err)
+		}
+		if err := record(ctx, tx, actor, ActionClientUpdated, clientObject(*client), clientDetails(*client)); err != nil {
+			return err
+		}
+		owner, err := tx.Partner(ctx, client.PartnerID)
+		if err != nil {
+			return found("partner", err)
+		}
+		return c.tellWaiting(ctx, tx, owner, *client)
+	})
+}
+
+// RotateSecret gives a client another secret, shown this once. The old one and
+// all tokens stop working.
+func (c *Clients) RotateSecret(ctx context.Context, actor Actor, id string) (client store.Client, secret string, err error) {
+	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
+		if client.Status != store.ClientActive || client.AuthMethod == token.PrivateKeyJWT {
+			return conflict("This client has no secret that works.")
+		}
+		secret, client.SecretHash = token.NewSecret()
+		client.TokenVersion++
+		if err := tx.UpdateClient(ctx, client); err != nil {
+			return fmt.Errorf("rotate secret: %w", err)
+		}
+		return record(ctx, tx, actor, ActionClientSecretRotated, clientObject(*client), nil)
+	})
+	return client, secret, err
+}
+
+// Revoke ends a client for good: its secret and tokens stop working.
+func (c *Clients) Revoke(ctx context.Context, actor Actor, id, reason string) error {
+	if err := checkReason(reason, false); err != nil {
+		return err
+	}
+	_, err := c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
+		if client.Status != store.ClientActive {
+			return conflict("This client is revoked already.")
+		}
+		revoke(client, reason)
+		if err := tx.UpdateClient(ctx, client); err != nil {
+			return fmt.Errorf("revoke client: %w", err)
+		}
+		return record(ctx, tx, actor, ActionClientRevoked, clientObject(*client), details{"reason": reason})
+	})
+	return err
+}
+
+func revoke(client *store.Client, reason string) {
+	client.Status, client.StatusReason, client.SecretHash = store.ClientRevoked, strings.TrimSpace(reason), ""
+	client.RequestedScopes, client.RequestedTypes, client.RequestedSources = nil, nil, nil
+	client.TokenVersion++
+}
+
+// stopClients makes the tokens of a partner's clients stop; for ever when ended.
+func stopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool) error {
+	clients, err := tx.Clients(ctx, partnerID)
+	if err != nil {
+		return fmt.Errorf("list clients: %w", err)
+	}
+	for _, client := range clients {
+		if client.Status != store.ClientActive {
+			continue
+		}
+		client.TokenVersion++
+		if ended {
+			revoke(&client, "The partner ended.")
+		}
+		if err := tx.UpdateClient(ctx, &client); err != nil {
+			return fmt.Errorf("stop client: %w", err)
+		}
+	}
+	return nil
+}
+
+// change reads a client the actor may change and keeps others from changing it
+// meanwhile.
+func (c *Clients) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Client) error) (store.Client, error) {
+	var client store.Client
+	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.Lock(ctx, "client", id); err != nil {
+			return found("client", err)
+		}
+		if client, err = tx.Client(ctx, id); err != nil {
+			return found("client", err)
+		}
+		if err := allowChange(ctx, tx, actor, "client", client.PartnerID); err != nil {
+			return err
+		}
+		return fn(tx, &client)
+	})
+	if err != nil {
+		return store.Client{}, err
+	}
+	return client, nil
+}

@@ -1,0 +1,152 @@
+package registry
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// Bounds of what one client can have.
+const maxPatterns = 100
+
+// MayPublish tells whether a client may publish an event of this type from this
+// source; if not, the error is an *Error that names what is missing.
+func MayPublish(c store.Client, eventType, source string) error {
+	if !slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
+		return &Error{Code: CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
+	}
+	if !slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
+		return &Error{Code: CodeForbidden, Message: "This client may not publish events from source " + source + "."}
+	}
+	return nil
+}
+
+// matches compares a value with a pattern: the value itself, or a prefix and a star.
+func matches(pattern, value string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(value, prefix) && len(value) > len(prefix)
+	}
+	return pattern == value
+}
+
+func (in NewClient) clean() NewClient {
+	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.JWKS, in.JWKSURI = strings.TrimSpace(in.JWKS), strings.TrimSpace(in.JWKSURI)
+	in.Scopes, in.PublishTypes, in.PublishSources = tidyList(in.Scopes), tidyList(in.PublishTypes), tidyList(in.PublishSources)
+	return in
+}
+
+// tidyList trims, sorts and takes out what is empty or there twice.
+func tidyList(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (c *Clients) check(in NewClient, administrator bool) problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 120))
+	c.checkKeys(in, wrong)
+	for _, s := range in.Scopes {
+		if !slices.Contains(AllScopes(), s) {
+			wrong.add("scopes", "Choose from the scopes that are listed.")
+		}
+	}
+	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
+	wrong.add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
+	wrong.add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) string {
+		return checkSourcePattern(s, administrator)
+	}))
+	return wrong
+}
+
+func (c *Clients) checkKeys(in NewClient, wrong problems) {
+	if !slices.Contains(c.cfg.ClientAuthMethods, in.AuthMethod) {
+		wrong.add("authMethod", "Choose from the methods that are listed.")
+		return
+	}
+	if in.AuthMethod != token.PrivateKeyJWT {
+		if in.JWKS != "" || in.JWKSURI != "" {
+			wrong.add("jwks", "Keys belong to the method private_key_jwt.")
+		}
+		return
+	}
+	switch {
+	case in.JWKS == "" && in.JWKSURI == "":
+		wrong.add("jwks", "Give the public keys, or the address where they are.")
+	case in.JWKS != "" && in.JWKSURI != "":
+		wrong.add("jwksUri", "Give the public keys or their address, not both.")
+	case in.JWKS != "":
+		if err := token.ParseJWKS([]byte(in.JWKS)); err != nil {
+			wrong.add("jwks", "These keys cannot be used: "+err.Error()+".")
+		}
+	default:
+		if err := c.cfg.CheckURL(in.JWKSURI); err != nil {
+			wrong.add("jwksUri", err.Error())
+		}
+	}
+}
+
+func checkPatterns(list []string, needed bool, check func(string) string) string {
+	switch {
+	case needed && len(list) == 0:
+		return "Say what the client is to publish: at least one."
+	case !needed && len(list) > 0:
+		return "Only a client with the scope events.publish publishes; leave this empty or add the scope."
+	case len(list) > maxPatterns:
+		return "Use at most 100; a prefix stands for many."
+	}
+	for _, s := range list {
+		if text := check(s); text != "" {
+			return s + ": " + text
+		}
+	}
+	return ""
+}
+
+// checkTypePattern wants an event type, or a prefix of two labels or more.
+func checkTypePattern(s string) string {
+	name, isPrefix := strings.CutSuffix(s, ".*")
+	if !validEventType(name) {
+		return "use letters, digits and . _ - : / such as nl.example.student.enrolled, or a prefix such as nl.example.*"
+	}
+	if isPrefix && !strings.Contains(name, ".") {
+		return "a prefix has at least two parts, such as nl.example.*"
+	}
+	return ""
+}
+
+func validEventType(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/"
+	return s != "" && len(s) <= 255 && allOf(s, letters) && strings.Trim(s, "._-:/") != ""
+}
+
+// checkSourcePattern wants a URI-reference (CE-09), or a prefix that ends where
+// a part of it ends: https://example.nl* would take in https://example.nl.evil.org.
+func checkSourcePattern(s string, administrator bool) string {
+	prefix, isPrefix := strings.CutSuffix(s, "*")
+	switch {
+	case s == "*" && administrator:
+		return ""
+	case strings.Contains(prefix, "*") || len(s) > 1000:
+		return "use one source, or a prefix that ends in *"
+	case isPrefix && !strings.HasSuffix(prefix, "/") && !strings.HasSuffix(prefix, ":") || strings.Trim(prefix, "/:") == "":
+		return "a prefix ends in /* or :* and says more than that, such as https://example.nl/* or urn:nld:oin:1234:*"
+	}
+	u, err := url.Parse(prefix)
+	if err != nil || strings.ContainsAny(prefix, " \t\r\n\"<>\\^`{|}") {
+		return "it is not a URI-reference"
+	}
+	if isPrefix && u.Opaque == "" && u.Scheme != "" && u.Host == "" {
+		return "a prefix names the host, such as https://example.nl/*"
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package registry
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// Config is what the services of the registry are made of. What has no default
+// must be set.
+type Config struct {
+	DB  *store.DB
+	Now func() time.Time
+	Log *slog.Logger
+	// BaseURL is the address of the portal, for the links in mails, without a
+	// slash at its end.
+	BaseURL string
+	// Organisation is the name of the organisation that runs this Schakel.
+	Organisation string
+	// TermsVersion names the terms a partner accepts. Default "1".
+	TermsVersion string
+	// Vault seals secrets before they are stored.
+	Vault *Vault
+	// CheckURL judges an address a partner wants us to send to; its error is
+	// shown to that partner.
+	CheckURL func(string) error
+	// ServedKinds are the kinds of endpoint this program can serve. Default
+	// webhook alone.
+	ServedKinds []string
+	// ClientAuthMethods are the ways a client may prove who it is. Default
+	// private_key_jwt and client_secret_basic (SEC-02).
+	ClientAuthMethods []string
+	// AllowOpenEndpoints permits endpoints without credentials. Default no:
+	// a receiver gives credentials (EDU-14).
+	AllowOpenEndpoints bool
+}
+
+func (c Config) withDefaults() Config {
+	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
+	if c.TermsVersion == "" {
+		c.TermsVersion = "1"
+	}
+	if len(c.ServedKinds) == 0 {
+		c.ServedKinds = []string{store.EndpointWebhook}
+	}
+	if len(c.ClientAuthMethods) == 0 {
+		c.ClientAuthMethods = []string{token.PrivateKeyJWT, token.ClientSecretBasic}
+	}
+	return c
+}
+
+func (c Config) check() error {
+	if c.DB == nil || c.Now == nil || c.Log == nil || c.Vault == nil || c.CheckURL == nil || c.BaseURL == "" || c.Organisation == "" {
+		return errors.New("registry: DB, Now, Log, Vault, CheckURL, BaseURL and Organisation must be set")
+	}
+	return nil
+}
+
+// Services are all services of the registry, one a noun.
+type Services struct {
+	Accounts      *Accounts
+	Partners      *Partners
+	Clients       *Clients
+	SigningKeys   *SigningKeys
+	Endpoints     *Endpoints
+	Subscriptions *Subscriptions
+	Routes        *Routes
+	Contracts     *Contracts
+	EventTypes    *EventTypes
+	Audit         *AuditTrail
+	Mails         *Mails
+}
+
+// New makes the services around one configuration.
+func New(cfg Config, accounts *Accounts) (*Services, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if accounts == nil {
+		return nil, errors.New("registry: Accounts must be set")
+	}
+	return &Services{
+		Accounts:      accounts,
+		Partners:      &Partners{cfg, accounts},
+		Clients:       &Clients{cfg},
+		SigningKeys:   &SigningKeys{cfg},
+		Endpoints:     &Endpoints{cfg},
+		Subscriptions: &Subscriptions{cfg},
+		Routes:        &Routes{cfg},
+		Contracts:     &Contracts{cfg},
+		EventTypes:    &EventTypes{cfg},
+		Audit:         &AuditTrail{cfg},
+		Mails:         &Mails{cfg},
+	}, nil
+}

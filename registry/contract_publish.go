@@ -1,0 +1,151 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// versionMove gives the changes of state of a contract version:
+//
+//	draft ──publish──▶ published ◀──undeprecate── deprecated
+//	                    │   └─────deprecate────────▶ │
+//	                    └──withdraw──▶ withdrawn ◀───┘
+func versionMove(verb string) transition {
+	const published, deprecated = store.VersionPublished, store.VersionDeprecated
+	return map[string]transition{
+		"publish":     {action: ActionContractPublished, from: []string{store.VersionDraft}, to: published},
+		"deprecate":   {action: ActionContractDeprecated, from: []string{published}, to: deprecated},
+		"undeprecate": {action: ActionContractUndeprecated, from: []string{deprecated}, to: published},
+		"withdraw":    {action: ActionContractWithdrawn, from: []string{published, deprecated}, to: store.VersionWithdrawn, reason: true},
+	}[verb].named(verb)
+}
+
+// Publish freezes a draft for ever; that of an AsyncAPI document fills the
+// catalogue of event types. An event type that another contract defines is
+// refused (CodeConflict).
+func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string) (store.ContractVersion, error) {
+	types, digest, err := c.eventTypesOf(ctx, actor, id, version)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	return c.move(ctx, actor, id, version, "publish", "", func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
+		if v.Digest != digest {
+			return conflict("The draft was replaced a moment ago. Look at it again.")
+		}
+		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
+		return fillCatalogue(ctx, tx, row, *v, types)
+	})
+}
+
+// Deprecate advises against a version, which can be used until sunset. A zero
+// sunset is not decided yet.
+func (c *Contracts) Deprecate(ctx context.Context, actor Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
+	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
+		if !sunset.IsZero() && sunset.Before(tx.Now.Time) {
+			return invalidFields(problems{"sunset": "Choose a day in the future."})
+		}
+		v.DeprecatedAt, v.SunsetAt = tx.Now, store.At(sunset)
+		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated)
+	})
+}
+
+// Undeprecate takes a deprecation back.
+func (c *Contracts) Undeprecate(ctx context.Context, actor Actor, id, version string) (store.ContractVersion, error) {
+	return c.move(ctx, actor, id, version, "undeprecate", "", func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
+		v.DeprecatedAt, v.SunsetAt = store.Time{}, store.Time{}
+		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionPublished)
+	})
+}
+
+// Withdraw takes a version out of the register and its event types out of the
+// catalogue, for good. The bytes stay kept.
+func (c *Contracts) Withdraw(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+	return c.move(ctx, actor, id, version, "withdraw", reason, func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
+		v.WithdrawnAt = tx.Now
+		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionWithdrawn)
+	})
+}
+
+func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, reason string,
+	also func(*store.Tx, store.Contract, *store.ContractVersion) error,
+) (store.ContractVersion, error) {
+	t := versionMove(verb)
+	var v store.ContractVersion
+	err := c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) (err error) {
+		if v, err = tx.ContractVersion(ctx, id, version); err != nil {
+			return found("version", err)
+		}
+		if err := t.check(actor, "version", v.Status, reason); err != nil {
+			return err
+		}
+		v.Status, v.StatusReason = t.to, reason
+		if err := also(tx, *row, &v); err != nil {
+			return err
+		}
+		if err := tx.SetVersionStatus(ctx, &v, t.from...); err != nil {
+			return fmt.Errorf("%s version: %w", verb, err)
+		}
+		return record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt)})
+	})
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	return v, nil
+}
+
+// eventTypesOf reads a draft again, outside the transaction: a large document
+// takes a second, and everyone else would wait for it.
+func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version string) ([]contract.EventType, string, error) {
+	reader, err := c.Reader(ctx, actor)
+	if err != nil {
+		return nil, "", err
+	}
+	if own := reader.Internal && reader.PartnerID != ""; own {
+		reader.Administrator = true // it maintains what no partner owns; change decides
+	}
+	v, content, err := c.Original(ctx, reader, id, version)
+	if err != nil {
+		return nil, "", err
+	}
+	doc, _, err := contract.Parse(content, contract.Limits{})
+	if err != nil || doc == nil {
+		return nil, "", fmt.Errorf("read contract %s %s: %w", id, version, errors.Join(err, errors.New("it was readable at its upload")))
+	}
+	return doc.EventTypes(), v.Digest, nil
+}
+
+// fillCatalogue adds the event types of a version.
+func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.ContractVersion, types []contract.EventType) error {
+	rows := make([]store.EventType, len(types))
+	for i, t := range types {
+		other, err := tx.EventType(ctx, t.Type)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("find event type: %w", err)
+		}
+		if err == nil && other.ContractID != c.ID {
+			return conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
+		}
+		rows[i] = store.EventType{
+			Name: t.Type, ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: t.MessageName,
+			Title: t.Title, Summary: t.Summary, Description: t.Description, ContentType: t.ContentType,
+			DataSchema: string(t.Schema), Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
+		}
+	}
+	if err := tx.ReplaceEventTypes(ctx, v.ID, rows); err != nil {
+		return fmt.Errorf("fill catalogue: %w", err)
+	}
+	return nil
+}
+
+// day writes the day of an instant, or nothing when it is unset.
+func day(t store.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}

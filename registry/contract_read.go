@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// Latest stands for the highest published version, where a version is asked for.
+// A deprecated or pre-release version is the latest only when there is no other.
+const Latest = "latest"
+
+// ContractSummary is a contract with its latest version, if it has one.
+type ContractSummary struct {
+	store.Contract
+	Latest store.ContractVersion // without an ID when nothing is published
+}
+
+// List lists the contracts a reader may see by title, with their total count.
+// Visibilities, owner and versions of the filter are set here.
+func (c *Contracts) List(ctx context.Context, reader Reader, f store.ContractFilter) ([]ContractSummary, int, error) {
+	f.Visibilities, f.OwnerPartnerID = reader.visibilities(), reader.PartnerID
+	f.WithVersion = !reader.Administrator
+	if hidden := f.Status == store.VersionDraft || f.Status == store.VersionWithdrawn; hidden && !reader.Administrator {
+		return nil, 0, nil
+	}
+	rows, total, err := c.cfg.DB.Contracts(ctx, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list contracts: %w", err)
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	latest, err := c.cfg.DB.LatestVersions(ctx, ids)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find latest versions: %w", err)
+	}
+	list := make([]ContractSummary, len(rows))
+	for i, row := range rows {
+		list[i] = ContractSummary{row, latest[row.ID]}
+	}
+	return list, total, nil
+}
+
+// Get finds a contract a reader may see. One without a version the reader may
+// see is not there for it.
+func (c *Contracts) Get(ctx context.Context, reader Reader, id string) (store.Contract, error) {
+	row, err := c.cfg.DB.Contract(ctx, id)
+	if err != nil {
+		return store.Contract{}, found("contract", err)
+	}
+	if reader.Administrator || reader.owns(row) {
+		return row, nil
+	}
+	if !reader.seesVisibility(row.Visibility) {
+		return store.Contract{}, notFound("contract")
+	}
+	latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
+	if err != nil {
+		return store.Contract{}, fmt.Errorf("find latest version: %w", err)
+	}
+	if len(latest) == 0 {
+		return store.Contract{}, notFound("contract")
+	}
+	return row, nil
+}
+
+// Versions lists the versions of a contract a reader may see, highest first,
+// without their documents.
+func (c *Contracts) Versions(ctx context.Context, reader Reader, id string) ([]store.ContractVersion, error) {
+	row, err := c.Get(ctx, reader, id)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := c.cfg.DB.ContractVersions(ctx, id, reader.statuses(row)...)
+	if err != nil {
+		return nil, fmt.Errorf("list contract versions: %w", err)
+	}
+	return versions, nil
+}
+
+// Version finds one version of a contract a reader may see, or Latest, without
+// its document.
+func (c *Contracts) Version(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, error) {
+	row, err := c.Get(ctx, reader, id)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	if version == Latest {
+		latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
+		if err != nil {
+			return store.ContractVersion{}, fmt.Errorf("find latest version: %w", err)
+		}
+		if v, ok := latest[id]; ok {
+			return v, nil
+		}
+		return store.ContractVersion{}, notFound("version")
+	}
+	v, err := c.cfg.DB.ContractVersion(ctx, id, version)
+	if err != nil {
+		return store.ContractVersion{}, found("version", err)
+	}
+	if !contains(reader.statuses(row), v.Status) {
+		return store.ContractVersion{}, notFound("version")
+	}
+	return v, nil
+}
+
+// contains tells whether list has s; a nil list has all.
+func contains(list []string, s string) bool {
+	return list == nil || store.Strings(list).Contains(s)
+}
+
+// Original reads the document of a version, byte for byte as it was uploaded.
+func (c *Contracts) Original(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error) {
+	v, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return v, nil, err
+	}
+	content, err := c.cfg.DB.Original(ctx, v.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, nil, notFound("version")
+	}
+	if err != nil {
+		return v, nil, fmt.Errorf("read contract: %w", err)
+	}
+	return v, content, nil
+}
+
+// EventTypes lists the event types a version defines, by name. A draft fills the
+// catalogue when it is published, and defines none before.
+func (c *Contracts) EventTypes(ctx context.Context, reader Reader, id, version string) ([]store.EventType, error) {
+	v, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.cfg.DB.EventTypesOf(ctx, v.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list event types: %w", err)
+	}
+	return rows, nil
+}
+
+// Findings reads what was found in the document of a version at its upload.
+func Findings(v store.ContractVersion) ([]contract.Finding, error) {
+	var list []contract.Finding
+	if err := json.Unmarshal([]byte(v.Findings), &list); err != nil {
+		return nil, fmt.Errorf("read findings: %w", err)
+	}
+	return list, nil
+}

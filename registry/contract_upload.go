@@ -1,0 +1,167 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// InvalidDocumentError says that a document cannot be registered, with all that
+// is wrong with it. It is also an *Error of CodeInvalid with the field document.
+type InvalidDocumentError struct {
+	Findings []contract.Finding
+}
+
+// Error counts what is wrong.
+func (e *InvalidDocumentError) Error() string {
+	return fmt.Sprintf("invalid document: %d findings", len(e.Findings))
+}
+
+// Unwrap makes it an *Error for whoever does not show findings.
+func (e *InvalidDocumentError) Unwrap() error {
+	text := "The document cannot be registered as it is."
+	if len(e.Findings) > 0 {
+		text = e.Findings[0].Detail
+	}
+	return invalidFields(problems{"document": text})
+}
+
+// Upload is a document for a contract.
+type Upload struct {
+	Version  string // empty: the version its info tells
+	FileName string // as its owner calls it; may be empty
+	Content  []byte
+}
+
+// Validate looks at a document without keeping it: what it is, what is found in
+// it, and whether it could be registered.
+func (c *Contracts) Validate(content []byte) (doc *contract.Document, findings []contract.Finding, err error) {
+	if len(content) == 0 {
+		content = []byte{}
+	}
+	doc, findings, err = contract.Parse(content, contract.Limits{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read contract: %w", err)
+	}
+	if doc != nil {
+		findings = doc.Validate()
+	}
+	return doc, findings, nil
+}
+
+// Upload keeps a document as a draft version. A draft can be replaced; the bytes
+// of a version that was published cannot (CodeConflict), and sending the same
+// bytes again changes nothing. It answers an *InvalidDocumentError for a document
+// with errors, and an *Error with the field version or document.
+func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Upload) (store.ContractVersion, error) {
+	doc, findings, err := c.Validate(in.Content)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	if doc == nil || contract.HasErrors(findings) {
+		return store.ContractVersion{}, &InvalidDocumentError{Findings: findings}
+	}
+	draft, err := draftOf(id, in, doc, findings)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	draft.CreatedBy = actor.Name
+	err = c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
+		if row.Kind != string(doc.Kind) {
+			return invalidFields(problems{"document": fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind)})
+		}
+		return saveDraft(ctx, tx, actor, *row, &draft)
+	})
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	draft.Original = nil
+	return draft, nil
+}
+
+func draftOf(id string, in Upload, doc *contract.Document, findings []contract.Finding) (store.ContractVersion, error) {
+	version := strings.TrimSpace(in.Version)
+	if version == "" {
+		version = strings.TrimSpace(doc.Version)
+	}
+	if text := checkVersion(version); text != "" {
+		return store.ContractVersion{}, invalidFields(problems{"version": text})
+	}
+	list, err := json.Marshal(append([]contract.Finding{}, findings...))
+	if err != nil {
+		return store.ContractVersion{}, fmt.Errorf("write findings: %w", err)
+	}
+	sum := sha256.Sum256(in.Content)
+	return store.ContractVersion{
+		ContractID: id, Version: version, SortKey: versionSortKey(version), Status: store.VersionDraft,
+		SpecVersion: doc.SpecVersion, Format: doc.Format, FileName: cleanFileName(in.FileName),
+		InfoTitle: doc.Title, InfoVersion: doc.Version, Original: bytes.Clone(in.Content), Size: int64(len(in.Content)),
+		Digest: hex.EncodeToString(sum[:]), Findings: string(list),
+	}, nil
+}
+
+// saveDraft adds a draft, or writes it over the draft of the same version.
+func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contract, draft *store.ContractVersion) error {
+	old, err := tx.ContractVersion(ctx, row.ID, draft.Version)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = tx.InsertContractVersion(ctx, draft)
+	case err != nil:
+		return fmt.Errorf("find version: %w", err)
+	case old.Digest == draft.Digest:
+		*draft = old
+		return nil
+	case old.Status != store.VersionDraft:
+		return conflict("Version %s of %s is %s and can never change. Give the new document another version.", old.Version, row.Title, old.Status)
+	default:
+		draft.ID = old.ID
+		err = tx.ReplaceDraft(ctx, draft)
+	}
+	if err != nil {
+		return fmt.Errorf("save draft: %w", err)
+	}
+	return record(ctx, tx, actor, ActionContractUploaded, versionObject(row, *draft), details{"digest": draft.Digest})
+}
+
+// DeleteDraft removes a version that was never published.
+func (c *Contracts) DeleteDraft(ctx context.Context, actor Actor, id, version string) error {
+	return c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
+		v, err := tx.ContractVersion(ctx, id, version)
+		if err != nil {
+			return found("version", err)
+		}
+		if v.Status != store.VersionDraft {
+			return conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
+		}
+		if err := tx.DeleteDraft(ctx, v.ID); err != nil {
+			return fmt.Errorf("delete draft: %w", err)
+		}
+		return record(ctx, tx, actor, ActionContractDraftDeleted, versionObject(*row, v), nil)
+	})
+}
+
+// cleanFileName keeps what can stand in a Content-Disposition header.
+func cleanFileName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError || strings.ContainsRune(`"<>|:*?`, r) {
+			return -1
+		}
+		return r
+	}, name)
+	if len(name) > 200 || strings.Trim(name, "./ ") == "" {
+		return ""
+	}
+	return name
+}

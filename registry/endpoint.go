@@ -1,0 +1,146 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"schakel/store"
+)
+
+// endpointSecretPurpose is what the secrets of endpoints are sealed for.
+const endpointSecretPurpose = "endpoint-token-secret"
+
+// endpointKinds are the kinds a partner can ask for.
+func endpointKinds() []string {
+	return []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}
+}
+
+// Endpoints are where partners receive.
+type Endpoints struct{ cfg Config }
+
+// EndpointInput is what is told of an endpoint.
+type EndpointInput struct {
+	Name string
+	Kind string // one of ServedKinds; it stays what it was
+	// URL receives the events.
+	URL         string
+	ContentMode string // structured (the default) or binary
+	// TokenURL, TokenClientID and TokenScope are for the access token we ask.
+	TokenURL, TokenClientID, TokenScope string
+	// TokenSecret is the client secret. It goes in and never comes out: empty on
+	// an update keeps what is there.
+	TokenSecret string
+	// TokenAuthMethod is none, client_secret_basic, client_secret_post or
+	// private_key_jwt (with the keys of our own JWKS).
+	TokenAuthMethod string
+	RatePerSecond   int64 // 0 is no limit
+	MaxConcurrency  int64 // 1 to 64; 0 is 16
+	TimeoutSeconds  int64 // 1 to 60; 0 is 30
+}
+
+// ServedKinds lists the kinds of endpoint that can be made here.
+func (e *Endpoints) ServedKinds() []string { return slices.Clone(e.cfg.ServedKinds) }
+
+// Create adds an endpoint (EDU-14). An administrator names the partner, or none
+// for the own organisation. Fields: name, kind, url, contentMode, tokenUrl,
+// tokenClientId, tokenSecret, tokenScope, tokenAuthMethod, ratePerSecond,
+// maxConcurrency, timeoutSeconds.
+func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, in EndpointInput) (store.Endpoint, error) {
+	in = in.clean()
+	var endpoint store.Endpoint
+	if err := e.check(in, endpoint).err(); err != nil {
+		return endpoint, err
+	}
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		if err != nil {
+			return err
+		}
+		endpoint = store.Endpoint{PartnerID: owner.ID, Kind: in.Kind, Status: store.EndpointActive}
+		e.apply(&endpoint, in)
+		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {
+			return fmt.Errorf("add endpoint: %w", err)
+		}
+		return record(ctx, tx, actor, ActionEndpointCreated, endpointObject(endpoint), details{"host": EndpointHost(endpoint)})
+	})
+	return endpoint, err
+}
+
+// Update changes an endpoint. Fields: as Create.
+func (e *Endpoints) Update(ctx context.Context, actor Actor, id string, in EndpointInput) (store.Endpoint, error) {
+	return e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
+		if endpoint.Status == store.EndpointEnded {
+			return conflict("This endpoint has ended.")
+		}
+		asked := in.clean()
+		asked.Kind = endpoint.Kind
+		if err := e.check(asked, *endpoint).err(); err != nil {
+			return err
+		}
+		before := EndpointHost(*endpoint)
+		e.apply(endpoint, asked)
+		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
+			return fmt.Errorf("update endpoint: %w", err)
+		}
+		what := details{"host": EndpointHost(*endpoint), "hostBefore": before}
+		return record(ctx, tx, actor, ActionEndpointUpdated, endpointObject(*endpoint), what)
+	})
+}
+
+// TokenSecret opens the secret of an endpoint, for the engine that asks tokens.
+func (e *Endpoints) TokenSecret(endpoint store.Endpoint) (string, error) {
+	if endpoint.TokenSecret == "" {
+		return "", nil
+	}
+	plain, err := e.cfg.Vault.Open(endpointSecretPurpose, endpoint.TokenSecret)
+	return string(plain), err
+}
+
+// Get finds an endpoint within a scope.
+func (e *Endpoints) Get(ctx context.Context, scope Scope, id string) (store.Endpoint, error) {
+	endpoint, err := e.cfg.DB.Endpoint(ctx, id)
+	if err != nil {
+		return store.Endpoint{}, found("endpoint", err)
+	}
+	if !scope.sees(endpoint.PartnerID) {
+		return store.Endpoint{}, notFound("endpoint")
+	}
+	return endpoint, nil
+}
+
+// List lists the endpoints of a partner that have not ended, newest first; for an
+// administrator that names no partner, all.
+func (e *Endpoints) List(ctx context.Context, scope Scope, partnerID string) ([]store.Endpoint, error) {
+	id, ok := scope.narrow(partnerID)
+	if !ok {
+		return nil, nil
+	}
+	rows, err := e.cfg.DB.Endpoints(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints: %w", err)
+	}
+	return rows, nil
+}
+
+// change reads an endpoint the actor may change and keeps others from changing
+// it meanwhile.
+func (e *Endpoints) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Endpoint) error) (store.Endpoint, error) {
+	var endpoint store.Endpoint
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.Lock(ctx, "endpoint", id); err != nil {
+			return found("endpoint", err)
+		}
+		if endpoint, err = tx.Endpoint(ctx, id); err != nil {
+			return found("endpoint", err)
+		}
+		if err := allowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
+			return err
+		}
+		return fn(tx, &endpoint)
+	})
+	if err != nil {
+		return store.Endpoint{}, err
+	}
+	return endpoint, nil
+}

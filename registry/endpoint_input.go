@@ -1,0 +1,155 @@
+package registry
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// Content modes of a webhook, and the method of an endpoint without credentials.
+const (
+	ModeStructured = "structured"
+	ModeBinary     = "binary"
+	TokenAuthNone  = "none"
+)
+
+// Defaults of an endpoint.
+const (
+	defaultConcurrency    = 16
+	defaultTimeoutSeconds = 30
+)
+
+// EndpointHost is the host and port events are sent to; empty when we send nothing.
+func EndpointHost(e store.Endpoint) string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// TokenAuthMethods lists the ways we may prove who we are at the token endpoint
+// of a partner.
+func (e *Endpoints) TokenAuthMethods() []string {
+	methods := []string{token.ClientSecretBasic, token.ClientSecretPost, token.PrivateKeyJWT}
+	if e.cfg.AllowOpenEndpoints {
+		methods = append(methods, TokenAuthNone)
+	}
+	return methods
+}
+
+func (in EndpointInput) clean() EndpointInput {
+	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.URL, in.TokenURL = strings.TrimSpace(in.URL), strings.TrimSpace(in.TokenURL)
+	in.TokenClientID, in.TokenScope = strings.TrimSpace(in.TokenClientID), strings.Join(strings.Fields(in.TokenScope), " ")
+	if in.ContentMode == "" {
+		in.ContentMode = ModeStructured
+	}
+	if in.MaxConcurrency == 0 {
+		in.MaxConcurrency = defaultConcurrency
+	}
+	if in.TimeoutSeconds == 0 {
+		in.TimeoutSeconds = defaultTimeoutSeconds
+	}
+	return in
+}
+
+// check judges input for an endpoint that is now as old; a zero old is a new one.
+func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 120))
+	if old.ID == "" && !slices.Contains(e.cfg.ServedKinds, in.Kind) {
+		wrong.add("kind", "Choose from the kinds that are listed.")
+	}
+	between(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
+	between(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
+	between(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, 60)
+	if in.Kind == store.EndpointWebhook {
+		e.checkWebhook(in, old, wrong)
+	}
+	return wrong
+}
+
+func between(wrong problems, field string, n, least, most int64) {
+	if n < least || n > most {
+		wrong.add(field, "Use a number from "+itoa(least)+" to "+itoa(most)+".")
+	}
+}
+
+func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong problems) {
+	if in.ContentMode != ModeStructured && in.ContentMode != ModeBinary {
+		wrong.add("contentMode", "Choose structured or binary.")
+	}
+	if err := e.cfg.CheckURL(in.URL); err != nil {
+		wrong.add("url", err.Error())
+	}
+	if !slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod) {
+		wrong.add("tokenAuthMethod", "Choose from the methods that are listed.")
+	}
+	if in.TokenAuthMethod == TokenAuthNone {
+		return
+	}
+	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
+		wrong.add("tokenUrl", err.Error())
+	}
+	wrong.add("tokenClientId", line(in.TokenClientID, 1, 255))
+	wrong.add("tokenScope", line(in.TokenScope, 0, 1000))
+	if usesSecret(in.TokenAuthMethod) {
+		wrong.add("tokenSecret", checkTokenSecret(in, old))
+	}
+}
+
+// checkTokenSecret asks the secret again when something else than before would
+// get it or what it gives access to: who took over a session cannot read the
+// secret, and must not be able to have it sent to a server of its own either.
+func checkTokenSecret(in EndpointInput, old store.Endpoint) string {
+	switch {
+	case in.TokenSecret != "":
+		return line(in.TokenSecret, 1, 1000)
+	case old.TokenSecret == "":
+		return "Fill in the client secret."
+	case origin(in.URL) != origin(old.URL), origin(in.TokenURL) != origin(old.TokenURL):
+		return "The host has changed: fill in the client secret again."
+	}
+	return ""
+}
+
+func usesSecret(method string) bool {
+	return method == token.ClientSecretBasic || method == token.ClientSecretPost
+}
+
+// origin is the scheme, host and port of an address.
+func origin(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	port := u.Port()
+	if port == "" && u.Scheme == "https" {
+		port = "443"
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+// apply writes checked input into an endpoint.
+func (e *Endpoints) apply(to *store.Endpoint, in EndpointInput) {
+	to.Name, to.ContentMode = in.Name, in.ContentMode
+	to.RatePerSecond, to.MaxConcurrency, to.TimeoutMS = in.RatePerSecond, in.MaxConcurrency, in.TimeoutSeconds*1000
+	if to.Kind != store.EndpointWebhook {
+		return
+	}
+	to.URL, to.TokenAuthMethod = in.URL, in.TokenAuthMethod
+	to.TokenURL, to.TokenClientID, to.TokenScope = in.TokenURL, in.TokenClientID, in.TokenScope
+	if in.TokenAuthMethod == TokenAuthNone {
+		to.TokenURL, to.TokenClientID, to.TokenScope = "", "", ""
+	}
+	switch {
+	case !usesSecret(in.TokenAuthMethod):
+		to.TokenSecret = ""
+	case in.TokenSecret != "":
+		to.TokenSecret = e.cfg.Vault.Seal(endpointSecretPurpose, []byte(in.TokenSecret))
+	}
+}

@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"schakel/store"
+)
+
+// endpointMove gives the changes of state of an endpoint:
+//
+//	        ┌──pause───▶ paused ──────┐
+//	active ◀┼──resume────┘            ├─end─▶ ended
+//	  │     ├──suspend─▶ suspended ───┤
+//	  │     └──release───┘            │
+//	  └───────────────────────────────┘
+//
+// A partner pauses and resumes; only an administrator suspends and releases.
+func endpointMove(verb string) transition {
+	open := []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
+	return map[string]transition{
+		"pause":   {action: ActionEndpointPaused, from: open[:1], to: store.EndpointPaused},
+		"resume":  {action: ActionEndpointResumed, from: open[1:2], to: store.EndpointActive},
+		"suspend": {action: ActionEndpointSuspended, from: open[:2], to: store.EndpointSuspended, admin: true, reason: true},
+		"release": {action: ActionEndpointReleased, from: open[2:], to: store.EndpointActive, admin: true},
+		"end":     {action: ActionEndpointEnded, from: open, to: store.EndpointEnded},
+	}[verb].named(verb)
+}
+
+// Pause stops sending to an endpoint; what is for it waits.
+func (e *Endpoints) Pause(ctx context.Context, actor Actor, id, reason string) error {
+	return e.move(ctx, actor, id, "pause", reason)
+}
+
+// Resume starts sending again after a pause. An administrator's Resume also
+// lifts a suspension.
+func (e *Endpoints) Resume(ctx context.Context, actor Actor, id string) error {
+	endpoint, err := e.Get(ctx, actor.Scope(), id)
+	if err != nil {
+		return err
+	}
+	if endpoint.Status == store.EndpointSuspended {
+		return e.move(ctx, actor, id, "release", "")
+	}
+	return e.move(ctx, actor, id, "resume", "")
+}
+
+// Suspend stops sending until an administrator resumes it; the partner is told
+// the reason.
+func (e *Endpoints) Suspend(ctx context.Context, actor Actor, id, reason string) error {
+	return e.move(ctx, actor, id, "suspend", reason)
+}
+
+// End ends an endpoint and its subscriptions for good.
+func (e *Endpoints) End(ctx context.Context, actor Actor, id, reason string) error {
+	return e.move(ctx, actor, id, "end", reason)
+}
+
+func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason string) error {
+	t := endpointMove(verb)
+	_, err := e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
+		if err := t.check(actor, "endpoint", endpoint.Status, reason); err != nil {
+			return err
+		}
+		endpoint.Status, endpoint.StatusReason = t.to, reason
+		if t.to == store.EndpointEnded {
+			endpoint.TokenSecret = ""
+		}
+		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
+			return fmt.Errorf("%s endpoint: %w", verb, err)
+		}
+		if t.to == store.EndpointEnded {
+			if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: id}, "The endpoint ended."); err != nil {
+				return err
+			}
+		}
+		if err := record(ctx, tx, actor, t.action, endpointObject(*endpoint), details{"reason": reason}); err != nil {
+			return err
+		}
+		return e.tell(ctx, tx, *endpoint, verb)
+	})
+	return err
+}
+
+// tell mails the partner what an administrator did to its endpoint.
+func (e *Endpoints) tell(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, verb string) error {
+	if verb != "suspend" && verb != "release" {
+		return nil
+	}
+	partner, err := tx.Partner(ctx, endpoint.PartnerID)
+	if err != nil {
+		return found("partner", err)
+	}
+	return e.cfg.mail(ctx, tx, partner.ContactEmail, e.cfg.mailEndpoint(endpoint, verb))
+}
+
+// endEndpoints ends all endpoints of a partner.
+func endEndpoints(ctx context.Context, tx *store.Tx, partnerID, reason string) error {
+	endpoints, err := tx.Endpoints(ctx, partnerID)
+	if err != nil {
+		return fmt.Errorf("list endpoints: %w", err)
+	}
+	for _, endpoint := range endpoints {
+		endpoint.Status, endpoint.StatusReason, endpoint.TokenSecret = store.EndpointEnded, reason, ""
+		if err := tx.UpdateEndpoint(ctx, &endpoint); err != nil {
+			return fmt.Errorf("end endpoint: %w", err)
+		}
+	}
+	return nil
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

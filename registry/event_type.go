@@ -1,0 +1,32 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"schakel/store"
+)
+
+// EventTypes are the catalogue: what can be subscribed to.
+type EventTypes struct{ cfg Config }
+
+// Catalogue lists every event type the reader may see once, by name.
+func (e *EventTypes) Catalogue(ctx context.Context, reader Reader) ([]store.EventType, error) {
+	rows, err := e.cfg.DB.EventTypes(ctx, reader.visibilities()...)
+	if err != nil {
+		return nil, fmt.Errorf("list event types: %w", err)
+	}
+	return rows, nil
+}
+
+// Get finds an event type the reader may see, by name.
+func (e *EventTypes) Get(ctx context.Context, reader Reader, name string) (store.EventType, error) {
+	t, err := e.cfg.DB.EventType(ctx, name)
+	if err != nil {
+		return store.EventType{}, found("event type", err)
+	}
+	if !reader.seesVisibility(t.Visibility) {
+		return store.EventType{}, notFound("event type")
+	}
+	return t, nil
+}

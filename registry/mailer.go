@@ -1,0 +1,181 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"schakel/store"
+)
+
+// Sender hands one mail to a mail server.
+type Sender interface {
+	Send(ctx context.Context, mail store.Mail) error
+}
+
+// PermanentError marks a mail no server will ever take; it is not tried again.
+type PermanentError struct{ Err error }
+
+// Error tells the cause.
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// How the mailer works.
+const (
+	mailPoll   = 2 * time.Second  // how often it looks
+	mailBatch  = 20               // how many it takes at a time
+	mailLease  = 10 * time.Minute // after which another node may take a mail again
+	mailFirst  = 30 * time.Second // first wait after a failure; it doubles
+	mailMost   = time.Hour        // longest wait
+	mailGiveUp = 72 * time.Hour   // age at which a mail that cannot be sent has failed
+)
+
+// Mailer sends the mails that wait. It is a service: Start once, then Stop.
+// Without a sender mails stay pending, where the mailbox page shows them.
+type Mailer struct {
+	cfg    Config
+	sender Sender
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	failed error
+	mu     sync.Mutex
+	warned bool
+}
+
+// NewMailer makes a mailer; sender is nil when no mail server is set.
+func NewMailer(cfg Config, sender Sender) *Mailer {
+	return &Mailer{cfg: cfg.withDefaults(), sender: sender}
+}
+
+// Name names the service in logs and readiness.
+func (m *Mailer) Name() string { return "mailer" }
+
+// Start begins sending in the background.
+func (m *Mailer) Start(ctx context.Context) error {
+	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.done.Go(func() { m.run(ctx) })
+	return nil
+}
+
+// Stop lets the mail under way be sent, until ctx ends.
+func (m *Mailer) Stop(ctx context.Context) error {
+	if m.cancel == nil {
+		return nil
+	}
+	m.cancel()
+	stopped := make(chan struct{})
+	go func() { m.done.Wait(); close(stopped) }()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop mailer: %w", context.Cause(ctx))
+	}
+}
+
+// Ready tells what went wrong the last time it looked for mails in the database.
+// A mail server that is away does not make the program unready.
+func (m *Mailer) Ready(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
+}
+
+func (m *Mailer) run(ctx context.Context) {
+	ticker := time.NewTicker(mailPoll)
+	defer ticker.Stop()
+	for {
+		err := m.SendDue(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		m.note(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (m *Mailer) note(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil && m.failed == nil {
+		m.cfg.Log.Error("mails cannot be read", "error", err)
+	}
+	m.failed = err
+}
+
+// SendDue sends what is due now, each mail once.
+func (m *Mailer) SendDue(ctx context.Context) error {
+	due, err := m.cfg.DB.NextMailDue(ctx)
+	if err != nil {
+		return fmt.Errorf("look for mails: %w", err)
+	}
+	if due.IsZero() || due.After(m.cfg.Now()) {
+		return nil
+	}
+	if m.sender == nil {
+		m.warn()
+		return nil
+	}
+	var mails []store.Mail
+	err = m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		mails, err = tx.ClaimMails(ctx, mailBatch, store.At(tx.Now.Add(mailLease)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("claim mails: %w", err)
+	}
+	for _, mail := range mails {
+		if err := m.send(ctx, mail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warn says once that mails wait.
+func (m *Mailer) warn() {
+	if !m.warned {
+		m.cfg.Log.Warn("mail waits: no SMTP server is set")
+	}
+	m.warned = true
+}
+
+// send sends one mail and writes what came of it. Both end when the program
+// stops but for the mail under way, so that it is not sent again needlessly.
+func (m *Mailer) send(ctx context.Context, mail store.Mail) error {
+	if ctx.Err() != nil {
+		return nil // claimed and not begun: due again when the lease ends
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := m.sender.Send(ctx, mail)
+	now := m.cfg.Now()
+	switch permanent, ok := errors.AsType[*PermanentError](err); {
+	case err == nil:
+		mail.Status, mail.SentAt, mail.DueAt, mail.Error = store.MailSent, store.At(now), store.Time{}, ""
+	case ok || now.Sub(mail.CreatedAt.Time) > mailGiveUp:
+		mail.Status, mail.DueAt, mail.Error = store.MailFailed, store.Time{}, err.Error()
+		m.cfg.Log.Error("mail cannot be sent", "mail", mail.ID, "permanent", permanent != nil)
+	default:
+		mail.DueAt, mail.Error = store.At(now.Add(mailWait(mail.Attempts))), err.Error()
+		m.cfg.Log.Warn("mail will be tried again", "mail", mail.ID, "attempts", mail.Attempts)
+	}
+	err = m.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.UpdateMail(ctx, &mail) })
+	if err != nil {
+		return fmt.Errorf("write what came of a mail: %w", err)
+	}
+	return nil
+}
+
+// mailWait is how long to wait after so many attempts.
+func mailWait(attempts int64) time.Duration {
+	return min(mailFirst<<min(max(attempts-1, 0), 10), mailMost)
+}

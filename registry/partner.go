@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/store"
+)
+
+// Partners are the registered organisations: how they register, and what an
+// administrator decides about them.
+type Partners struct {
+	cfg      Config
+	accounts *Accounts
+}
+
+// EnsureOwn makes the row of the organisation that runs this Schakel, or brings
+// its name and OIN up to date. The OIN may be empty.
+func (p *Partners) EnsureOwn(ctx context.Context, name, oin string) (store.Partner, error) {
+	if oin != "" {
+		if text := CheckOIN(oin); text != "" {
+			return store.Partner{}, fmt.Errorf("own organisation: OIN %q: %s", oin, text)
+		}
+	}
+	var own store.Partner
+	err := p.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		own, err = tx.OwnPartner(ctx)
+		if errors.Is(err, store.ErrNotFound) {
+			own = store.Partner{Own: true, Name: name, OIN: oin, Status: store.PartnerApproved, DecidedAt: tx.Now}
+			return tx.InsertPartner(ctx, &own)
+		}
+		if err != nil || own.Name == name && own.OIN == oin {
+			return err
+		}
+		own.Name, own.OIN = name, oin
+		return tx.UpdatePartner(ctx, &own)
+	})
+	if err != nil {
+		return own, fmt.Errorf("own organisation: %w", err)
+	}
+	return own, nil
+}
+
+// Own is the organisation that runs this Schakel.
+func (p *Partners) Own(ctx context.Context) (store.Partner, error) {
+	own, err := p.cfg.DB.OwnPartner(ctx)
+	return own, found("own organisation", err)
+}
+
+// Get finds a partner within a scope.
+func (p *Partners) Get(ctx context.Context, scope Scope, id string) (store.Partner, error) {
+	if !scope.sees(id) {
+		return store.Partner{}, notFound("partner")
+	}
+	partner, err := p.cfg.DB.Partner(ctx, id)
+	return partner, found("partner", err)
+}
+
+// List lists partners for an administrator, newest first, with their total
+// count. Those whose e-mail address is not confirmed are listed too.
+func (p *Partners) List(ctx context.Context, actor Actor, f store.PartnerFilter) ([]store.Partner, int, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, 0, err
+	}
+	rows, total, err := p.cfg.DB.Partners(ctx, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list partners: %w", err)
+	}
+	return rows, total, nil
+}
+
+// Counts counts partners by status.
+func (p *Partners) Counts(ctx context.Context) (map[string]int, error) {
+	counts, err := p.cfg.DB.CountPartners(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count partners: %w", err)
+	}
+	return counts, nil
+}
+
+// Contact is how a partner can be reached.
+type Contact struct {
+	Name, Email, Phone string
+}
+
+// UpdateContact changes who can be reached at a partner. Fields: contactName,
+// email, phone.
+func (p *Partners) UpdateContact(ctx context.Context, actor Actor, id string, in Contact) (store.Partner, error) {
+	in.Name, in.Email, in.Phone = strings.TrimSpace(in.Name), CleanEmail(in.Email), strings.TrimSpace(in.Phone)
+	wrong := problems{}
+	in.check(wrong)
+	if err := wrong.err(); err != nil {
+		return store.Partner{}, err
+	}
+	var partner store.Partner
+	err := p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error {
+		before := row.ContactEmail
+		row.ContactName, row.ContactEmail, row.ContactPhone = in.Name, in.Email, in.Phone
+		if err := tx.UpdatePartner(ctx, row); err != nil {
+			return fmt.Errorf("update contact: %w", err)
+		}
+		partner = *row
+		if before != "" && before != in.Email {
+			if err := p.cfg.mail(ctx, tx, before, p.cfg.mailContactChanged(*row)); err != nil {
+				return err
+			}
+		}
+		return record(ctx, tx, actor, ActionPartnerContact, partnerObject(*row), nil)
+	})
+	return partner, err
+}
+
+func (c Contact) check(wrong problems) {
+	wrong.add("contactName", line(c.Name, 2, 120))
+	if !ValidEmail(c.Email) {
+		wrong.add("email", "Enter an e-mail address, as name@example.nl.")
+	}
+	if len(c.Phone) > 30 || !allOf(c.Phone, "0123456789+-() .") {
+		wrong.add("phone", "Use digits, as +31 30 123 45 67.")
+	}
+}
+
+// change reads a partner the actor may see and keeps others from changing it
+// meanwhile. A partner may do so in every state.
+func (p *Partners) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Partner) error) error {
+	if !actor.Scope().sees(id) {
+		return notFound("partner")
+	}
+	return p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, "partner", id); err != nil {
+			return found("partner", err)
+		}
+		row, err := tx.Partner(ctx, id)
+		if err != nil {
+			return found("partner", err)
+		}
+		return fn(tx, &row)
+	})
+}

@@ -1,0 +1,75 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"schakel/store"
+)
+
+// ConfirmPartner tells whose registration a confirmation link is for, or
+// ErrLinkDead.
+func (p *Partners) ConfirmPartner(ctx context.Context, token string) (store.Partner, error) {
+	id, err := LinkSubject(ctx, p.cfg.DB, LinkConfirmEmail, token, p.cfg.Now())
+	if err != nil {
+		return store.Partner{}, err
+	}
+	partner, err := p.cfg.DB.Partner(ctx, id)
+	return partner, found("registration", err)
+}
+
+// Confirm uses a confirmation link up: the e-mail address is confirmed, the
+// account gets its password and can log in, and the administrators are told. It
+// answers ErrLinkDead, or an *Error with the field password.
+func (p *Partners) Confirm(ctx context.Context, token, password string) (store.Account, error) {
+	partner, err := p.ConfirmPartner(ctx, token)
+	if err != nil {
+		return store.Account{}, err
+	}
+	hash, err := p.accounts.newHash(ctx, password, partner.ContactEmail, "password")
+	if err != nil {
+		return store.Account{}, err
+	}
+	var account store.Account
+	err = p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		id, err := UseLink(ctx, tx, LinkConfirmEmail, token)
+		if err != nil {
+			return err
+		}
+		account, err = p.confirm(ctx, tx, id, hash)
+		return err
+	})
+	return account, err
+}
+
+func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
+	if err := tx.Lock(ctx, "partner", id); err != nil {
+		return store.Account{}, found("registration", err)
+	}
+	partner, err := tx.Partner(ctx, id)
+	if err != nil {
+		return store.Account{}, found("registration", err)
+	}
+	if partner.Status != store.PartnerRequested {
+		return store.Account{}, ErrLinkDead
+	}
+	account, err := tx.AccountByEmail(ctx, partner.ContactEmail)
+	if err != nil {
+		return account, found("account", err)
+	}
+	// The link was mailed for the account of this registration, and for no other.
+	if account.PartnerID != partner.ID {
+		return account, ErrLinkDead
+	}
+	if account, err = setPassword(ctx, tx, account.ID, hash); err != nil {
+		return account, err
+	}
+	partner.EmailConfirmedAt = tx.Now
+	if err := tx.UpdatePartner(ctx, &partner); err != nil {
+		return account, fmt.Errorf("confirm registration: %w", err)
+	}
+	if err := record(ctx, tx, AccountActor(account), ActionPartnerConfirmed, partnerObject(partner), nil); err != nil {
+		return account, err
+	}
+	return account, p.cfg.mailAdministrators(ctx, tx, p.cfg.mailNewRegistration(partner))
+}

@@ -1,0 +1,216 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// Registration is what a visitor tells of its organisation.
+type Registration struct {
+	Name          string
+	OIN           string
+	KVK, HerID    string // may be empty
+	Contact       Contact
+	EndpointKinds []string // how it wants to receive
+	TermsAccepted bool
+	TermsVersion  string // which terms it was shown
+	Addr          string // address of the browser, for the throttle
+}
+
+// How many registrations one address may send in a period.
+const (
+	registrationsPerPeriod = 10
+	registrationPeriod     = time.Hour
+)
+
+// TermsVersion is the version of the terms to show to who registers.
+func (p *Partners) TermsVersion() string { return p.cfg.TermsVersion }
+
+// Register takes a registration in and mails a link with which the e-mail
+// address is confirmed and a password chosen. What is wrong is an *Error with
+// fields name, oin, kvk, herId, contactName, email, phone, endpointKinds and
+// terms, or a *ThrottledError.
+//
+// It answers the same when the e-mail address or OIN is registered already: who
+// has the mailbox reads that there, and a stranger learns nothing.
+func (p *Partners) Register(ctx context.Context, in Registration) error {
+	in = in.clean()
+	if err := in.check(p.cfg.TermsVersion).err(); err != nil {
+		return err
+	}
+	if err := p.admitRegistration(ctx, in.Addr); err != nil {
+		return err
+	}
+	err := p.register(ctx, in)
+	if errors.Is(err, store.ErrConflict) {
+		// Another registration of this OIN or address was first; now it is seen.
+		err = p.register(ctx, in)
+	}
+	if err != nil {
+		return fmt.Errorf("register partner: %w", err)
+	}
+	return nil
+}
+
+func (p *Partners) register(ctx context.Context, in Registration) error {
+	return p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.AccountByEmail(ctx, in.Contact.Email)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		partner, again, err := unconfirmedOf(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		if account.ID != "" && !again {
+			return p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailAccountExists())
+		}
+		if taken, err := oinTaken(ctx, tx, in.OIN, partner.ID); err != nil || taken {
+			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailOINExists(in.OIN)))
+		}
+		in.fill(&partner, tx.Now)
+		if again {
+			account.Name = partner.ContactName
+			err := errors.Join(tx.UpdateAccount(ctx, &account), tx.UpdatePartner(ctx, &partner))
+			return p.confirmation(ctx, tx, partner, err)
+		}
+		return p.insertRegistration(ctx, tx, partner)
+	})
+}
+
+func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner store.Partner) error {
+	if err := tx.InsertPartner(ctx, &partner); err != nil {
+		return err
+	}
+	account := store.Account{
+		Email: partner.ContactEmail, Name: partner.ContactName, Role: store.RolePartner,
+		PartnerID: partner.ID, Status: store.AccountInvited,
+	}
+	if err := tx.InsertAccount(ctx, &account); err != nil {
+		return err
+	}
+	visitor := Actor{Kind: ActorVisitor, Name: partner.ContactName}
+	err := record(ctx, tx, visitor, ActionPartnerRegistered, partnerObject(partner), nil)
+	return p.confirmation(ctx, tx, partner, err)
+}
+
+// confirmation mails the link that confirms an address, unless err.
+func (p *Partners) confirmation(ctx context.Context, tx *store.Tx, partner store.Partner, err error) error {
+	if err != nil {
+		return err
+	}
+	token, err := NewLink(ctx, tx, LinkConfirmEmail, partner.ID)
+	if err != nil {
+		return err
+	}
+	return p.cfg.mail(ctx, tx, partner.ContactEmail, p.cfg.mailConfirm(partner, token))
+}
+
+// unconfirmedOf finds the registration an account made without ever confirming
+// it: who registers again then replaces it and gets a new link.
+func unconfirmedOf(ctx context.Context, tx *store.Tx, account store.Account) (store.Partner, bool, error) {
+	if account.Status != store.AccountInvited || account.PartnerID == "" {
+		return store.Partner{}, false, nil
+	}
+	partner, err := tx.Partner(ctx, account.PartnerID)
+	if err != nil {
+		return partner, false, err
+	}
+	open := partner.Status == store.PartnerRequested || partner.Status == store.PartnerRejected
+	if open && partner.EmailConfirmedAt.IsZero() && partner.ContactEmail == account.Email {
+		return partner, true, nil
+	}
+	return store.Partner{}, false, nil
+}
+
+// oinTaken tells whether another open registration has the OIN. One that nobody
+// confirmed in time gives way: else anyone could keep an organisation out.
+func oinTaken(ctx context.Context, tx *store.Tx, oin, except string) (bool, error) {
+	other, err := tx.PartnerByOIN(ctx, oin)
+	if errors.Is(err, store.ErrNotFound) || err == nil && other.ID == except {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	late := tx.Now.Sub(other.UpdatedAt.Time) > LinkConfirmEmail.Lifetime()
+	if other.Status != store.PartnerRequested || !other.EmailConfirmedAt.IsZero() || !late {
+		return true, nil
+	}
+	other.Status, other.StatusReason, other.DecidedAt = store.PartnerRejected, "The e-mail address was not confirmed in time.", tx.Now
+	if err := tx.UpdatePartner(ctx, &other); err != nil {
+		return false, err
+	}
+	return false, record(ctx, tx, SystemActor(), ActionPartnerLapsed, partnerObject(other), nil)
+}
+
+// admitRegistration counts a registration for an address.
+func (p *Partners) admitRegistration(ctx context.Context, addr string) error {
+	var left time.Duration
+	err := p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		t, err := tx.LockThrottle(ctx, "register:"+addressBucket(addr))
+		if err != nil {
+			return err
+		}
+		// BlockedUntil is the end of the period here.
+		if !tx.Now.Before(t.BlockedUntil.Time) {
+			t.Failures, t.BlockedUntil = 0, store.At(tx.Now.Add(registrationPeriod))
+		}
+		if t.Failures >= registrationsPerPeriod {
+			left = t.BlockedUntil.Sub(tx.Now.Time)
+			return nil
+		}
+		t.Failures++
+		return tx.SaveThrottle(ctx, t)
+	})
+	if err != nil {
+		return fmt.Errorf("count registration: %w", err)
+	}
+	if left > 0 {
+		return &ThrottledError{After: left}
+	}
+	return nil
+}
+
+func (in Registration) clean() Registration {
+	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.OIN, in.KVK, in.HerID = strings.ToUpper(compact(in.OIN)), compact(in.KVK), compact(in.HerID)
+	in.Contact.Name = strings.Join(strings.Fields(in.Contact.Name), " ")
+	in.Contact.Email, in.Contact.Phone = CleanEmail(in.Contact.Email), strings.TrimSpace(in.Contact.Phone)
+	return in
+}
+
+func (in Registration) check(terms string) problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 120))
+	wrong.add("oin", CheckOIN(in.OIN))
+	wrong.add("kvk", CheckKVK(in.KVK, in.OIN))
+	wrong.add("herId", CheckHerID(in.HerID))
+	in.Contact.check(wrong)
+	for _, kind := range in.EndpointKinds {
+		if !slices.Contains(endpointKinds(), kind) {
+			wrong.add("endpointKinds", "Choose from the kinds that are listed.")
+		}
+	}
+	switch {
+	case !in.TermsAccepted:
+		wrong.add("terms", "Accept the terms to register.")
+	case in.TermsVersion != terms:
+		wrong.add("terms", "The terms have changed. Read them again and accept them.")
+	}
+	return wrong
+}
+
+func (in Registration) fill(p *store.Partner, now store.Time) {
+	p.Name, p.OIN, p.KVK, p.HerID = in.Name, in.OIN, in.KVK, in.HerID
+	p.ContactName, p.ContactEmail, p.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
+	p.EndpointKinds, p.Status = slices.Clone(in.EndpointKinds), store.PartnerRequested
+	p.StatusReason, p.DecidedAt, p.DecidedBy = "", store.Time{}, ""
+	p.TermsVersion, p.TermsAcceptedAt = in.TermsVersion, now
+}

@@ -1,0 +1,103 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"schakel/store"
+)
+
+// partnerMove gives the changes of state an administrator can make:
+//
+//	requested ──approve──▶ approved ◀──resume── suspended
+//	    │                   │   └────suspend───▶   │
+//	  reject               end                    end
+//	    ▼                   ▼                      ▼
+//	rejected              ended                  ended
+func partnerMove(verb string) transition {
+	return map[string]transition{
+		"approve": {action: ActionPartnerApproved, from: []string{store.PartnerRequested}, to: store.PartnerApproved},
+		"reject":  {action: ActionPartnerRejected, from: []string{store.PartnerRequested}, to: store.PartnerRejected, reason: true},
+		"suspend": {action: ActionPartnerSuspended, from: []string{store.PartnerApproved}, to: store.PartnerSuspended, reason: true},
+		"resume":  {action: ActionPartnerResumed, from: []string{store.PartnerSuspended}, to: store.PartnerApproved},
+		"end":     {action: ActionPartnerEnded, from: []string{store.PartnerApproved, store.PartnerSuspended}, to: store.PartnerEnded, reason: true},
+	}[verb].named(verb)
+}
+
+// Approve lets a partner take part. Its e-mail address must be confirmed.
+func (p *Partners) Approve(ctx context.Context, actor Actor, id string) error {
+	return p.move(ctx, actor, id, "approve", "")
+}
+
+// Reject refuses a registration; the reason is told to who registered.
+func (p *Partners) Reject(ctx context.Context, actor Actor, id, reason string) error {
+	return p.move(ctx, actor, id, "reject", reason)
+}
+
+// Suspend stops all exchange with a partner for a time: its tokens are refused
+// and nothing is sent to it. Its people can still log in and read why.
+func (p *Partners) Suspend(ctx context.Context, actor Actor, id, reason string) error {
+	return p.move(ctx, actor, id, "suspend", reason)
+}
+
+// Resume takes a suspension back. Tokens must be asked anew.
+func (p *Partners) Resume(ctx context.Context, actor Actor, id string) error {
+	return p.move(ctx, actor, id, "resume", "")
+}
+
+// End ends the exchange for good: subscriptions and endpoints end, and clients
+// are revoked.
+func (p *Partners) End(ctx context.Context, actor Actor, id, reason string) error {
+	return p.move(ctx, actor, id, "end", reason)
+}
+
+func (p *Partners) move(ctx context.Context, actor Actor, id, verb, reason string) error {
+	t := partnerMove(verb)
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	return p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error {
+		if row.Own {
+			return conflict("This is the own organisation.")
+		}
+		if err := t.check(actor, "registration", row.Status, reason); err != nil {
+			return err
+		}
+		if verb == "approve" && row.EmailConfirmedAt.IsZero() {
+			return conflict("The e-mail address of %s is not confirmed yet.", row.Name)
+		}
+		row.Status, row.StatusReason, row.DecidedAt, row.DecidedBy = t.to, reason, tx.Now, actor.Name
+		if err := tx.UpdatePartner(ctx, row); err != nil {
+			return fmt.Errorf("%s partner: %w", verb, err)
+		}
+		if err := p.cascade(ctx, tx, *row); err != nil {
+			return err
+		}
+		if err := record(ctx, tx, actor, t.action, partnerObject(*row), details{"reason": reason}); err != nil {
+			return err
+		}
+		return p.cfg.mail(ctx, tx, row.ContactEmail, p.cfg.mailPartnerDecision(*row, verb))
+	})
+}
+
+// cascade makes what a partner has follow its state.
+func (p *Partners) cascade(ctx context.Context, tx *store.Tx, partner store.Partner) error {
+	switch partner.Status {
+	case store.PartnerSuspended:
+		return stopClients(ctx, tx, partner.ID, false)
+	case store.PartnerEnded:
+		if err := stopClients(ctx, tx, partner.ID, true); err != nil {
+			return err
+		}
+		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{PartnerID: partner.ID}, "The partner ended."); err != nil {
+			return err
+		}
+		return endEndpoints(ctx, tx, partner.ID, "The partner ended.")
+	}
+	return nil
+}
+
+func (t transition) named(verb string) transition {
+	t.verb = verb
+	return t
+}

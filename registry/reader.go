@@ -1,0 +1,71 @@
+package registry
+
+import (
+	"context"
+	"slices"
+
+	"schakel/store"
+)
+
+// Reader is who reads contracts and the catalogue. The zero Reader is anyone: it
+// sees what is public and published.
+type Reader struct {
+	// PartnerID of an approved partner: it sees what is for partners too, and the
+	// drafts of contracts it owns.
+	PartnerID string
+	// Internal is set for the own organisation, which sees all that is published.
+	Internal bool
+	// Administrator sees drafts and what is withdrawn too.
+	Administrator bool
+}
+
+// Reader tells what an actor may read.
+func (c *Contracts) Reader(ctx context.Context, actor Actor) (Reader, error) {
+	switch {
+	case actor.Administrator:
+		return Reader{Internal: true, Administrator: true}, nil
+	case actor.PartnerID == "":
+		return Reader{}, nil
+	}
+	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
+	if err != nil {
+		return Reader{}, found("partner", err)
+	}
+	return readerOf(partner), nil
+}
+
+func readerOf(p store.Partner) Reader {
+	if p.Status != store.PartnerApproved {
+		return Reader{}
+	}
+	return Reader{PartnerID: p.ID, Internal: p.Own}
+}
+
+// visibilities lists what the reader sees; nil is all.
+func (r Reader) visibilities() []string {
+	switch {
+	case r.Internal || r.Administrator:
+		return nil
+	case r.PartnerID != "":
+		return []string{store.VisibilityPublic, store.VisibilityPartners}
+	}
+	return []string{store.VisibilityPublic}
+}
+
+func (r Reader) seesVisibility(v string) bool {
+	seen := r.visibilities()
+	return seen == nil || slices.Contains(seen, v)
+}
+
+// owns tells whether the reader is the partner that maintains a contract.
+func (r Reader) owns(c store.Contract) bool {
+	return r.PartnerID != "" && r.PartnerID == c.OwnerPartnerID
+}
+
+// statuses lists the states of the versions the reader sees; nil is all.
+func (r Reader) statuses(c store.Contract) []string {
+	if r.Administrator || r.owns(c) {
+		return nil
+	}
+	return []string{store.VersionPublished, store.VersionDeprecated}
+}

@@ -1,0 +1,79 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"schakel/store"
+)
+
+func notFound(what string) error {
+	return &Error{Code: CodeNotFound, Message: "There is no such " + what + "."}
+}
+
+func conflict(format string, args ...any) error {
+	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
+}
+
+// found gives the error of a look-up its meaning for whoever asked.
+func found(what string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return notFound(what)
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %w", what, err)
+	}
+	return nil
+}
+
+// problems collects what is wrong with input, by field.
+type problems map[string]string
+
+// add notes a problem; the first one of a field stays.
+func (p problems) add(field, text string) {
+	if _, there := p[field]; !there && text != "" {
+		p[field] = text
+	}
+}
+
+func (p problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return invalidFields(p)
+}
+
+// line tells what is wrong with a text of one line, of least to most characters.
+func line(text string, least, most int) string {
+	switch n := utf8.RuneCountInString(text); {
+	case n < least && least == 1:
+		return "Fill this in."
+	case n < least:
+		return fmt.Sprintf("Use at least %d characters.", least)
+	case n > most:
+		return fmt.Sprintf("Use at most %d characters.", most)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return "Use one line of plain text."
+	}
+	return ""
+}
+
+// prose is line for a text that may have several lines.
+func prose(text string, least, most int) string {
+	return line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
+}
+
+// checkReason tells what is wrong with the reason of a decision; it is shown to
+// the partner.
+func checkReason(reason string, needed bool) error {
+	least := 0
+	if needed {
+		least = 3
+	}
+	p := problems{}
+	p.add("reason", prose(reason, least, 1000))
+	return p.err()
+}

@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/store"
+)
+
+// Routes are what an administrator allows to pass from one partner to another.
+// Without a route nothing does (guarantee G3).
+type Routes struct{ cfg Config }
+
+// NewRoute is what is asked of a route.
+type NewRoute struct {
+	FromPartnerID, ToPartnerID string
+	EventType                  string // one, not a prefix
+}
+
+// Add adds a route. Fields: from, to, eventType.
+func (r *Routes) Add(ctx context.Context, actor Actor, in NewRoute) (store.Route, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.Route{}, err
+	}
+	in.EventType = strings.TrimSpace(in.EventType)
+	route := store.Route{
+		FromPartnerID: in.FromPartnerID, ToPartnerID: in.ToPartnerID, EventType: in.EventType, CreatedBy: actor.Name,
+	}
+	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		from, to, err := in.check(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertRoute(ctx, &route); err != nil {
+			return fmt.Errorf("add route: %w", err)
+		}
+		return record(ctx, tx, actor, ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return store.Route{}, conflict("This route is there already.")
+	}
+	return route, err
+}
+
+func (in NewRoute) check(ctx context.Context, tx *store.Tx) (from, to store.Partner, err error) {
+	wrong := problems{}
+	if from, err = routePartner(ctx, tx, in.FromPartnerID, "from", wrong); err != nil {
+		return from, to, err
+	}
+	if to, err = routePartner(ctx, tx, in.ToPartnerID, "to", wrong); err != nil {
+		return from, to, err
+	}
+	if in.FromPartnerID == in.ToPartnerID {
+		wrong.add("to", "Choose two different partners.")
+	}
+	if !validEventType(in.EventType) {
+		wrong.add("eventType", "Fill in one event type, such as nl.example.student.enrolled.")
+	}
+	return from, to, wrong.err()
+}
+
+func routePartner(ctx context.Context, tx *store.Tx, id, field string, wrong problems) (store.Partner, error) {
+	partner, err := tx.Partner(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return partner, fmt.Errorf("find partner: %w", err)
+	}
+	switch {
+	case err != nil || partner.Status == store.PartnerEnded || partner.Status == store.PartnerRejected:
+		wrong.add(field, "Choose a partner.")
+	case partner.Own:
+		wrong.add(field, "Events of and for the own organisation need no route.")
+	}
+	return partner, nil
+}
+
+// Remove takes a route away.
+func (r *Routes) Remove(ctx context.Context, actor Actor, id string) error {
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	return r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		routes, err := tx.Routes(ctx)
+		if err != nil {
+			return fmt.Errorf("list routes: %w", err)
+		}
+		for _, route := range routes {
+			if route.ID == id {
+				return removeRoute(ctx, tx, actor, route)
+			}
+		}
+		return notFound("route")
+	})
+}
+
+func removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Route) error {
+	from, err := tx.Partner(ctx, route.FromPartnerID)
+	if err != nil {
+		return found("partner", err)
+	}
+	to, err := tx.Partner(ctx, route.ToPartnerID)
+	if err != nil {
+		return found("partner", err)
+	}
+	if err := tx.DeleteRoute(ctx, route.ID); err != nil {
+		return found("route", err)
+	}
+	return record(ctx, tx, actor, ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))
+}
+
+// List lists all routes for an administrator, newest first.
+func (r *Routes) List(ctx context.Context, actor Actor) ([]store.Route, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, err
+	}
+	rows, err := r.cfg.DB.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	return rows, nil
+}

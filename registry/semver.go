@@ -1,0 +1,65 @@
+package registry
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// maxVersionLength bounds a version number, in bytes.
+const maxVersionLength = 100
+
+// checkVersion tells what is wrong with the number of a contract version: a
+// semantic version (semver.org, 2.0.0) in full.
+func checkVersion(v string) string {
+	core, _, _ := strings.Cut(v, "+")
+	core, _, _ = strings.Cut(core, "-")
+	switch {
+	case v == "":
+		return "Fill in a version, such as 1.0.0."
+	case len(v) > maxVersionLength:
+		return "Use at most 100 characters."
+	case semver.IsValid("v"+v) && strings.Count(core, ".") == 2:
+		return ""
+	case semver.IsValid(v) && strings.Count(core, ".") == 2:
+		return fmt.Sprintf("%q is not a semantic version; write %s.", v, v[1:])
+	}
+	return fmt.Sprintf("%q is not a semantic version; write three numbers, such as 1.0.0 or 2.0.0-rc.1.", v)
+}
+
+// versionSortKey makes text of a valid version that sorts as semantic versions
+// do, also where text is sorted by the rules of a language: it is hexadecimal,
+// so it has only digits and the letters a to f.
+func versionSortKey(v string) string {
+	precedence, _, _ := strings.Cut(v, "+")
+	core, pre, isPre := strings.Cut(precedence, "-")
+	var key []byte
+	for _, number := range strings.Split(core, ".") {
+		key = appendNumber(key, number)
+	}
+	if !isPre {
+		key = append(key, 0xff) // after all of its pre-releases
+	} else {
+		for _, id := range strings.Split(pre, ".") {
+			key = appendIdentifier(key, id)
+		}
+		key = append(key, 0) // fewer identifiers come first
+	}
+	// Versions that differ in their build alone are equal to semver; here one order is as good as another.
+	return hex.EncodeToString(key) + hex.EncodeToString([]byte(v[len(precedence):]))
+}
+
+// appendIdentifier puts numbers before words.
+func appendIdentifier(key []byte, id string) []byte {
+	if allDigits(id) {
+		return appendNumber(append(key, 1), id)
+	}
+	return append(append(append(key, 2), id...), 0)
+}
+
+// appendNumber puts longer numbers after shorter ones; there are no leading zeros.
+func appendNumber(key []byte, digits string) []byte {
+	return append(append(key, byte(len(digits))), digits...)
+}

@@ -1,0 +1,169 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/store"
+)
+
+// Subscriptions are the wishes of partners to get event types at an endpoint.
+type Subscriptions struct{ cfg Config }
+
+// SubscriptionRequest is what a partner asks for.
+type SubscriptionRequest struct {
+	Name       string // may be empty
+	EndpointID string
+	Types      []string
+	Purpose    string // what the partner needs the data for
+}
+
+// maxSubscriptionTypes bounds one request.
+const maxSubscriptionTypes = 200
+
+// Request asks for a subscription (EDU-13, EDU-14). It starts when an
+// administrator approves it. An administrator may ask for any partner's
+// endpoint. Fields: name, endpoint, types, purpose.
+func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
+	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
+	if err := in.check().err(); err != nil {
+		return store.Subscription{}, err
+	}
+	var sub store.Subscription
+	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		endpoint, partner, err := endpointFor(ctx, tx, actor, in.EndpointID)
+		if err != nil {
+			return err
+		}
+		if err := checkTypes(ctx, tx, endpoint, partner, in.Types); err != nil {
+			return err
+		}
+		sub = store.Subscription{
+			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
+			Status: store.SubscriptionRequested, Types: in.Types,
+		}
+		if err := tx.InsertSubscription(ctx, &sub); err != nil {
+			return fmt.Errorf("add subscription: %w", err)
+		}
+		what := subscriptionDetails(sub, partner, endpoint, "")
+		if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
+			return err
+		}
+		return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(sub, partner, endpoint))
+	})
+	return sub, err
+}
+
+func (in SubscriptionRequest) check() problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 0, 120))
+	wrong.add("purpose", prose(in.Purpose, 3, 2000))
+	switch {
+	case len(in.Types) == 0:
+		wrong.add("types", "Choose at least one event type.")
+	case len(in.Types) > maxSubscriptionTypes:
+		wrong.add("types", "Choose at most 200 event types; make another subscription for more.")
+	}
+	if in.EndpointID == "" {
+		wrong.add("endpoint", "Choose an endpoint.")
+	}
+	return wrong
+}
+
+// endpointFor finds an endpoint that a subscription of the actor can use, and
+// its partner, who must be approved.
+func endpointFor(ctx context.Context, tx *store.Tx, actor Actor, id string) (endpoint store.Endpoint, partner store.Partner, err error) {
+	if err := tx.Lock(ctx, "endpoint", id); err != nil {
+		return endpoint, partner, endpointProblem(err)
+	}
+	if endpoint, err = tx.Endpoint(ctx, id); err != nil {
+		return endpoint, partner, endpointProblem(err)
+	}
+	if !actor.Scope().sees(endpoint.PartnerID) || endpoint.Status == store.EndpointEnded {
+		return store.Endpoint{}, partner, endpointProblem(store.ErrNotFound)
+	}
+	if partner, err = tx.Partner(ctx, endpoint.PartnerID); err != nil {
+		return endpoint, partner, found("partner", err)
+	}
+	return endpoint, partner, requireApproved(partner)
+}
+
+// endpointProblem makes an unknown endpoint a mistake in the form.
+func endpointProblem(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return invalidFields(problems{"endpoint": "Choose an endpoint that is in use."})
+	}
+	return found("endpoint", err)
+}
+
+// checkTypes wants types of the catalogue as the partner sees it, that the
+// endpoint does not get already.
+func checkTypes(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, partner store.Partner, types []string) error {
+	reader := readerOf(partner)
+	for _, name := range types {
+		t, err := tx.EventType(ctx, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("find event type: %w", err)
+		}
+		if err != nil || !reader.seesVisibility(t.Visibility) {
+			return invalidFields(problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
+		}
+	}
+	others, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID})
+	if err != nil {
+		return fmt.Errorf("list subscriptions: %w", err)
+	}
+	for _, other := range others {
+		if !openSubscription(other) {
+			continue
+		}
+		for _, name := range types {
+			if slices.Contains(other.Types, name) {
+				return invalidFields(problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
+			}
+		}
+	}
+	return nil
+}
+
+func openSubscription(s store.Subscription) bool {
+	return s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected
+}
+
+// Get finds a subscription within a scope.
+func (s *Subscriptions) Get(ctx context.Context, scope Scope, id string) (store.Subscription, error) {
+	sub, err := s.cfg.DB.Subscription(ctx, id)
+	if err != nil {
+		return store.Subscription{}, found("subscription", err)
+	}
+	if !scope.sees(sub.PartnerID) {
+		return store.Subscription{}, notFound("subscription")
+	}
+	return sub, nil
+}
+
+// List lists subscriptions within a scope, newest first, with their total count.
+func (s *Subscriptions) List(ctx context.Context, scope Scope, f store.SubscriptionFilter) ([]store.Subscription, int, error) {
+	id, ok := scope.narrow(f.PartnerID)
+	if !ok {
+		return nil, 0, nil
+	}
+	f.PartnerID = id
+	rows, total, err := s.cfg.DB.Subscriptions(ctx, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list subscriptions: %w", err)
+	}
+	return rows, total, nil
+}
+
+// Counts counts all subscriptions by status.
+func (s *Subscriptions) Counts(ctx context.Context) (map[string]int, error) {
+	counts, err := s.cfg.DB.CountSubscriptions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count subscriptions: %w", err)
+	}
+	return counts, nil
+}

@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/store"
+)
+
+// Grant is what an approval of a subscription would give, exactly.
+type Grant struct {
+	Subscription store.Subscription
+	Partner      store.Partner
+	Endpoint     store.Endpoint
+	Host         string // where events would be sent
+	Types        []GrantType
+	Sources      []GrantSource
+}
+
+// GrantType is one event type of a grant. Type is empty but for its name when
+// the catalogue does not have it any more.
+type GrantType struct {
+	Type           store.EventType
+	ContractTitle  string
+	Classification string
+	Known          bool
+}
+
+// GrantSource is who can publish these types now, and from where.
+type GrantSource struct {
+	PartnerName string
+	Own         bool
+	Type        string
+	Source      string // as allowed: one, or a prefix and a star
+}
+
+// Grant tells what an approval of a subscription would give.
+func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Grant, error) {
+	sub, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return Grant{}, err
+	}
+	g := Grant{Subscription: sub}
+	if g.Partner, err = s.cfg.DB.Partner(ctx, sub.PartnerID); err != nil {
+		return Grant{}, found("partner", err)
+	}
+	if g.Endpoint, err = s.cfg.DB.Endpoint(ctx, sub.EndpointID); err != nil {
+		return Grant{}, found("endpoint", err)
+	}
+	g.Host = EndpointHost(g.Endpoint)
+	for _, name := range sub.Types {
+		t, err := s.grantType(ctx, name)
+		if err != nil {
+			return Grant{}, err
+		}
+		g.Types = append(g.Types, t)
+	}
+	if !scope.All {
+		return g, nil // who else publishes is the administrator's to know
+	}
+	g.Sources, err = s.grantSources(ctx, sub)
+	return g, err
+}
+
+func (s *Subscriptions) grantType(ctx context.Context, name string) (GrantType, error) {
+	t, err := s.cfg.DB.EventType(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return GrantType{Type: store.EventType{Name: name}}, nil
+	}
+	if err != nil {
+		return GrantType{}, fmt.Errorf("find event type: %w", err)
+	}
+	c, err := s.cfg.DB.Contract(ctx, t.ContractID)
+	if err != nil {
+		return GrantType{}, found("contract", err)
+	}
+	return GrantType{Type: t, ContractTitle: c.Title, Classification: c.Classification, Known: true}, nil
+}
+
+// grantSources looks at the clients of the own organisation, and of the partners
+// from whom a route leads to this one (guarantee G3).
+func (s *Subscriptions) grantSources(ctx context.Context, sub store.Subscription) ([]GrantSource, error) {
+	own, err := s.cfg.DB.OwnPartner(ctx)
+	if err != nil {
+		return nil, found("own organisation", err)
+	}
+	routes, err := s.cfg.DB.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	from := map[string][]string{own.ID: sub.Types, sub.PartnerID: sub.Types}
+	if sub.PartnerID != own.ID {
+		delete(from, sub.PartnerID)
+	}
+	for _, r := range routes {
+		if r.ToPartnerID == sub.PartnerID && slices.Contains(sub.Types, r.EventType) {
+			from[r.FromPartnerID] = append(from[r.FromPartnerID], r.EventType)
+		}
+	}
+	var list []GrantSource
+	for partnerID, types := range from {
+		sources, err := s.sourcesOf(ctx, partnerID, types)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, sources...)
+	}
+	slices.SortFunc(list, func(a, b GrantSource) int {
+		return strings.Compare(a.Type+" "+a.PartnerName+" "+a.Source, b.Type+" "+b.PartnerName+" "+b.Source)
+	})
+	return slices.Compact(list), nil
+}
+
+func (s *Subscriptions) sourcesOf(ctx context.Context, partnerID string, types []string) ([]GrantSource, error) {
+	partner, err := s.cfg.DB.Partner(ctx, partnerID)
+	if err != nil {
+		return nil, found("partner", err)
+	}
+	clients, err := s.cfg.DB.Clients(ctx, partnerID)
+	if err != nil {
+		return nil, fmt.Errorf("list clients: %w", err)
+	}
+	var list []GrantSource
+	for _, c := range clients {
+		if c.Status != store.ClientActive {
+			continue
+		}
+		for _, name := range types {
+			if !slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, name) }) {
+				continue
+			}
+			for _, source := range c.PublishSources {
+				list = append(list, GrantSource{PartnerName: partner.Name, Own: partner.Own, Type: name, Source: source})
+			}
+		}
+	}
+	return list, nil
+}
