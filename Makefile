@@ -1,0 +1,43 @@
+# Everything one does with this repository; `make help` lists it.
+GO       ?= go
+TAGS     := netgo
+BIN      := bin/schakel
+LINTERS  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FORMAT   := mvdan.cc/gofumpt@v0.12.0
+PACKAGES ?= ./...
+
+export CGO_ENABLED := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run test build generate lint bench e2e
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## two Schakels with sample data on :8080 and :8081, in a scratch folder
+	@exec $(BIN) demo
+
+run: build ## an empty Schakel on http://localhost:8080, data in ./data
+	@exec $(BIN) serve
+
+test: ## install what the tests need (when root), then run all tests
+	@GO='$(GO)' .ci/test $(PACKAGES)
+
+build: ## the binary, as bin/schakel
+	$(GO) build -tags $(TAGS) -o $(BIN) ./server
+
+generate: ## write templates/*_templ.go anew from the .templ files
+	$(GO) tool templ generate -path ./templates
+
+lint: ## vet, staticcheck, formatting, and whether generated code is current
+	$(GO) vet ./...
+	$(GO) run $(LINTERS) ./...
+	@unformatted=$$($(GO) run $(FORMAT) -l $$(git ls-files '*.go' | grep -v _templ.go)); \
+		test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
+	@.ci/generated
+
+bench: ## measure the codec, the store, the engine and the way from publish to receipt
+	$(GO) test -run '^$$' -bench . -benchmem ./delivery/event ./store ./delivery/outbox ./server/e2e
+
+e2e: ## only the tests of the whole program, in a real browser too
+	@GO='$(GO)' .ci/test ./server/e2e
