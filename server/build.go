@@ -22,6 +22,7 @@ type program struct {
 	db       *store.DB
 	accounts *registry.Accounts
 	outbound *outbound.Client
+	registry *registry.Services
 	app      *web.App
 	metrics  *prometheus.Registry
 	group    *Group
@@ -49,6 +50,13 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
+		return nil, err
+	}
+	reg := registryConfig{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation}
+	if p.registry, err = newRegistry(ctx, p.db, p.accounts, p.outbound, reg, log); err != nil {
+		return nil, err
+	}
+	if _, err := p.registry.Partners.EnsureOwn(ctx, cfg.Organisation, cfg.OIN); err != nil {
 		return nil, err
 	}
 	oidc, err := cfg.oidc(p.outbound.HTTPClient())

@@ -20,6 +20,7 @@ type CLI struct {
 	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version and stop."`
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
+	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 }
 
@@ -38,6 +39,7 @@ func (c *DemoCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) er
 // ServeCmd runs one Schakel.
 type ServeCmd struct {
 	DatabaseFlags
+	OrganisationFlags
 	HTTPFlags
 	MailFlags
 	OIDCFlags

@@ -24,6 +24,7 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 			Database:      "sqlite:" + filepath.Join(dir, "schakel.db"),
 			SecretKeyFile: filepath.Join(dir, "schakel.key"),
 		},
-		HTTPFlags: HTTPFlags{Addr: c.Addr, AdminAddr: "127.0.0.1:0"},
+		OrganisationFlags: OrganisationFlags{Organisation: "Schakel demo"},
+		HTTPFlags:         HTTPFlags{Addr: c.Addr, AdminAddr: "127.0.0.1:0"},
 	}, streams, log)
 }

@@ -20,6 +20,12 @@ type DatabaseFlags struct {
 	SecretKeyFile string `default:"./data/schakel.key" help:"Key that encrypts secrets at rest; made when there is none. Keep a copy: without it stored secrets are lost."`
 }
 
+// OrganisationFlags say who runs this Schakel.
+type OrganisationFlags struct {
+	Organisation string `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
+	OIN          string `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
+}
+
 // HTTPFlags say where the program listens and how it is reached.
 type HTTPFlags struct {
 	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`

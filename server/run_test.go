@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"schakel/store"
 )
 
 // inDir is the configuration of a Schakel on free ports with its data in dir.
@@ -21,7 +23,8 @@ func inDir(dir string) ServeCmd {
 			Database:      "sqlite:" + filepath.Join(dir, "schakel.db"),
 			SecretKeyFile: filepath.Join(dir, "schakel.key"),
 		},
-		HTTPFlags: HTTPFlags{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		OrganisationFlags: OrganisationFlags{Organisation: "Test"},
+		HTTPFlags:         HTTPFlags{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 	}
 }
 
@@ -229,4 +232,46 @@ func TestEnvironment(t *testing.T) { // not parallel: it sets the environment
 	if got := cli.Serve; got.Addr != "127.0.0.1:1234" || fmt.Sprint(got.AllowOutbound) != fmt.Sprint(want) {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// TestClientCommands makes a client on the database of a Schakel, lists it and
+// ends it. The secret is printed once.
+func TestClientCommands(t *testing.T) {
+	t.Parallel()
+	cfg := inDir(t.TempDir())
+	at := []string{"--database", cfg.Database, "--secret-key-file", cfg.SecretKeyFile}
+	command := func(want int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		args = append(append([]string{"client"}, args...), at...)
+		if code := execute(t.Context(), args, Streams{Out: &out, Err: &out}); code != want {
+			t.Fatalf("%s: code %d, want %d: %s", args, code, want, out.String())
+		}
+		return out.String()
+	}
+	if text := command(exitFailed, "list"); !strings.Contains(text, "start schakel serve once") {
+		t.Errorf("before the first start: %s", text)
+	}
+	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.db.Close() })
+	command(exitFailed, "add", "x", "--scope", "everything")
+	made := command(exitOK, "add", "Student records", "--publish-type", "nl.example.*", "--publish-source", "urn:example:*")
+	_, rest, _ := strings.Cut(made, "client id: ")
+	id, rest, _ := strings.Cut(rest, "\n")
+	_, secret, found := strings.Cut(strings.TrimSpace(rest), "client secret: ")
+	if !found || secret == "" {
+		t.Fatalf("no secret in %q", made)
+	}
+	list := command(exitOK, "list")
+	if !strings.Contains(list, id) || !strings.Contains(list, "Student records") || strings.Contains(list, secret) {
+		t.Errorf("list: %s", list)
+	}
+	command(exitOK, "revoke", id)
+	if list := command(exitOK, "list"); !strings.Contains(list, store.ClientRevoked) {
+		t.Errorf("list after the end: %s", list)
+	}
+	command(exitFailed, "revoke", id)
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"schakel/delivery/outbound"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// ClientCmd holds the commands for machine clients. They write to the database
+// directly, also while the program runs.
+type ClientCmd struct {
+	Add    ClientAddCmd    `cmd:"" help:"Make a client and print its id and, this once, its secret."`
+	List   ClientListCmd   `cmd:"" help:"List the clients of the own organisation, or of a partner."`
+	Revoke ClientRevokeCmd `cmd:"" help:"End a client for good; its tokens stop working within seconds."`
+}
+
+// RegistryFlags say where the data is, for commands that use the register.
+type RegistryFlags struct {
+	DatabaseFlags
+	BaseURL string `default:"http://localhost:8080" help:"Address at which others reach the portal."`
+}
+
+// withRegistry opens the register for one command, as the program itself.
+func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do func(*registry.Services) error) error {
+	db, err := openStore(ctx, f.Database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	own, err := db.OwnPartner(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return errors.New("this database does not know the own organisation yet: start schakel serve once")
+	}
+	if err != nil {
+		return fmt.Errorf("find own organisation: %w", err)
+	}
+	accounts, err := registry.NewAccounts(db, clock)
+	if err != nil {
+		return err
+	}
+	cfg := registryConfig{keyFile: f.SecretKeyFile, baseURL: f.BaseURL, organisation: own.Name}
+	services, err := newRegistry(ctx, db, accounts, outbound.New(outbound.Config{}), cfg, log)
+	if err != nil {
+		return err
+	}
+	return do(services)
+}
+
+// ClientAddCmd makes a client.
+type ClientAddCmd struct {
+	RegistryFlags
+	Name       string   `arg:"" help:"Name that people know it by."`
+	Partner    string   `placeholder:"ID" help:"Partner it belongs to. Default: the own organisation."`
+	Scopes     []string `name:"scope" default:"events.publish" help:"What it may do (repeatable)."`
+	Types      []string `name:"publish-type" placeholder:"TYPE" help:"Event type it may publish, or a prefix as nl.example.* (repeatable)."`
+	Sources    []string `name:"publish-source" placeholder:"URI" help:"Source it may publish from, or a prefix as urn:example:* (repeatable)."`
+	AuthMethod string   `enum:"client_secret_basic,client_secret_post,private_key_jwt" default:"client_secret_basic" help:"How it proves who it is: client_secret_basic, client_secret_post or private_key_jwt."`
+	JWKSFile   string   `name:"jwks-file" placeholder:"FILE" help:"Its public keys, with private_key_jwt."`
+}
+
+// Run makes the client. The secret is printed here and nowhere else.
+func (c *ClientAddCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	in := registry.NewClient{
+		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources,
+	}
+	if c.JWKSFile != "" {
+		keys, err := os.ReadFile(c.JWKSFile)
+		if err != nil {
+			return fmt.Errorf("read public keys: %w", err)
+		}
+		in.JWKS = string(keys)
+	}
+	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+		client, secret, err := s.Clients.Create(ctx, registry.SystemActor(), c.Partner, in)
+		if err != nil {
+			return withFields(err)
+		}
+		fmt.Fprintf(streams.Out, "client id: %s\n", client.ID)
+		if secret != "" {
+			fmt.Fprintf(streams.Out, "client secret: %s\n", secret)
+		}
+		return nil
+	})
+}
+
+// ClientListCmd lists clients.
+type ClientListCmd struct {
+	RegistryFlags
+	Partner string `placeholder:"ID" help:"Partner whose clients to list. Default: the own organisation."`
+}
+
+// Run prints a line a client.
+func (c *ClientListCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+		all, err := s.Clients.List(ctx, registry.SystemActor().Scope(), c.Partner)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ID\tNAME\tSTATUS\tSCOPES\tTYPES\tSOURCES")
+		for _, k := range all {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Status,
+				strings.Join(k.Scopes, " "), strings.Join(k.PublishTypes, " "), strings.Join(k.PublishSources, " "))
+		}
+		return w.Flush()
+	})
+}
+
+// ClientRevokeCmd ends a client.
+type ClientRevokeCmd struct {
+	RegistryFlags
+	ID     string `arg:"" help:"Id of the client."`
+	Reason string `default:"Revoked from the command line." help:"Reason, for the audit trail."`
+}
+
+// Run revokes the client.
+func (c *ClientRevokeCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+		if err := s.Clients.Revoke(ctx, registry.SystemActor(), c.ID, c.Reason); err != nil {
+			return err
+		}
+		fmt.Fprintln(streams.Out, c.ID, "revoked")
+		return nil
+	})
+}
