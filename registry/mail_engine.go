@@ -1,0 +1,34 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"schakel/store"
+)
+
+// EndpointSuspended tells the partner and the administrators that the delivery engine stopped sending to an endpoint by
+// itself. It is called in the transaction of that decision.
+func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, _ string) error {
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, m.cfg.mailEndpoint(endpoint, "suspend"))
+}
+
+// SubscriptionEnded tells the partner and the administrators that the delivery engine ended a subscription by itself.
+func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, _ string) error {
+	endpoint, err := tx.Endpoint(ctx, subscription.EndpointID)
+	if err != nil {
+		return fmt.Errorf("find endpoint of subscription: %w", err)
+	}
+	return m.tellBoth(ctx, tx, subscription.PartnerID, m.cfg.mailSubscriptionDecision(subscription, endpoint, "end"))
+}
+
+func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg message) error {
+	partner, err := tx.Partner(ctx, partnerID)
+	if err != nil {
+		return fmt.Errorf("find partner: %w", err)
+	}
+	if err := m.cfg.mail(ctx, tx, partner.ContactEmail, msg); err != nil {
+		return err
+	}
+	return m.cfg.mailAdministrators(ctx, tx, msg)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"schakel/delivery/outbound"
+	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// DeliveryFlags say how failed deliveries are tried again.
+type DeliveryFlags struct {
+	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Pauses after the first, second, third failure and so on; the last one repeats."`
+	RetryAttempts int             `default:"50" help:"Attempts after which a delivery goes to the dead-letter queue."`
+	KeyLifetime   time.Duration   `default:"168h" help:"How long an Idempotency-Key is valid, for what comes in and for what goes out."`
+}
+
+// Validate checks what flags cannot say one by one.
+func (f DeliveryFlags) Validate() error {
+	if f.RetryAttempts < 1 {
+		return errors.New("--retry-attempts must be at least 1")
+	}
+	for _, wait := range f.RetryWaits {
+		if wait <= 0 {
+			return errors.New("--retry-waits must be longer than 0, as 5s,30s,2m")
+		}
+	}
+	if f.KeyLifetime < time.Minute {
+		return errors.New("--key-lifetime must be at least 1m")
+	}
+	return nil
+}
+
+func (f DeliveryFlags) schedule() webhook.Schedule {
+	s := webhook.DefaultSchedule()
+	s.Waits, s.MaxAttempts, s.Deadline = f.RetryWaits, f.RetryAttempts, f.KeyLifetime
+	return s
+}
+
+// newEngine makes the delivery engine with its ways out.
+func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, f DeliveryFlags, log *slog.Logger) *outbox.Engine {
+	return outbox.New(outbox.Config{
+		DB: db, Now: clock, Log: log, KeyLifetime: f.KeyLifetime, Notifier: services.Mails,
+		Ways: map[string]outbox.Way{
+			store.EndpointWebhook: &outbox.Webhook{
+				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
+				Schedule: f.schedule(), Open: services.Endpoints.TokenSecret, Now: clock,
+			},
+		},
+	})
+}
+
+// assertionSigner signs our client assertions with the newest key of our token issuer, which our JWKS publishes.
+type assertionSigner struct{ keys token.Keys }
+
+// SigningKey implements webhook.Signer.
+func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, error) {
+	keys, err := s.keys.SigningKeys(ctx)
+	if err != nil {
+		return webhook.SigningKey{}, err
+	}
+	for _, k := range keys {
+		if k.RetiredAt.IsZero() && !k.CreatedAt.After(clock()) {
+			return webhook.SigningKey{KID: k.KID, Alg: k.Alg, Private: k.Private}, nil
+		}
+	}
+	return webhook.SigningKey{}, errors.New("there is no key to sign with")
+}
+
+// newIssuer makes our token endpoint.
+func newIssuer(services *registry.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
+	return token.New(token.Config{
+		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", AuthMethods: services.Clients.AuthMethods(),
+		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: clock,
+	})
+}
+
+// engineMetrics are the counters of the engine, and what waits per state.
+func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
+	counter := func(name, help string, read func(outbox.Stats) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "schakel", Name: name, Help: help}, func() float64 {
+			return float64(read(e.Stats()))
+		})
+	}
+	return []prometheus.Collector{
+		counter("events_accepted_total", "Events accepted by this process.", func(s outbox.Stats) int64 { return s.Accepted }),
+		counter("events_duplicate_total", "Events that their client had sent before.", func(s outbox.Stats) int64 { return s.Duplicates }),
+		counter("deliveries_delivered_total", "Attempts that arrived.", func(s outbox.Stats) int64 { return s.Delivered }),
+		counter("deliveries_retried_total", "Attempts that failed and will be repeated.", func(s outbox.Stats) int64 { return s.Retried }),
+		counter("deliveries_held_total", "Attempts after which a delivery is held, as in the error queue.", func(s outbox.Stats) int64 { return s.Held }),
+		counter("deliveries_dead_total", "Attempts after which a delivery went to the dead-letter queue.", func(s outbox.Stats) int64 { return s.Dead }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "schakel", Name: "deliveries_in_flight", Help: "Deliveries this process holds."}, func() float64 {
+			return float64(e.Stats().InFlight)
+		}),
+		&queueDepth{db: db, depth: prometheus.NewDesc("schakel_deliveries", "Deliveries by state, open ones and those that need a person.", []string{"status"}, nil)},
+	}
+}
+
+// queueDepth counts what waits when it is asked.
+type queueDepth struct {
+	db    *store.DB
+	depth *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (q *queueDepth) Describe(ch chan<- *prometheus.Desc) { ch <- q.depth }
+
+// Collect implements prometheus.Collector.
+func (q *queueDepth) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, status := range []string{store.DeliveryPending, store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead} {
+		n, err := q.db.CountDeliveries(ctx, store.DeliveryFilter{Statuses: []string{status}})
+		if err != nil {
+			ch <- prometheus.NewInvalidMetric(q.depth, err)
+			return
+		}
+		ch <- prometheus.MustNewConstMetric(q.depth, prometheus.GaugeValue, float64(n), status)
+	}
+}
