@@ -145,7 +145,9 @@ func TestInsertKeys(t *testing.T) {
 		w.clock.Advance(time.Microsecond)
 		insert([]string{first.Name()}, key("cli_a", "k", "replaced"))
 		stored("replaced")
-		w.write(func(tx *store.Tx) error { return tx.SetKeyAnswer(w.ctx, "cli_a", "publish", "k", []byte("known before")) })
+		w.write(func(tx *store.Tx) error {
+			return tx.SetKeyAnswer(w.ctx, "cli_a", "publish", "k", []byte("known before"))
+		})
 		stored("known before")
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.SetKeyAnswer(w.ctx, "cli_a", "publish", "none", nil) })
 		got, err = w.db.Key(w.ctx, "cli_a", "other", "k")
