@@ -79,7 +79,8 @@ func (q *Queries) DeliveriesOf(ctx context.Context, eventID string) ([]Delivery,
 type DeliveryFilter struct {
 	IDs            []string `json:"ids,omitempty"`
 	Statuses       []string `json:"statuses,omitempty"`
-	Reason         string   `json:"reason,omitempty"` // kind of error
+	Reason         string   `json:"reason,omitempty"`  // kind of error
+	Reasons        []string `json:"reasons,omitempty"` // any of these kinds of error
 	PartnerID      string   `json:"partnerId,omitempty"`
 	EndpointID     string   `json:"endpointId,omitempty"`
 	SubscriptionID string   `json:"subscriptionId,omitempty"`
@@ -98,6 +99,7 @@ func (f DeliveryFilter) where() where {
 	w.in(`status`, f.Statuses)
 	w.partial(f.Statuses)
 	w.text(`reason = ?`, f.Reason)
+	w.in(`reason`, f.Reasons)
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`subscription_id = ?`, f.SubscriptionID)

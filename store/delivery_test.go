@@ -70,6 +70,7 @@ func TestDeliveries(t *testing.T) {
 			"status":       {filter{Statuses: []string{"dead"}}, newest[3:], 1},
 			"statuses":     {filter{Statuses: []string{"dead", "held"}}, newest[2:], 2},
 			"reason":       {filter{Reason: "rejected"}, newest[2:3], 1},
+			"reasons":      {filter{Reasons: []string{"rejected", "gone"}}, newest[2:], 2},
 			"partner":      {filter{PartnerID: w.own.ID}, newest[:1], 1},
 			"endpoint":     {filter{EndpointID: w.endpoint.ID}, newest[1:], 3},
 			"subscription": {filter{SubscriptionID: other.ID}, newest[:1], 1},
