@@ -1,0 +1,207 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the top of the repository, seen from this package.
+const root = ".."
+
+// sourceFile is one Go file of the repository.
+type sourceFile struct {
+	path  string // from the root, with slashes
+	text  string
+	tree  *ast.File
+	lines int
+	fset  *token.FileSet
+}
+
+func (f sourceFile) generated() bool { return strings.HasSuffix(f.path, "_templ.go") }
+func (f sourceFile) test() bool      { return strings.HasSuffix(f.path, "_test.go") }
+func (f sourceFile) folder() string  { return filepath.ToSlash(filepath.Dir(f.path)) }
+
+// layer is the first folder of the file.
+func (f sourceFile) layer() string { first, _, _ := strings.Cut(f.path, "/"); return first }
+
+// skipped are folders that are no part of the sources.
+func skipped(name string) bool {
+	return name == "node_modules" || name == "bin" || name == "data" || len(name) > 1 && name[0] == '.' && name != ".ci" && name != ".."
+}
+
+// sources reads every Go file.
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	var out []sourceFile
+	walk(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, ".go") {
+			return
+		}
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, sourceFile{path, string(text), tree, strings.Count(string(text), "\n"), fset})
+	})
+	if len(out) < 100 {
+		t.Fatalf("found only %d Go files", len(out))
+	}
+	return out
+}
+
+// walk shows every file of the repository to visit, with its path from the root.
+func walk(t *testing.T, visit func(path string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && skipped(d.Name()):
+			return filepath.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		visit(filepath.ToSlash(rel), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTopLevel holds the floor plan: no other folders than these.
+func TestTopLevel(t *testing.T) {
+	t.Parallel()
+	plan := []string{
+		"server", "web", "templates", "static", "store", "registry", "delivery",
+		"go.mod", "go.sum", "Makefile", "README.md", "bin", "data",
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name()[0] != '.' && !slices.Contains(plan, e.Name()) {
+			t.Errorf("%s is not in the floor plan", e.Name())
+		}
+	}
+	for _, banned := range []string{"internal", "pkg", "utils", "util", "common", "helpers"} {
+		for _, pattern := range []string{"*/" + banned, "*/*/" + banned} {
+			if found, _ := filepath.Glob(filepath.Join(root, pattern)); len(found) > 0 {
+				t.Errorf("%s: say what it is for in its name", found)
+			}
+		}
+	}
+}
+
+// mayImport says which of our own layers a layer may import, apart from itself.
+var mayImport = map[string][]string{
+	"server":    {"web", "templates", "static", "registry", "delivery", "store"},
+	"web":       {"templates", "static", "registry", "delivery", "store"},
+	"registry":  {"store"},
+	"delivery":  {"store"},
+	"store":     {},
+	"templates": {},
+	"static":    {},
+	".ci":       {},
+}
+
+// TestImportDirection holds server → web → {templates, registry, delivery} → store.
+// A test may use more: the databases of store/storetest, and the layers below it.
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		allowed, known := mayImport[f.layer()]
+		if !known {
+			t.Errorf("%s: no such layer", f.path)
+		}
+		for _, i := range f.tree.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			own, inside := strings.CutPrefix(path, "schakel/")
+			if strings.HasPrefix(path, "github.com/labstack/echo") && f.layer() != "web" {
+				t.Errorf("%s imports echo; only web knows it", f.path)
+			}
+			if own == "store/storetest" && !f.test() && f.folder() != "store/storetest" {
+				t.Errorf("%s imports %s; only tests may", f.path, own)
+			}
+			layer, _, _ := strings.Cut(own, "/")
+			if inside && layer != f.layer() && !slices.Contains(allowed, layer) {
+				t.Errorf("%s imports %s; %s may import %v", f.path, own, f.layer(), allowed)
+			}
+		}
+	}
+}
+
+// TestFileLength asks to split what grows: over 300 lines is a warning to the
+// writer, over 400 a failure. Tests may be a little longer.
+func TestFileLength(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		most := 400
+		if f.test() {
+			most = 550
+		}
+		if !f.generated() && f.lines > most {
+			t.Errorf("%s has %d lines: split it", f.path, f.lines)
+		}
+	}
+}
+
+// TestLeftovers finds notes to oneself and what belongs to one machine.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	bad := map[string]*regexp.Regexp{
+		"a note to oneself":             regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`),
+		"a path of one machine":         regexp.MustCompile(`["'\s(=](/ho` + `me/|/ro` + `ot/|/wo` + `rk/|/Us` + `ers/)`),
+		"a test of a skip without word": regexp.MustCompile(`\bt\.Skip(Now)?\(\)`),
+	}
+	walk(t, func(path string, text []byte) {
+		if strings.HasPrefix(path, "static/") || strings.HasSuffix(path, ".sum") || strings.HasPrefix(path, "registry/contract/schemas/") {
+			return // other people's text
+		}
+		for what, pattern := range bad {
+			for n, line := range strings.Split(string(text), "\n") {
+				if pattern.MatchString(line) {
+					t.Errorf("%s:%d: %s: %s", path, n+1, what, strings.TrimSpace(line))
+				}
+			}
+		}
+	})
+}
+
+// TestNoSleep: a test waits for what happens, not for a time. The files named
+// here poll the database or another process, which cannot tell them.
+func TestNoSleep(t *testing.T) {
+	t.Parallel()
+	polls := []string{
+		"delivery/outbox/outbox_test.go", "delivery/outbox/outcome_test.go",
+		"server/e2e/wait_test.go",
+	}
+	for _, f := range sources(t) {
+		if !f.test() || slices.Contains(polls, f.path) || strings.Contains(f.text, "synctest.Test(") {
+			continue // in a bubble of synctest, sleep is the clock
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" {
+					t.Errorf("%s: time.Sleep in a test", f.fset.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
