@@ -21,12 +21,18 @@ func run(ctx context.Context, cfg ServeCmd, streams Streams, log *slog.Logger) e
 	if err != nil {
 		return err
 	}
-	if err := p.start(ctx, streams); err != nil {
+	return p.runUntilDone(ctx, streams, log)
+}
+
+// runUntilDone starts all parts and stops them when the context ends.
+func (p *program) runUntilDone(ctx context.Context, streams Streams, log *slog.Logger) error {
+	// Being told to stop while starting is no failure of the start.
+	if err := p.start(ctx, streams); err != nil && ctx.Err() == nil {
 		return errors.Join(err, p.stop(ctx))
 	}
 	<-ctx.Done()
 	log.InfoContext(ctx, "stopping")
-	err = p.stop(ctx)
+	err := p.stop(ctx)
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err) // a part failed by itself
 	}

@@ -117,6 +117,23 @@ func TestRunEndsWell(t *testing.T) {
 	}
 }
 
+// TestRunToldToStopWhileStarting checks that this is an end like any other.
+func TestRunToldToStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p, err := build(ctx, inDir(t.TempDir()), quiet(), cancel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.group.Add(funcService{name: "last", start: func(ctx context.Context) error {
+		cancel(context.Canceled)
+		return ctx.Err()
+	}})
+	if err := p.runUntilDone(ctx, Streams{Out: io.Discard}, quiet()); err != nil {
+		t.Errorf("got %v, want a clean end", err)
+	}
+}
+
 func TestRunFailsWhenAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	first, err := build(t.Context(), inDir(t.TempDir()), quiet(), func(error) {})
