@@ -57,6 +57,13 @@ const (
 	ActionContractDeprecated   = "contract.deprecated"
 	ActionContractUndeprecated = "contract.undeprecated"
 	ActionContractWithdrawn    = "contract.withdrawn"
+
+	// The engine writes these; they stand here to be told.
+	ActionEndpointTested      = "endpoint.tested"
+	ActionDeliveryResent      = "delivery.resent"
+	ActionDeliveryDiscarded   = "delivery.discarded"
+	ActionDeliveriesResent    = "deliveries.resend"
+	ActionDeliveriesDiscarded = "deliveries.discard"
 )
 
 // AuditTrail is who did what. Entries are written with what they tell of, and

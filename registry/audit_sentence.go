@@ -57,6 +57,12 @@ func sentences() map[string]string {
 		ActionContractDeprecated:   "deprecated contract {object} {sunset}",
 		ActionContractUndeprecated: "took back the deprecation of contract {object}",
 		ActionContractWithdrawn:    "withdrew contract {object}",
+
+		ActionEndpointTested:      "sent a test event to endpoint {object}",
+		ActionDeliveryResent:      "sent a delivery of {object} again",
+		ActionDeliveryDiscarded:   "discarded a delivery of {object}",
+		ActionDeliveriesResent:    "began to send many deliveries again",
+		ActionDeliveriesDiscarded: "began to discard many deliveries",
 	}
 }
 
@@ -69,6 +75,9 @@ func Sentence(a store.Audit) string {
 	text, known := sentences()[a.Action]
 	if !known {
 		text = otherAction(a)
+	}
+	if verb, _, ok := strings.Cut(text, " of {partner}"); ok && d.text("partner") == "" {
+		text = verb + " {object}" // what the engine tells has no more than its name
 	}
 	who := a.ActorName
 	if who == "" {

@@ -16,7 +16,8 @@ import (
 //	  │     └──release───┘            │
 //	  └───────────────────────────────┘
 //
-// A partner pauses and resumes; only an administrator suspends and releases.
+// A partner pauses and resumes. Only an administrator suspends; what the engine
+// suspended, because the receiver refused us, the partner may release too.
 func endpointMove(verb string) transition {
 	open := []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
 	return map[string]transition{
@@ -33,8 +34,8 @@ func (e *Endpoints) Pause(ctx context.Context, actor Actor, id, reason string) e
 	return e.move(ctx, actor, id, "pause", reason)
 }
 
-// Resume starts sending again after a pause. An administrator's Resume also
-// lifts a suspension.
+// Resume starts sending again after a pause. It lifts a suspension too, for an
+// administrator, and for the partner when it was not an administrator's.
 func (e *Endpoints) Resume(ctx context.Context, actor Actor, id string) error {
 	endpoint, err := e.Get(ctx, actor.Scope(), id)
 	if err != nil {
@@ -58,8 +59,14 @@ func (e *Endpoints) End(ctx context.Context, actor Actor, id, reason string) err
 }
 
 func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason string) error {
-	t := endpointMove(verb)
 	_, err := e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
+		t := endpointMove(verb)
+		if verb == "release" && !actor.Administrator {
+			var err error
+			if t.admin, err = suspendedByPerson(ctx, tx, id); err != nil {
+				return err
+			}
+		}
 		if err := t.check(actor, "endpoint", endpoint.Status, reason); err != nil {
 			return err
 		}
@@ -81,6 +88,15 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		return e.tell(ctx, tx, *endpoint, verb)
 	})
 	return err
+}
+
+// suspendedByPerson asks the audit trail who suspended an endpoint last.
+func suspendedByPerson(ctx context.Context, tx *store.Tx, id string) (bool, error) {
+	last, _, err := tx.Audits(ctx, store.AuditFilter{ObjectID: id, Action: ActionEndpointSuspended, Page: store.Page{Number: 1, Size: 1}})
+	if err != nil {
+		return false, fmt.Errorf("find who suspended: %w", err)
+	}
+	return len(last) == 0 || last[0].ActorKind != ActorSystem, nil
 }
 
 // tell mails the partner what an administrator did to its endpoint.
