@@ -53,9 +53,11 @@ type machineAPI struct {
 	APIConfig
 	app     *App
 	callers *recent[caller]
-	types   *recent[bool]
+	types   *recent[store.EventType]
 	rates   *clientRates
 	docs    map[string]apiDocument
+	// converted keeps documents in their other form.
+	converted *convertedDocuments
 }
 
 func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
@@ -73,8 +75,8 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 		return nil, err
 	}
 	return &machineAPI{
-		APIConfig: cfg, app: app, docs: docs,
-		callers: newRecent[caller](app.cfg.Now), types: newRecent[bool](app.cfg.Now),
+		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
+		callers: newRecent[caller](app.cfg.Now), types: newRecent[store.EventType](app.cfg.Now),
 		rates: newClientRates(cfg.ClientRate, cfg.ClientBurst, app.cfg.Now),
 	}, nil
 }

@@ -30,19 +30,19 @@ type TokenVerifier interface {
 
 const contextClaims = "claims"
 
-// requireScope lets a request with a valid access token with this scope pass
-// (SEC-07). The token comes in the Authorization header and nowhere else: one in
+// requireScope lets a request with a valid access token with one of these scopes
+// pass (SEC-07). The token comes in the Authorization header and nowhere else: one in
 // the query string is refused, because addresses end up in logs (CE-68, SEC-08).
-func (a *App) requireScope(scope string) echo.MiddlewareFunc {
+func (a *App) requireScope(scopes ...string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			claims, err := a.claims(c)
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(claims.Scopes, scope) {
-				return newProblem(http.StatusForbidden, "insufficient-scope", "This needs a token with the scope "+scope+".").
-					with("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(scope))
+			if !slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(claims.Scopes, s) }) {
+				return newProblem(http.StatusForbidden, "insufficient-scope", "This needs a token with the scope "+strings.Join(scopes, " or ")+".").
+					with("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 			}
 			c.Set(contextClaims, claims)
 			return next(c)

@@ -32,13 +32,16 @@ type Problem struct {
 
 // ProblemError is one thing wrong with what was sent. Index counts from 0 in a
 // batch; Pointer is a JSON pointer (RFC 6901), Line and Column count from 1.
+// Attribute is that of an event (CE-57), Severity that of a finding in a document.
 type ProblemError struct {
-	Index   *int   `json:"index,omitempty"`
-	Pointer string `json:"pointer,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Detail  string `json:"detail"`
+	Index     *int   `json:"index,omitempty"`
+	Attribute string `json:"attribute,omitempty"`
+	Pointer   string `json:"pointer,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	Severity  string `json:"severity,omitempty"`
+	Code      string `json:"code,omitempty"`
+	Detail    string `json:"detail"`
 }
 
 // Error implements error, so that a handler can return a Problem it made itself.

@@ -21,7 +21,7 @@ func (m *machineAPI) allowEvents(ctx context.Context, who caller, mode event.Mod
 		e := &events[i]
 		at := place{batch: mode == event.Batch, index: i}
 		if err := registry.MayPublish(who.client, e.Type, e.Source); err != nil {
-			denied = append(denied, at.problem(deniedAttribute(err), err))
+			denied = append(denied, at.problem(deniedAttribute(who.client, e), detailOf(err)))
 			continue
 		}
 		known, err := m.typeKnown(ctx, e.Type)
@@ -29,7 +29,7 @@ func (m *machineAPI) allowEvents(ctx context.Context, who caller, mode event.Mod
 			return err
 		}
 		if !known {
-			unknown = append(unknown, at.problem("type", errUnknownType))
+			unknown = append(unknown, at.problem("type", "No published contract defines this event type."))
 		}
 	}
 	switch {
@@ -45,7 +45,21 @@ func (m *machineAPI) allowEvents(ctx context.Context, who caller, mode event.Mod
 	return nil
 }
 
-var errUnknownType = errors.New("no published contract defines this event type")
+// deniedAttribute tells whether it is the type or the source that is not granted.
+func deniedAttribute(client store.Client, e *event.Event) string {
+	client.PublishSources = store.Strings{"*"}
+	if registry.MayPublish(client, e.Type, e.Source) != nil {
+		return "type"
+	}
+	return "source"
+}
+
+func detailOf(err error) string {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return e.Message
+	}
+	return "This is not granted to the client."
+}
 
 // place is which event of a request an error is about.
 type place struct {
@@ -53,8 +67,8 @@ type place struct {
 	index int
 }
 
-func (p place) problem(attribute string, err error) ProblemError {
-	found := ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: err.Error() + "."}
+func (p place) problem(attribute, detail string) ProblemError {
+	found := ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: detail}
 	if p.batch {
 		found.Index, found.Pointer = &p.index, "/"+strconv.Itoa(p.index)+found.Pointer
 	}
@@ -66,14 +80,12 @@ func (m *machineAPI) typeKnown(ctx context.Context, name string) (bool, error) {
 	if m.AcceptUnknownTypes {
 		return true, nil
 	}
-	return m.types.get(ctx, name, func(ctx context.Context, name string) (bool, error) {
-		_, err := m.DB.EventType(ctx, name)
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("look up event type: %w", err)
-		}
-		return true, nil
-	})
+	_, err := m.types.get(ctx, name, m.DB.EventType)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil // not remembered, so that a publication counts at once
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up event type: %w", err)
+	}
+	return true, nil
 }

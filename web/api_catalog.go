@@ -1,0 +1,67 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// catalogType is what RFC 9727 calls an API catalog.
+const catalogType = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+// link is one target of a linkset (RFC 9264).
+type link struct {
+	Href  string `json:"href"`
+	Type  string `json:"type,omitempty"`
+	Title string `json:"title,omitempty"`
+}
+
+// linkContext is what is linked from one address.
+type linkContext struct {
+	Anchor      string `json:"anchor"`
+	Item        []link `json:"item,omitempty"`
+	ServiceDesc []link `json:"service-desc,omitempty"`
+	ServiceDoc  []link `json:"service-doc,omitempty"`
+}
+
+// showCatalog lists our own APIs and the public OpenAPI contracts (RFC 9727).
+func (m *machineAPI) showCatalog(c echo.Context) error {
+	self := linkContext{Anchor: m.app.absolute("/.well-known/api-catalog")}
+	var rest []linkContext
+	for _, a := range apis() {
+		if _, ok := m.docs[a.name]; ok {
+			base := m.app.absolute(a.base)
+			self.Item = append(self.Item, link{Href: base})
+			rest = append(rest, linkContext{Anchor: base, ServiceDesc: []link{{Href: base + "/openapi.json", Type: "application/vnd.oai.openapi+json"}}})
+		}
+	}
+	contracts, err := m.publicContracts(c)
+	if err != nil {
+		return err
+	}
+	for _, row := range contracts {
+		base := m.app.absolute(contractPath(row.ID))
+		self.Item = append(self.Item, link{Href: base, Title: row.Title})
+		rest = append(rest, linkContext{
+			Anchor:      base,
+			ServiceDesc: []link{{Href: base + "/versions/latest/content.json", Type: "application/json"}},
+			ServiceDoc:  []link{{Href: m.app.absolute("/contracts/" + row.ID), Type: "text/html"}},
+		})
+	}
+	body, err := json.Marshal(map[string]any{"linkset": append([]linkContext{self}, rest...)})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Cache-Control", "public, max-age=300")
+	c.Response().Header().Set("Link", "<"+self.Anchor+`>; rel="api-catalog"`)
+	return c.Blob(http.StatusOK, catalogType, body)
+}
+
+func (m *machineAPI) publicContracts(c echo.Context) ([]registry.ContractSummary, error) {
+	rows, _, err := m.Registry.Contracts.List(c.Request().Context(), registry.Reader{}, store.ContractFilter{Kind: string(contract.OpenAPI)})
+	return rows, err
+}

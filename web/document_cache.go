@@ -1,0 +1,74 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"schakel/registry/contract"
+)
+
+// convertedBytes bounds what is kept of converted documents; when it is full all
+// is forgotten.
+const convertedBytes = 32 << 20
+
+// convertedDocuments converts documents between JSON and YAML, one at a time,
+// because a large one takes a second, and keeps what it made: a published
+// document never changes.
+type convertedDocuments struct {
+	turn chan struct{}
+	mu   sync.Mutex
+	kept map[string][]byte
+	size int
+}
+
+func newConvertedDocuments() *convertedDocuments {
+	return &convertedDocuments{turn: make(chan struct{}, 1), kept: make(map[string][]byte)}
+}
+
+// get answers a document in a format; digest is that of content.
+func (d *convertedDocuments) get(ctx context.Context, digest, format string, content []byte) ([]byte, error) {
+	name := format + ":" + digest
+	if found, ok := d.find(name); ok {
+		return found, nil
+	}
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if found, ok := d.find(name); ok { // made while this one waited
+		return found, nil
+	}
+	convert := documentToJSON
+	if format == contract.FormatYAML {
+		convert = documentToYAML
+	}
+	made, err := convert(content)
+	if err != nil {
+		return nil, fmt.Errorf("convert document: %w", err)
+	}
+	d.keep(name, made)
+	return made, nil
+}
+
+func (d *convertedDocuments) find(name string) ([]byte, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found, ok := d.kept[name]
+	return found, ok
+}
+
+func (d *convertedDocuments) keep(name string, made []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size+len(made) > convertedBytes {
+		clear(d.kept)
+		d.size = 0
+	}
+	if len(made) <= convertedBytes {
+		d.kept[name] = made
+		d.size += len(made)
+	}
+}

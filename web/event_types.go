@@ -1,0 +1,105 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// eventTypeAnswer is an event type with the contract version that defines it (CE-15).
+type eventTypeAnswer struct {
+	Name            string          `json:"name"`
+	Title           string          `json:"title,omitempty"`
+	Summary         string          `json:"summary,omitempty"`
+	Description     string          `json:"description,omitempty"`
+	Status          string          `json:"status"`
+	ContractID      string          `json:"contractId"`
+	ContractVersion string          `json:"contractVersion"`
+	ContractURL     string          `json:"contractUrl"`
+	ContentType     string          `json:"contentType,omitempty"`
+	DataSchema      json.RawMessage `json:"dataSchema,omitempty"`
+	Example         json.RawMessage `json:"example,omitempty"`
+}
+
+func (m *machineAPI) newEventTypeAnswer(t store.EventType) eventTypeAnswer {
+	return eventTypeAnswer{
+		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: t.Description, Status: t.Status,
+		ContractID: t.ContractID, ContractVersion: t.ContractVersion,
+		ContractURL: m.app.absolute(versionPath(t.ContractID, t.ContractVersion)),
+		ContentType: t.ContentType, DataSchema: rawJSON(t.DataSchema), Example: rawJSON(t.Example),
+	}
+}
+
+// rawJSON passes stored JSON on, and leaves out what is none.
+func rawJSON(text string) json.RawMessage {
+	if text == "" || !json.Valid([]byte(text)) {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// listEventTypes lists the catalogue as the caller's partner sees it.
+func (m *machineAPI) listEventTypes(c echo.Context) error {
+	reader, err := m.callerReader(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, err := m.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
+	if err != nil {
+		return err
+	}
+	wanted := strings.ToLower(c.QueryParam("q"))
+	var found []store.EventType
+	for _, t := range rows {
+		if strings.Contains(strings.ToLower(t.Name+" "+t.Title), wanted) {
+			found = append(found, t)
+		}
+	}
+	m.app.setPagingHeaders(c, paging, len(found))
+	answer := []eventTypeAnswer{}
+	for _, t := range onPage(found, paging) {
+		answer = append(answer, m.newEventTypeAnswer(t))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"eventTypes": answer})
+}
+
+// onPage is the part of a list that is on the page.
+func onPage[T any](rows []T, p Paging) []T {
+	from := min(p.Offset(), len(rows))
+	return rows[from:min(from+p.Limit(), len(rows))]
+}
+
+// showEventType answers one event type.
+func (m *machineAPI) showEventType(c echo.Context) error {
+	reader, err := m.callerReader(c)
+	if err != nil {
+		return err
+	}
+	name, err := url.PathUnescape(c.Param("name"))
+	if err != nil {
+		return store.ErrNotFound
+	}
+	found, err := m.Registry.EventTypes.Get(c.Request().Context(), reader, name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, m.newEventTypeAnswer(found))
+}
+
+// callerReader is what the caller's partner may read of the register.
+func (m *machineAPI) callerReader(c echo.Context) (registry.Reader, error) {
+	who, err := m.caller(c)
+	if err != nil {
+		return registry.Reader{}, err
+	}
+	return m.Registry.Contracts.Reader(c.Request().Context(), who.actor())
+}

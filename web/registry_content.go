@@ -1,0 +1,141 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// showOriginal answers a document byte for byte as it was uploaded, with the
+// digest as a strong ETag and as Repr-Digest (RFC 9530).
+func (m *machineAPI) showOriginal(c echo.Context) error {
+	return m.serveDocument(c, func(v store.ContractVersion) string { return v.Format })
+}
+
+// showContent answers a document in the form that Accept asks for, or as it was
+// uploaded when it does not say.
+func (m *machineAPI) showContent(c echo.Context) error {
+	c.Response().Header().Set("Vary", "Accept")
+	return m.serveDocument(c, func(v store.ContractVersion) string {
+		return acceptedFormat(c.Request().Header.Values("Accept"), v.Format)
+	})
+}
+
+// showContentJSON answers a document as JSON, whatever it was uploaded as.
+func (m *machineAPI) showContentJSON(c echo.Context) error {
+	return m.serveDocument(c, func(store.ContractVersion) string { return contract.FormatJSON })
+}
+
+// showContentYAML answers a document as YAML, whatever it was uploaded as.
+func (m *machineAPI) showContentYAML(c echo.Context) error {
+	return m.serveDocument(c, func(store.ContractVersion) string { return contract.FormatYAML })
+}
+
+func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractVersion) string) error {
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx, id, asked := c.Request().Context(), c.Param("contractId"), c.Param("version")
+	v, err := m.Registry.Contracts.Version(ctx, reader, id, asked)
+	if err != nil {
+		return err
+	}
+	format := formatOf(v)
+	documentHeaders(c.Response().Header(), id, v, format, asked)
+	// The tag of the upload is known without reading it.
+	if tag := `"sha256:` + v.Digest + `"`; format == v.Format && matchesTag(c.Request().Header, tag) {
+		c.Response().Header().Set("ETag", tag)
+		return c.NoContent(http.StatusNotModified)
+	}
+	content, err := m.document(c, reader, id, v, format)
+	if err != nil {
+		return err
+	}
+	tag := setDigests(c.Response().Header(), content)
+	if matchesTag(c.Request().Header, tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return c.Blob(http.StatusOK, documentType(format), content)
+}
+
+func (m *machineAPI) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {
+	_, content, err := m.Registry.Contracts.Original(c.Request().Context(), reader, id, v.Version)
+	if err != nil || format == v.Format {
+		return content, err
+	}
+	return m.converted.get(c.Request().Context(), v.Digest, format, content)
+}
+
+func documentType(format string) string {
+	if format == contract.FormatJSON {
+		return "application/json"
+	}
+	return "application/yaml" // RFC 9512
+}
+
+// documentHeaders says how the answer may be used. A document is a stranger's:
+// a browser must not show it as a page.
+func documentHeaders(h http.Header, id string, v store.ContractVersion, format, asked string) {
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{
+		"filename": id + "-" + v.Version + "." + format,
+	}))
+	h.Set("Cache-Control", "private, no-cache")
+	if v.Status == store.VersionDeprecated {
+		h.Set("Deprecation", "@"+strconv.FormatInt(v.DeprecatedAt.Unix(), 10)) // RFC 9745
+		if !v.SunsetAt.IsZero() {
+			h.Set("Sunset", v.SunsetAt.Format(http.TimeFormat)) // RFC 8594
+		}
+	}
+	if asked != v.Version {
+		h.Set("Content-Location", versionPath(id, v.Version)+"/content."+format)
+	}
+}
+
+// setDigests sets the strong ETag and the Repr-Digest of the bytes of an answer.
+func setDigests(h http.Header, content []byte) (tag string) {
+	sum := sha256.Sum256(content)
+	tag = fmt.Sprintf(`"sha256:%s"`, hex.EncodeToString(sum[:]))
+	h.Set("ETag", tag)
+	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum[:])+":")
+	return tag
+}
+
+// acceptedFormat picks JSON or YAML by the Accept header, and otherwise when it
+// asks for neither or for both alike.
+func acceptedFormat(values []string, otherwise string) string {
+	asJSON, asYAML := 0.0, 0.0
+	for _, item := range strings.Split(strings.Join(values, ","), ",") {
+		media, parameters, err := mime.ParseMediaType(item)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
+			weight = q
+		}
+		switch {
+		case strings.HasSuffix(media, "json"):
+			asJSON = max(asJSON, weight)
+		case strings.HasSuffix(media, "yaml"):
+			asYAML = max(asYAML, weight)
+		}
+	}
+	switch {
+	case asJSON > asYAML:
+		return contract.FormatJSON
+	case asYAML > asJSON:
+		return contract.FormatYAML
+	}
+	return otherwise
+}

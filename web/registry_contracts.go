@@ -1,0 +1,130 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// contactAnswer is whom to ask about a contract.
+type contactAnswer struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email,omitempty"`
+}
+
+// contractAnswer is a contract with its metadata (EDU-06c).
+type contractAnswer struct {
+	ID             string        `json:"id"`
+	Kind           string        `json:"kind"`
+	Title          string        `json:"title"`
+	Description    string        `json:"description,omitempty"`
+	Status         string        `json:"status"`
+	LatestVersion  string        `json:"latestVersion,omitempty"`
+	Owner          string        `json:"owner"`
+	Maintainer     string        `json:"maintainer,omitempty"`
+	Contact        contactAnswer `json:"contact"`
+	Classification string        `json:"classification,omitempty"`
+	BasedOn        string        `json:"basedOn,omitempty"`
+	Agreement      string        `json:"agreement,omitempty"`
+	Visibility     string        `json:"visibility"`
+	CreatedAt      store.Time    `json:"createdAt"`
+	UpdatedAt      store.Time    `json:"updatedAt"`
+}
+
+// newContractAnswer makes the answer; a contract without a version that can be
+// used has the status draft.
+func newContractAnswer(c store.Contract, latest store.ContractVersion) contractAnswer {
+	status := latest.Status
+	if latest.ID == "" {
+		status = store.VersionDraft
+	}
+	return contractAnswer{
+		ID: c.ID, Kind: c.Kind, Title: c.Title, Description: c.Description, Status: status, LatestVersion: latest.Version,
+		Owner: c.Owner, Maintainer: c.Maintainer, Contact: contactAnswer{c.ContactName, c.ContactEmail},
+		Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement, Visibility: c.Visibility,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+	}
+}
+
+// listContracts lists the contracts the asker may see, by title (EDU-06b).
+func (m *machineAPI) listContracts(c echo.Context) error {
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, total, err := m.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{
+		Kind: c.QueryParam("kind"), Owner: c.QueryParam("owner"), Search: c.QueryParam("q"), Status: c.QueryParam("status"),
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	answer := make([]contractAnswer, len(rows))
+	for i, row := range rows {
+		answer[i] = newContractAnswer(row.Contract, row.Latest)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"contracts": answer})
+}
+
+// contractRequest makes a contract.
+type contractRequest struct {
+	ID             string        `json:"id"`
+	Kind           string        `json:"kind"`
+	Title          string        `json:"title"`
+	Description    string        `json:"description"`
+	Owner          string        `json:"owner"`
+	OwnerPartnerID string        `json:"ownerPartnerId"`
+	Maintainer     string        `json:"maintainer"`
+	Contact        contactAnswer `json:"contact"`
+	Classification string        `json:"classification"`
+	BasedOn        string        `json:"basedOn"`
+	Agreement      string        `json:"agreement"`
+	Visibility     string        `json:"visibility"`
+}
+
+// postContract makes a contract without versions.
+func (m *machineAPI) postContract(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	in := contractRequest{Visibility: store.VisibilityPartners}
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.actor(), registry.ContractInput{
+		ID: in.ID, Kind: in.Kind, Title: in.Title, Description: in.Description, Owner: in.Owner, OwnerPartnerID: in.OwnerPartnerID,
+		Maintainer: in.Maintainer, ContactName: in.Contact.Name, ContactEmail: in.Contact.Email,
+		Classification: in.Classification, BasedOn: in.BasedOn, Agreement: in.Agreement, Visibility: in.Visibility,
+	})
+	if err != nil {
+		return renameField(renameField(err, "contactEmail", "contact/email"), "contactName", "contact/name")
+	}
+	c.Response().Header().Set("Location", contractPath(made.ID))
+	return c.JSON(http.StatusCreated, newContractAnswer(made, store.ContractVersion{}))
+}
+
+// showContract answers one contract.
+func (m *machineAPI) showContract(c echo.Context) error {
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx, id := c.Request().Context(), c.Param("contractId")
+	found, err := m.Registry.Contracts.Get(ctx, reader, id)
+	if err != nil {
+		return err
+	}
+	latest, err := m.DB.LatestVersions(ctx, []string{id})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, newContractAnswer(found, latest[id]))
+}

@@ -1,0 +1,35 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+)
+
+const contractsPath = "/registry/v1/contracts"
+
+func contractPath(id string) string { return contractsPath + "/" + url.PathEscape(id) }
+
+func versionPath(id, version string) string {
+	return contractPath(id) + "/versions/" + url.PathEscape(version)
+}
+
+// reader is what the asker may read: what is public without a token, or with one
+// that has none of the scopes of the register; what its partner may with one. A
+// client of the own organisation that writes sees drafts too.
+func (m *machineAPI) reader(c echo.Context) (registry.Reader, error) {
+	claims, ok := callerOf(c)
+	writes := slices.Contains(claims.Scopes, scopeRegistryWrite)
+	if !ok || !writes && !slices.Contains(claims.Scopes, scopeRegistryRead) {
+		return registry.Reader{}, nil
+	}
+	who, err := m.caller(c)
+	if err != nil {
+		return registry.Reader{}, err
+	}
+	reader, err := m.Registry.Contracts.Reader(c.Request().Context(), who.actor())
+	reader.Administrator = err == nil && reader.Internal && writes
+	return reader, err
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+)
+
+// publishVersion freezes a draft for ever (guarantee G8).
+func (m *machineAPI) publishVersion(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	v, err := m.Registry.Contracts.Publish(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"))
+	return m.versionChanged(c, v, err)
+}
+
+// deprecationRequest advises against a version.
+type deprecationRequest struct {
+	Sunset string `json:"sunset"` // a day or a time
+	Reason string `json:"reason"`
+}
+
+// deprecateVersion advises against a version, which can be used until its sunset.
+func (m *machineAPI) deprecateVersion(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in deprecationRequest
+	if err := readOptionalJSON(c, &in); err != nil {
+		return err
+	}
+	sunset, err := readSunset(in.Sunset)
+	if err != nil {
+		return err
+	}
+	v, err := m.Registry.Contracts.Deprecate(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), sunset, in.Reason)
+	return m.versionChanged(c, v, err)
+}
+
+// readSunset reads a day, which ends at its last moment in UTC, or a time.
+func readSunset(raw string) (time.Time, error) {
+	if raw == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, raw); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Second), nil
+	}
+	t, err := time.Parse(time.RFC3339, raw)
+	if err != nil {
+		return time.Time{}, fieldProblem("sunset", `sunset must be a day like "2027-12-31" or a time like "2027-12-31T12:00:00Z"`)
+	}
+	return t, nil
+}
+
+// undeprecateVersion takes a deprecation back.
+func (m *machineAPI) undeprecateVersion(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	v, err := m.Registry.Contracts.Undeprecate(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"))
+	return m.versionChanged(c, v, err)
+}
+
+// withdrawalRequest takes a version out of the register.
+type withdrawalRequest struct {
+	Reason string `json:"reason"`
+}
+
+// withdrawVersion takes a version out of the register, for good.
+func (m *machineAPI) withdrawVersion(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in withdrawalRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	v, err := m.Registry.Contracts.Withdraw(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), in.Reason)
+	return m.versionChanged(c, v, err)
+}
+
+func (m *machineAPI) versionChanged(c echo.Context, v store.ContractVersion, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, newVersionAnswer(v))
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// postVersion keeps a document as a draft version. The body is the document, with
+// the version in the query unless the document tells it; or a form of
+// multipart/form-data with the parts document and version.
+func (m *machineAPI) postVersion(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	in, err := readUpload(c)
+	if err != nil {
+		return err
+	}
+	id := c.Param("contractId")
+	kept, err := m.Registry.Contracts.Upload(c.Request().Context(), who.actor(), id, in)
+	if err != nil {
+		return documentProblem(err)
+	}
+	c.Response().Header().Set("Location", versionPath(id, kept.Version))
+	status := http.StatusCreated
+	if kept.Status != store.VersionDraft {
+		status = http.StatusOK // the same bytes are published already
+	}
+	answer := newVersionAnswer(kept)
+	found, err := registry.Findings(kept)
+	answer.Findings = newFindingAnswers(found)
+	return errors.Join(err, c.JSON(status, answer))
+}
+
+// documentTypes are the media types of a document as the whole body.
+func documentTypes() []string {
+	return []string{
+		"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain", "application/octet-stream",
+		"application/vnd.oai.openapi", "application/vnd.oai.openapi+json", "application/vnd.oai.openapi+yaml",
+		"application/vnd.aai.asyncapi", "application/vnd.aai.asyncapi+json", "application/vnd.aai.asyncapi+yaml",
+	}
+}
+
+// readUpload reads a document; a body over the limit is a 413.
+func readUpload(c echo.Context) (registry.Upload, error) {
+	in := registry.Upload{Version: c.QueryParam("version"), FileName: c.QueryParam("fileName")}
+	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" {
+		return readUploadForm(c, in)
+	}
+	if err != nil || !slices.Contains(documentTypes(), media) {
+		return in, newProblem(http.StatusUnsupportedMediaType, "not-a-document",
+			"Send the document itself as application/json or application/yaml, or a form of multipart/form-data with the part document.")
+	}
+	in.Content, err = readAll(c.Request().Body)
+	return in, err
+}
+
+// readUploadForm reads the parts one by one, so that nothing goes to a temporary file.
+func readUploadForm(c echo.Context, in registry.Upload) (registry.Upload, error) {
+	parts, err := c.Request().MultipartReader()
+	if err != nil {
+		return in, brokenBody(err)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return in, brokenBody(err)
+		}
+		content, err := readAll(part)
+		if err != nil {
+			return in, err
+		}
+		switch part.FormName() {
+		case "document":
+			in.Content, in.FileName = content, part.FileName()
+		case "version":
+			in.Version = strings.TrimSpace(string(content))
+		default:
+			return in, fieldProblem(part.FormName(), "the form has the parts document and version only")
+		}
+	}
+	if in.Content == nil {
+		return in, fieldProblem("document", "the part document is missing")
+	}
+	return in, nil
+}
+
+// readAll reads a body that the group bounds.
+func readAll(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, err
+		}
+		return nil, brokenBody(err)
+	}
+	return body, nil
+}
+
+// validationAnswer says what a document is that could be registered.
+type validationAnswer struct {
+	Kind        string          `json:"kind"`
+	SpecVersion string          `json:"specVersion"`
+	Format      string          `json:"format"`
+	Title       string          `json:"title"`
+	Version     string          `json:"version"`
+	EventTypes  []string        `json:"eventTypes,omitempty"`
+	Findings    []findingAnswer `json:"findings"`
+}
+
+// postValidation looks at a document without keeping it: the dry run of an upload.
+func (m *machineAPI) postValidation(c echo.Context) error {
+	in, err := readUpload(c)
+	if err != nil {
+		return err
+	}
+	doc, found, err := m.Registry.Contracts.Validate(in.Content)
+	if err != nil {
+		return err
+	}
+	if doc == nil || contract.HasErrors(found) {
+		return documentProblem(&registry.InvalidDocumentError{Findings: found})
+	}
+	answer := validationAnswer{
+		Kind: string(doc.Kind), SpecVersion: doc.SpecVersion, Format: doc.Format, Title: doc.Title, Version: doc.Version,
+		Findings: newFindingAnswers(found),
+	}
+	for _, t := range doc.EventTypes() {
+		answer.EventTypes = append(answer.EventTypes, t.Type)
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// documentProblem is the answer to a document that cannot be registered, with
+// all that is wrong with it and where.
+func documentProblem(err error) error {
+	invalid, ok := errors.AsType[*registry.InvalidDocumentError](err)
+	if !ok {
+		return err
+	}
+	p := newProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
+	for _, f := range invalid.Findings {
+		p.Errors = append(p.Errors, ProblemError{
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(f.Detail + " " + f.Remedy),
+		})
+	}
+	return p
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+)
+
+// versionAnswer is one version of a contract.
+type versionAnswer struct {
+	Version      string          `json:"version"`
+	Status       string          `json:"status"`
+	StatusReason string          `json:"statusReason,omitempty"`
+	SpecVersion  string          `json:"specVersion"`
+	Format       string          `json:"format"`
+	Digest       string          `json:"digest"`
+	Size         int64           `json:"size"`
+	CreatedAt    store.Time      `json:"createdAt"`
+	PublishedAt  store.Time      `json:"publishedAt,omitzero"`
+	DeprecatedAt store.Time      `json:"deprecatedAt,omitzero"`
+	SunsetAt     store.Time      `json:"sunsetAt,omitzero"`
+	WithdrawnAt  store.Time      `json:"withdrawnAt,omitzero"`
+	EventTypes   []string        `json:"eventTypes,omitempty"`
+	Findings     []findingAnswer `json:"findings,omitempty"`
+}
+
+// findingAnswer is something found in a document that does not stop it.
+type findingAnswer struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Pointer  string `json:"pointer"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Detail   string `json:"detail"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+func newVersionAnswer(v store.ContractVersion) versionAnswer {
+	return versionAnswer{
+		Version: v.Version, Status: v.Status, StatusReason: v.StatusReason, SpecVersion: v.SpecVersion, Format: v.Format,
+		Digest: "sha256:" + v.Digest, Size: v.Size, CreatedAt: v.CreatedAt, PublishedAt: v.PublishedAt,
+		DeprecatedAt: v.DeprecatedAt, SunsetAt: v.SunsetAt, WithdrawnAt: v.WithdrawnAt,
+	}
+}
+
+func newFindingAnswers(list []contract.Finding) []findingAnswer {
+	answers := make([]findingAnswer, len(list))
+	for i, f := range list {
+		answers[i] = findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.Detail, f.Remedy}
+	}
+	return answers
+}
+
+// listVersions lists the versions of a contract, highest first.
+func (m *machineAPI) listVersions(c echo.Context) error {
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, err := m.Registry.Contracts.Versions(c.Request().Context(), reader, c.Param("contractId"))
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, len(rows))
+	answer := []versionAnswer{}
+	for _, v := range onPage(rows, paging) {
+		answer = append(answer, newVersionAnswer(v))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"versions": answer})
+}
+
+// showVersion answers one version, or latest, with what was found in it.
+func (m *machineAPI) showVersion(c echo.Context) error {
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx, id := c.Request().Context(), c.Param("contractId")
+	v, err := m.Registry.Contracts.Version(ctx, reader, id, c.Param("version"))
+	if err != nil {
+		return err
+	}
+	answer := newVersionAnswer(v)
+	found, err := registry.Findings(v)
+	if err != nil {
+		return err
+	}
+	answer.Findings = newFindingAnswers(found)
+	types, err := m.Registry.Contracts.EventTypes(ctx, reader, id, v.Version)
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		answer.EventTypes = append(answer.EventTypes, t.Name)
+	}
+	return c.JSON(http.StatusOK, answer)
+}

@@ -1,0 +1,88 @@
+package web
+
+import "time"
+
+// routes registers the APIs for machines.
+func (m *machineAPI) routes() {
+	m.routesOAuth()
+	m.routesEvents()
+	m.routesRegister()
+}
+
+func (m *machineAPI) routesOAuth() {
+	g := m.app.api(maxTokenForm*2, "/oauth")
+	g.POST("/token", m.postToken)
+	g.GET("/jwks", m.showJWKS)
+	m.describe(g, "oauth")
+	known := m.app.api(0, "/.well-known")
+	known.GET("/oauth-authorization-server", m.showMetadata)
+	known.GET("/api-catalog", m.showCatalog)
+}
+
+func (m *machineAPI) routesEvents() {
+	const base = "/events/v1"
+	scoped := func(scopes ...string) routeGroup {
+		return m.app.api(maxJSONBytes, base, m.app.requireScope(scopes...), m.withCaller)
+	}
+	// No limit of the group here: the key comes before the size (IDEM-18).
+	intake := routeGroup{echo: m.app.echo, prefix: base}
+	intake.POST("/events", m.postEvents, m.app.requireScope(scopeEventsPublish), m.withCaller)
+
+	publish := scoped(scopeEventsPublish)
+	publish.GET("/events/:eventId", m.showEvent)
+
+	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
+	look.GET("/event-types", m.listEventTypes)
+	look.GET("/event-types/:name", m.showEventType)
+
+	follow := scoped(scopeSubscriptionsWrite, scopeEventsConsume)
+	follow.GET("/subscriptions", m.listSubscriptions)
+	follow.GET("/subscriptions/:subscriptionId", m.showSubscription)
+	subscribe := scoped(scopeSubscriptionsWrite)
+	subscribe.POST("/subscriptions", m.postSubscription)
+	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription)
+
+	consume := scoped(scopeEventsConsume)
+	consume.GET("/deliveries", m.listDeliveries)
+	consume.GET("/deliveries/:deliveryId", m.showDelivery)
+	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery)
+	consume.POST("/resends", m.postResend)
+	consume.GET("/resends/:resendId", m.showResend)
+	consume.DELETE("/resends/:resendId", m.cancelResend)
+
+	m.describe(m.app.api(0, base), "events")
+}
+
+// uploadTime is how long a large document may take on a slow line.
+const uploadTime = 2 * time.Minute
+
+func (m *machineAPI) routesRegister() {
+	const base = "/registry/v1"
+	read := m.app.api(0, base, m.app.optionalToken, m.withCaller)
+	read.GET("/contracts", m.listContracts)
+	read.GET("/contracts/:contractId", m.showContract)
+	read.GET("/contracts/:contractId/releases", m.showReleases)
+	read.GET("/contracts/:contractId/versions", m.listVersions)
+	read.GET("/contracts/:contractId/versions/:version", m.showVersion)
+	read.GET("/contracts/:contractId/versions/:version/content", m.showContent)
+	read.GET("/contracts/:contractId/versions/:version/content.json", m.showContentJSON)
+	read.GET("/contracts/:contractId/versions/:version/content.yaml", m.showContentYAML)
+	read.GET("/contracts/:contractId/versions/:version/original", m.showOriginal)
+
+	write := m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryWrite), m.withCaller)
+	write.POST("/contracts", m.postContract)
+	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion)
+	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion)
+	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion)
+	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion)
+
+	// A form has a little more than the document in it.
+	limit := m.DocumentBytes + 8<<10
+	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, m.app.slow(uploadTime))
+	upload.POST("/contracts/:contractId/versions", m.postVersion)
+	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, m.app.slow(uploadTime))
+	validate.POST("/validations", m.postValidation)
+
+	m.describe(m.app.api(0, base), "registry")
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// subscriptionAnswer is a subscription as its partner sees it.
+type subscriptionAnswer struct {
+	ID           string     `json:"id"`
+	Name         string     `json:"name,omitempty"`
+	EndpointID   string     `json:"endpointId"`
+	Types        []string   `json:"types"`
+	Purpose      string     `json:"purpose"`
+	Status       string     `json:"status"`
+	StatusReason string     `json:"statusReason,omitempty"`
+	CreatedAt    store.Time `json:"createdAt"`
+	UpdatedAt    store.Time `json:"updatedAt"`
+	DecidedAt    store.Time `json:"decidedAt,omitzero"`
+}
+
+func newSubscriptionAnswer(s store.Subscription) subscriptionAnswer {
+	return subscriptionAnswer{
+		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
+		Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
+	}
+}
+
+// notNil makes an empty list of none, so that JSON has [] and not null.
+func notNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// listSubscriptions lists the subscriptions of the caller's partner, newest first.
+func (m *machineAPI) listSubscriptions(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.scope(), store.SubscriptionFilter{
+		EndpointID: c.QueryParam("endpointId"), Status: c.QueryParam("status"), EventType: c.QueryParam("eventType"),
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	answer := make([]subscriptionAnswer, len(rows))
+	for i, s := range rows {
+		answer[i] = newSubscriptionAnswer(s)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answer})
+}
+
+// subscriptionRequest asks for a subscription.
+type subscriptionRequest struct {
+	Name       string   `json:"name"`
+	EndpointID string   `json:"endpointId"`
+	Types      []string `json:"types"`
+	Purpose    string   `json:"purpose"`
+}
+
+// postSubscription asks for a subscription; it starts when an administrator
+// approves it (EDU-13).
+func (m *machineAPI) postSubscription(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in subscriptionRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose,
+	})
+	if err != nil {
+		return renameField(err, "endpoint", "endpointId")
+	}
+	c.Response().Header().Set("Location", "/events/v1/subscriptions/"+made.ID)
+	return c.JSON(http.StatusCreated, newSubscriptionAnswer(made))
+}
+
+// renameField gives a field of a refusal the name it has in our JSON.
+func renameField(err error, from, to string) error {
+	refused, ok := errors.AsType[*registry.Error](err)
+	if !ok || refused.Fields[from] == "" {
+		return err
+	}
+	renamed := *refused
+	renamed.Fields = make(map[string]string, len(refused.Fields))
+	for name, text := range refused.Fields {
+		if name == from {
+			name = to
+		}
+		renamed.Fields[name] = text
+	}
+	return &renamed
+}
+
+// showSubscription answers one subscription; another partner's is 404.
+func (m *machineAPI) showSubscription(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, newSubscriptionAnswer(found))
+}
+
+// subscriptionPatch changes what a partner may change by itself.
+type subscriptionPatch struct {
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+}
+
+// patchSubscription pauses a subscription, or lets it go on.
+func (m *machineAPI) patchSubscription(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in subscriptionPatch
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	ctx, id, subscriptions := c.Request().Context(), c.Param("subscriptionId"), m.Registry.Subscriptions
+	switch in.Status {
+	case store.SubscriptionPaused:
+		err = subscriptions.Pause(ctx, who.actor(), id, in.Reason)
+	case store.SubscriptionApproved:
+		err = subscriptions.Unpause(ctx, who.actor(), id)
+	default:
+		err = fieldProblem("status", "status must be paused, or approved to go on after a pause")
+	}
+	if err != nil {
+		return err
+	}
+	m.Engine.Changed()
+	return m.showSubscription(c)
+}
+
+// deleteSubscription ends a subscription, or takes the request back. A second
+// time it does nothing, with the same answer (IDEM-05).
+func (m *machineAPI) deleteSubscription(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	ctx, id := c.Request().Context(), c.Param("subscriptionId")
+	found, err := m.Registry.Subscriptions.Get(ctx, who.scope(), id)
+	if err != nil {
+		return err
+	}
+	if found.Status != store.SubscriptionEnded {
+		if err := m.Registry.Subscriptions.End(ctx, who.actor(), id, ""); err != nil {
+			return err
+		}
+		m.Engine.Changed()
+	}
+	return c.NoContent(http.StatusNoContent)
+}
