@@ -129,11 +129,11 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 		if p.err != nil || p.Replayed() {
 			continue
 		}
-		for _, row := range rows[i] {
+		for n, row := range rows[i] {
 			if !fresh[row.ID] {
 				continue
 			}
-			for _, t := range index.match(row.CEType, p.PartnerID, p.FromOwn) {
+			for _, t := range index.match(&p.Events[n], p.PartnerID, p.FromOwn) {
 				deliveries = append(deliveries, e.newDelivery(tx, row, t))
 				touched[t.EndpointID] = struct{}{}
 			}

@@ -5,14 +5,29 @@ import (
 	"fmt"
 	"sync"
 
+	"schakel/delivery/event"
+	"schakel/delivery/filter"
 	"schakel/store"
 )
 
 // index tells which subscriptions an event goes to, as of one epoch of the database.
 type index struct {
 	epoch  string
-	byType map[string][]store.FanoutTarget
+	byType map[string]*targets
 	routes map[route]struct{}
+}
+
+// targets are the subscriptions to one event type. Those that want a single subject are found by it; the others are asked
+// one by one. A hundred thousand subscriptions to one subject each cost an event one look-up.
+type targets struct {
+	bySubject map[string][]target
+	rest      []target
+}
+
+// target is a subscription with its compiled filters.
+type target struct {
+	store.FanoutTarget
+	filter filter.Filter
 }
 
 // route is what an administrator allowed to pass from one partner to another.
@@ -20,20 +35,48 @@ type route struct{ from, to, eventType string }
 
 // match lists the targets of an event. An event of the own organisation goes to every subscription; one received from a
 // partner goes to the own organisation's subscriptions and the sender's own, and to another partner only along a route
-// (guarantee G3).
-func (x *index) match(eventType, from string, fromOwn bool) []store.FanoutTarget {
-	all := x.byType[eventType]
-	if fromOwn {
-		return all
+// (guarantee G3). Filters narrow that down.
+func (x *index) match(ev *event.Event, from string, fromOwn bool) []store.FanoutTarget {
+	t := x.byType[ev.Type]
+	if t == nil {
+		return nil
 	}
 	var allowed []store.FanoutTarget
-	for _, t := range all {
-		_, routed := x.routes[route{from, t.PartnerID, eventType}]
-		if t.Own || routed || t.PartnerID == from {
-			allowed = append(allowed, t)
+	for _, candidates := range [][]target{t.bySubject[ev.Subject], t.rest} {
+		for _, c := range candidates {
+			if (fromOwn || x.passes(c, ev.Type, from)) && c.filter.Match(ev.Extension) {
+				allowed = append(allowed, c.FanoutTarget)
+			}
 		}
 	}
 	return allowed
+}
+
+// passes tells whether an event of a partner may go to a subscription.
+func (x *index) passes(c target, eventType, from string) bool {
+	if c.Own || c.PartnerID == from {
+		return true
+	}
+	_, routed := x.routes[route{from, c.PartnerID, eventType}]
+	return routed
+}
+
+func (x *index) add(row store.FanoutTarget) error {
+	compiled, err := filter.Parse([]byte(row.Filters))
+	if err != nil {
+		return fmt.Errorf("subscription %s: %w", row.SubscriptionID, err)
+	}
+	t := x.byType[row.EventType]
+	if t == nil {
+		t = &targets{bySubject: make(map[string][]target)}
+		x.byType[row.EventType] = t
+	}
+	if subject, ok := compiled.Exact("subject"); ok {
+		t.bySubject[subject] = append(t.bySubject[subject], target{row, compiled})
+		return nil
+	}
+	t.rest = append(t.rest, target{row, compiled})
+	return nil
 }
 
 // fanout keeps the index of the newest epoch seen.
@@ -66,7 +109,7 @@ func (f *fanout) in(ctx context.Context, tx *store.Tx) (*index, error) {
 }
 
 func readIndex(ctx context.Context, tx *store.Tx, epoch string) (*index, error) {
-	targets, err := tx.FanoutTargets(ctx)
+	rows, err := tx.FanoutTargets(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read fan-out: %w", err)
 	}
@@ -74,9 +117,11 @@ func readIndex(ctx context.Context, tx *store.Tx, epoch string) (*index, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
-	x := &index{epoch: epoch, byType: make(map[string][]store.FanoutTarget), routes: make(map[route]struct{}, len(routes))}
-	for _, t := range targets {
-		x.byType[t.EventType] = append(x.byType[t.EventType], t)
+	x := &index{epoch: epoch, byType: make(map[string]*targets), routes: make(map[route]struct{}, len(routes))}
+	for _, row := range rows {
+		if err := x.add(row); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range routes {
 		x.routes[route{r.FromPartnerID, r.ToPartnerID, r.EventType}] = struct{}{}

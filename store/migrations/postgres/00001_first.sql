@@ -222,6 +222,7 @@ CREATE TABLE subscription (
     endpoint_id   TEXT NOT NULL REFERENCES endpoint (id),
     name          TEXT NOT NULL DEFAULT '',
     purpose       TEXT NOT NULL DEFAULT '',
+    filters       TEXT NOT NULL DEFAULT '',
     status        TEXT NOT NULL,
     status_reason TEXT NOT NULL DEFAULT '',
     -- Kept by every change of this row, its endpoint or its partner: may new events fan out to it, may attempts start.
