@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/outbound"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/web"
@@ -23,6 +24,7 @@ type program struct {
 	accounts *registry.Accounts
 	outbound *outbound.Client
 	registry *registry.Services
+	engine   *outbox.Engine
 	app      *web.App
 	metrics  *prometheus.Registry
 	group    *Group
@@ -52,8 +54,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
 		return nil, err
 	}
-	reg := registryConfig{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation}
-	if p.registry, err = newRegistry(ctx, p.db, p.accounts, p.outbound, reg, log); err != nil {
+	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation}, log)
+	if err != nil {
+		return nil, err
+	}
+	if p.registry, err = registry.New(reg, p.accounts); err != nil {
 		return nil, err
 	}
 	if _, err := p.registry.Partners.EnsureOwn(ctx, cfg.Organisation, cfg.OIN); err != nil {
@@ -63,20 +68,45 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	p.engine = newEngine(p.db, p.registry, p.outbound, cfg.DeliveryFlags, log)
+	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
+	mailer, err := newMailer(reg, cfg.MailFlags)
+	if err != nil {
+		return nil, err
+	}
 	draining := make(chan struct{})
-	p.app, err = web.New(web.Config{
+	webCfg := web.Config{
 		BaseURL: base, Version: version, Now: clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining,
-	})
-	if err != nil {
+	}
+	if err := p.serve(cfg, &webCfg); err != nil {
+		return nil, err
+	}
+	if p.app, err = web.New(webCfg); err != nil {
 		return nil, err
 	}
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), p.public)
+	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), mailer, p.engine, p.public)
 	return p, nil
+}
+
+// serve adds the APIs and the portal to what the HTTP layer is made of.
+func (p *program) serve(cfg ServeCmd, w *web.Config) error {
+	issuer, err := newIssuer(p.registry, p.db, p.outbound, p.base, cfg.PlainHTTP)
+	if err != nil {
+		return err
+	}
+	w.Tokens = issuer
+	w.API = &web.APIConfig{
+		DB: p.db, Engine: p.engine, Issuer: issuer, Registry: p.registry, Limits: cfg.events(), DocumentBytes: cfg.MaxDocumentBytes,
+	}
+	w.Portal = &web.PortalConfig{
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, DocumentBytes: cfg.MaxDocumentBytes,
+	}
+	return nil
 }
 
 // openStore opens the database and brings it to this version.

@@ -44,7 +44,11 @@ type ServeCmd struct {
 	MailFlags
 	OIDCFlags
 	OutboundFlags
+	DeliveryFlags
 	LimitFlags
+
+	// What follows is for a demonstration on one machine, and no flag.
+	Mailbox bool `kong:"-"` // shows the mails to everybody
 }
 
 // Run serves until the context ends, which SIGTERM and Ctrl-C make happen.

@@ -46,8 +46,12 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return err
 	}
-	cfg := registryConfig{keyFile: f.SecretKeyFile, baseURL: f.BaseURL, organisation: own.Name}
-	services, err := newRegistry(ctx, db, accounts, outbound.New(outbound.Config{}), cfg, log)
+	flags := registryFlags{keyFile: f.SecretKeyFile, baseURL: f.BaseURL, organisation: own.Name}
+	cfg, err := registryConfig(ctx, db, outbound.New(outbound.Config{}), flags, log)
+	if err != nil {
+		return err
+	}
+	services, err := registry.New(cfg, accounts)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/delivery/outbound"
 )
 
@@ -29,7 +30,7 @@ type OrganisationFlags struct {
 // HTTPFlags say where the program listens and how it is reached.
 type HTTPFlags struct {
 	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`
-	AdminAddr    string         `default:"127.0.0.1:8081" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
+	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
 	BaseURL      string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
 	TLSCert      string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
 	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert."`
@@ -40,7 +41,7 @@ type HTTPFlags struct {
 type MailFlags struct {
 	SMTPHost         string `name:"smtp-host" placeholder:"HOST" help:"Mail server. Default: none, mails are kept but not sent."`
 	SMTPPort         int    `name:"smtp-port" default:"587" help:"Port of the mail server."`
-	SMTPTLS          string `name:"smtp-tls" enum:"starttls,tls,none" default:"starttls" help:"starttls, tls (from the first byte) or none."`
+	SMTPTLS          string `name:"smtp-tls" enum:"starttls,implicit,none" default:"starttls" help:"starttls, implicit (TLS from the first byte) or none (a server on this machine)."`
 	SMTPUser         string `name:"smtp-user" placeholder:"NAME" help:"User name at the mail server."`
 	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password."`
 	SMTPFrom         string `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the mails. Required with --smtp-host."`
@@ -60,6 +61,7 @@ type OIDCFlags struct {
 // OutboundFlags bound where the program itself may connect to.
 type OutboundFlags struct {
 	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
+	PlainHTTP     bool           `kong:"-"` // http:// to loopback, for a demonstration on one machine; no flag
 	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
 }
 
@@ -139,6 +141,11 @@ func (f LimitFlags) Validate() error {
 	return nil
 }
 
+// events are the bounds of what comes in.
+func (f LimitFlags) events() event.Limits {
+	return event.Limits{EventBytes: int(f.MaxEventBytes), BatchEvents: f.MaxBatchEvents, BatchBytes: int(f.MaxBatchBytes)}
+}
+
 // readSecretFile reads a secret of one line; an empty path is an empty secret.
 func readSecretFile(path string) (string, error) {
 	if path == "" {
@@ -156,7 +163,7 @@ func clock() time.Time { return time.Now() }
 
 // client makes the one guarded client that every outgoing request passes.
 func (f OutboundFlags) client() (*outbound.Client, error) {
-	cfg := outbound.Config{AllowPrefixes: f.AllowOutbound}
+	cfg := outbound.Config{AllowPrefixes: f.AllowOutbound, AllowPlainHTTP: f.PlainHTTP}
 	if f.CAFile != "" {
 		pem, err := os.ReadFile(f.CAFile)
 		if err != nil {

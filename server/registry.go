@@ -10,25 +10,42 @@ import (
 	"schakel/store"
 )
 
-// registryConfig is what the services of the register need of the flags.
-type registryConfig struct {
+// registryFlags are what the services of the register need of the flags.
+type registryFlags struct {
 	keyFile      string
 	baseURL      string
 	organisation string
 }
 
-// newRegistry makes the services of the register. A key that is not the one the
-// stored secrets were sealed with is an error here, and not at the first delivery.
-func newRegistry(ctx context.Context, db *store.DB, accounts *registry.Accounts, guard *outbound.Client, cfg registryConfig, log *slog.Logger) (*registry.Services, error) {
-	vault, err := registry.OpenVault(cfg.keyFile)
+// registryConfig is what the services of the register are made of. A key that is not the one the stored secrets were
+// sealed with is an error here, and not at the first delivery.
+func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f registryFlags, log *slog.Logger) (registry.Config, error) {
+	vault, err := registry.OpenVault(f.keyFile)
 	if err != nil {
-		return nil, err
+		return registry.Config{}, err
 	}
 	if err := vault.Check(ctx, db); err != nil {
-		return nil, fmt.Errorf("check secret key: %w", err)
+		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
-	return registry.New(registry.Config{
-		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL,
-		BaseURL: cfg.baseURL, Organisation: cfg.organisation,
-	}, accounts)
+	return registry.Config{
+		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, BaseURL: f.baseURL, Organisation: f.organisation,
+	}, nil
+}
+
+// newMailer sends the mails that wait; without a mail server they stay where the portal shows them.
+func newMailer(cfg registry.Config, f MailFlags) (*registry.Mailer, error) {
+	if f.SMTPHost == "" {
+		return registry.NewMailer(cfg, nil), nil
+	}
+	password, err := readSecretFile(f.SMTPPasswordFile)
+	if err != nil {
+		return nil, fmt.Errorf("mail password: %w", err)
+	}
+	sender, err := registry.NewSMTPSender(registry.SMTP{
+		Host: f.SMTPHost, Port: f.SMTPPort, TLS: f.SMTPTLS, User: f.SMTPUser, Password: password, From: f.SMTPFrom,
+	}, clock)
+	if err != nil {
+		return nil, fmt.Errorf("mail server: %w", err)
+	}
+	return registry.NewMailer(cfg, sender), nil
 }

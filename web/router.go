@@ -28,7 +28,8 @@ type Config struct {
 	Accounts *registry.Accounts
 	// Sessions keep logins.
 	Sessions SessionStore
-	// Navigation knows the counts in the menu. Optional: no counts.
+	// Navigation knows the counts in the menu. Optional: those of the Portal's
+	// database, or no counts.
 	Navigation NavigationSource
 	// Tokens check the access tokens of the APIs. Optional: no API takes any token.
 	Tokens TokenVerifier
@@ -37,6 +38,10 @@ type Config struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
 	// the address of the connection counts.
 	TrustedProxies []netip.Prefix
+	// API are the APIs for machines. Optional: none are served.
+	API *APIConfig
+	// Portal are the pages beyond login. Optional: none are served.
+	Portal *PortalConfig
 	// Draining is closed when the program stops: requests that wait must answer
 	// then. Optional.
 	Draining <-chan struct{}
@@ -56,6 +61,9 @@ func New(cfg Config) (*App, error) {
 	if cfg.BaseURL == nil || cfg.Now == nil || cfg.Log == nil || cfg.Accounts == nil || cfg.Sessions == nil {
 		return nil, errors.New("web: BaseURL, Now, Log, Accounts and Sessions must be set")
 	}
+	if cfg.Navigation == nil && cfg.Portal != nil {
+		cfg.Navigation = databaseNavigation{cfg.Portal.DB}
+	}
 	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection()}
 	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.https())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
@@ -66,8 +74,7 @@ func New(cfg Config) (*App, error) {
 		a.oidc = newOIDCLogin(*cfg.OIDC, cfg.BaseURL)
 	}
 	a.setUpEcho()
-	a.routes()
-	return a, nil
+	return a, a.routes()
 }
 
 func (a *App) setUpEcho() {
@@ -80,9 +87,24 @@ func (a *App) setUpEcho() {
 }
 
 // routes calls every file that registers routes; each holds one area.
-func (a *App) routes() {
+func (a *App) routes() error {
 	a.routesFrame()
 	a.routesLogin()
+	if a.cfg.API != nil {
+		m, err := newMachineAPI(a, *a.cfg.API)
+		if err != nil {
+			return err
+		}
+		m.routes()
+	}
+	if a.cfg.Portal != nil {
+		p, err := newPortal(a, *a.cfg.Portal)
+		if err != nil {
+			return err
+		}
+		p.routes()
+	}
+	return nil
 }
 
 // Handler is what a server serves.

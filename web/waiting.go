@@ -1,0 +1,49 @@
+package web
+
+import (
+	"context"
+
+	"schakel/store"
+)
+
+// databaseNavigation reads what the frame of a page shows. A count that cannot be read is shown as none: the page
+// itself tells of the failure.
+type databaseNavigation struct{ db *store.DB }
+
+// Waiting implements NavigationSource.
+func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
+	w := Waiting{
+		Errors:      n.deliveries(ctx, partnerID, store.DeliveryHeld),
+		DeadLetters: n.deliveries(ctx, partnerID, store.DeliveryDead),
+	}
+	if partnerID != "" {
+		return w
+	}
+	if partners, err := n.db.CountPartners(ctx); err == nil {
+		w.Registrations = partners[store.PartnerRequested]
+	}
+	if subscriptions, err := n.db.CountSubscriptions(ctx); err == nil {
+		w.Subscriptions = subscriptions[store.SubscriptionRequested]
+	}
+	if clients, err := n.db.ClientsWaiting(ctx); err == nil {
+		w.Clients = len(clients)
+	}
+	return w
+}
+
+func (n databaseNavigation) deliveries(ctx context.Context, partnerID, status string) int {
+	count, err := n.db.CountDeliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{status}})
+	if err != nil {
+		return 0
+	}
+	return count
+}
+
+// PartnerName implements NavigationSource.
+func (n databaseNavigation) PartnerName(ctx context.Context, partnerID string) string {
+	p, err := n.db.Partner(ctx, partnerID)
+	if err != nil {
+		return ""
+	}
+	return p.Name
+}
