@@ -1,0 +1,81 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// Credentials are those of a machine client.
+type Credentials struct{ ID, Secret string }
+
+// Target is where a partner receives, and how a token for it is asked.
+type Target struct {
+	Name, URL, TokenURL string
+	Credentials
+	Scope string
+}
+
+// Publisher makes a client that may publish every event type of the example
+// from the sources of an organisation. For a partner's an administrator decides.
+func (c *Chain) Publisher(ctx context.Context, actor registry.Actor, o Organisation, more ...string) (Credentials, error) {
+	client, secret, err := c.Clients.Create(ctx, actor, "", registry.NewClient{
+		Name: "Leerlingsysteem van " + o.Name, AuthMethod: token.ClientSecretBasic,
+		Scopes:         append([]string{registry.ScopeEventsPublish}, more...),
+		PublishTypes:   []string{"nl.voorbeeld.*"},
+		PublishSources: []string{"urn:nld:oin:" + o.OIN() + ":*"},
+	})
+	if err != nil {
+		return Credentials{}, fmt.Errorf("make client of %s: %w", o.Name, err)
+	}
+	if client.Waiting() {
+		decision := registry.Decision{Approve: true, Seen: registry.ClientRequestSeen(client)}
+		if _, err := c.Clients.Decide(ctx, c.Admin, client.ID, decision); err != nil {
+			return Credentials{}, fmt.Errorf("grant client of %s: %w", o.Name, err)
+		}
+	}
+	return Credentials{client.ID, secret}, nil
+}
+
+// Endpoint adds a webhook.
+func (c *Chain) Endpoint(ctx context.Context, actor registry.Actor, t Target) (store.Endpoint, error) {
+	endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
+		Name: t.Name, Kind: store.EndpointWebhook, URL: t.URL,
+		TokenURL: t.TokenURL, TokenClientID: t.ID, TokenSecret: t.Secret, TokenScope: t.Scope,
+		TokenAuthMethod: token.ClientSecretBasic, TimeoutSeconds: 10,
+	})
+	if err != nil {
+		return endpoint, fmt.Errorf("add endpoint %s: %w", t.Name, err)
+	}
+	return endpoint, nil
+}
+
+// Request asks for a subscription at an endpoint.
+func (c *Chain) Request(ctx context.Context, actor registry.Actor, endpointID string, types ...string) (store.Subscription, error) {
+	sub, err := c.Subscriptions.Request(ctx, actor, registry.SubscriptionRequest{
+		EndpointID: endpointID, Types: types, Purpose: "Keep our copy of students and enrolments up to date.",
+	})
+	if err != nil {
+		return sub, fmt.Errorf("ask subscription: %w", err)
+	}
+	return sub, nil
+}
+
+// Subscribe asks for a subscription and has it approved.
+func (c *Chain) Subscribe(ctx context.Context, actor registry.Actor, t Target, types ...string) (store.Subscription, error) {
+	endpoint, err := c.Endpoint(ctx, actor, t)
+	if err != nil {
+		return store.Subscription{}, err
+	}
+	sub, err := c.Request(ctx, actor, endpoint.ID, types...)
+	if err != nil {
+		return sub, err
+	}
+	if err := c.Subscriptions.Approve(ctx, c.Admin, sub.ID); err != nil {
+		return sub, fmt.Errorf("approve subscription: %w", err)
+	}
+	return sub, nil
+}

@@ -1,0 +1,180 @@
+package demo
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Hooks of the receiver that fail by themselves. Every other name works.
+const (
+	HookMoody  = "moody"  // answers 500 to half of the events, some of them for a minute
+	HookStrict = "strict" // answers 400 to one in eight events, for a minute
+)
+
+// sulk is how long an event that met bad luck is refused; a resend after that works.
+const sulk = time.Minute
+
+// Receiver plays the systems of partners: a token endpoint and webhooks, some of
+// which fail at times. A page at its root breaks and mends all of it.
+type Receiver struct {
+	base  string
+	now   func() time.Time
+	creds Credentials
+
+	mu     sync.Mutex
+	broken bool
+	tokens map[string]time.Time // until when they work
+	seen   map[string]time.Time // when an event was first offered, by hook and id
+	tries  map[string]int       // how often since then
+	recent []Received           // newest last
+}
+
+// Received is one request to a webhook.
+type Received struct {
+	At             time.Time
+	Hook, Type, ID string
+	Status         int
+}
+
+// NewReceiver makes a receiver that is reached at base, such as http://127.0.0.1:8082.
+func NewReceiver(base string, now func() time.Time) *Receiver {
+	return &Receiver{
+		base: base, now: now, creds: Credentials{"schakel-demo", rand.Text()},
+		tokens: map[string]time.Time{}, seen: map[string]time.Time{}, tries: map[string]int{},
+	}
+}
+
+// Target is a webhook of the receiver.
+func (r *Receiver) Target(name, hook string) Target {
+	return Target{Name: name, URL: r.base + "/hooks/" + hook, TokenURL: r.base + "/token", Credentials: r.creds}
+}
+
+// Handler serves the token endpoint, the webhooks and the page.
+func (r *Receiver) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /token", r.token)
+	mux.HandleFunc("POST /hooks/{hook}", r.hook)
+	mux.HandleFunc("GET /{$}", r.page)
+	// A page elsewhere must not break the receiver behind its visitor's back.
+	same := http.NewCrossOriginProtection()
+	mux.Handle("POST /break", same.Handler(r.turn(true)))
+	mux.Handle("POST /mend", same.Handler(r.turn(false)))
+	return mux
+}
+
+// token answers the client credentials grant.
+func (r *Receiver) token(w http.ResponseWriter, q *http.Request) {
+	id, secret, ok := q.BasicAuth()
+	if !ok || id != r.creds.ID || secret != r.creds.Secret || q.FormValue("grant_type") != "client_credentials" {
+		answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
+		return
+	}
+	token := rand.Text()
+	r.mu.Lock()
+	r.tokens[token] = r.now().Add(10 * time.Minute)
+	r.mu.Unlock()
+	answer(w, http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 600})
+}
+
+// hook takes an event in, or fails.
+func (r *Receiver) hook(w http.ResponseWriter, q *http.Request) {
+	var event struct{ ID, Type string }
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &event) != nil || event.ID == "" {
+		event.ID, event.Type = q.Header.Get("ce-id"), q.Header.Get("ce-type")
+	}
+	status := r.judge(q.PathValue("hook"), event.ID, q.Header.Get("Authorization"))
+	r.note(Received{r.now(), q.PathValue("hook"), event.Type, event.ID, status})
+	if status == http.StatusAccepted {
+		w.WriteHeader(status)
+		return
+	}
+	answer(w, status, map[string]any{"status": status, "title": http.StatusText(status), "detail": excuses()[status]})
+}
+
+func excuses() map[int]string {
+	return map[int]string{
+		http.StatusUnauthorized:        "The token is missing or has expired.",
+		http.StatusBadRequest:          "The school of this notification is not known here yet.",
+		http.StatusInternalServerError: "The database of the receiver does not answer.",
+		http.StatusServiceUnavailable:  "The receiver was broken by hand; mend it on its page.",
+	}
+}
+
+// judge decides what becomes of an event. The id decides whether it has bad
+// luck, so that the same event gets the same answer until its time is over.
+func (r *Receiver) judge(hook, id, authorization string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	token := ""
+	_, _ = fmt.Sscanf(authorization, "Bearer %s", &token)
+	if !now.Before(r.tokens[token]) {
+		return http.StatusUnauthorized
+	}
+	if r.broken {
+		return http.StatusServiceUnavailable
+	}
+	key := hook + " " + id
+	if _, known := r.seen[key]; !known {
+		r.forget(now)
+		r.seen[key] = now
+	}
+	r.tries[key]++
+	young := now.Sub(r.seen[key]) < sulk
+	switch luck := luckOf(id); {
+	case hook == HookMoody && luck%4 == 0 && young: // dead after its retries
+		return http.StatusInternalServerError
+	case hook == HookMoody && luck%4 == 1 && r.tries[key] == 1: // works at the second try
+		return http.StatusInternalServerError
+	case hook == HookStrict && luck%8 == 2 && young:
+		return http.StatusBadRequest
+	}
+	return http.StatusAccepted
+}
+
+// forget drops what is long over, so that a demo can run for days.
+func (r *Receiver) forget(now time.Time) {
+	if len(r.seen) < 5000 {
+		return
+	}
+	for key, at := range r.seen {
+		if now.Sub(at) > time.Hour {
+			delete(r.seen, key)
+			delete(r.tries, key)
+		}
+	}
+	for token, until := range r.tokens {
+		if now.After(until) {
+			delete(r.tokens, token)
+		}
+	}
+}
+
+func (r *Receiver) note(got Received) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recent = append(r.recent, got)
+	if over := len(r.recent) - 50; over > 0 {
+		r.recent = append([]Received(nil), r.recent[over:]...)
+	}
+}
+
+func luckOf(id string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return h.Sum32() >> 8
+}
+
+func answer(w http.ResponseWriter, status int, body map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
