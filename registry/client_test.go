@@ -1,0 +1,246 @@
+package registry
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+func publisher() NewClient {
+	return NewClient{
+		Name: "Student system", AuthMethod: token.ClientSecretBasic,
+		Scopes:         []string{ScopeEventsConsume, ScopeEventsPublish},
+		PublishTypes:   []string{"nl.noord.student.*", enrolled},
+		PublishSources: []string{"https://noord.example/sis/*"},
+	}
+}
+
+func TestMayPublish(t *testing.T) {
+	t.Parallel()
+	c := store.Client{
+		PublishTypes:   store.Strings{"nl.noord.*", enrolled},
+		PublishSources: store.Strings{"https://noord.example/*", "urn:nld:oin:1:*", "/exact"},
+	}
+	for _, tt := range []struct {
+		name, source string
+		ok           bool
+	}{
+		{enrolled, "/exact", true},
+		{"nl.noord.student", "https://noord.example/x", true},
+		{"nl.noord.", "/exact", false},
+		{"nl.noord", "/exact", false},
+		{"nl.noordelijk.x", "/exact", false},
+		{enrolled + ".v2", "/exact", false},
+		{strings.ToUpper(enrolled), "/exact", false},
+		{enrolled, "https://noord.example.evil.org/", false},
+		{enrolled, "https://noord.example/", false},
+		{enrolled, "/exact/more", false},
+		{enrolled, "urn:nld:oin:1:sis", true},
+		{"", "", false},
+	} {
+		err := MayPublish(c, tt.name, tt.source)
+		if (err == nil) != tt.ok {
+			t.Errorf("%q from %q: %v", tt.name, tt.source, err)
+		}
+		if err != nil {
+			wantCode(t, tt.name, CodeForbidden, err)
+		}
+	}
+	if MayPublish(store.Client{}, enrolled, "/exact") == nil {
+		t.Error("a client without grants may publish")
+	}
+}
+
+func TestClientInput(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		for _, tt := range []struct {
+			field string
+			spoil func(*NewClient)
+		}{
+			{"name", func(c *NewClient) { c.Name = "" }},
+			{"authMethod", func(c *NewClient) { c.AuthMethod = "none" }},
+			{"authMethod", func(c *NewClient) { c.AuthMethod = token.ClientSecretPost }},
+			{"jwks", func(c *NewClient) { c.AuthMethod = token.PrivateKeyJWT }},
+			{"jwks", func(c *NewClient) { c.AuthMethod, c.JWKS = token.PrivateKeyJWT, `{"keys":[]}` }},
+			{"jwks", func(c *NewClient) { c.JWKS = "x" }},
+			{"jwksUri", func(c *NewClient) { c.AuthMethod, c.JWKSURI = token.PrivateKeyJWT, "http://127.0.0.1/" }},
+			{"scopes", func(c *NewClient) { c.Scopes = append(c.Scopes, "everything") }},
+			{"publishTypes", func(c *NewClient) { c.PublishTypes = nil }},
+			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"*"} }},
+			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.*"} }},
+			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.exa mple"} }},
+			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.a.*.b"} }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = nil }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"*"} }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https://*"} }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https:*"} }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https://noord.example*"} }},
+			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"http://[bad"} }},
+		} {
+			in := publisher()
+			tt.spoil(&in)
+			_, _, err := w.Clients.Create(t.Context(), actor, "", in)
+			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
+				t.Errorf("%s: %+v: got %v %v", tt.field, in, err, f)
+			}
+		}
+	})
+}
+
+func TestClientWaitsForAdministrator(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		client, secret, err := w.Clients.Create(ctx, actor, "", publisher())
+		must(t, err)
+		if !strings.HasPrefix(secret, "schs_") || client.PartnerID != p.ID || !client.Waiting() {
+			t.Errorf("got %+v", client)
+		}
+		if !slices.Equal(client.Scopes, []string{ScopeEventsConsume}) || MayPublish(client, enrolled, "https://noord.example/sis/1") == nil {
+			t.Errorf("granted too much: %+v", client)
+		}
+		waiting, err := w.Clients.Waiting(ctx, w.admin)
+		if err != nil || len(waiting) != 1 {
+			t.Fatalf("%d wait, %v", len(waiting), err)
+		}
+		g, err := w.Clients.Grant(ctx, w.admin, client.ID)
+		must(t, err)
+		if !slices.Equal(g.Scopes, []string{ScopeEventsPublish}) || len(g.Types) != 2 || len(g.Sources) != 1 || g.Partner.ID != p.ID {
+			t.Errorf("shown: %+v", g)
+		}
+		wider := publisher()
+		wider.PublishTypes = []string{"nl.more.x.*", enrolled}
+		_, err = w.Clients.Update(ctx, actor, client.ID, wider)
+		must(t, err)
+		_, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true, Seen: g.Seen})
+		wantCode(t, "changed since it was shown", CodeConflict, err)
+		g, err = w.Clients.Grant(ctx, w.admin, client.ID)
+		must(t, err)
+		client, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true, Seen: g.Seen})
+		must(t, err)
+		if client.Waiting() || MayPublish(client, enrolled, "https://noord.example/sis/1") != nil {
+			t.Errorf("after approval: %+v", client)
+		}
+		if got := w.lastSentence(t); !strings.Contains(got, "Admin granted client Student system events.publish") {
+			t.Errorf("told as %q", got)
+		}
+		_, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true})
+		wantCode(t, "nothing waits", CodeConflict, err)
+
+		narrower := publisher()
+		narrower.PublishTypes = []string{enrolled}
+		client, err = w.Clients.Update(ctx, actor, client.ID, narrower)
+		if err != nil || client.Waiting() || !slices.Equal(client.PublishTypes, []string{enrolled}) {
+			t.Errorf("what is no longer asked stays: %+v, %v", client, err)
+		}
+	})
+}
+
+func TestClientRejection(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		client, _, err := w.Clients.Create(t.Context(), actor, "", publisher())
+		must(t, err)
+		_, err = w.Clients.Decide(t.Context(), w.admin, client.ID, Decision{})
+		wantCode(t, "no reason", CodeInvalid, err)
+		_, err = w.Clients.Decide(t.Context(), actor, client.ID, Decision{Approve: true})
+		wantCode(t, "partner decides", CodeForbidden, err)
+		client, err = w.Clients.Decide(t.Context(), w.admin, client.ID, Decision{Reason: "not agreed upon"})
+		if err != nil || client.Waiting() || len(client.PublishTypes) != 0 {
+			t.Errorf("got %+v, %v", client, err)
+		}
+		if m := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(m.Body, "not agreed upon") {
+			t.Errorf("told as %q", m.Body)
+		}
+	})
+}
+
+func TestClientSecretLife(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		client, first, err := w.Clients.Create(ctx, actor, "", NewClient{Name: "ERP", AuthMethod: token.ClientSecretBasic, Scopes: FreeScopes()})
+		must(t, err)
+		rotated, second, err := w.Clients.RotateSecret(ctx, actor, client.ID)
+		if err != nil || first == second || rotated.SecretHash == client.SecretHash || rotated.TokenVersion <= client.TokenVersion {
+			t.Errorf("rotation: %+v, %v", rotated, err)
+		}
+		tc, err := w.Clients.TokenClient(ctx, client.ID)
+		if err != nil || tc.Status != token.StatusActive || tc.PartnerID != p.ID || tc.SecretHash != rotated.SecretHash {
+			t.Errorf("got %+v, %v", tc, err)
+		}
+		must(t, w.Clients.Revoke(ctx, actor, client.ID, "leaked"))
+		tc, err = w.Clients.TokenClient(ctx, client.ID)
+		if err != nil || tc.Status == token.StatusActive || tc.SecretHash != "" {
+			t.Errorf("revoked: %+v, %v", tc, err)
+		}
+		_, _, err = w.Clients.RotateSecret(ctx, actor, client.ID)
+		wantCode(t, "rotate revoked", CodeConflict, err)
+		_, err = w.Clients.Update(ctx, actor, client.ID, publisher())
+		wantCode(t, "update revoked", CodeConflict, err)
+		wantCode(t, "revoke twice", CodeConflict, w.Clients.Revoke(ctx, actor, client.ID, ""))
+		if _, err := w.Clients.TokenClient(ctx, "cli_x"); !errors.Is(err, token.ErrUnknownClient) {
+			t.Errorf("unknown: %v", err)
+		}
+	})
+}
+
+func TestOwnClientIsGrantedAtOnce(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		in := publisher()
+		in.PublishSources = []string{"*"}
+		client, _, err := w.Clients.Create(t.Context(), w.admin, "", in)
+		if err != nil || client.Waiting() || client.PartnerID != w.own.ID || MayPublish(client, enrolled, "/any") != nil {
+			t.Fatalf("got %+v, %v", client, err)
+		}
+		tc, err := w.Clients.TokenClient(t.Context(), client.ID)
+		if err != nil || tc.PartnerID != "" {
+			t.Errorf("got %+v, %v", tc, err)
+		}
+		actor, err := w.Clients.Actor(t.Context(), client.ID)
+		if err != nil || actor.Administrator || actor.PartnerID != w.own.ID {
+			t.Errorf("a client is an administrator: %+v, %v", actor, err)
+		}
+		list, err := w.Clients.List(t.Context(), w.admin.Scope(), "")
+		if err != nil || len(list) != 1 {
+			t.Errorf("%d clients, %v", len(list), err)
+		}
+	})
+}
+
+func TestSigningKeys(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		keys, err := w.SigningKeys.SigningKeys(ctx)
+		if err != nil || len(keys) != 1 || !keys[0].RetiredAt.IsZero() {
+			t.Fatalf("got %+v, %v", keys, err)
+		}
+		w.clock.Advance(1000)
+		must(t, w.SigningKeys.RotateSigningKey(ctx, w.admin))
+		again, err := w.SigningKeys.SigningKeys(ctx)
+		if err != nil || len(again) != 2 || again[0].KID == keys[0].KID || again[1].RetiredAt.IsZero() || !again[0].RetiredAt.IsZero() {
+			t.Errorf("after rotation %+v, %v", again, err)
+		}
+		rows, err := w.db.SigningKeys(ctx)
+		must(t, err)
+		for _, row := range rows {
+			if !strings.HasPrefix(row.PrivateKey, "v1.") {
+				t.Errorf("a private key is not sealed")
+			}
+		}
+		wantCode(t, "partner", CodeForbidden, w.SigningKeys.RotateSigningKey(ctx, Actor{PartnerID: "x"}))
+		issuer, err := token.New(token.Config{
+			Issuer: "https://schakel.example", Clients: w.Clients, Replay: w.db, Keys: w.SigningKeys, Now: w.clock.Now,
+			AuthMethods: []string{token.ClientSecretBasic},
+		})
+		must(t, err)
+		if jwks, err := issuer.JWKS(ctx); err != nil || strings.Count(string(jwks), `"kid"`) != 2 {
+			t.Errorf("published %s, %v", jwks, err)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package registry
+
+import (
+	"testing"
+
+	"schakel/store/storetest"
+)
+
+func TestNewWantsItsParts(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db := storetest.SQLite(t, storetest.WithClock(clock))
+	accounts, err := NewAccounts(db, clock.Now)
+	must(t, err)
+	for name, spoil := range map[string]func(*Config){
+		"db": func(c *Config) { c.DB = nil }, "clock": func(c *Config) { c.Now = nil }, "vault": func(c *Config) { c.Vault = nil },
+		"url check": func(c *Config) { c.CheckURL = nil }, "base URL": func(c *Config) { c.BaseURL = "" },
+		"organisation": func(c *Config) { c.Organisation = "" }, "log": func(c *Config) { c.Log = nil },
+	} {
+		cfg := testConfig(t, db, clock)
+		spoil(&cfg)
+		if _, err := New(cfg, accounts); err == nil {
+			t.Errorf("without %s: taken", name)
+		}
+	}
+	if _, err := New(testConfig(t, db, clock), nil); err == nil {
+		t.Error("without accounts: taken")
+	}
+	s, err := New(testConfig(t, db, clock), accounts)
+	must(t, err)
+	if len(s.Endpoints.ServedKinds()) != 1 || len(s.Clients.AuthMethods()) != 2 || s.Partners.TermsVersion() != "1" {
+		t.Errorf("defaults: %v, %v, %q", s.Endpoints.ServedKinds(), s.Clients.AuthMethods(), s.Partners.TermsVersion())
+	}
+	if _, err := s.Partners.EnsureOwn(t.Context(), "Office", "123"); err == nil {
+		t.Error("a wrong OIN of one's own is taken")
+	}
+	own, err := s.Partners.EnsureOwn(t.Context(), "Office", goodOIN)
+	must(t, err)
+	again, err := s.Partners.EnsureOwn(t.Context(), "Office two", goodOIN)
+	if err != nil || again.ID != own.ID || again.Name != "Office two" {
+		t.Errorf("got %+v, %v", again, err)
+	}
+	if got, err := s.Partners.Own(t.Context()); err != nil || got.Name != "Office two" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

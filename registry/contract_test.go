@@ -1,0 +1,252 @@
+package registry
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func TestContractInput(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		for _, tt := range []struct {
+			field string
+			spoil func(*ContractInput)
+		}{
+			{"id", func(c *ContractInput) { c.ID = "Students" }},
+			{"id", func(c *ContractInput) { c.ID = "-x" }},
+			{"id", func(c *ContractInput) { c.ID = "new" }},
+			{"kind", func(c *ContractInput) { c.Kind = "wsdl" }},
+			{"title", func(c *ContractInput) { c.Title = "" }},
+			{"contactEmail", func(c *ContractInput) { c.ContactEmail = "x" }},
+			{"visibility", func(c *ContractInput) { c.Visibility = "" }},
+			{"owner", func(c *ContractInput) { c.OwnerPartnerID = "ptn_x" }},
+		} {
+			in := contractInput("student-events")
+			tt.spoil(&in)
+			_, err := w.Contracts.Create(ctx, w.admin, in)
+			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
+				t.Errorf("%s: got %v %v", tt.field, err, f)
+			}
+		}
+		c, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		if err != nil || c.Owner != "Chain Office" {
+			t.Fatalf("got %+v, %v", c, err)
+		}
+		_, err = w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		wantCode(t, "taken id", CodeConflict, err)
+	})
+}
+
+func TestContractVersionLife(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		upload := func(content []byte) (store.ContractVersion, error) {
+			return w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: content, FileName: `C:\docs\students.json`})
+		}
+		first := asyncDocument("1.0.0", enrolled)
+		v, err := upload(first)
+		must(t, err)
+		sum := sha256.Sum256(first)
+		if v.Status != store.VersionDraft || v.Version != "1.0.0" || v.Digest != hex.EncodeToString(sum[:]) || v.FileName != "students.json" {
+			t.Errorf("got %+v", v)
+		}
+		second := asyncDocument("1.0.0", enrolled, leftEvent)
+		replaced, err := upload(second)
+		if err != nil || replaced.ID != v.ID || replaced.Digest == v.Digest {
+			t.Errorf("a draft is replaced: %+v, %v", replaced, err)
+		}
+		if types, _ := w.EventTypes.Catalogue(ctx, Reader{Administrator: true}); len(types) != 0 {
+			t.Errorf("a draft fills the catalogue: %v", types)
+		}
+		v, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		if err != nil || v.Status != store.VersionPublished || v.PublishedAt.IsZero() {
+			t.Fatalf("got %+v, %v", v, err)
+		}
+		_, err = upload(first)
+		wantCode(t, "other bytes", CodeConflict, err)
+		same, err := upload(second)
+		if err != nil || same.Status != store.VersionPublished {
+			t.Errorf("same bytes: %+v, %v", same, err)
+		}
+		wantCode(t, "delete published", CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
+		_, content, err := w.Contracts.Original(ctx, Reader{Internal: true}, "student-events", Latest)
+		if err != nil || !bytes.Equal(content, second) {
+			t.Errorf("original differs: %v", err)
+		}
+		types, err := w.EventTypes.Catalogue(ctx, Reader{PartnerID: "x"})
+		if err != nil || len(types) != 2 || types[0].Name != enrolled {
+			t.Errorf("catalogue %+v, %v", types, err)
+		}
+		if of, err := w.Contracts.EventTypes(ctx, Reader{Internal: true}, "student-events", "1.0.0"); err != nil || len(of) != 2 {
+			t.Errorf("%v, %v", of, err)
+		}
+	})
+}
+
+func TestVersionTransitions(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		next := 0
+		// reach makes a version and brings it to a state.
+		reach := map[string]func(v string) error{
+			"draft": func(string) error { return nil },
+			"published": func(v string) error {
+				_, err := w.Contracts.Publish(ctx, w.admin, "student-events", v)
+				return err
+			},
+			"deprecated": func(v string) error {
+				_, err := w.Contracts.Deprecate(ctx, w.admin, "student-events", v, time.Time{}, "")
+				return err
+			},
+			"undeprecated": func(v string) error {
+				_, err := w.Contracts.Undeprecate(ctx, w.admin, "student-events", v)
+				return err
+			},
+			"withdrawn": func(v string) error {
+				_, err := w.Contracts.Withdraw(ctx, w.admin, "student-events", v, "a mistake")
+				return err
+			},
+		}
+		paths := map[string][]string{
+			"draft": nil, "published": {"published"}, "deprecated": {"published", "deprecated"}, "withdrawn": {"published", "withdrawn"},
+		}
+		allowed := map[string]string{
+			"draft published": "published", "published deprecated": "deprecated", "published withdrawn": "withdrawn",
+			"deprecated undeprecated": "published", "deprecated withdrawn": "withdrawn",
+		}
+		for state, path := range paths {
+			for verb, do := range reach {
+				if verb == "draft" {
+					continue
+				}
+				next++
+				v := "1.0." + itoa(int64(next))
+				_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument(v, enrolled)})
+				must(t, err)
+				for _, step := range path {
+					must(t, reach[step](v))
+				}
+				err = do(v)
+				now, _ := w.db.ContractVersion(ctx, "student-events", v)
+				types, _ := w.db.EventTypesOf(ctx, now.ID)
+				if to := allowed[state+" "+verb]; to != "" && (err != nil || now.Status != to || types[0].Status != to) {
+					t.Errorf("%s from %s: %v, is %s with types %v", verb, state, err, now.Status, types)
+				} else if to == "" {
+					wantCode(t, verb+" from "+state, CodeConflict, err)
+				}
+			}
+		}
+	})
+}
+
+func TestSunset(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		w.catalogue(t)
+		_, err := w.Contracts.Deprecate(t.Context(), w.admin, "student-events", "1.0.0", w.clock.Now().Add(-time.Hour), "")
+		if fieldsOf(err)["sunset"] == "" {
+			t.Errorf("a sunset in the past: %v", err)
+		}
+		sunset := w.clock.Now().Add(90 * 24 * time.Hour)
+		v, err := w.Contracts.Deprecate(t.Context(), w.admin, "student-events", "1.0.0", sunset, "use 2.0.0")
+		if err != nil || !v.SunsetAt.Equal(sunset.Truncate(time.Microsecond)) {
+			t.Errorf("got %+v, %v", v, err)
+		}
+		if got := w.lastSentence(t); got != "Admin deprecated contract Student events 1.0.0 until 2026-06-12: “use 2.0.0”" {
+			t.Errorf("told as %q", got)
+		}
+	})
+}
+
+func TestUploadRefuses(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		for name, content := range map[string][]byte{
+			"empty": nil, "not a contract": []byte(`{}`), "broken": []byte(`{"asyncapi":`), "no info": []byte(`{"asyncapi":"3.0.0"}`),
+		} {
+			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: content})
+			invalid, ok := errors.AsType[*InvalidDocumentError](err)
+			if !ok || len(invalid.Findings) == 0 || fieldsOf(err)["document"] == "" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		openapi := []byte(`{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},"paths":{}}`)
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: openapi})
+		if fieldsOf(err)["document"] == "" {
+			t.Errorf("other kind: %v", err)
+		}
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("v1", enrolled)})
+		if fieldsOf(err)["version"] == "" {
+			t.Errorf("no semantic version: %v", err)
+		}
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Version: "1.0.0", Content: asyncDocument("v1", enrolled)})
+		must(t, err)
+		must(t, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
+		_, err = w.Contracts.Upload(ctx, w.admin, "nothing", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		wantCode(t, "unknown contract", CodeNotFound, err)
+	})
+}
+
+func TestEventTypeHasOneContract(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.catalogue(t)
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("copycat"))
+		must(t, err)
+		_, err = w.Contracts.Upload(ctx, w.admin, "copycat", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		must(t, err)
+		_, err = w.Contracts.Publish(ctx, w.admin, "copycat", "1.0.0")
+		wantCode(t, "type of another contract", CodeConflict, err)
+		if v, _ := w.db.ContractVersion(ctx, "copycat", "1.0.0"); v.Status != store.VersionDraft {
+			t.Errorf("the refused version is %s", v.Status)
+		}
+	})
+}
+
+func TestUploadRealDocuments(t *testing.T) {
+	folder := filepath.Join("..", "..", "shared", "data", "contracts", "asyncapi")
+	files, _ := filepath.Glob(filepath.Join(folder, "*"))
+	if len(files) == 0 {
+		t.Skip("the collection of real contracts is not on this machine")
+	}
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("real"))
+		must(t, err)
+		n := 0
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil || len(content) > 1<<20 {
+				continue
+			}
+			n++
+			version := "1.0." + itoa(int64(n))
+			_, err = w.Contracts.Upload(ctx, w.admin, "real", Upload{Version: version, Content: content})
+			if _, refused := errors.AsType[*Error](err); err != nil && !refused {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+			if err != nil {
+				continue
+			}
+			if _, err := w.Contracts.Publish(ctx, w.admin, "real", version); err != nil {
+				t.Errorf("%s: publish: %v", filepath.Base(file), err)
+			}
+			if _, got, err := w.Contracts.Original(ctx, Reader{Internal: true}, "real", version); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%s: does not come back as it went in: %v", filepath.Base(file), err)
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package registry
+
+import (
+	"strings"
+	"testing"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+func TestEndpointInput(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		for _, tt := range []struct {
+			field string
+			spoil func(*EndpointInput)
+		}{
+			{"name", func(e *EndpointInput) { e.Name = " " }},
+			{"kind", func(e *EndpointInput) { e.Kind = store.EndpointAMQP }},
+			{"url", func(e *EndpointInput) { e.URL = "http://noord.example/" }},
+			{"contentMode", func(e *EndpointInput) { e.ContentMode = "batch" }},
+			{"tokenUrl", func(e *EndpointInput) { e.TokenURL = "" }},
+			{"tokenClientId", func(e *EndpointInput) { e.TokenClientID = "" }},
+			{"tokenSecret", func(e *EndpointInput) { e.TokenSecret = "" }},
+			{"tokenSecret", func(e *EndpointInput) { e.TokenSecret = "two\nlines" }},
+			{"tokenAuthMethod", func(e *EndpointInput) { e.TokenAuthMethod = "" }},
+			{"tokenAuthMethod", func(e *EndpointInput) { e.TokenAuthMethod = TokenAuthNone }},
+			{"ratePerSecond", func(e *EndpointInput) { e.RatePerSecond = -1 }},
+			{"maxConcurrency", func(e *EndpointInput) { e.MaxConcurrency = 65 }},
+			{"timeoutSeconds", func(e *EndpointInput) { e.TimeoutSeconds = 61 }},
+		} {
+			in := webhook()
+			tt.spoil(&in)
+			_, err := w.Endpoints.Create(t.Context(), actor, "", in)
+			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
+				t.Errorf("%s: got %v %v", tt.field, err, f)
+			}
+		}
+		open := &Endpoints{w.Endpoints.cfg}
+		open.cfg.AllowOpenEndpoints = true
+		in := webhook()
+		in.TokenAuthMethod = TokenAuthNone
+		if e, err := open.Create(t.Context(), actor, "", in); err != nil || e.TokenURL != "" || e.TokenSecret != "" {
+			t.Errorf("open endpoint: %+v, %v", e, err)
+		}
+		in.TokenAuthMethod, in.TokenSecret = token.PrivateKeyJWT, ""
+		if e, err := w.Endpoints.Create(t.Context(), actor, "", in); err != nil || e.TokenURL == "" {
+			t.Errorf("private_key_jwt needs no secret: %+v, %v", e, err)
+		}
+	})
+}
+
+func TestEndpointSecret(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, actor)
+		if strings.Contains(e.TokenSecret, "secret words") {
+			t.Fatalf("the secret is stored in clear: %q", e.TokenSecret)
+		}
+		in := webhook()
+		in.TokenSecret, in.URL = "", "https://noord.example:443/other"
+		e, err := w.Endpoints.Update(ctx, actor, e.ID, in)
+		must(t, err)
+		if plain, err := w.Endpoints.TokenSecret(e); err != nil || plain != "top secret words" {
+			t.Errorf("kept secret: %q, %v", plain, err)
+		}
+		for name, move := range map[string]func(*EndpointInput){
+			"webhook host": func(i *EndpointInput) { i.URL = "https://evil.example/events" },
+			"webhook port": func(i *EndpointInput) { i.URL = "https://noord.example:8443/events" },
+			"token host":   func(i *EndpointInput) { i.TokenURL = "https://evil.example/token" },
+		} {
+			moved := webhook()
+			moved.TokenSecret = ""
+			move(&moved)
+			_, err := w.Endpoints.Update(ctx, actor, e.ID, moved)
+			if fieldsOf(err)["tokenSecret"] == "" {
+				t.Errorf("%s: the secret follows: %v", name, err)
+			}
+			moved.TokenSecret = "another"
+			if _, err := w.Endpoints.Update(ctx, actor, e.ID, moved); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := w.Endpoints.Update(ctx, actor, e.ID, webhook()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		in = webhook()
+		in.TokenAuthMethod = token.PrivateKeyJWT
+		if e, err = w.Endpoints.Update(ctx, actor, e.ID, in); err != nil || e.TokenSecret != "" {
+			t.Errorf("a secret that is not used is kept: %+v, %v", e, err)
+		}
+	})
+}
+
+func TestEndpointTransitions(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, actor)
+		verbs := map[string]func(Actor) error{
+			"pause":   func(a Actor) error { return w.Endpoints.Pause(ctx, a, e.ID, "") },
+			"resume":  func(a Actor) error { return w.Endpoints.Resume(ctx, a, e.ID) },
+			"suspend": func(a Actor) error { return w.Endpoints.Suspend(ctx, a, e.ID, "too many failures") },
+			"end":     func(a Actor) error { return w.Endpoints.End(ctx, a, e.ID, "") },
+		}
+		allowed := map[string]string{ // who may: p partner, a administrator
+			"active pause": "pa", "active suspend": "a", "active end": "pa", "paused resume": "pa", "paused suspend": "a",
+			"paused end": "pa", "suspended resume": "a", "suspended end": "pa",
+		}
+		for _, state := range []string{"active", "paused", "suspended", "ended"} {
+			for verb, do := range verbs {
+				for who, by := range map[string]Actor{"p": actor, "a": w.admin} {
+					must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+						e.Status = state
+						return tx.UpdateEndpoint(ctx, &e)
+					}))
+					err := do(by)
+					if ok := strings.Contains(allowed[state+" "+verb], who); ok != (err == nil) {
+						t.Errorf("%s %s by %s: %v", verb, state, who, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestEndpointSuspendedByEngine(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, actor)
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+			e.Status, e.StatusReason = store.EndpointSuspended, "403 Forbidden"
+			must(t, tx.UpdateEndpoint(ctx, &e))
+			must(t, record(ctx, tx, SystemActor(), ActionEndpointSuspended, endpointObject(e), nil))
+			return w.Mails.EndpointSuspended(ctx, tx, e, "403 Forbidden")
+		}))
+		if m := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(m.Body, "403 Forbidden") {
+			t.Errorf("told as %q", m.Body)
+		}
+		must(t, w.Endpoints.Resume(ctx, actor, e.ID))
+		w.clock.Advance(1000)
+		must(t, w.Endpoints.Suspend(ctx, w.admin, e.ID, "by us"))
+		wantCode(t, "an administrator's suspension", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		must(t, w.Endpoints.Resume(ctx, w.admin, e.ID))
+	})
+}

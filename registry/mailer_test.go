@@ -1,0 +1,217 @@
+package registry
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// smtpServer is a small mail server: it takes each message, or answers the given
+// reply to RCPT.
+type smtpServer struct {
+	addr     *net.TCPAddr
+	messages chan string
+}
+
+func newSMTPServer(t *testing.T, rcptReply string) *smtpServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	s := &smtpServer{addr: l.Addr().(*net.TCPAddr), messages: make(chan string, 100)}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(conn, rcptReply)
+		}
+	}()
+	return s
+}
+
+func (s *smtpServer) serve(conn net.Conn, rcptReply string) {
+	defer func() { _ = conn.Close() }()
+	say := func(text string) { _, _ = fmt.Fprintf(conn, "%s\r\n", text) }
+	say("220 test")
+	in := bufio.NewScanner(conn)
+	for in.Scan() {
+		switch verb := strings.ToUpper(in.Text() + "    ")[:4]; verb {
+		case "EHLO", "HELO", "MAIL", "RSET", "NOOP":
+			say("250 ok")
+		case "RCPT":
+			say(rcptReply)
+		case "DATA":
+			say("354 go on")
+			var b strings.Builder
+			for in.Scan() && in.Text() != "." {
+				b.WriteString(in.Text() + "\n")
+			}
+			s.messages <- b.String()
+			say("250 taken")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("502 what?")
+		}
+	}
+}
+
+func (s *smtpServer) sender(t *testing.T, clock *storetest.Clock) Sender {
+	t.Helper()
+	sender, err := NewSMTPSender(SMTP{Host: "127.0.0.1", Port: s.addr.Port, From: "schakel@office.example", TLS: "none", HELO: "test"}, clock.Now)
+	must(t, err)
+	return sender
+}
+
+func queue(t *testing.T, w *world, to string) {
+	t.Helper()
+	must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		return w.Partners.cfg.mail(t.Context(), tx, to, w.Partners.cfg.letter("Één\r\nBcc: x@evil.example", "/login", "Geachte heer"))
+	}))
+}
+
+func TestMailerSends(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		server := newSMTPServer(t, "250 ok")
+		queue(t, w, "anna@noord.example")
+		m := NewMailer(w.Partners.cfg, server.sender(t, w.clock))
+		must(t, m.Start(t.Context()))
+		got := <-server.messages
+		stop, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		must(t, m.Stop(stop))
+		for _, want := range []string{
+			"To: <anna@noord.example>", "From: <schakel@office.example>", "Auto-Submitted: auto-generated", "https://schakel.example/login",
+			"Subject: =?UTF-8?",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q is not in %s", want, got)
+			}
+		}
+		if strings.Contains(got, "\nBcc:") {
+			t.Errorf("a subject added a header: %s", got)
+		}
+		mail := w.mailsTo(t, "anna@noord.example")[0]
+		if mail.Status != store.MailSent || mail.SentAt.IsZero() || m.Ready(t.Context()) != nil {
+			t.Errorf("got %+v, ready %v", mail, m.Ready(t.Context()))
+		}
+		must(t, m.SendDue(t.Context()))
+		if len(server.messages) != 0 {
+			t.Error("sent twice")
+		}
+	})
+}
+
+func TestMailerTriesAgain(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		busy, good := newSMTPServer(t, "451 later"), newSMTPServer(t, "250 ok")
+		queue(t, w, "anna@noord.example")
+		m := NewMailer(w.Partners.cfg, busy.sender(t, w.clock))
+		must(t, m.SendDue(t.Context()))
+		mail := w.mailsTo(t, "anna@noord.example")[0]
+		if mail.Status != store.MailPending || mail.Attempts != 1 || mail.Error == "" || mail.DueAt.Sub(w.clock.Now()).Round(time.Second) != mailFirst {
+			t.Fatalf("got %+v", mail)
+		}
+		m.sender = good.sender(t, w.clock)
+		must(t, m.SendDue(t.Context()))
+		if len(good.messages) != 0 {
+			t.Error("tried again before it was due")
+		}
+		w.clock.Advance(mailFirst)
+		must(t, m.SendDue(t.Context()))
+		if mail = w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailSent || mail.Error != "" {
+			t.Errorf("got %+v", mail)
+		}
+		queue(t, w, "bob@noord.example")
+		m.sender = busy.sender(t, w.clock)
+		w.clock.Advance(mailGiveUp + time.Hour)
+		must(t, m.SendDue(t.Context()))
+		if mail = w.mailsTo(t, "bob@noord.example")[0]; mail.Status != store.MailFailed {
+			t.Errorf("an old mail is %s", mail.Status)
+		}
+	})
+}
+
+func TestMailerGivesUpOnRefusal(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		queue(t, w, "nobody@noord.example")
+		m := NewMailer(w.Partners.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
+		must(t, m.SendDue(t.Context()))
+		if mail := w.mailsTo(t, "nobody@noord.example")[0]; mail.Status != store.MailFailed || !strings.Contains(mail.Error, "550") {
+			t.Errorf("got %+v", mail)
+		}
+	})
+}
+
+func TestMailerWithoutServer(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		queue(t, w, "anna@noord.example")
+		m := NewMailer(w.Partners.cfg, nil)
+		must(t, m.SendDue(t.Context()))
+		if mail := w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailPending || mail.Attempts != 0 {
+			t.Errorf("got %+v", mail)
+		}
+		must(t, m.Stop(t.Context()))
+	})
+}
+
+func TestMailWait(t *testing.T) {
+	t.Parallel()
+	for attempts, want := range map[int64]time.Duration{0: mailFirst, 1: mailFirst, 2: 2 * mailFirst, 7: 32 * time.Minute, 8: time.Hour, 1000: time.Hour} {
+		if got := mailWait(attempts); got != want {
+			t.Errorf("after %d: %s, want %s", attempts, got, want)
+		}
+	}
+}
+
+func TestSMTPSettings(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]SMTP{
+		"no host": {From: "a@b.nl"}, "no sender": {Host: "mail.b.nl"}, "unknown TLS": {Host: "mail.b.nl", From: "a@b.nl", TLS: "perhaps"},
+	} {
+		if _, err := NewSMTPSender(s, time.Now); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	for _, tls := range []string{"", "starttls", "implicit", "none"} {
+		if _, err := NewSMTPSender(SMTP{Host: "mail.b.nl", From: "a@b.nl", TLS: tls, User: "u", Password: "p"}, time.Now); err != nil {
+			t.Errorf("%q: %v", tls, err)
+		}
+	}
+}
+
+// A server that cannot encrypt gets no mail unless that was asked for.
+func TestSMTPWantsEncryption(t *testing.T) {
+	t.Parallel()
+	server := newSMTPServer(t, "250 ok")
+	sender, err := NewSMTPSender(SMTP{Host: "127.0.0.1", Port: server.addr.Port, From: "a@b.nl", HELO: "test"}, time.Now)
+	must(t, err)
+	err = sender.Send(t.Context(), store.Mail{ID: "mal_1", Recipient: "x@y.nl", Subject: "s", Body: "b"})
+	if _, permanent := errors.AsType[*PermanentError](err); err == nil || permanent || len(server.messages) != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPasswordLinkMail(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, _ = w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		before := len(w.mailsTo(t, "anna@noord.example"))
+		must(t, w.Mails.PasswordLink(t.Context(), w.Accounts, "Anna@noord.example"))
+		must(t, w.Mails.PasswordLink(t.Context(), w.Accounts, "stranger@noord.example"))
+		list := w.mailsTo(t, "anna@noord.example")
+		if len(list) != before+1 || !strings.Contains(list[0].Body, "/account/password-reset/") || len(w.mailsTo(t, "stranger@noord.example")) != 0 {
+			t.Errorf("got %+v", list[0])
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package registry
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func TestRegisterRefusesInput(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		for field, spoil := range map[string]func(*Registration){
+			"name":          func(r *Registration) { r.Name = "A" },
+			"oin":           func(r *Registration) { r.OIN = "12345678901" },
+			"kvk":           func(r *Registration) { r.KVK = "1" },
+			"herId":         func(r *Registration) { r.HerID = "x" },
+			"contactName":   func(r *Registration) { r.Contact.Name = "" },
+			"email":         func(r *Registration) { r.Contact.Email = "nobody" },
+			"phone":         func(r *Registration) { r.Contact.Phone = "call me" },
+			"endpointKinds": func(r *Registration) { r.EndpointKinds = []string{"pigeon"} },
+			"terms":         func(r *Registration) { r.TermsAccepted = false },
+		} {
+			in := registration("Noord", goodOIN, "anna@noord.example")
+			spoil(&in)
+			err := w.Partners.Register(t.Context(), in)
+			if fields := fieldsOf(err); len(fields) != 1 || fields[field] == "" {
+				t.Errorf("%s: got %v", field, err)
+			}
+		}
+		old := registration("Noord", goodOIN, "anna@noord.example")
+		old.TermsVersion = "0"
+		if fieldsOf(w.Partners.Register(t.Context(), old))["terms"] == "" {
+			t.Error("outdated terms are accepted")
+		}
+		if counts, err := w.Partners.Counts(t.Context()); err != nil || len(counts) != 0 {
+			t.Errorf("refused input left %v, %v", counts, err)
+		}
+	})
+}
+
+func TestRegistration(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p := w.register(t, "  Scholengroep \n Noord ", " "+goodOIN, "Anna@Noord.example")
+		if p.Name != "Scholengroep Noord" || p.Status != store.PartnerRequested || !p.EmailConfirmedAt.IsZero() {
+			t.Errorf("got %+v", p)
+		}
+		if n := len(w.mailsTo(t, "admin@example.nl")); n != 0 {
+			t.Errorf("administrators are told before the address is confirmed: %d mails", n)
+		}
+		wantCode(t, "approve unconfirmed", CodeConflict, w.Partners.Approve(ctx, w.admin, p.ID))
+		link := w.linkTo(t, "anna@noord.example")
+		if got, err := w.Partners.ConfirmPartner(ctx, link); err != nil || got.ID != p.ID {
+			t.Errorf("link is for %v, %v", got.ID, err)
+		}
+		_, err := w.Partners.Confirm(ctx, link, "short")
+		if fieldsOf(err)["password"] == "" {
+			t.Errorf("short password: %v", err)
+		}
+		account, err := w.Partners.Confirm(ctx, link, goodPassword)
+		if err != nil || account.Status != store.AccountActive || account.PartnerID != p.ID {
+			t.Fatalf("got %+v, %v", account, err)
+		}
+		if _, err := w.Partners.Confirm(ctx, link, goodPassword); !errors.Is(err, ErrLinkDead) {
+			t.Errorf("second use: %v", err)
+		}
+		if n := len(w.mailsTo(t, "admin@example.nl")); n != 1 {
+			t.Errorf("administrators got %d mails", n)
+		}
+		if _, err := w.Accounts.Authenticate(ctx, "anna@noord.example", goodPassword, "192.0.2.9"); err != nil {
+			t.Errorf("cannot log in: %v", err)
+		}
+		must(t, w.Partners.Approve(ctx, w.admin, p.ID))
+		if got := w.lastSentence(t); got != "Admin approved the registration of Scholengroep Noord." {
+			t.Errorf("told as %q", got)
+		}
+	})
+}
+
+func TestRegisterTellsStrangersNothing(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, _ = w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		must(t, w.Partners.Register(ctx, registration("Copycat", "00000003123456780000", "anna@noord.example")))
+		if got := w.mailsTo(t, "anna@noord.example")[0].Subject; !strings.Contains(got, "account already") {
+			t.Errorf("the owner of the address reads %q", got)
+		}
+		must(t, w.Partners.Register(ctx, registration("Copycat", goodOIN, "eve@copy.example")))
+		if got := w.mailsTo(t, "eve@copy.example"); len(got) != 1 || strings.Contains(got[0].Body, "/register/confirm/") {
+			t.Errorf("got %+v", got)
+		}
+		if counts, _ := w.Partners.Counts(ctx); counts[store.PartnerRequested] != 0 {
+			t.Errorf("a copy was registered: %v", counts)
+		}
+	})
+}
+
+func TestUnconfirmedRegistrationGivesWay(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		first := w.register(t, "Squatter", goodOIN, "eve@copy.example")
+		old := w.linkTo(t, "eve@copy.example")
+		again := w.register(t, "Squatter two", goodOIN, "eve@copy.example")
+		if again.ID != first.ID || again.Name != "Squatter two" {
+			t.Errorf("registering again made %+v", again)
+		}
+		if _, err := w.Partners.ConfirmPartner(ctx, old); !errors.Is(err, ErrLinkDead) {
+			t.Errorf("the older link works: %v", err)
+		}
+		must(t, w.Partners.Register(ctx, registration("Noord", goodOIN, "anna@noord.example")))
+		if p, _ := w.db.PartnerByOIN(ctx, goodOIN); p.ID != first.ID {
+			t.Error("an open registration was replaced within its day")
+		}
+		w.clock.Advance(25 * time.Hour)
+		p := w.register(t, "Noord", goodOIN, "anna@noord.example")
+		if p.ID == first.ID {
+			t.Error("a lapsed registration keeps the OIN")
+		}
+		if _, err := w.Partners.Confirm(ctx, old, goodPassword); !errors.Is(err, ErrLinkDead) {
+			t.Errorf("got %v", err)
+		}
+		w.confirm(t, "anna@noord.example")
+	})
+}
+
+func TestRegistrationThrottle(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		for range registrationsPerPeriod {
+			must(t, w.Partners.Register(t.Context(), registration("Noord", goodOIN, "anna@noord.example")))
+		}
+		err := w.Partners.Register(t.Context(), registration("Noord", goodOIN, "anna@noord.example"))
+		if throttled, ok := errors.AsType[*ThrottledError](err); !ok || throttled.After != time.Hour {
+			t.Errorf("got %v", err)
+		}
+		elsewhere := registration("Noord", goodOIN, "anna@noord.example")
+		elsewhere.Addr = "198.51.100.7"
+		must(t, w.Partners.Register(t.Context(), elsewhere))
+		w.clock.Advance(time.Hour)
+		must(t, w.Partners.Register(t.Context(), registration("Noord", goodOIN, "anna@noord.example")))
+	})
+}
+
+// Every verb from every state: allowed or refused.
+func TestPartnerTransitions(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		verbs := map[string]func() error{
+			"approve": func() error { return w.Partners.Approve(t.Context(), w.admin, p.ID) },
+			"reject":  func() error { return w.Partners.Reject(t.Context(), w.admin, p.ID, "not known to us") },
+			"suspend": func() error { return w.Partners.Suspend(t.Context(), w.admin, p.ID, "contract ended") },
+			"resume":  func() error { return w.Partners.Resume(t.Context(), w.admin, p.ID) },
+			"end":     func() error { return w.Partners.End(t.Context(), w.admin, p.ID, "merged") },
+		}
+		allowed := map[string]string{
+			"requested approve": "approved", "requested reject": "rejected", "approved suspend": "suspended",
+			"approved end": "ended", "suspended resume": "approved", "suspended end": "ended",
+		}
+		for _, state := range []string{"requested", "approved", "suspended", "ended", "rejected"} {
+			for verb, do := range verbs {
+				setState(t, w, &p, state)
+				before := len(w.mailsTo(t, "anna@noord.example"))
+				err := do()
+				now, _ := w.db.Partner(t.Context(), p.ID)
+				to, ok := allowed[state+" "+verb]
+				if !ok {
+					wantCode(t, verb+" "+state, CodeConflict, err)
+					to = state
+				} else if err != nil || len(w.mailsTo(t, "anna@noord.example")) != before+1 {
+					t.Errorf("%s %s: %v, or no mail", verb, state, err)
+				}
+				if now.Status != to {
+					t.Errorf("%s %s: is %s, want %s", verb, state, now.Status, to)
+				}
+			}
+		}
+		setState(t, w, &p, "approved")
+		wantCode(t, "no reason", CodeInvalid, w.Partners.Suspend(t.Context(), w.admin, p.ID, ""))
+		wantCode(t, "not an administrator", CodeForbidden, w.Partners.End(t.Context(), actor, p.ID, "bye bye"))
+		wantCode(t, "own", CodeConflict, w.Partners.Suspend(t.Context(), w.admin, w.own.ID, "a joke"))
+		wantCode(t, "unknown", CodeNotFound, w.Partners.Suspend(t.Context(), w.admin, "ptn_x", "a joke"))
+	})
+}
+
+func setState(t *testing.T, w *world, p *store.Partner, state string) {
+	t.Helper()
+	must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		p.Status = state
+		return tx.UpdatePartner(t.Context(), p)
+	}))
+}
+
+func TestEndedPartnerKeepsNothing(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		w.catalogue(t)
+		client, _, err := w.Clients.Create(ctx, actor, "", NewClient{Name: "ERP", AuthMethod: "client_secret_basic", Scopes: FreeScopes()})
+		must(t, err)
+		e := w.endpoint(t, actor)
+		sub := w.subscribe(t, actor, e.ID, enrolled)
+		must(t, w.Subscriptions.Approve(ctx, w.admin, sub.ID))
+
+		must(t, w.Partners.Suspend(ctx, w.admin, p.ID, "contract ended"))
+		stopped, err := w.Clients.TokenClient(ctx, client.ID)
+		if err != nil || stopped.Status == "active" || stopped.TokenVersion == client.TokenVersion {
+			t.Errorf("client of a suspended partner: %+v, %v", stopped, err)
+		}
+		if s, _ := w.db.Subscription(ctx, sub.ID); s.Sending || s.Accepting {
+			t.Error("a suspended partner still gets events")
+		}
+		_, err = w.Endpoints.Create(ctx, actor, "", webhook())
+		wantCode(t, "suspended partner adds an endpoint", CodeForbidden, err)
+		must(t, w.Partners.Resume(ctx, w.admin, p.ID))
+		if s, _ := w.db.Subscription(ctx, sub.ID); !s.Sending {
+			t.Error("a resumed partner gets nothing")
+		}
+
+		must(t, w.Partners.End(ctx, w.admin, p.ID, "merged"))
+		client, _ = w.db.Client(ctx, client.ID)
+		e, _ = w.db.Endpoint(ctx, e.ID)
+		sub, _ = w.db.Subscription(ctx, sub.ID)
+		if client.Status != store.ClientRevoked || e.Status != store.EndpointEnded || e.TokenSecret != "" || sub.Status != store.SubscriptionEnded {
+			t.Errorf("left: client %s, endpoint %s, subscription %s", client.Status, e.Status, sub.Status)
+		}
+	})
+}
+
+func TestUpdateContact(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		p, actor, _, stranger := w.twoPartners(t)
+		got, err := w.Partners.UpdateContact(t.Context(), actor, p.ID, Contact{Name: "Carla", Email: "Carla@noord.example"})
+		if err != nil || got.ContactEmail != "carla@noord.example" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if old := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(old.Subject, "has changed") {
+			t.Errorf("the old address is not told: %q", old.Subject)
+		}
+		_, err = w.Partners.UpdateContact(t.Context(), stranger, p.ID, Contact{Name: "Eve", Email: "eve@copy.example"})
+		wantCode(t, "stranger", CodeNotFound, err)
+		_, err = w.Partners.UpdateContact(t.Context(), actor, p.ID, Contact{})
+		if f := fieldsOf(err); f["email"] == "" || f["contactName"] == "" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Two administrators decide at the same moment: one decision counts.
+func TestDecisionsAtOnce(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p := w.register(t, "Noord", goodOIN, "anna@noord.example")
+		w.confirm(t, "anna@noord.example")
+		answers := make(chan error, 8)
+		for i := range 8 {
+			go func() {
+				if i%2 == 0 {
+					answers <- w.Partners.Approve(ctx, w.admin, p.ID)
+				} else {
+					answers <- w.Partners.Reject(ctx, w.admin, p.ID, "not known to us")
+				}
+			}()
+		}
+		counted := 0
+		for range 8 {
+			if err := <-answers; err == nil {
+				counted++
+			} else {
+				wantCode(t, "second decision", CodeConflict, err)
+			}
+		}
+		if n := len(w.mailsTo(t, "anna@noord.example")); counted != 1 || n != 2 {
+			t.Errorf("%d decisions count, %d mails", counted, n)
+		}
+	})
+}

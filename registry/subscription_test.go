@@ -1,0 +1,220 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"schakel/store"
+)
+
+func TestSubscriptionRequest(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, _, stranger := w.twoPartners(t)
+		w.catalogue(t)
+		e, theirs := w.endpoint(t, actor), w.endpoint(t, stranger)
+		good := SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"}
+		for name, tt := range map[string]struct {
+			field string
+			spoil func(*SubscriptionRequest)
+		}{
+			"no types":           {"types", func(r *SubscriptionRequest) { r.Types = nil }},
+			"unknown type":       {"types", func(r *SubscriptionRequest) { r.Types = []string{"nl.example.nothing"} }},
+			"too many types":     {"types", func(r *SubscriptionRequest) { r.Types = manyTypes(201) }},
+			"no purpose":         {"purpose", func(r *SubscriptionRequest) { r.Purpose = "" }},
+			"no endpoint":        {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = "" }},
+			"unknown endpoint":   {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = "ept_x" }},
+			"another's endpoint": {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = theirs.ID }},
+		} {
+			in := good
+			tt.spoil(&in)
+			_, err := w.Subscriptions.Request(ctx, actor, in)
+			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
+				t.Errorf("%s: got %v %v", name, err, f)
+			}
+		}
+		s, err := w.Subscriptions.Request(ctx, actor, good)
+		if err != nil || s.Status != store.SubscriptionRequested || s.PartnerID != p.ID {
+			t.Fatalf("got %+v, %v", s, err)
+		}
+		if row, _ := w.db.Subscription(ctx, s.ID); row.Accepting || row.Sending {
+			t.Error("a request gets events")
+		}
+		if m := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(m.Body, enrolled) {
+			t.Errorf("administrators read %q", m.Body)
+		}
+		_, err = w.Subscriptions.Request(ctx, actor, good)
+		if fieldsOf(err)["types"] == "" {
+			t.Errorf("the same type twice at one endpoint: %v", err)
+		}
+		must(t, w.Subscriptions.Approve(ctx, w.admin, s.ID))
+		if got, want := w.lastSentence(t), "Admin approved the subscription of Scholengroep Noord to "+enrolled+" at endpoint Main."; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if row, _ := w.db.Subscription(ctx, s.ID); !row.Accepting || !row.Sending {
+			t.Error("an approved subscription gets nothing")
+		}
+	})
+}
+
+func manyTypes(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "nl.example.t" + itoa(int64(i))
+	}
+	return list
+}
+
+func TestInternalTypesCannotBeAsked(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		w.catalogue(t)
+		in := contractInput("student-events")
+		in.Visibility = store.VisibilityInternal
+		_, err := w.Contracts.Update(t.Context(), w.admin, "student-events", in)
+		must(t, err)
+		e := w.endpoint(t, actor)
+		_, err = w.Subscriptions.Request(t.Context(), actor, SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "look around"})
+		if fieldsOf(err)["types"] == "" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Every verb from every state by both kinds of actor: allowed or refused.
+func TestSubscriptionTransitions(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		w.catalogue(t)
+		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
+		verbs := map[string]func(Actor) error{
+			"approve": func(a Actor) error { return w.Subscriptions.Approve(ctx, a, s.ID) },
+			"reject":  func(a Actor) error { return w.Subscriptions.Reject(ctx, a, s.ID, "no ground for it") },
+			"suspend": func(a Actor) error { return w.Subscriptions.Suspend(ctx, a, s.ID, "under discussion") },
+			"resume":  func(a Actor) error { return w.Subscriptions.Resume(ctx, a, s.ID) },
+			"pause":   func(a Actor) error { return w.Subscriptions.Pause(ctx, a, s.ID, "") },
+			"unpause": func(a Actor) error { return w.Subscriptions.Unpause(ctx, a, s.ID) },
+			"end":     func(a Actor) error { return w.Subscriptions.End(ctx, a, s.ID, "") },
+		}
+		allowed := map[string]string{ // who may, and what comes of it
+			"requested approve": "a approved", "requested reject": "a rejected", "requested end": "pa ended",
+			"approved suspend": "a suspended", "approved pause": "pa paused", "approved end": "pa ended",
+			"paused unpause": "pa approved", "paused suspend": "a suspended", "paused end": "pa ended",
+			"suspended resume": "a approved", "suspended end": "pa ended",
+		}
+		for _, state := range []string{"requested", "approved", "paused", "suspended", "ended", "rejected"} {
+			for verb, do := range verbs {
+				for who, by := range map[string]Actor{"p": actor, "a": w.admin} {
+					must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+						s.Status = state
+						return tx.UpdateSubscription(ctx, &s)
+					}))
+					may, to, _ := strings.Cut(allowed[state+" "+verb], " ")
+					ok := strings.Contains(may, who)
+					if !ok {
+						to = state
+					}
+					err := do(by)
+					now, _ := w.db.Subscription(ctx, s.ID)
+					if ok != (err == nil) || now.Status != to || now.Sending != (to == "approved") {
+						t.Errorf("%s %s by %s: %v, is %s", verb, state, who, err, now.Status)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestApprovalLooksAgain(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		w.catalogue(t)
+		first := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
+		must(t, w.Partners.Suspend(ctx, w.admin, p.ID, "under discussion"))
+		wantCode(t, "suspended partner", CodeForbidden, w.Subscriptions.Approve(ctx, w.admin, first.ID))
+		must(t, w.Partners.Resume(ctx, w.admin, p.ID))
+		_, err := w.Contracts.Withdraw(ctx, w.admin, "student-events", "1.0.0", "a mistake")
+		must(t, err)
+		wantCode(t, "type is gone", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, first.ID))
+		must(t, w.Endpoints.End(ctx, actor, first.EndpointID, ""))
+		if s, _ := w.db.Subscription(ctx, first.ID); s.Status != store.SubscriptionEnded {
+			t.Errorf("the subscription of an ended endpoint is %s", s.Status)
+		}
+	})
+}
+
+func TestGrantShowsWhatIsGiven(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, other, stranger := w.twoPartners(t)
+		w.catalogue(t)
+		own := publisher()
+		own.Name, own.PublishSources = "Own system", []string{"https://office.example/*"}
+		_, _, err := w.Clients.Create(ctx, w.admin, "", own)
+		must(t, err)
+		theirs, _, err := w.Clients.Create(ctx, stranger, "", publisher())
+		must(t, err)
+		_, err = w.Clients.Decide(ctx, w.admin, theirs.ID, Decision{Approve: true})
+		must(t, err)
+		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
+		g, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID)
+		must(t, err)
+		if g.Host != "noord.example" || len(g.Types) != 1 || g.Types[0].Type.ContractVersion != "1.0.0" || g.Types[0].Classification != "confidential" {
+			t.Errorf("got %+v", g)
+		}
+		want := []GrantSource{{PartnerName: "Chain Office", Own: true, Type: enrolled, Source: "https://office.example/*"}}
+		if !slices.Equal(g.Sources, want) {
+			t.Errorf("without a route: %+v", g.Sources)
+		}
+		_, err = w.Routes.Add(ctx, w.admin, NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
+		must(t, err)
+		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 {
+			t.Errorf("with a route: %+v, %v", g.Sources, err)
+		}
+		if g, err = w.Subscriptions.Grant(ctx, actor.Scope(), s.ID); err != nil || g.Sources != nil || g.Partner.ID != p.ID {
+			t.Errorf("the partner sees %+v, %v", g, err)
+		}
+	})
+}
+
+func TestRoutes(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, other, _ := w.twoPartners(t)
+		good := NewRoute{FromPartnerID: p.ID, ToPartnerID: other.ID, EventType: enrolled}
+		for name, tt := range map[string]struct {
+			field string
+			in    NewRoute
+		}{
+			"same":    {"to", NewRoute{p.ID, p.ID, enrolled}},
+			"own":     {"from", NewRoute{w.own.ID, p.ID, enrolled}},
+			"unknown": {"to", NewRoute{p.ID, "ptn_x", enrolled}},
+			"prefix":  {"eventType", NewRoute{p.ID, other.ID, "nl.example.*"}},
+		} {
+			_, err := w.Routes.Add(ctx, w.admin, tt.in)
+			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
+				t.Errorf("%s: %v %v", name, err, f)
+			}
+		}
+		route, err := w.Routes.Add(ctx, w.admin, good)
+		must(t, err)
+		if got := w.lastSentence(t); got != "Admin allowed "+enrolled+" from Scholengroep Noord to go to Leerlingzorg Zuid." {
+			t.Errorf("told as %q", got)
+		}
+		_, err = w.Routes.Add(ctx, w.admin, good)
+		wantCode(t, "twice", CodeConflict, err)
+		_, err = w.Routes.Add(ctx, actor, good)
+		wantCode(t, "partner", CodeForbidden, err)
+		_, err = w.Routes.List(ctx, actor)
+		wantCode(t, "partner lists", CodeForbidden, err)
+		wantCode(t, "partner removes", CodeForbidden, w.Routes.Remove(ctx, actor, route.ID))
+		must(t, w.Routes.Remove(ctx, w.admin, route.ID))
+		wantCode(t, "removed", CodeNotFound, w.Routes.Remove(ctx, w.admin, route.ID))
+		if rows, err := w.Routes.List(ctx, w.admin); err != nil || len(rows) != 0 {
+			t.Errorf("%v, %v", rows, err)
+		}
+	})
+}
