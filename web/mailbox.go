@@ -1,0 +1,82 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// mailboxPage lists the mails this Schakel wrote, in a demonstration.
+func (p *portal) mailboxPage(c echo.Context) error {
+	paging := pagePaging(c)
+	mails, total, err := p.DB.Mails(c.Request().Context(), store.Page{Number: paging.Page, Size: paging.PerPage})
+	if err != nil {
+		return err
+	}
+	v := templates.MailboxView{Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	for _, m := range mails {
+		v.Rows = append(v.Rows, templates.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
+	}
+	page := p.page(c, "Mailbox")
+	page.Lead = "The mails that this demonstration would send, to anyone."
+	return p.render(c, http.StatusOK, templates.MailboxPage(page, v))
+}
+
+// mailPage shows one mail.
+func (p *portal) mailPage(c echo.Context) error {
+	m, err := p.DB.Mail(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	v := templates.MailView{
+		To: m.Recipient, Subject: m.Subject, At: m.CreatedAt.Time, Now: p.cfg.Now(), Paragraphs: mailParagraphs(m.Body, p.cfg.BaseURL),
+	}
+	page := p.page(c, m.Subject)
+	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Mailbox", Href: "/mailbox"}, templates.Crumb{Label: m.Subject})
+	return p.render(c, http.StatusOK, templates.MailPage(page, v))
+}
+
+// mailParagraphs cuts a text into paragraphs, lines and pieces. Only addresses of
+// ours become links: what people typed into a form can stand in a mail, too.
+func mailParagraphs(body string, base *url.URL) [][][]templates.MailText {
+	var paragraphs [][][]templates.MailText
+	for text := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
+		var lines [][]templates.MailText
+		for line := range strings.SplitSeq(text, "\n") {
+			lines = append(lines, mailPieces(line, base))
+		}
+		paragraphs = append(paragraphs, lines)
+	}
+	return paragraphs
+}
+
+func mailPieces(line string, base *url.URL) []templates.MailText {
+	var pieces []templates.MailText
+	for word := range strings.SplitSeq(line, " ") {
+		if n := len(pieces); n > 0 && pieces[n-1].Href == "" {
+			pieces[n-1].Text += " "
+		} else if n > 0 {
+			pieces = append(pieces, templates.MailText{Text: " "})
+		}
+		href := ownAddress(word, base)
+		if n := len(pieces); href == "" && n > 0 && pieces[n-1].Href == "" {
+			pieces[n-1].Text += word
+			continue
+		}
+		pieces = append(pieces, templates.MailText{Text: word, Href: href})
+	}
+	return pieces
+}
+
+// ownAddress is the path and query of an address of ours; empty for any other word.
+func ownAddress(word string, base *url.URL) string {
+	u, err := url.Parse(word)
+	if err != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil {
+		return ""
+	}
+	return localPath(u.RequestURI())
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// client shows a client.
+func (d desk) client(c echo.Context) error {
+	owner, client, err := d.ownClient(c)
+	if err != nil {
+		return err
+	}
+	return d.showClient(c, http.StatusOK, client, d.clientView(owner, client))
+}
+
+// rotateSecret makes another secret and shows it, once.
+func (d desk) rotateSecret(c echo.Context) error {
+	owner, client, err := d.ownClient(c)
+	if err != nil {
+		return err
+	}
+	changed, secret, err := d.Registry.Clients.RotateSecret(c.Request().Context(), actor(c), client.ID)
+	if err != nil {
+		return d.settled(c, err, d.href("/clients/"+client.ID), "")
+	}
+	return d.showSecret(c, owner, changed, secret)
+}
+
+// revokeClient ends a client for good.
+func (d desk) revokeClient(c echo.Context) error {
+	owner, client, err := d.ownClient(c)
+	if err != nil {
+		return err
+	}
+	reason, wrong, err := readReason(c)
+	if err != nil {
+		return err
+	}
+	if wrong == "" {
+		err = d.Registry.Clients.Revoke(c.Request().Context(), actor(c), client.ID, reason)
+		if fields, ok := refused(err); ok {
+			wrong = fields["reason"]
+		}
+	}
+	if wrong != "" {
+		v := d.clientView(owner, client)
+		v.RevokeReason, v.RevokeError = reason, wrong
+		return d.showClient(c, http.StatusUnprocessableEntity, client, v)
+	}
+	return d.settled(c, err, d.href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
+}
+
+// showSecret shows a client with the secret it has just got.
+func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Client, secret string) error {
+	v := d.clientView(owner, client)
+	v.Secret = secret
+	return d.showClient(c, http.StatusOK, client, v)
+}
+
+func (d desk) showClient(c echo.Context, status int, client store.Client, v templates.ClientView) error {
+	page := d.sheet(c, client.Name, d.wayToClients(store.Client{})...)
+	page.Badge, page.Invalid = templates.State(client.Status), status != http.StatusOK
+	if v.CanChange {
+		page.Actions = templates.LinkButton(templates.Secondary, "Change", v.Href+"/edit")
+	}
+	return d.render(c, status, templates.ClientPage(page, v))
+}
+
+func (d desk) clientView(owner store.Partner, client store.Client) templates.ClientView {
+	v := templates.ClientView{
+		Href: d.href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
+		JWKSURI: client.JWKSURI, JWKS: readableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
+		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
+		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.cfg.Now(),
+		TokenURL: d.absolute("/oauth/token"), PublishURL: d.absolute("/events/v1/events"), Closed: waits(owner),
+		HasSecret: client.AuthMethod != token.PrivateKeyJWT, CanChange: waits(owner) == "" && client.Status == store.ClientActive,
+	}
+	v.TokenExample = tokenExample(client, v.TokenURL)
+	if slices.Contains(client.Scopes, registry.ScopeEventsPublish) {
+		v.PublishExample = publishExample(client, v.PublishURL)
+	}
+	return v
+}

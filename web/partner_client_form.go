@@ -1,0 +1,145 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// newClient shows the form for another client.
+func (d desk) newClient(c echo.Context) error {
+	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
+		return d.closed(c, owner, err, "/clients")
+	}
+	in := registry.NewClient{AuthMethod: d.Registry.Clients.AuthMethods()[0]}
+	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
+}
+
+// createClient adds a client. Its secret is on the answer to this request, and
+// never again: it is not put into the session on its way to another page.
+func (d desk) createClient(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	in, err := readClient(c)
+	if err != nil {
+		return err
+	}
+	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), actor(c), owner.ID, in)
+	if fields, ok := refused(err); ok {
+		return d.showClientForm(c, http.StatusUnprocessableEntity, store.Client{}, in, fields)
+	}
+	if err != nil {
+		return d.settled(c, err, d.href("/clients"), "")
+	}
+	if secret == "" {
+		return d.done(c, d.href("/clients/"+made.ID), "Client "+made.Name+" is added.")
+	}
+	d.Engine.Changed()
+	return d.showSecret(c, owner, made, secret)
+}
+
+// editClient shows the form with what a client has and asked for.
+func (d desk) editClient(c echo.Context) error {
+	owner, client, err := d.ownClient(c)
+	if err != nil || waits(owner) != "" || client.Status != store.ClientActive {
+		return d.closed(c, owner, err, "/clients/"+client.ID)
+	}
+	return d.showClientForm(c, http.StatusOK, client, registry.NewClient{
+		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,
+		Scopes:         slices.Concat(client.Scopes, client.RequestedScopes),
+		PublishTypes:   slices.Concat(client.PublishTypes, client.RequestedTypes),
+		PublishSources: slices.Concat(client.PublishSources, client.RequestedSources),
+	}, nil)
+}
+
+// updateClient changes a client; what is new of it and not free is requested.
+func (d desk) updateClient(c echo.Context) error {
+	_, client, err := d.ownClient(c)
+	if err != nil {
+		return err
+	}
+	in, err := readClient(c)
+	if err != nil {
+		return err
+	}
+	in.AuthMethod = client.AuthMethod
+	changed, err := d.Registry.Clients.Update(c.Request().Context(), actor(c), client.ID, in)
+	if fields, ok := refused(err); ok {
+		return d.showClientForm(c, http.StatusUnprocessableEntity, client, in, fields)
+	}
+	text := "The client is saved."
+	if err == nil && changed.Waiting() {
+		text = "The client is saved. What you ask for in addition waits for the administrator."
+	}
+	return d.settled(c, err, d.href("/clients/"+client.ID), text)
+}
+
+func readClient(c echo.Context) (registry.NewClient, error) {
+	form, err := readForm(c)
+	if err != nil {
+		return registry.NewClient{}, err
+	}
+	return registry.NewClient{
+		Name: form.Get("name"), AuthMethod: form.Get("authMethod"), JWKS: form.Get("jwks"), JWKSURI: form.Get("jwksUri"),
+		Scopes: form.List("scopes"), PublishTypes: strings.Fields(form.Get("publishTypes")), PublishSources: strings.Fields(form.Get("publishSources")),
+	}, nil
+}
+
+func (d desk) showClientForm(c echo.Context, status int, client store.Client, in registry.NewClient, wrong map[string]string) error {
+	decides := actor(c).Administrator
+	v := templates.ClientFormView{
+		Action: d.href("/clients"), Cancel: d.href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
+		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods()), Scopes: scopeOptions(in.Scopes, decides),
+		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
+	}
+	title := "Add a client"
+	if client.ID != "" {
+		title, v.Action, v.Cancel = "Change client", d.href("/clients/"+client.ID), d.href("/clients/"+client.ID)
+	}
+	page := d.sheet(c, title, d.wayToClients(client)...)
+	page.Invalid = len(wrong) > 0
+	return d.render(c, status, templates.ClientFormPage(page, v))
+}
+
+// scopeOptions says what each scope is for, and which wait for an administrator.
+func scopeOptions(chosen []string, decides bool) []templates.Option {
+	hints := map[string]string{
+		registry.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
+		registry.ScopeSubscriptionsWrite: "Ask for subscriptions and change them over the API.",
+		registry.ScopeRegistryRead:       "Read contracts that are for partners.",
+		registry.ScopeMutationsRead:      "Fetch mutation files.",
+		registry.ScopeEventsPublish:      "Publish events. Say below which.",
+		registry.ScopeRegistryWrite:      "Upload and publish contracts.",
+		registry.ScopeMutationsPublish:   "Publish mutations of a dataset.",
+	}
+	var options []templates.Option
+	for _, s := range registry.AllScopes() {
+		o := templates.Option{Value: s, Label: s, Hint: hints[s], Selected: slices.Contains(chosen, s)}
+		if !decides && !slices.Contains(registry.FreeScopes(), s) {
+			o.Hint += " Waits for the administrator."
+		}
+		options = append(options, o)
+	}
+	return options
+}
+
+// clientMethods says how a client of ours can prove who it is.
+func clientMethods(methods []string) []templates.Option {
+	hints := map[string]string{
+		"private_key_jwt":     "It signs with a private key that never leaves you; you give us the public key. The safest way.",
+		"client_secret_basic": "We make a secret and show it once; it goes in the Authorization header.",
+		"client_secret_post":  "We make a secret and show it once; it goes in the body.",
+	}
+	var options []templates.Option
+	for _, m := range methods {
+		options = append(options, templates.Option{Value: m, Label: m, Hint: hints[m]})
+	}
+	return options
+}

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+func (d desk) routesClients(g routeGroup) {
+	g.GET("/clients", d.clients)
+	g.POST("/clients", d.createClient)
+	g.GET("/clients/new", d.newClient)
+	g.GET("/clients/:id", d.client)
+	g.POST("/clients/:id", d.updateClient)
+	g.GET("/clients/:id/edit", d.editClient)
+	g.POST("/clients/:id/secret", d.rotateSecret)
+	g.POST("/clients/:id/revoke", d.revokeClient)
+}
+
+// clients lists the machines of the organisation.
+func (d desk) clients(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.Registry.Clients.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	v := templates.ClientListView{
+		Action: d.href("/clients"), NewHref: d.href("/clients/new"), Closed: waits(owner),
+		Search: clean(c.QueryParam("q")), Status: clean(c.QueryParam("status")), Now: d.cfg.Now(),
+	}
+	found := searchClients(all, v.Search, v.Status)
+	paging := pagePaging(c)
+	v.Total, v.Pager = len(found), pager(c, paging, len(found))
+	for _, client := range slicePage(found, paging) {
+		v.Rows = append(v.Rows, templates.OwnClient{
+			Name: client.Name, Href: d.href("/clients/" + client.ID), ID: client.ID, Method: client.AuthMethod, State: client.Status,
+			Waiting: client.Waiting(), Scopes: strings.Join(client.Scopes, ", "), Since: client.UpdatedAt.Time,
+		})
+	}
+	page := d.page(c, "Clients")
+	page.Lead = "Machines of yours that call our APIs."
+	if v.Closed == "" {
+		page.Actions = templates.LinkButton(templates.Primary, "Add a client", v.NewHref)
+	}
+	return d.render(c, http.StatusOK, templates.ClientListPage(page, v))
+}
+
+func searchClients(all []store.Client, search, status string) []store.Client {
+	words := strings.Fields(strings.ToLower(search))
+	var found []store.Client
+	for _, client := range all {
+		is := status == "" || client.Status == status || status == "waiting" && client.Waiting()
+		if is && containsAll(strings.ToLower(client.Name+" "+client.ID), words) {
+			found = append(found, client)
+		}
+	}
+	return found
+}
+
+// ownClient finds a client of this desk; another's is not there.
+func (d desk) ownClient(c echo.Context) (store.Partner, store.Client, error) {
+	owner, err := d.owner(c)
+	if err != nil {
+		return owner, store.Client{}, err
+	}
+	client, err := d.Registry.Clients.Get(c.Request().Context(), registry.ScopeOf(owner.ID), c.Param("id"))
+	return owner, client, err
+}
+
+func (d desk) wayToClients(client store.Client) []templates.Crumb {
+	way := []templates.Crumb{{Label: "Clients", Href: d.href("/clients")}}
+	if client.ID != "" {
+		way = append(way, templates.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
+	}
+	return way
+}

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// endpoint shows an endpoint.
+func (d desk) endpoint(c echo.Context) error {
+	return d.showEndpoint(c, http.StatusOK, func(*templates.EndpointView) {})
+}
+
+// testEndpoint sends a test event and goes to its delivery.
+func (d desk) testEndpoint(c echo.Context) error {
+	owner, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	here := d.href("/endpoints/" + e.ID)
+	switch {
+	case waits(owner) != "":
+		return d.notNow(c, here, waits(owner))
+	case e.Status != store.EndpointActive:
+		return d.notNow(c, here, "The endpoint is "+e.Status+", so nothing is sent to it.")
+	}
+	own, err := d.Registry.Partners.Own(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	_, delivery, err := d.Engine.SendTest(c.Request().Context(), engineActor(c), e.ID, testSource(own))
+	return d.settled(c, err, d.deliveries+"/"+delivery, "A test event is on its way. This page shows what your endpoint answers.")
+}
+
+// testSource is the source of test events: the own organisation by its OIN.
+func testSource(own store.Partner) string {
+	if own.OIN == "" {
+		return "urn:schakel"
+	}
+	return "urn:nld:oin:" + own.OIN + ":schakel"
+}
+
+// notNow goes back to a page with the reason why something was not done.
+func (d desk) notNow(c echo.Context, href, text string) error {
+	d.flash(c, templates.KindWarning, text)
+	return c.Redirect(http.StatusSeeOther, href)
+}
+
+// pauseEndpoint stops sending for a time.
+func (d desk) pauseEndpoint(c echo.Context) error {
+	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "The endpoint is paused. What is for it waits.",
+		func(v *templates.EndpointView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+}
+
+// endEndpoint ends an endpoint and its subscriptions.
+func (d desk) endEndpoint(c echo.Context) error {
+	return d.stopEndpoint(c, d.Registry.Endpoints.End, "The endpoint has ended.",
+		func(v *templates.EndpointView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+}
+
+// stopEndpoint does what needs a reason; show puts a refused one back on the page.
+func (d desk) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+	show func(v *templates.EndpointView, reason, wrong string),
+) error {
+	_, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	reason, wrong, err := readReason(c)
+	if err != nil {
+		return err
+	}
+	if wrong == "" {
+		err = stop(c.Request().Context(), actor(c), e.ID, reason)
+		if fields, ok := refused(err); ok {
+			wrong = fields["reason"]
+		}
+	}
+	if wrong != "" {
+		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *templates.EndpointView) { show(v, reason, wrong) })
+	}
+	return d.settled(c, err, d.href("/endpoints/"+e.ID), text)
+}
+
+// readReason reads why something is stopped; what is wrong with it is told.
+func readReason(c echo.Context) (reason, wrong string, err error) {
+	form, err := readForm(c)
+	if err != nil {
+		return "", "", err
+	}
+	if reason = form.Get("reason"); len([]rune(reason)) < 3 {
+		wrong = "Give a reason of at least 3 characters; it is kept in the audit trail."
+	}
+	return reason, wrong, nil
+}
+
+// resumeEndpoint starts sending again.
+func (d desk) resumeEndpoint(c echo.Context) error {
+	_, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	err = d.Registry.Endpoints.Resume(c.Request().Context(), actor(c), e.ID)
+	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is active again. What waited is sent now.")
+}
+
+func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.EndpointView)) error {
+	owner, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	subs, _, err := d.Registry.Subscriptions.List(c.Request().Context(), registry.ScopeOf(owner.ID),
+		store.SubscriptionFilter{PartnerID: owner.ID, EndpointID: e.ID})
+	if err != nil {
+		return err
+	}
+	v := d.endpointView(owner, e)
+	for _, s := range subs {
+		v.Subscriptions = append(v.Subscriptions, templates.EndpointSubscription{
+			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: typesText(s.Types),
+		})
+	}
+	change(&v)
+	page := d.sheet(c, e.Name, d.wayToEndpoints(store.Endpoint{})...)
+	page.Badge, page.Invalid = templates.State(e.Status), status != http.StatusOK
+	if v.CanEnd {
+		page.Actions = templates.LinkButton(templates.Secondary, "Change", v.Href+"/edit")
+	}
+	return d.render(c, status, templates.EndpointPage(page, v))
+}
+
+func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.EndpointView {
+	may := waits(owner) == ""
+	v := templates.EndpointView{
+		Href: d.href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: kindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: "not needed",
+		Rate: "no limit", Concurrency: strconv.FormatInt(e.MaxConcurrency, 10), Timeout: strconv.FormatInt(e.TimeoutMS/1000, 10) + " s",
+		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.cfg.Now(),
+		DeliveriesHref: d.deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
+		Closed: waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
+		CanResume: may && e.Status == store.EndpointPaused, CanEnd: may && e.Status != store.EndpointEnded,
+	}
+	if e.TokenSecret != "" {
+		v.Secret = "stored, never shown"
+	}
+	if e.RatePerSecond > 0 {
+		v.Rate = strconv.FormatInt(e.RatePerSecond, 10)
+	}
+	if e.TokenAuthMethod == token.PrivateKeyJWT {
+		v.JWKS = d.absolute("/oauth/jwks")
+	}
+	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
+		v.CircuitText = templates.Time(e.CircuitProbeAt.Time)
+	}
+	return v
+}

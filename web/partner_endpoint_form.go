@@ -1,0 +1,159 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// newEndpoint shows the form for another endpoint.
+func (d desk) newEndpoint(c echo.Context) error {
+	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
+		return d.closed(c, owner, err, "/endpoints")
+	}
+	in := registry.EndpointInput{
+		Kind: d.Registry.Endpoints.ServedKinds()[0], ContentMode: registry.ModeStructured, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
+	}
+	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, nil)
+}
+
+// closed goes back to a list that says why nothing can be added now.
+func (d desk) closed(c echo.Context, _ store.Partner, err error, list string) error {
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, d.href(list))
+}
+
+// createEndpoint adds an endpoint.
+func (d desk) createEndpoint(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	in, wrong, err := readEndpoint(c)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, wrong)
+	}
+	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, in)
+	if fields, ok := refused(err); ok {
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, fields)
+	}
+	if err != nil {
+		return d.settled(c, err, d.href("/endpoints"), "")
+	}
+	return d.done(c, d.href("/endpoints/"+made.ID), "Endpoint "+made.Name+" is added. Send it a test event to see whether it answers.")
+}
+
+// editEndpoint shows the form with what an endpoint is now.
+func (d desk) editEndpoint(c echo.Context) error {
+	owner, e, err := d.ownEndpoint(c)
+	if err != nil || waits(owner) != "" || e.Status == store.EndpointEnded {
+		return d.closed(c, owner, err, "/endpoints/"+e.ID)
+	}
+	return d.showEndpointForm(c, http.StatusOK, e, registry.EndpointInput{
+		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
+		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
+		TimeoutSeconds: e.TimeoutMS / 1000,
+	}, nil)
+}
+
+// updateEndpoint changes an endpoint.
+func (d desk) updateEndpoint(c echo.Context) error {
+	_, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	in, wrong, err := readEndpoint(c)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, wrong)
+	}
+	_, err = d.Registry.Endpoints.Update(c.Request().Context(), actor(c), e.ID, in)
+	if fields, ok := refused(err); ok {
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, fields)
+	}
+	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is saved.")
+}
+
+// readEndpoint reads the form; a number that is none is wrong before anything else.
+func readEndpoint(c echo.Context) (registry.EndpointInput, formErrors, error) {
+	form, err := readForm(c)
+	if err != nil {
+		return registry.EndpointInput{}, nil, err
+	}
+	wrong := formErrors{}
+	in := registry.EndpointInput{
+		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
+		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
+		TokenSecret: form.Raw("tokenSecret"), TokenAuthMethod: form.Get("tokenAuthMethod"),
+		RatePerSecond: formNumber(form, "ratePerSecond", wrong), MaxConcurrency: formNumber(form, "maxConcurrency", wrong),
+		TimeoutSeconds: formNumber(form, "timeoutSeconds", wrong),
+	}
+	return in, wrong, nil
+}
+
+// formNumber reads a whole number; an empty field is 0.
+func formNumber(form Form, name string, wrong formErrors) int64 {
+	text := form.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		wrong[name] = "Use a whole number."
+	}
+	return n
+}
+
+func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in registry.EndpointInput, wrong map[string]string) error {
+	v := templates.EndpointFormView{
+		Action: d.href("/endpoints"), Cancel: d.href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
+		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
+		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
+		Rate: numberText(in.RatePerSecond), Concurrency: numberText(in.MaxConcurrency), Timeout: numberText(in.TimeoutSeconds),
+		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Wrong: wrong,
+	}
+	for _, kind := range d.Registry.Endpoints.ServedKinds() {
+		v.Kinds = append(v.Kinds, templates.Option{Value: kind, Label: kindLabel(kind)})
+	}
+	title := "Add an endpoint"
+	if e.ID != "" {
+		title, v.Action, v.Cancel = "Change endpoint", d.href("/endpoints/"+e.ID), d.href("/endpoints/"+e.ID)
+	}
+	page := d.sheet(c, title, d.wayToEndpoints(e)...)
+	page.Invalid = len(wrong) > 0
+	return d.render(c, status, templates.EndpointFormPage(page, v))
+}
+
+// numberText writes a number for a field; 0 leaves it empty.
+func numberText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// tokenMethods says the ways of authentication to people.
+func tokenMethods(methods []string) []templates.Option {
+	hints := map[string]string{
+		"client_secret_basic": "Client id and secret in the Authorization header. The usual way.",
+		"client_secret_post":  "Client id and secret in the body, for servers that want it so.",
+		"private_key_jwt":     "A signed assertion in place of a secret. The safest way.",
+		"none":                "No token at all. Only for trying things out.",
+	}
+	var options []templates.Option
+	for _, m := range methods {
+		options = append(options, templates.Option{Value: m, Label: m, Hint: hints[m]})
+	}
+	return options
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+func (d desk) routesEndpoints(g routeGroup) {
+	g.GET("/endpoints", d.endpoints)
+	g.POST("/endpoints", d.createEndpoint)
+	g.GET("/endpoints/new", d.newEndpoint)
+	g.GET("/endpoints/:id", d.endpoint)
+	g.POST("/endpoints/:id", d.updateEndpoint)
+	g.GET("/endpoints/:id/edit", d.editEndpoint)
+	g.POST("/endpoints/:id/test", d.testEndpoint)
+	g.POST("/endpoints/:id/pause", d.pauseEndpoint)
+	g.POST("/endpoints/:id/resume", d.resumeEndpoint)
+	g.POST("/endpoints/:id/end", d.endEndpoint)
+}
+
+// endpoints lists where the organisation receives.
+func (d desk) endpoints(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.Registry.Endpoints.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	v := templates.EndpointListView{
+		Action: d.href("/endpoints"), NewHref: d.href("/endpoints/new"), Closed: waits(owner),
+		Search: clean(c.QueryParam("q")), Status: clean(c.QueryParam("status")), Now: d.cfg.Now(),
+	}
+	found := searchEndpoints(all, v.Search, v.Status)
+	paging := pagePaging(c)
+	v.Total, v.Pager = len(found), pager(c, paging, len(found))
+	for _, e := range slicePage(found, paging) {
+		v.Rows = append(v.Rows, templates.OwnEndpoint{
+			Name: e.Name, Href: d.href("/endpoints/" + e.ID), Kind: kindLabel(e.Kind), Host: registry.EndpointHost(e),
+			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
+		})
+	}
+	page := d.page(c, "Endpoints")
+	page.Lead = "Where you receive events."
+	if v.Closed == "" {
+		page.Actions = templates.LinkButton(templates.Primary, "Add an endpoint", v.NewHref)
+	}
+	return d.render(c, http.StatusOK, templates.EndpointListPage(page, v))
+}
+
+func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoint {
+	words := strings.Fields(strings.ToLower(search))
+	var found []store.Endpoint
+	for _, e := range all {
+		if (status == "" || e.Status == status) && containsAll(strings.ToLower(e.Name+" "+registry.EndpointHost(e)), words) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// ownEndpoint finds an endpoint of this desk; another's is not there.
+func (d desk) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error) {
+	owner, err := d.owner(c)
+	if err != nil {
+		return owner, store.Endpoint{}, err
+	}
+	e, err := d.Registry.Endpoints.Get(c.Request().Context(), registry.ScopeOf(owner.ID), c.Param("id"))
+	return owner, e, err
+}
+
+func (d desk) wayToEndpoints(e store.Endpoint) []templates.Crumb {
+	way := []templates.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
+	if e.ID != "" {
+		way = append(way, templates.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
+	}
+	return way
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// How much of each kind the overview of a partner shows.
+const (
+	shownFailures = 5
+	shownChanges  = 5
+)
+
+// has is what an organisation has, for its overview.
+type has struct {
+	owner      store.Partner
+	endpoints  []store.Endpoint
+	clients    []store.Client
+	subs       []store.Subscription
+	deliveries map[string]int // by status
+	failures   []store.Delivery
+	changes    []store.Audit
+}
+
+// partnerHome shows a partner where it stands: its registration, what is to be
+// done next, what waits and what fails.
+func (d desk) partnerHome(c echo.Context) error {
+	h, err := d.look(c)
+	if err != nil {
+		return err
+	}
+	now := d.cfg.Now()
+	v := templates.PartnerHomeView{
+		State: h.owner.Status, StateText: waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
+		Tiles: d.tiles(h), Steps: d.steps(h), Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
+	}
+	for _, a := range h.changes {
+		v.Recent = append(v.Recent, templates.Moment{At: a.At.Time, Kind: templates.KindNeutral, Title: registry.Sentence(a)})
+	}
+	page := d.page(c, h.owner.Name)
+	page.Badge = templates.State(h.owner.Status)
+	page.Actions = templates.LinkButton(templates.Secondary, "Your organisation", d.href("/organisation"))
+	return d.render(c, http.StatusOK, templates.PartnerHomePage(page, v))
+}
+
+// look reads what the overview shows.
+func (d desk) look(c echo.Context) (h has, err error) {
+	ctx := c.Request().Context()
+	if h.owner, err = d.owner(c); err != nil {
+		return h, err
+	}
+	scope := registry.ScopeOf(h.owner.ID)
+	if h.endpoints, err = d.Registry.Endpoints.List(ctx, scope, h.owner.ID); err != nil {
+		return h, err
+	}
+	if h.clients, err = d.Registry.Clients.List(ctx, scope, h.owner.ID); err != nil {
+		return h, err
+	}
+	if h.subs, _, err = d.Registry.Subscriptions.List(ctx, scope, store.SubscriptionFilter{PartnerID: h.owner.ID}); err != nil {
+		return h, err
+	}
+	return h, d.lookAtDeliveries(ctx, &h)
+}
+
+func (d desk) lookAtDeliveries(ctx context.Context, h *has) (err error) {
+	if h.deliveries, err = d.DB.CountDeliveriesBy(ctx, h.owner.ID); err != nil {
+		return err
+	}
+	h.failures, _, err = d.DB.Deliveries(ctx, store.DeliveryFilter{
+		PartnerID: h.owner.ID, Statuses: []string{store.DeliveryDead, store.DeliveryHeld, store.DeliveryRetrying},
+		Page: store.Page{Number: 1, Size: shownFailures},
+	})
+	if err != nil {
+		return err
+	}
+	h.changes, _, err = d.Registry.Audit.List(ctx, registry.ScopeOf(h.owner.ID), store.AuditFilter{
+		PartnerID: h.owner.ID, Page: store.Page{Number: 1, Size: shownChanges},
+	})
+	return err
+}
+
+func (d desk) tiles(h has) []templates.Tile {
+	tile := func(label, status, hint string, kind templates.Kind) templates.Tile {
+		t := templates.Tile{Label: label, Value: templates.Count(h.deliveries[status]), Hint: hint, Href: d.deliveries + "?status=" + status}
+		if h.deliveries[status] > 0 {
+			t.Kind = kind
+		}
+		return t
+	}
+	approved := 0
+	for _, s := range h.subs {
+		if s.Status == store.SubscriptionApproved {
+			approved++
+		}
+	}
+	return []templates.Tile{
+		{Label: "Subscriptions", Value: templates.Count(approved), Hint: "approved", Href: d.href("/subscriptions")},
+		tile("Delivered", store.DeliveryDelivered, "events you have received", ""),
+		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", templates.KindWarning),
+		tile("Held", store.DeliveryHeld, "wait for someone to act", templates.KindWarning),
+		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", templates.KindError),
+	}
+}
+
+// steps is the way to receiving the first event.
+func (d desk) steps(h has) []templates.Step {
+	endpoint := templates.Step{
+		Label: "Add an endpoint", Text: "Where you receive: the address of your webhook and of your token endpoint.",
+		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.href("/endpoints/new"),
+	}
+	subscription := templates.Step{
+		Label: "Ask for a subscription", Text: "Choose event types from the catalogue. The administrator approves it.", Done: len(h.subs) > 0,
+	}
+	if endpoint.Done && !subscription.Done {
+		subscription.ActionLabel, subscription.ActionHref = "Ask", d.href("/subscriptions/new")
+	}
+	test := templates.Step{
+		Label: "Send a test event", Text: "See that your endpoint answers before the first real event comes.",
+		Done: h.deliveries[store.DeliveryDelivered] > 0,
+	}
+	if endpoint.Done && !test.Done {
+		test.ActionLabel, test.ActionHref = "Test", d.href("/endpoints/"+h.endpoints[0].ID)
+	}
+	if endpoint.Done {
+		endpoint.ActionHref = ""
+	}
+	return []templates.Step{endpoint, test, subscription}
+}
+
+func (d desk) failures(h has) []templates.FailureRow {
+	var rows []templates.FailureRow
+	for _, f := range h.failures {
+		rows = append(rows, templates.FailureRow{
+			EventType: f.EventType, Href: d.deliveries + "/" + f.ID, State: f.Status, Text: firstLine(f.Detail, 200), At: f.UpdatedAt.Time,
+		})
+	}
+	return rows
+}
+
+func (d desk) waitingFor(h has) []templates.WaitingRow {
+	var rows []templates.WaitingRow
+	for _, s := range h.subs {
+		if s.Status == store.SubscriptionRequested {
+			rows = append(rows, templates.WaitingRow{
+				What: typesText(s.Types), Label: "Subscription " + subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+			})
+		}
+	}
+	for _, client := range h.clients {
+		if client.Waiting() {
+			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
+			rows = append(rows, templates.WaitingRow{What: what, Label: "Client " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
+		}
+	}
+	return rows
+}
+
+// firstLine cuts a text to one line of at most so many characters.
+func firstLine(text string, most int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// organisationPage shows the own registration.
+func (d desk) organisationPage(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	contact := registry.Contact{Name: owner.ContactName, Email: owner.ContactEmail, Phone: owner.ContactPhone}
+	return d.showOrganisation(c, http.StatusOK, owner, contact, nil)
+}
+
+// changeContact changes who can be reached. It is possible in every state.
+func (d desk) changeContact(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	contact := registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")}
+	_, err = d.Registry.Partners.UpdateContact(c.Request().Context(), actor(c), owner.ID, contact)
+	if fields, ok := refused(err); ok {
+		return d.showOrganisation(c, http.StatusUnprocessableEntity, owner, contact, fields)
+	}
+	return d.settled(c, err, d.href("/organisation"), "The contact person is saved.")
+}
+
+func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, contact registry.Contact, wrong map[string]string) error {
+	var kinds []string
+	for _, k := range owner.EndpointKinds {
+		kinds = append(kinds, kindLabel(k))
+	}
+	v := templates.OrganisationView{
+		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID,
+		Kinds: strings.Join(kinds, ", "), TermsVersion: owner.TermsVersion, Terms: owner.TermsAcceptedAt.Time,
+		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.cfg.Now(),
+		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,
+	}
+	page := d.sheet(c, "Your organisation")
+	page.Badge, page.Invalid = templates.State(owner.Status), len(wrong) > 0
+	return d.render(c, status, templates.OrganisationPage(page, v))
+}
+
+// partnerAudit is the audit trail of the own organisation, in sentences.
+func (d desk) partnerAudit(c echo.Context) error {
+	v := templates.ChangesView{From: clean(c.QueryParam("from")), Until: clean(c.QueryParam("until")), Now: d.cfg.Now()}
+	paging := pagePaging(c)
+	f := store.AuditFilter{Page: store.Page{Number: paging.Page, Size: paging.PerPage}, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
+	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(partnerID(c)), f)
+	if err != nil {
+		return err
+	}
+	v.Total, v.Pager = total, pager(c, paging, total)
+	for _, a := range rows {
+		v.Rows = append(v.Rows, templates.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
+	}
+	page := d.sheet(c, "Changes")
+	page.Lead = "Who did what for your organisation."
+	return d.render(c, http.StatusOK, templates.ChangesPage(page, v))
+}
+
+// dayStart is the start, in UTC, of the day some days after the one typed; unset
+// when it is not a day.
+func dayStart(day string, after int) store.Time {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return store.Time{}
+	}
+	return store.At(t.AddDate(0, 0, after))
+}

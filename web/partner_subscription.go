@@ -1,0 +1,119 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// subscription shows a subscription.
+func (d desk) subscription(c echo.Context) error {
+	return d.showSubscription(c, http.StatusOK, func(*templates.SubscriptionView) {})
+}
+
+// pauseSubscription stops sending for a time; events are kept.
+func (d desk) pauseSubscription(c echo.Context) error {
+	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
+		func(v *templates.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+}
+
+// endSubscription ends a subscription, or takes a request back.
+func (d desk) endSubscription(c echo.Context) error {
+	return d.stopSubscription(c, d.Registry.Subscriptions.End, "The subscription has ended.",
+		func(v *templates.SubscriptionView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+}
+
+// stopSubscription does what needs a reason; show puts a refused one back on the page.
+func (d desk) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+	show func(v *templates.SubscriptionView, reason, wrong string),
+) error {
+	_, grant, err := d.ownSubscription(c)
+	if err != nil {
+		return err
+	}
+	reason, wrong, err := readReason(c)
+	if err != nil {
+		return err
+	}
+	if wrong == "" {
+		err = stop(c.Request().Context(), actor(c), grant.Subscription.ID, reason)
+		if fields, ok := refused(err); ok {
+			wrong = fields["reason"]
+		}
+	}
+	if wrong != "" {
+		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *templates.SubscriptionView) { show(v, reason, wrong) })
+	}
+	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
+}
+
+// resumeSubscription starts sending again after a pause.
+func (d desk) resumeSubscription(c echo.Context) error {
+	_, grant, err := d.ownSubscription(c)
+	if err != nil {
+		return err
+	}
+	err = d.Registry.Subscriptions.Unpause(c.Request().Context(), actor(c), grant.Subscription.ID)
+	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), "Sending has started again, with what waited first.")
+}
+
+func (d desk) showSubscription(c echo.Context, status int, change func(*templates.SubscriptionView)) error {
+	owner, grant, err := d.ownSubscription(c)
+	if err != nil {
+		return err
+	}
+	v := d.subscriptionView(owner, grant)
+	change(&v)
+	page := d.sheet(c, subscriptionLabel(grant.Subscription), templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page.Badge, page.Invalid = templates.State(grant.Subscription.Status), status != http.StatusOK
+	return d.render(c, status, templates.SubscriptionPage(page, v))
+}
+
+func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.SubscriptionView {
+	s, may := g.Subscription, waits(owner) == ""
+	v := templates.SubscriptionView{
+		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(s, g.Endpoint), Reason: s.StatusReason,
+		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
+		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
+		DeliveriesHref: d.deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: waits(owner),
+		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
+		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
+	}
+	for _, t := range g.Types {
+		row := templates.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
+		if t.Known {
+			row.Href, row.Title, row.Classification = eventTypeHref(t.Type.Name), t.Type.Title, t.Classification
+			row.Contract = t.ContractTitle + " " + t.Type.ContractVersion
+		}
+		v.Types = append(v.Types, row)
+	}
+	return v
+}
+
+// subscriptionText says what a state means for who reads it.
+func subscriptionText(s store.Subscription, e store.Endpoint) string {
+	switch s.Status {
+	case store.SubscriptionRequested:
+		return "The administrator has to decide on this request. You are mailed the answer."
+	case store.SubscriptionApproved:
+		switch e.Status {
+		case store.EndpointPaused:
+			return "This subscription is approved, but its endpoint is paused: events wait there."
+		case store.EndpointSuspended:
+			return "This subscription is approved, but its endpoint is suspended: nothing is sent to it now."
+		}
+		return "Events of these types are sent to your endpoint."
+	case store.SubscriptionPaused:
+		return "You paused this subscription. Events are kept and wait until you start it again."
+	case store.SubscriptionSuspended:
+		return "The administrator suspended this subscription. You get no new events; what waited is held."
+	case store.SubscriptionRejected:
+		return "The administrator rejected this request. You can ask again in another way."
+	}
+	return "This subscription has ended. Ask for a new one to receive these events again."
+}

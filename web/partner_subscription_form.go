@@ -1,0 +1,116 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// shownTypes bounds the event types to tick on one page, besides those ticked.
+const shownTypes = 50
+
+// newSubscription shows the form. The search button leads here too, with all that
+// was typed in the address, so that nothing is lost without JavaScript.
+func (d desk) newSubscription(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil || waits(owner) != "" {
+		return d.closed(c, owner, err, "/subscriptions")
+	}
+	form, err := newForm(c.QueryParams())
+	if err != nil {
+		return err
+	}
+	return d.showSubscriptionForm(c, http.StatusOK, owner, form, nil)
+}
+
+// requestSubscription asks for a subscription.
+func (d desk) requestSubscription(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := registry.SubscriptionRequest{
+		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Types: form.List("types"), Purpose: form.Get("purpose"),
+	}
+	if e, err := d.endpointOf(c, owner, in.EndpointID); err != nil {
+		return err
+	} else if e == "" {
+		in.EndpointID = ""
+	}
+	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), actor(c), in)
+	if fields, ok := refused(err); ok {
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, form, fields)
+	}
+	if err != nil {
+		return d.settled(c, err, d.href("/subscriptions"), "")
+	}
+	return d.done(c, d.href("/subscriptions/"+made.ID), "Your request is sent. It starts once the administrator approves it.")
+}
+
+// endpointOf gives the id of an endpoint when it is this owner's: an
+// administrator may use every endpoint, but not at this desk.
+func (d desk) endpointOf(c echo.Context, owner store.Partner, id string) (string, error) {
+	endpoints, err := d.Registry.Endpoints.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil || !slices.ContainsFunc(endpoints, func(e store.Endpoint) bool { return e.ID == id }) {
+		return "", err
+	}
+	return id, nil
+}
+
+func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form Form, wrong map[string]string) error {
+	ctx := c.Request().Context()
+	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	reader, err := d.reader(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.Registry.EventTypes.Catalogue(ctx, reader)
+	if err != nil {
+		return err
+	}
+	v := templates.SubscriptionFormView{
+		Action: d.href("/subscriptions/new"), Cancel: d.href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
+		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.href("/endpoints/new"), Wrong: wrong,
+	}
+	found := searchTypes(all, v.Search, "")
+	v.Types, v.Found = typeOptions(all, found, form.List("types")), len(found)
+	v.Shown = min(v.Found, shownTypes)
+	page := d.sheet(c, "Ask for a subscription", templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page.Lead = "You get what you need for your purpose, and no more."
+	page.Invalid = len(wrong) > 0
+	return d.render(c, status, templates.SubscriptionFormPage(page, v))
+}
+
+// typeOptions lists what is ticked first, and then what was found.
+func typeOptions(all, found []store.EventType, ticked []string) []templates.Option {
+	var options []templates.Option
+	option := func(t store.EventType, on bool) templates.Option {
+		hint := t.Title
+		if t.Status == store.VersionDeprecated {
+			hint += " (deprecated)"
+		}
+		return templates.Option{Value: t.Name, Label: t.Name, Hint: hint, Selected: on}
+	}
+	for _, t := range all {
+		if slices.Contains(ticked, t.Name) {
+			options = append(options, option(t, true))
+		}
+	}
+	for _, t := range found[:min(len(found), shownTypes)] {
+		if !slices.Contains(ticked, t.Name) {
+			options = append(options, option(t, false))
+		}
+	}
+	return options
+}

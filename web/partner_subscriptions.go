@@ -1,0 +1,102 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+func (d desk) routesSubscriptions(g routeGroup) {
+	g.GET("/subscriptions", d.subscriptions)
+	g.GET("/subscriptions/new", d.newSubscription)
+	g.POST("/subscriptions/new", d.requestSubscription)
+	g.GET("/subscriptions/:id", d.subscription)
+	g.POST("/subscriptions/:id/pause", d.pauseSubscription)
+	g.POST("/subscriptions/:id/resume", d.resumeSubscription)
+	g.POST("/subscriptions/:id/end", d.endSubscription)
+}
+
+// subscriptions lists what the organisation asked for and gets.
+func (d desk) subscriptions(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	v := templates.SubscriptionListView{
+		Action: d.href("/subscriptions"), NewHref: d.href("/subscriptions/new"), Closed: waits(owner), Now: d.cfg.Now(),
+		Type: clean(c.QueryParam("type")), Status: clean(c.QueryParam("status")), Endpoint: clean(c.QueryParam("endpoint")),
+	}
+	ctx, paging := c.Request().Context(), pagePaging(c)
+	rows, total, err := d.Registry.Subscriptions.List(ctx, registry.ScopeOf(owner.ID), store.SubscriptionFilter{
+		PartnerID: owner.ID, Status: v.Status, EventType: v.Type, EndpointID: v.Endpoint, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	v.Total, v.Pager = total, pager(c, paging, total)
+	v.Endpoints = append([]templates.Option{{Value: "", Label: "Any endpoint"}}, endpointOptions(endpoints)...)
+	for _, s := range rows {
+		v.Rows = append(v.Rows, d.subscriptionRow(s, endpoints))
+	}
+	page := d.page(c, "Subscriptions")
+	page.Lead = "The event types you get, or asked for."
+	if v.Closed == "" {
+		page.Actions = templates.LinkButton(templates.Primary, "Ask for a subscription", v.NewHref)
+	}
+	return d.render(c, http.StatusOK, templates.SubscriptionListPage(page, v))
+}
+
+func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) templates.OwnSubscription {
+	row := templates.OwnSubscription{
+		Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Types: typesText(s.Types), State: s.Status,
+		Endpoint: "an endpoint that ended", EndpointHref: d.href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
+	}
+	for _, e := range endpoints {
+		if e.ID == s.EndpointID {
+			row.Endpoint = e.Name
+		}
+	}
+	return row
+}
+
+func endpointOptions(endpoints []store.Endpoint) []templates.Option {
+	var options []templates.Option
+	for _, e := range endpoints {
+		options = append(options, templates.Option{Value: e.ID, Label: e.Name + " (" + registry.EndpointHost(e) + ")"})
+	}
+	return options
+}
+
+// subscriptionLabel is what a subscription is called: its name, or else its id.
+func subscriptionLabel(s store.Subscription) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.ID
+}
+
+// typesText names one or two event types, and counts more.
+func typesText(types []string) string {
+	if len(types) <= 2 {
+		return strings.Join(types, ", ")
+	}
+	return types[0] + " and " + templates.Count(len(types)-1) + " more"
+}
+
+// ownSubscription finds a subscription of this desk; another's is not there.
+func (d desk) ownSubscription(c echo.Context) (store.Partner, registry.Grant, error) {
+	owner, err := d.owner(c)
+	if err != nil {
+		return owner, registry.Grant{}, err
+	}
+	grant, err := d.Registry.Subscriptions.Grant(c.Request().Context(), registry.ScopeOf(owner.ID), c.Param("id"))
+	return owner, grant, err
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// registerForm asks a visitor about its organisation.
+func (p *portal) registerForm(c echo.Context) error {
+	if account := p.currentAccount(c); account != nil {
+		return c.Redirect(http.StatusSeeOther, homeOf(account))
+	}
+	return p.showRegister(c, http.StatusOK, registry.Registration{EndpointKinds: []string{store.EndpointWebhook}}, nil)
+}
+
+// register takes a registration in. The answer does not tell whether the address
+// or OIN is known already.
+func (p *portal) register(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := registry.Registration{
+		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"),
+		Contact:       registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
+		EndpointKinds: form.List("endpointKinds"), TermsAccepted: form.Checked("terms"), TermsVersion: form.Get("termsVersion"),
+		Addr: c.RealIP(),
+	}
+	err = p.Registry.Partners.Register(c.Request().Context(), in)
+	if fields, ok := refused(err); ok {
+		return p.showRegister(c, http.StatusUnprocessableEntity, in, fields)
+	}
+	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
+		setRetryAfter(c, e.After)
+		text := "Many registrations came from your address. Wait " + templates.Duration(e.After) + " and try again."
+		return p.showRegister(c, http.StatusTooManyRequests, in, map[string]string{"": text})
+	}
+	if err != nil {
+		return err
+	}
+	p.Engine.Changed()
+	return c.Redirect(http.StatusSeeOther, "/register/sent")
+}
+
+// registerSent tells to look in the mailbox.
+func (p *portal) registerSent(c echo.Context) error {
+	organisation, err := p.organisation(c)
+	if err != nil {
+		return err
+	}
+	page := p.page(c, "Check your mail")
+	page.Lead = "One step is left before " + organisation + " can look at your registration."
+	return p.render(c, http.StatusOK, templates.SentPage(page, templates.SentView{Organisation: organisation, Mailbox: p.Mailbox}))
+}
+
+func (p *portal) showRegister(c echo.Context, status int, in registry.Registration, wrong map[string]string) error {
+	organisation, err := p.organisation(c)
+	if err != nil {
+		return err
+	}
+	v := templates.RegisterView{
+		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID,
+		ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone,
+		Kinds: wishedKinds(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
+		Organisation: organisation, Wrong: wrong,
+	}
+	page := p.page(c, "Register your organisation")
+	page.Lead = "This takes about five minutes. " + organisation + " approves every registration."
+	page.Invalid = len(wrong) > 0
+	return p.render(c, status, templates.RegisterPage(page, v))
+}
+
+// wishedKinds are the ways to receive, with those ticked that were chosen.
+func wishedKinds(chosen []string) []templates.Option {
+	options := []templates.Option{
+		{Value: store.EndpointWebhook, Label: "Webhook", Hint: "We send each event to an https address of yours."},
+		{Value: store.EndpointPull, Label: "Pull", Hint: "You fetch events from us when it suits you."},
+		{Value: store.EndpointAMQP, Label: "AMQP 1.0", Hint: "By queues of a message broker."},
+		{Value: store.EndpointFiles, Label: "Mutation files", Hint: "Files with what changed in a dataset."},
+	}
+	for i := range options {
+		options[i].Selected = slices.Contains(chosen, options[i].Value)
+	}
+	return options
+}
+
+// kindLabel is how the portal says a kind of endpoint.
+func kindLabel(kind string) string {
+	for _, o := range wishedKinds(nil) {
+		if o.Value == kind {
+			return o.Label
+		}
+	}
+	return kind
+}

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/templates"
+)
+
+// confirmForm shows who opened the link in the mail the form to choose a password.
+func (p *portal) confirmForm(c echo.Context) error {
+	return p.showConfirm(c, http.StatusOK, "")
+}
+
+// confirm confirms the e-mail address, sets the password and logs in.
+func (p *portal) confirm(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	account, err := p.Registry.Partners.Confirm(c.Request().Context(), c.Param("token"), form.Raw("password"))
+	if fields, ok := refused(err); ok {
+		return p.showConfirm(c, http.StatusUnprocessableEntity, fields["password"])
+	}
+	if err != nil {
+		return confirmProblem(err)
+	}
+	if err := p.startSession(c, account.ID, account.SessionEpoch); err != nil {
+		return err
+	}
+	return p.done(c, homeOf(&account), "Your e-mail address is confirmed, and you are logged in.")
+}
+
+func (p *portal) showConfirm(c echo.Context, status int, wrong string) error {
+	partner, err := p.Registry.Partners.ConfirmPartner(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return confirmProblem(err)
+	}
+	page := p.page(c, "Confirm your e-mail address")
+	page.Lead = "Choose the password with which you log in for " + partner.Name + "."
+	page.Invalid = wrong != ""
+	return p.render(c, status, templates.PasswordPage(page, templates.PasswordView{
+		Action: c.Request().URL.EscapedPath(), Email: partner.ContactEmail, Wrong: wrong,
+	}))
+}
+
+// confirmProblem tells what to do when a confirmation link does not work.
+func confirmProblem(err error) error {
+	if errors.Is(err, registry.ErrLinkDead) {
+		return newProblem(http.StatusNotFound, "link-dead",
+			"This link does not work any more: it was used, it is older than 24 hours, or a newer one was sent. "+
+				"When you chose a password already, log in; otherwise register again to get a new link.")
+	}
+	return err
+}
