@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// auditQuery is the filter of the audit trail as it was typed.
+type auditQuery struct{ partner, action, actor, object, from, until string }
+
+func readAuditQuery(c echo.Context) auditQuery {
+	read := func(name string) string { return shown(clean(c.QueryParam(name))) }
+	return auditQuery{read("partner"), read("action"), read("actor"), read("object"), read("from"), read("until")}
+}
+
+func (q auditQuery) empty() bool { return q == auditQuery{} }
+
+// auditPage shows who did what, in sentences.
+func (p *portal) auditPage(c echo.Context) error {
+	ctx, q := c.Request().Context(), readAuditQuery(c)
+	wrong := formErrors{}
+	from, until := period(q.from, q.until, wrong)
+	fields, err := p.auditFields(ctx, q, wrong)
+	if err != nil {
+		return err
+	}
+	v := templates.AuditView{Path: "/admin/audit", Fields: fields, Now: p.cfg.Now()}
+	page := p.page(c, "Audit trail")
+	page.Lead = "Who did what, newest first. Entries are never changed."
+	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Audit trail"})
+	if len(wrong) > 0 {
+		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
+		return p.render(c, http.StatusUnprocessableEntity, templates.AuditTrail(page, v))
+	}
+	paging := pagePaging(c)
+	rows, total, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
+		PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until,
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	if v.Rows, err = p.auditRows(ctx, rows); err != nil {
+		return err
+	}
+	v.Table = templates.TableView{
+		ID: "audit", Caption: "Entries", Total: total, Noun: [2]string{"entry", "entries"}, Pager: pager(c, paging, total),
+		Empty: templates.Empty{Text: "Nobody did anything yet."},
+	}
+	if !q.empty() {
+		v.Table.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
+	}
+	return p.render(c, http.StatusOK, templates.AuditTrail(page, v))
+}
+
+func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors) ([]templates.Field, error) {
+	partners, err := p.partnerOptions(ctx, p.deliveryNames())
+	if err != nil {
+		return nil, err
+	}
+	actors, err := p.actorOptions(ctx, q.partner)
+	if err != nil {
+		return nil, err
+	}
+	actions := []templates.Option{{Label: "All actions"}}
+	for _, action := range auditActions() {
+		actions = append(actions, templates.Option{Value: action, Label: actionLabel(action)})
+	}
+	return withErrors([]templates.Field{
+		choiceField("partner", "Partner", q.partner, partners), choiceField("action", "Action", q.action, actions),
+		choiceField("actor", "Done by", q.actor, actors),
+		{Name: "object", Label: "Id of what it was done with", Value: q.object, MaxLength: maxFilterText},
+		{Name: "from", Label: "From", Type: "date", Value: q.from}, {Name: "until", Label: "Until", Type: "date", Value: q.until},
+	}, wrong), nil
+}
+
+// actorOptions are the administrators, and the people of the partner that is filtered by.
+func (p *portal) actorOptions(ctx context.Context, partner string) ([]templates.Option, error) {
+	options := []templates.Option{{Label: "Everybody"}}
+	accounts, err := p.DB.Accounts(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if partner != "" {
+		more, err := p.DB.Accounts(ctx, partner)
+		if err != nil {
+			return nil, err
+		}
+		accounts = append(accounts, more...)
+	}
+	for _, account := range accounts {
+		options = append(options, templates.Option{Value: account.ID, Label: account.Name + " (" + account.Email + ")"})
+	}
+	return options, nil
+}
+
+// auditRows tells entries in sentences, with a link to what each is about.
+func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]templates.AuditRow, error) {
+	names := p.deliveryNames()
+	list := make([]templates.AuditRow, len(rows))
+	for i, row := range rows {
+		partner, err := names.partner(ctx, row.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = templates.AuditRow{
+			At: row.At.Time, Sentence: auditSentence(row), Partner: partner, Action: actionLabel(row.Action),
+			ObjectID: row.ObjectID, Href: auditHref(row),
+		}
+	}
+	return list, nil
+}
+
+// auditHref is the page of what an entry is about; "" when it has none.
+func auditHref(row store.Audit) string {
+	switch row.ObjectKind {
+	case "partner":
+		return "/admin/partners/" + row.ObjectID
+	case "client":
+		return "/admin/clients/" + row.ObjectID
+	case "endpoint":
+		return "/admin/endpoints/" + row.ObjectID
+	case "subscription":
+		return "/admin/subscriptions/" + row.ObjectID
+	case "contract":
+		return "/contracts/" + row.ObjectID
+	case "delivery":
+		return "/admin/deliveries/" + row.ObjectID
+	case "job":
+		return "/admin/jobs/" + row.ObjectID
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Actions that the delivery engine writes in the audit trail.
+const (
+	auditResent     = "delivery.resent"
+	auditDiscarded  = "delivery.discarded"
+	auditResendAll  = "deliveries." + outbox.ActionResend
+	auditDiscardAll = "deliveries." + outbox.ActionDiscard
+	auditTested     = "endpoint.tested"
+)
+
+// auditSentence tells an entry of the audit trail, also those of the engine, in plain English.
+func auditSentence(a store.Audit) string {
+	var d struct {
+		Count  int    `json:"count"`
+		Reason string `json:"reason"`
+	}
+	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
+	count := templates.Plural(d.Count, "delivery", "deliveries")
+	var text string
+	switch a.Action {
+	case auditResent:
+		text = "resent a delivery of " + a.ObjectName
+	case auditDiscarded:
+		text = "discarded a delivery of " + a.ObjectName
+	case auditResendAll:
+		text = "started a job to resend " + count
+	case auditDiscardAll:
+		text = "started a job to discard " + count
+	case auditTested:
+		text = "sent a test event to endpoint " + a.ObjectName
+	default:
+		return registry.Sentence(a)
+	}
+	text = orElse(a.ActorName, "Someone") + " " + text
+	if d.Reason != "" {
+		return text + ": “" + d.Reason + "”"
+	}
+	return text + "."
+}
+
+// auditActions are all actions that can be filtered by, by name.
+func auditActions() []string {
+	list := []string{
+		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditTested,
+		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved,
+		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
+	}
+	list = append(list, partnerActions()...)
+	list = append(list, exchangeActions()...)
+	list = append(list, contractActions()...)
+	slices.Sort(list)
+	return list
+}
+
+func partnerActions() []string {
+	return []string{
+		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerApproved,
+		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded,
+		registry.ActionPartnerContact,
+		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
+		registry.ActionClientSecretRotated, registry.ActionClientRevoked,
+	}
+}
+
+func exchangeActions() []string {
+	return []string{
+		registry.ActionEndpointCreated, registry.ActionEndpointUpdated, registry.ActionEndpointPaused, registry.ActionEndpointResumed,
+		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded,
+		registry.ActionSubscriptionRequested, registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
+		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
+		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded,
+	}
+}
+
+func contractActions() []string {
+	return []string{
+		registry.ActionContractCreated, registry.ActionContractUpdated, registry.ActionContractTransferred, registry.ActionContractUploaded,
+		registry.ActionContractDraftDeleted, registry.ActionContractPublished, registry.ActionContractDeprecated,
+		registry.ActionContractUndeprecated, registry.ActionContractWithdrawn,
+	}
+}
+
+// actionLabel writes an action such as "client.secret-rotated" as "Client: secret rotated".
+func actionLabel(action string) string {
+	noun, verb, ok := strings.Cut(strings.ReplaceAll(action, "-", " "), ".")
+	if !ok {
+		return capital(noun)
+	}
+	return capital(noun) + ": " + verb
+}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// What can be done with deliveries: values of the form field "action".
+const (
+	actionResend  = outbox.ActionResend
+	actionDiscard = outbox.ActionDiscard
+)
+
+// Bounds of acting on ticked rows: what a page of a list can hold, and the text of a reason in bytes.
+const (
+	maxTicked      = maxPerPage
+	maxReasonBytes = 1000
+)
+
+// deliveryBulk resends or discards the ticked rows of a queue. Discarding asks for
+// a reason first, on a page of its own.
+func (p *portal) deliveryBulk(queue deliveryQueue) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		form, err := readForm(c)
+		if err != nil {
+			return err
+		}
+		ids, back := form.List("id"), backTo(form, queue.path)
+		if len(ids) == 0 {
+			p.flash(c, templates.KindWarning, "No delivery was ticked, so nothing was done.")
+			return c.Redirect(http.StatusSeeOther, back)
+		}
+		if len(ids) > maxTicked {
+			return echo.NewHTTPError(http.StatusBadRequest, "At most "+templates.Count(maxTicked)+" deliveries can be ticked; act on all that match instead.")
+		}
+		switch action := form.Get("action"); {
+		case action == actionResend:
+			return p.resendTicked(c, ids, back)
+		case action == actionDiscard && queue.admin:
+			return p.discardTicked(c, queue, form, ids, back)
+		}
+		return echo.NewHTTPError(http.StatusBadRequest, "There is no such action here.")
+	}
+}
+
+func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
+	actor := engineActor(c)
+	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
+		return p.Engine.Resend(ctx, actor, id)
+	})
+	if err != nil {
+		return err
+	}
+	return p.bulkDone(c, back, done, refused, "is sent again.", "are sent again.")
+}
+
+func (p *portal) discardTicked(c echo.Context, queue deliveryQueue, form Form, ids []string, back string) error {
+	reason := form.Get("reason")
+	if wrong := reasonError(reason); wrong != "" {
+		v := templates.DeliveryDiscardView{Action: queue.path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
+		status, page := http.StatusOK, p.page(c, "Discard "+templates.Plural(len(ids), "delivery", "deliveries"))
+		if form.Checked("asked") {
+			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
+		}
+		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title, Href: back}, templates.Crumb{Label: "Discard"})
+		return p.render(c, status, templates.DeliveryDiscard(page, v))
+	}
+	actor := engineActor(c)
+	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
+		return p.Engine.Discard(ctx, actor, id, reason)
+	})
+	if err != nil {
+		return err
+	}
+	return p.bulkDone(c, back, done, refused, "was discarded.", "were discarded.")
+}
+
+// eachDelivery does something with each delivery and counts those it could not be
+// done with, because they changed or are another's.
+func eachDelivery(ctx context.Context, ids []string, do func(ctx context.Context, id string) error) (done, refused int, err error) {
+	for _, id := range ids {
+		switch err := do(ctx, id); {
+		case err == nil:
+			done++
+		case isRefusal(err):
+			refused++
+		default:
+			return done, refused, err
+		}
+	}
+	return done, refused, nil
+}
+
+func isRefusal(err error) bool {
+	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
+}
+
+// bulkDone says how many rows it was done with, and goes back to the list.
+func (p *portal) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
+	text := templates.Plural(done, "delivery", "deliveries") + " " + many
+	if done == 1 {
+		text = "1 delivery " + one
+	}
+	if refused == 0 {
+		return p.done(c, back, text)
+	}
+	text += " With " + templates.Plural(refused, "other", "others") + " it could not be done: on its way already, discarded, or its subscription is not approved."
+	p.flash(c, templates.KindWarning, text)
+	return c.Redirect(http.StatusSeeOther, back)
+}
+
+// reasonError says what is wrong with a reason; "" when it will do.
+func reasonError(reason string) string {
+	switch {
+	case reason == "":
+		return "Say why. The audit trail keeps it."
+	case len(reason) > maxReasonBytes:
+		return "Keep the reason shorter than " + templates.Count(maxReasonBytes) + " characters."
+	}
+	return ""
+}
+
+// backTo is the list that the form was on, with its filter: only ever the list at path.
+func backTo(form Form, path string) string {
+	back := localPath(form.Get("back"))
+	if back == path || strings.HasPrefix(back, path+"?") {
+		return back
+	}
+	return path
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// jobList shows the jobs over many deliveries: those of administrators, or of the partner.
+func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		paging := pagePaging(c)
+		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), area.scope(c), store.Page{Number: paging.Page, Size: paging.PerPage})
+		if err != nil {
+			return err
+		}
+		v := templates.JobListView{Path: area.base + "/jobs", Now: p.cfg.Now(), Table: templates.TableView{
+			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: pager(c, paging, total),
+			Empty: templates.Empty{
+				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter.",
+				ActionLabel: "See deliveries", ActionHref: area.base + "/deliveries",
+			},
+		}}
+		for _, j := range jobs {
+			v.Rows = append(v.Rows, templates.JobRow{
+				Href: area.job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
+				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), Created: j.CreatedAt.Time,
+			})
+		}
+		page := p.page(c, "Jobs")
+		page.Lead = "Each resends or discards many deliveries at once, bit by bit."
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs"})
+		return p.render(c, http.StatusOK, templates.JobList(page, v))
+	}
+}
+
+// jobPage shows how far a job is.
+func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		j, err := p.ownJob(c, area)
+		if err != nil {
+			return err
+		}
+		v := templates.JobView{
+			Self: area.job(j.ID), State: j.Status, Verb: "resent", Total: int(j.Total), Done: int(j.Done), Refused: int(j.Refused),
+			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.base + "/deliveries", Now: p.cfg.Now(),
+		}
+		if j.Action == actionDiscard {
+			v.Verb = "discarded"
+		}
+		if j.Status == store.JobRunning {
+			v.Cancel = area.job(j.ID) + "/cancel"
+		}
+		if v.Filter, err = p.jobFilter(ctx, j, area); err != nil {
+			return err
+		}
+		page := p.page(c, jobTitle(j))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, templates.Crumb{Label: "Job"})
+		return p.render(c, http.StatusOK, templates.Job(page, v))
+	}
+}
+
+// cancelJob stops a job; what it did stays done.
+func (p *portal) cancelJob(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		j, err := p.ownJob(c, area)
+		if err != nil {
+			return err
+		}
+		if err := p.Engine.CancelJob(c.Request().Context(), engineActor(c), j.ID); err != nil {
+			return err
+		}
+		return p.done(c, area.job(j.ID), "The job is stopped. What it did before stays done.")
+	}
+}
+
+// ownJob finds a job that the reader may see; another's is not found (guarantee G7).
+func (p *portal) ownJob(c echo.Context, area deliveryArea) (store.ResendJob, error) {
+	j, err := p.DB.ResendJob(c.Request().Context(), c.Param("id"))
+	if err == nil && !area.admin && j.PartnerID != area.scope(c) {
+		err = store.ErrNotFound
+	}
+	return j, err
+}
+
+func jobTitle(j store.ResendJob) string {
+	if j.Action == actionDiscard {
+		return "Discard " + templates.Plural(int(j.Total), "delivery", "deliveries")
+	}
+	return "Resend " + templates.Plural(int(j.Total), "delivery", "deliveries")
+}
+
+func deliveriesCrumb(area deliveryArea) templates.Crumb {
+	return templates.Crumb{Label: "Deliveries", Href: area.base + "/deliveries"}
+}
+
+// jobFilter tells in words what a job selects.
+func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]templates.Item, error) {
+	var f store.DeliveryFilter
+	if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
+		return nil, err
+	}
+	names := p.deliveryNamesOf(area.partnerOf(j))
+	endpoint, err := names.endpoint(ctx, f.EndpointID)
+	if err != nil {
+		return nil, err
+	}
+	partner, err := names.partner(ctx, f.PartnerID)
+	if err != nil {
+		return nil, err
+	}
+	var items []templates.Item
+	for _, item := range []templates.Item{
+		{Label: "State", Text: listed(f.Statuses, stateWord)}, {Label: "Partner", Text: partner}, {Label: "Endpoint", Text: endpoint},
+		{Label: "Subscription", Text: f.SubscriptionID}, {Label: "Event type", Text: f.EventType}, {Label: "Event id", Text: f.CEID + f.EventID},
+		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)}, {Label: "Changed from", Text: moment(f.From)},
+		{Label: "Changed before", Text: moment(f.Until)}, {Label: "Chosen by id", Text: chosen(f.IDs)},
+	} {
+		if item.Text != "" {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+func reasonLabel(code string) string { return reasonOf(code).Label }
+
+func kindsOf(f store.DeliveryFilter) []string {
+	if f.Reason != "" {
+		return []string{f.Reason}
+	}
+	return f.Reasons
+}
+
+func listed(codes []string, word func(string) string) string {
+	words := make([]string, len(codes))
+	for i, code := range codes {
+		words[i] = word(code)
+	}
+	return strings.Join(words, ", ")
+}
+
+func moment(t store.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return templates.Time(t.Time)
+}
+
+func chosen(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return templates.Plural(len(ids), "delivery", "deliveries")
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// deliveryList shows one page of a queue.
+func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx, partner := c.Request().Context(), queue.scope(c)
+		q := readDeliveryQuery(c.QueryParam)
+		filter, wrong := q.filter(queue, partner)
+		names := p.deliveryNamesOf(partner)
+		fields, err := p.filterFields(ctx, queue, q, partner, wrong, names)
+		if err != nil {
+			return err
+		}
+		v := templates.DeliveryListView{
+			Path: queue.path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.admin, Now: p.cfg.Now(),
+		}
+		page := p.page(c, queue.title)
+		page.Lead = queue.lead
+		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title})
+		if len(wrong) > 0 {
+			page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
+			return p.render(c, http.StatusUnprocessableEntity, templates.DeliveryList(page, v))
+		}
+		paging := pagePaging(c)
+		filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
+		rows, total, err := p.DB.Deliveries(ctx, filter)
+		if err != nil {
+			return err
+		}
+		if v.Rows, err = deliveryRows(ctx, queue.deliveryArea, rows, names); err != nil {
+			return err
+		}
+		v.Table = queueTable(queue, q, total)
+		v.Table.Bulk.Hidden = []templates.Hidden{{Name: "back", Value: v.Self}}
+		v.Table.Pager = pager(c, paging, total)
+		return p.render(c, http.StatusOK, templates.DeliveryList(page, v))
+	}
+}
+
+// queueTable describes the list and what can be done with its rows.
+func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.TableView {
+	t := templates.TableView{
+		ID: "deliveries", Caption: queue.caption, Total: total, Noun: deliveryNoun(),
+		Empty: templates.Empty{Text: queue.empty},
+		Bulk: &templates.BulkView{Action: queue.path, Buttons: []templates.BulkButton{
+			{Label: "Resend", Value: actionResend, Kind: templates.Secondary},
+		}},
+	}
+	values := q.values()
+	if len(values) > 0 {
+		t.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: queue.path}
+	} else if queue.admin && len(queue.statuses) > 0 {
+		t.Empty.ActionLabel, t.Empty.ActionHref = "See all deliveries", "/admin/deliveries"
+	}
+	if queue.admin {
+		t.Bulk.Buttons = append(t.Bulk.Buttons, templates.BulkButton{Label: "Discard…", Value: actionDiscard, Kind: templates.Subtle})
+	}
+	t.Bulk.AllLabel = "All " + templates.Count(total) + " that match…"
+	if len(queue.statuses) == 0 && q.status == "" {
+		t.Bulk.AllLabel = "All held and dead ones that match…"
+	}
+	t.Bulk.AllHref = queue.path + "/all?" + values.Encode()
+	if q.status == store.DeliveryPending || q.status == store.DeliveryDiscarded {
+		t.Bulk.AllLabel, t.Bulk.AllHref = "", "" // neither can be sent again
+	}
+	return t
+}
+
+func deliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
+
+// deliveryRows makes the rows of a list, with names for what they refer to.
+func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery, names *deliveryNames) ([]templates.DeliveryRow, error) {
+	list := make([]templates.DeliveryRow, len(rows))
+	for i, d := range rows {
+		r := templates.DeliveryRow{
+			ID: d.ID, EventType: d.EventType, Href: area.delivery(d.ID), State: d.Status, Reason: rowReason(d),
+			Changed: d.UpdatedAt.Time, Due: nextAttempt(d).Time, Tries: int(d.Attempts),
+		}
+		if label := resendLabel(d); label != "" {
+			r.Resend, r.ResendLabel = area.delivery(d.ID)+"/resend", label
+		}
+		var err error
+		if r.Endpoint, err = names.endpoint(ctx, d.EndpointID); err != nil {
+			return nil, err
+		}
+		if area.admin {
+			if r.Partner, err = names.partner(ctx, d.PartnerID); err != nil {
+				return nil, err
+			}
+		}
+		list[i] = r
+	}
+	return list, nil
+}
+
+// rowReason is why a delivery is where it is, with the status of the last answer.
+func rowReason(d store.Delivery) string {
+	text := reasonOf(d.Reason).Label
+	if d.Reason == "" || d.LastStatus == 0 || d.Status == store.DeliveryDelivered {
+		return text
+	}
+	return text + " (" + strconv.FormatInt(d.LastStatus, 10) + ")"
+}
+
+// resendLabel is what the button of another try says; "" where there is none.
+func resendLabel(d store.Delivery) string {
+	switch d.Status {
+	case store.DeliveryRetrying:
+		return "Try now"
+	case store.DeliveryHeld, store.DeliveryDead:
+		return "Resend"
+	}
+	return ""
+}
+
+// fieldErrors lists what is wrong with fields, in their order.
+func fieldErrors(fields []templates.Field) []templates.FieldError {
+	var list []templates.FieldError
+	for _, f := range fields {
+		if f.Error != "" {
+			list = append(list, templates.FieldError{Field: f.ID, Text: f.Error})
+		}
+	}
+	return list
+}

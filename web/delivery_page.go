@@ -1,0 +1,188 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// What the page of a delivery shows at most.
+const (
+	maxShownAttempts = 50
+	maxShownAudit    = 50
+)
+
+// deliveryPage shows one delivery.
+func (p *portal) deliveryPage(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error { return p.showDelivery(c, area, "", "") }
+}
+
+// resendDelivery has a delivery tried again now, as the same event, and goes back to where the button was.
+func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		form, err := readForm(c)
+		if err != nil {
+			return err
+		}
+		d, err := p.ownDelivery(c, area)
+		if err != nil {
+			return err
+		}
+		back := area.delivery(d.ID)
+		for _, list := range []deliveryQueue{errorQueue(), deadLetterQueue(), allDeliveries(), ownDeliveries()} {
+			if found := backTo(form, list.path); found == form.Get("back") && list.base == area.base {
+				back = found
+			}
+		}
+		err = p.Engine.Resend(c.Request().Context(), engineActor(c), d.ID)
+		if errors.Is(err, outbox.ErrNotResendable) {
+			p.flash(c, templates.KindWarning, sentence(err))
+			return c.Redirect(http.StatusSeeOther, back)
+		}
+		if err != nil {
+			return err
+		}
+		return p.done(c, back, "The delivery is sent again.")
+	}
+}
+
+// discardDelivery takes a delivery out of its queue for good.
+func (p *portal) discardDelivery(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	reason := form.Get("reason")
+	if wrong := reasonError(reason); wrong != "" {
+		return p.showDelivery(c, administratorArea(), reason, wrong)
+	}
+	here := administratorArea().delivery(c.Param("id"))
+	err = p.Engine.Discard(c.Request().Context(), engineActor(c), c.Param("id"), reason)
+	if errors.Is(err, outbox.ErrNotDiscardable) {
+		p.flash(c, templates.KindWarning, sentence(err))
+		return c.Redirect(http.StatusSeeOther, here)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, here, "The delivery is discarded.")
+}
+
+// deliveryData sends the data of the event of a delivery as a file.
+func (p *portal) deliveryData(c echo.Context) error {
+	area := partnerArea()
+	d, err := p.ownDelivery(c, area)
+	if err != nil {
+		return err
+	}
+	at, err := p.surroundings(c.Request().Context(), d)
+	if err != nil {
+		return err
+	}
+	if !at.mayRead(area) {
+		return store.ErrNotFound
+	}
+	e, err := p.DB.Event(c.Request().Context(), d.EventID)
+	if err != nil {
+		return err
+	}
+	return sendData(c, e)
+}
+
+// ownDelivery finds a delivery that the reader may see; another's is not found (guarantee G7).
+func (p *portal) ownDelivery(c echo.Context, area deliveryArea) (store.Delivery, error) {
+	d, err := p.DB.Delivery(c.Request().Context(), c.Param("id"))
+	if err == nil && !area.admin && d.PartnerID != area.scope(c) {
+		return store.Delivery{}, store.ErrNotFound
+	}
+	return d, err
+}
+
+// showDelivery draws the page; reason and wrong are of a discard that was refused.
+func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong string) error {
+	ctx := c.Request().Context()
+	d, err := p.ownDelivery(c, area)
+	if err != nil {
+		return err
+	}
+	at, err := p.surroundings(ctx, d)
+	if err != nil {
+		return err
+	}
+	v := deliveryView(area, at, p.cfg.Now())
+	v.Facts = deliveryFacts(area, at, v.Now)
+	if v.Event, err = p.eventOf(ctx, area, at); err != nil {
+		return err
+	}
+	attempts, err := p.DB.Attempts(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	v.Attempts, v.Earlier = attemptViews(attempts)
+	if v.Others, err = p.otherDeliveries(c, area, d.EventID, d.ID); err != nil {
+		return err
+	}
+	v.Others.Self = ""
+	if area.admin {
+		v.Discard = discardDanger(d, reason, wrong)
+		if v.Audit, err = p.deliveryAudit(ctx, c, d.ID); err != nil {
+			return err
+		}
+	}
+	status, page := http.StatusOK, p.page(c, d.EventType)
+	if wrong != "" {
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "discard-reason", Text: wrong}}
+	}
+	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Delivery"})
+	return p.render(c, status, templates.Delivery(page, v))
+}
+
+// eventOf shows the event of a delivery, to a partner only what it may read.
+func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings) (templates.EventView, error) {
+	if !at.mayRead(area) {
+		return templates.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
+	}
+	e, err := p.DB.Event(ctx, at.delivery.EventID)
+	if err != nil {
+		return templates.EventView{}, err
+	}
+	download := area.delivery(at.delivery.ID) + "/data"
+	if area.admin {
+		download = "/admin/events/" + e.ID + "/data"
+	}
+	return eventView(e, download), nil
+}
+
+func discardDanger(d store.Delivery, reason, wrong string) *templates.Danger {
+	if wrong == "" && d.Status != store.DeliveryHeld && d.Status != store.DeliveryDead {
+		return nil
+	}
+	return &templates.Danger{
+		ID: "discard", Label: "Discard this delivery", Button: "Discard", Action: administratorArea().delivery(d.ID) + "/discard",
+		Explain:    "It leaves the queue for good and is never sent again. The event itself is kept.",
+		ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
+	}
+}
+
+// deliveryAudit tells what people did with a delivery.
+func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]templates.Moment, error) {
+	rows, _, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
+		ObjectKind: "delivery", ObjectID: id, Page: store.Page{Number: 1, Size: maxShownAudit},
+	})
+	if err != nil {
+		return nil, err
+	}
+	moments := make([]templates.Moment, len(rows))
+	for i, row := range rows {
+		moments[i] = templates.Moment{At: row.At.Time, Kind: templates.KindInfo, Title: auditSentence(row)}
+	}
+	return moments, nil
+}
+
+// sentence makes an error of the engine, whose texts may be shown, into a sentence.
+func sentence(err error) string { return capital(err.Error()) + "." }

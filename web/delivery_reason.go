@@ -1,0 +1,118 @@
+package web
+
+import (
+	"strings"
+
+	"schakel/delivery/outbound"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// reasonWords say a reason code to people: what is wrong, and what to do about it.
+type reasonWords struct{ Label, Remedy string }
+
+// errorQueueReasons are the reasons for which the other side, or what is set for
+// it, refused a delivery: the error queue is what is held for one of these.
+func errorQueueReasons() []string {
+	return []string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}
+}
+
+// stoppedReasons are the reasons for which a delivery waits until an endpoint or a
+// subscription may be sent to again.
+func stoppedReasons() []string {
+	return []string{
+		store.ReasonEndpointSuspended, store.ReasonSubscriptionPaused, store.ReasonSubscriptionSuspended,
+		store.ReasonSubscriptionEnded,
+	}
+}
+
+// reasonOf finds the words of a reason code. One that is not known is told as it is named.
+func reasonOf(code string) reasonWords {
+	if w, ok := heldWords()[code]; ok {
+		return w
+	}
+	if w, ok := answerWords()[code]; ok {
+		return w
+	}
+	if w, ok := failureWords()[code]; ok {
+		return w
+	}
+	return reasonWords{capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
+}
+
+// heldWords are of what waits for a decision of a person.
+func heldWords() map[string]reasonWords {
+	return map[string]reasonWords{
+		store.ReasonEndpointSuspended:     {"Endpoint is suspended", "Mend why the endpoint was suspended, then lift the suspension: what waits follows by itself."},
+		store.ReasonSubscriptionPaused:    {"Subscription is paused", "It follows by itself when the partner ends the pause."},
+		store.ReasonSubscriptionSuspended: {"Subscription is suspended", "It follows by itself when an administrator resumes the subscription."},
+		store.ReasonSubscriptionEnded:     {"Subscription has ended", "It cannot be sent any more. Discard it, or have the partner ask for a new subscription and publish the event again."},
+		webhook.ReasonAttempts:            {"Tried as often as allowed", "Find out from the attempts why the endpoint failed. When it works again, resend."},
+		webhook.ReasonDeadline:            {"Tried for too long", "Find out from the attempts why the endpoint failed. When it works again, resend."},
+		webhook.ReasonKeyExpired:          {"Idempotency key has expired", "Resend: it goes out under a new key. Ask the partner first whether the event arrived after all."},
+	}
+}
+
+// answerWords are of what the receiver answered.
+func answerWords() map[string]reasonWords {
+	return map[string]reasonWords{
+		webhook.ReasonDelivered:    {"Delivered", "There is nothing to do."},
+		webhook.ReasonBusy:         {"Receiver is busy", "It is tried again by itself. If it lasts, agree a lower rate for the endpoint with the partner."},
+		webhook.ReasonServerError:  {"Fault at the receiver", "It is tried again by itself. If it lasts, ask the partner to look into its log."},
+		webhook.ReasonTokenRenewed: {"Access token was renewed", "The next try carries a new token; there is nothing to do."},
+		webhook.ReasonUnauthorized: {"Access token refused", "Check the endpoint's token settings with the partner: token endpoint, client, scope and audience."},
+		webhook.ReasonForbidden:    {"Access refused", "Ask the partner to grant us access, then lift the suspension of the endpoint."},
+		webhook.ReasonGone:         {"Receiver was retired", "The partner must subscribe with another endpoint."},
+		webhook.ReasonRedirected:   {"Receiver sent us elsewhere", "Redirects are not followed. Set the endpoint's URL to the final address, then resend."},
+		webhook.ReasonRejected:     {"Rejected by the receiver", "Read what the receiver answered, mend the cause with the partner, then resend."},
+		webhook.ReasonUnexpected:   {"Answer makes no sense", "Check the endpoint's URL with the partner, then resend."},
+	}
+}
+
+// failureWords are of what went wrong before there was an answer.
+func failureWords() map[string]reasonWords {
+	return map[string]reasonWords{
+		webhook.ReasonUnreachable: {"Receiver cannot be reached", "It is tried again by itself. If it lasts, ask the partner whether the host is up."},
+		webhook.ReasonTLS:         {"No secure connection", "Ask the partner to mend the certificate or the TLS settings of the host."},
+		webhook.ReasonBlocked:     {"Address is not allowed", "Correct the endpoint's URL, or have the operator allow the range of addresses."},
+		webhook.ReasonBadAnswer:   {"Answer cannot be read", "Check with the partner that the endpoint's URL is a web server that takes events."},
+		webhook.ReasonCanceled:    {"Stopped on our side", "It is tried again by itself; there is nothing to do."},
+		webhook.ReasonToken:       {"No access token", "Check the endpoint's token settings with the partner: token endpoint, client, scope and secret."},
+		webhook.ReasonRequest:     {"Request could not be made", "Mend the settings of the endpoint, then resend."},
+	}
+}
+
+// failureKind says in words why an attempt got no answer.
+func failureKind(kind string) string {
+	switch kind {
+	case outbound.KindBlockedAddress:
+		return "The address is not allowed"
+	case outbound.KindDNS:
+		return "The host name was not found"
+	case outbound.KindConnect:
+		return "No connection"
+	case outbound.KindTLS:
+		return "No secure connection"
+	case outbound.KindTimeout:
+		return "No answer in time"
+	case outbound.KindResponseTooLarge:
+		return "The answer was too large"
+	case outbound.KindProtocol:
+		return "The answer was not HTTP"
+	case outbound.KindCanceled:
+		return "Stopped on our side"
+	case string(webhook.KindToken):
+		return "No access token"
+	case string(webhook.KindRequest):
+		return "The request could not be made"
+	}
+	return capital(strings.ReplaceAll(kind, "-", " "))
+}
+
+// capital writes the first letter of an ASCII word as a capital.
+func capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}

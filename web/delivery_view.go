@@ -1,0 +1,152 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"schakel/store"
+	"schakel/templates"
+)
+
+// surroundings are a delivery with what decides how it goes on. What is gone is left empty.
+type surroundings struct {
+	delivery     store.Delivery
+	partner      store.Partner
+	endpoint     store.Endpoint
+	subscription store.Subscription
+}
+
+func (p *portal) surroundings(ctx context.Context, d store.Delivery) (surroundings, error) {
+	at := surroundings{delivery: d}
+	var err error
+	if at.partner, err = p.DB.Partner(ctx, d.PartnerID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return at, err
+	}
+	if at.endpoint, err = p.DB.Endpoint(ctx, d.EndpointID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return at, err
+	}
+	if d.SubscriptionID == "" {
+		return at, nil
+	}
+	at.subscription, err = p.DB.Subscription(ctx, d.SubscriptionID)
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return at, err
+}
+
+// mayRead tells whether the event may be shown. A partner reads what it got, and
+// what is still meant for it; what was held back by a revocation stays held back
+// here too (guarantee G2).
+func (at surroundings) mayRead(area deliveryArea) bool {
+	d := at.delivery
+	return area.admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.subscription.Accepting
+}
+
+// maySend tells whether the delivery may be sent to where it goes.
+func (at surroundings) maySend() bool {
+	if at.delivery.SubscriptionID == "" {
+		return at.partner.Status == store.PartnerApproved && at.endpoint.Status != store.EndpointEnded
+	}
+	return at.subscription.Sending
+}
+
+// deliveryView says how a delivery is, and what can be done.
+func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.DeliveryView {
+	d := at.delivery
+	v := templates.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
+	switch d.Status {
+	case store.DeliveryPending, store.DeliveryRetrying:
+		v.Wait, v.Due = at.waitsFor(), d.DueAt.Time
+		if d.LeaseOwner != "" {
+			v.Wait, v.Due = "It is being sent at this moment.", time.Time{}
+		}
+	case store.DeliveryDelivered:
+		v.Text = "The receiver has it"
+		if d.LastStatus != 0 {
+			v.Text += ": it answered " + strconv.FormatInt(d.LastStatus, 10)
+		}
+		v.Text += "."
+	case store.DeliveryDiscarded:
+		v.Headline, v.Text = "Discarded: it is not sent any more", "Reason: "+d.Detail
+	}
+	if d.Reason != "" && d.Status != store.DeliveryDiscarded {
+		words := reasonOf(d.Reason)
+		v.Headline += ": " + words.Label
+		if d.Detail == "" {
+			v.Text = words.Remedy
+		}
+	}
+	v.ResendLabel = resendLabel(d)
+	if d.Status == store.DeliveryDelivered {
+		v.ResendLabel = "Send again"
+	}
+	if v.ResendLabel != "" && at.maySend() {
+		v.Resend = v.Self + "/resend"
+	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered {
+		v.Wait = "It can be resent once the subscription is approved and its endpoint in use."
+	}
+	return v
+}
+
+// waitsFor says why an open delivery is not tried yet; "" when only time stands between.
+func (at surroundings) waitsFor() string {
+	ep := at.endpoint
+	switch {
+	case ep.Status == store.EndpointPaused:
+		return "The endpoint is paused. It follows when the endpoint is resumed."
+	case ep.Status == store.EndpointSuspended:
+		return "The endpoint is suspended. It follows when the suspension is lifted."
+	case !at.maySend():
+		return "The subscription is not approved now, so nothing is sent to it."
+	case ep.Circuit == store.CircuitOpen:
+		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + templates.Time(ep.CircuitProbeAt.Time) + "."
+	case ep.Circuit == store.CircuitHalfOpen:
+		return "The endpoint failed many times in a row. One delivery is trying whether it works again."
+	}
+	return ""
+}
+
+// deliveryFacts are the properties of a delivery.
+func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []templates.Item {
+	d := at.delivery
+	items := []templates.Item{
+		{Label: "State", Content: templates.State(d.Status)},
+		{Label: "Delivery id", Content: templates.Identifier(d.ID)},
+	}
+	if area.admin {
+		items = append(items, templates.Item{Label: "Event", Content: templates.Link(d.EventID, "/admin/events/"+d.EventID)},
+			templates.Item{Label: "Partner", Content: templates.Link(orElse(at.partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
+	}
+	items = append(items, templates.Item{
+		Label: "Endpoint", Content: templates.Link(orElse(at.endpoint.Name, d.EndpointID), area.base+"/endpoints/"+d.EndpointID),
+	})
+	items = append(items, subscriptionItem(area, at),
+		templates.Item{Label: "Tries", Text: triesText(d)},
+		templates.Item{Label: "Accepted", Content: templates.Clock(d.CreatedAt.Time, now)},
+		templates.Item{Label: "Last changed", Content: templates.Clock(d.UpdatedAt.Time, now)})
+	if !d.DeliveredAt.IsZero() {
+		items = append(items, templates.Item{Label: "Delivered", Content: templates.Clock(d.DeliveredAt.Time, now)})
+	}
+	return append(items,
+		templates.Item{Label: "Idempotency-Key", Content: templates.Identifier(d.IdempotencyKey)},
+		templates.Item{Label: "Key valid until", Content: templates.Clock(d.KeyExpiresAt.Time, now)})
+}
+
+func subscriptionItem(area deliveryArea, at surroundings) templates.Item {
+	id := at.delivery.SubscriptionID
+	if id == "" {
+		return templates.Item{Label: "Subscription", Text: "none: a test of the endpoint"}
+	}
+	return templates.Item{Label: "Subscription", Content: templates.Link(orElse(at.subscription.Name, id), area.base+"/subscriptions/"+id)}
+}
+
+func triesText(d store.Delivery) string {
+	text := templates.Count(int(d.Attempts))
+	if d.Round < d.Attempts {
+		text += ", of which " + templates.Count(int(d.Round)) + " since it was last resent"
+	}
+	return text
+}
