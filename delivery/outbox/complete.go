@@ -62,7 +62,7 @@ func (e *Engine) complete(ctx context.Context, batch []finished) {
 		case <-ctx.Done():
 		}
 	}
-	e.settle(batch)
+	e.saveCircuits(context.WithoutCancel(ctx), e.settle(batch))
 }
 
 // writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
@@ -142,8 +142,8 @@ func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name
 	})
 }
 
-// settle gives back the room a batch took and counts it.
-func (e *Engine) settle(batch []finished) {
+// settle gives back the room a batch took and counts it. It returns the endpoints whose circuit opened or closed.
+func (e *Engine) settle(batch []finished) []store.Endpoint {
 	e.mu.Lock()
 	for _, f := range batch {
 		f.lane.held--
@@ -160,6 +160,7 @@ func (e *Engine) settle(batch []finished) {
 			f.lane.due = due
 		}
 	}
+	changed := e.judgeCircuits(batch)
 	e.mu.Unlock()
 	for _, f := range batch {
 		if f.outcome != nil {
@@ -167,4 +168,5 @@ func (e *Engine) settle(batch []finished) {
 		}
 	}
 	signal(e.wake)
+	return changed
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Lease time.Duration
 	// Poll is how often the engine looks for work that nobody told it of; default 5 s.
 	Poll time.Duration
+	// Circuit says when an endpoint that does not work is left alone.
+	Circuit CircuitPolicy
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
 	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 2048.
@@ -78,6 +80,7 @@ func New(cfg Config) *Engine {
 	if cfg.Notifier == nil {
 		cfg.Notifier = nobody{}
 	}
+	cfg.Circuit = cfg.Circuit.withDefaults()
 	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Poll, 5*time.Second)

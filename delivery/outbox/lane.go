@@ -18,6 +18,7 @@ type lane struct {
 	ready     bool          // may have due deliveries
 	due       time.Time     // when the next delivery is due; zero when none is known
 	notBefore time.Time     // Retry-After of the endpoint
+	circuit   circuit
 }
 
 func newLane(e store.Endpoint) *lane {
@@ -41,6 +42,7 @@ func (l *lane) configure(e store.Endpoint) {
 		l.limiter.SetLimit(rate.Limit(e.RatePerSecond))
 		l.limiter.SetBurst(int(e.RatePerSecond))
 	}
+	l.circuit = circuitOf(e)
 	l.endpoint = e
 }
 
@@ -49,6 +51,12 @@ func (l *lane) configure(e store.Endpoint) {
 func (l *lane) room(now time.Time) int {
 	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) {
 		return 0
+	}
+	if l.circuit.open() {
+		if now.Before(l.circuit.probeAt) {
+			return 0
+		}
+		return max(0, 1-l.held) // half-open: one probe
 	}
 	room := 2*cap(l.slots) - l.held
 	if l.limiter != nil {
@@ -62,8 +70,11 @@ func (l *lane) next() time.Time {
 	if l.endpoint.Status != store.EndpointActive || l.due.IsZero() {
 		return time.Time{}
 	}
-	if l.due.Before(l.notBefore) {
-		return l.notBefore
+	next := l.due
+	for _, t := range []time.Time{l.notBefore, l.circuit.probeAt} {
+		if t.After(next) {
+			next = t
+		}
 	}
-	return l.due
+	return next
 }

@@ -79,7 +79,8 @@ func newChain(t *testing.T, db *store.DB) *chain {
 		c.own = store.Partner{Own: true, Name: "Own", Status: store.PartnerApproved}
 		return tx.InsertPartner(t.Context(), &c.own)
 	})
-	c.eng = New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler), Poll: 200 * time.Millisecond})
+	c.eng = New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler),
+		Poll: 200 * time.Millisecond, Circuit: CircuitPolicy{Failures: -1}})
 	if err := c.eng.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

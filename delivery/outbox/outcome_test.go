@@ -238,3 +238,31 @@ func TestStopWaitsForWhatIsInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestExpiredKeyNeedsAPerson(t *testing.T) { // IDEM-12, IDEM-13
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.eng.cfg.KeyLifetime = 300 * time.Millisecond
+		c.partner("North", "nl.a")
+		c.rcv.set(func(store.Claimed) Result {
+			return failed(store.DeliveryRetrying, 503, time.Now().Add(400*time.Millisecond))
+		})
+		r := c.accept("nl.a", "1")
+		first := c.rcv.wait(t)
+		d := c.until(r.Events[0].EventID, store.DeliveryDead)
+		if d.Reason != "key-expired" || len(c.rcv.snapshot()) != 1 {
+			t.Errorf("reason %q after %d attempts", d.Reason, len(c.rcv.snapshot()))
+		}
+		c.rcv.set(func(store.Claimed) Result { return delivered() })
+		c.eng.cfg.KeyLifetime = time.Hour
+		if err := c.eng.Resend(t.Context(), Actor{}, d.ID); err != nil {
+			t.Fatal(err)
+		}
+		again := c.rcv.wait(t)
+		if again.IdempotencyKey == first.IdempotencyKey || again.Event.CEID != first.Event.CEID || again.Event.CESource != first.Event.CESource {
+			t.Errorf("resent as %s %s, first %s", again.Event.CEID, again.IdempotencyKey, first.IdempotencyKey)
+		}
+		c.until(r.Events[0].EventID, store.DeliveryDelivered)
+	})
+}

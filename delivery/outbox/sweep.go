@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"schakel/store"
@@ -16,7 +17,8 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 	ticker := time.NewTicker(6 * e.cfg.Poll)
 	defer ticker.Stop()
 	for {
-		if err := e.sweepAll(ctx); err != nil && ctx.Err() == nil {
+		err := errors.Join(e.sweepAll(ctx), e.expireKeys(ctx))
+		if err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("sweep failed", "error", err)
 		}
 		select {
@@ -24,6 +26,20 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 			return
 		case <-e.sweep:
 		case <-ticker.C:
+		}
+	}
+}
+
+// expireKeys gives up what could not be sent while its Idempotency-Key lived.
+func (e *Engine) expireKeys(ctx context.Context) error {
+	for {
+		var expired int64
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+			expired, err = tx.ExpireKeys(ctx, sweepStep)
+			return err
+		})
+		if err != nil || expired < sweepStep {
+			return err
 		}
 	}
 }

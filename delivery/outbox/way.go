@@ -25,6 +25,8 @@ type Result struct {
 	DueAt time.Time
 	// NotBefore is the time before which the endpoint wants no request at all (Retry-After); zero when it did not say.
 	NotBefore time.Time
+	// Uncounted: it says nothing about the endpoint, because we stopped the attempt ourselves or could not make it.
+	Uncounted bool
 	// SuspendEndpoint stops all deliveries to the endpoint until a person resumes it (403).
 	SuspendEndpoint bool
 	// EndSubscription ends the subscription (410).

@@ -58,7 +58,7 @@ func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 // broken parks a delivery that cannot even be tried.
 func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 	return Result{
-		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail,
+		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail, Uncounted: true,
 		Attempt: store.Attempt{StartedAt: store.At(w.Now()), URL: ep.URL, ErrorKind: string(webhook.KindRequest), Error: detail},
 	}
 }
@@ -75,6 +75,7 @@ func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome
 			ErrorKind: string(out.Kind), Error: out.Detail,
 		},
 		Reason: d.Reason, Detail: d.Detail, DueAt: d.RetryAt, NotBefore: d.EndpointHoldUntil,
+		Uncounted:       d.Reason == webhook.ReasonCanceled,
 		SuspendEndpoint: d.EndpointAction == webhook.EndpointSuspend,
 		EndSubscription: d.SubscriptionAction == webhook.SubscriptionEnd,
 	}
