@@ -15,18 +15,19 @@ type Claimed struct {
 
 // Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is
 // approved at this moment are taken (guarantee G2); a test event has no subscription, its partner must be approved.
-// A delivery whose lease ends without an outcome is due again.
+// A delivery whose lease ends without an outcome is due again. One whose Idempotency-Key has expired waits for a person
+// (IDEM-12).
 func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
 	var rows []Delivery
 	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
 			SELECT d.id FROM delivery d
-			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ?
+			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ? AND d.key_expires_at > ?
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (SELECT id FROM due)
-		RETURNING `+deliveryColumns, endpointID, tx.Now, limit, lease, owner)
+		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -64,9 +64,12 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	return tx.refreshSubscriptions(ctx, "endpoint_id", e.ID)
 }
 
-// SaveCircuit writes the circuit of an endpoint.
+// SaveCircuit writes the circuit of an endpoint and tells all nodes that it changed.
 func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
-	return tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at")
+	if err := tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at"); err != nil {
+		return err
+	}
+	return tx.bumpFanout(ctx)
 }
 
 // Endpoint finds an endpoint.

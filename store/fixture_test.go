@@ -115,7 +115,7 @@ func (w *world) newDeliveries(s store.Subscription, n int) []string {
 func delivery(id, eventID string, s store.Subscription, due store.Time) store.Delivery {
 	return store.Delivery{
 		ID: id, EventID: eventID, SubscriptionID: s.ID, EndpointID: s.EndpointID, PartnerID: s.PartnerID, EventType: eventType,
-		Status: store.DeliveryPending, IdempotencyKey: "key-" + id, KeyExpiresAt: due, DueAt: due,
+		Status: store.DeliveryPending, IdempotencyKey: "key-" + id, KeyExpiresAt: store.At(due.Add(7 * 24 * time.Hour)), DueAt: due,
 	}
 }
 

@@ -52,6 +52,16 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)
 }
 
+// ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and tells how many: a new key needs
+// a person's confirmation, which is the resend (IDEM-12, IDEM-13).
+func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
+	return tx.exec(ctx, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d
+			WHERE d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ? LIMIT ?`+tx.skipLocked("d")+`)
+		UPDATE delivery SET status = 'dead', reason = 'key-expired', due_at = NULL, lease_owner = '', updated_at = ?,
+		detail = 'The Idempotency-Key expired before the event arrived. Resend it to send it under a new key.'
+		WHERE id IN (SELECT id FROM expired)`, tx.Now, tx.Now, limit, tx.Now)
+}
+
 // States of a job.
 const (
 	JobRunning   = "running"

@@ -196,3 +196,26 @@ func TestResendJob(t *testing.T) {
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { _, err := tx.LockResendJob(w.ctx, "rsd_none"); return err })
 	})
 }
+
+func TestExpireKeys(t *testing.T) { // IDEM-12
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 3)
+		expire := func(limit int) int64 {
+			var n int64
+			w.write(func(tx *store.Tx) (err error) { n, err = tx.ExpireKeys(w.ctx, limit); return err })
+			return n
+		}
+		same(t, expire(10), nil, int64(0))
+		w.clock.Advance(8 * 24 * time.Hour)
+		var claimed []store.Claimed
+		w.write(func(tx *store.Tx) (err error) {
+			claimed, err = tx.Claim(w.ctx, w.endpoint.ID, "node_a", 10, w.in(time.Minute))
+			return err
+		})
+		same(t, len(claimed), nil, 0)
+		same(t, expire(2), nil, int64(2))
+		same(t, expire(2), nil, int64(1))
+		got, err := w.db.Delivery(w.ctx, ids[0])
+		same(t, [3]any{got.Status, got.Reason, got.DueAt.IsZero()}, err, [3]any{"dead", "key-expired", true})
+	})
+}
