@@ -68,8 +68,12 @@ func publisherView(d store.Delivery, who caller) eventDelivery {
 	return view
 }
 
-// nextAttempt is when an open delivery is tried next; zero for any other.
+// nextAttempt is when an open delivery is tried next; zero for any other, and
+// while it is being tried.
 func nextAttempt(d store.Delivery) store.Time {
+	if d.LeaseOwner != "" {
+		return store.Time{}
+	}
 	if d.Status == store.DeliveryPending || d.Status == store.DeliveryRetrying {
 		return d.DueAt
 	}

@@ -1,12 +1,35 @@
 package web
 
-import "time"
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
 
 // routes registers the APIs for machines.
 func (m *machineAPI) routes() {
+	m.app.echo.Use(refuseOptions)
 	m.routesOAuth()
 	m.routesEvents()
 	m.routesRegister()
+}
+
+// refuseOptions answers 405 to OPTIONS, which echo would answer by itself: we take
+// no part in the abuse-protection handshake of webhooks (EDU-03f).
+func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		allow, known := c.Get(echo.ContextKeyHeaderAllow).(string)
+		if _, api := apiArea(c.Request().URL.Path); !api || !known {
+			return next(c)
+		}
+		c.Set(echo.ContextKeyHeaderAllow, strings.TrimPrefix(allow, "OPTIONS, "))
+		if c.Request().Method == http.MethodOptions {
+			return echo.MethodNotAllowedHandler(c)
+		}
+		return next(c)
+	}
 }
 
 func (m *machineAPI) routesOAuth() {
@@ -14,7 +37,7 @@ func (m *machineAPI) routesOAuth() {
 	g.POST("/token", m.postToken)
 	g.GET("/jwks", m.showJWKS)
 	m.describe(g, "oauth")
-	known := m.app.api(0, "/.well-known")
+	known := m.app.api(maxJSONBytes, "/.well-known")
 	known.GET("/oauth-authorization-server", m.showMetadata)
 	known.GET("/api-catalog", m.showCatalog)
 }
@@ -51,7 +74,7 @@ func (m *machineAPI) routesEvents() {
 	consume.GET("/resends/:resendId", m.showResend)
 	consume.DELETE("/resends/:resendId", m.cancelResend)
 
-	m.describe(m.app.api(0, base), "events")
+	m.describe(m.app.api(maxJSONBytes, base), "events")
 }
 
 // uploadTime is how long a large document may take on a slow line.
@@ -59,7 +82,7 @@ const uploadTime = 2 * time.Minute
 
 func (m *machineAPI) routesRegister() {
 	const base = "/registry/v1"
-	read := m.app.api(0, base, m.app.optionalToken, m.withCaller)
+	read := m.app.api(maxJSONBytes, base, m.app.optionalToken, m.withCaller)
 	read.GET("/contracts", m.listContracts)
 	read.GET("/contracts/:contractId", m.showContract)
 	read.GET("/contracts/:contractId/releases", m.showReleases)
@@ -84,5 +107,5 @@ func (m *machineAPI) routesRegister() {
 	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, m.app.slow(uploadTime))
 	validate.POST("/validations", m.postValidation)
 
-	m.describe(m.app.api(0, base), "registry")
+	m.describe(m.app.api(maxJSONBytes, base), "registry")
 }

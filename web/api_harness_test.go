@@ -1,0 +1,311 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+const apiTestBase = "http://schakel.example.nl"
+
+// apiHarness is the real router with the real services and engine on a real
+// database. Every answer is held against the OpenAPI documents.
+type apiHarness struct {
+	app    *App
+	db     *store.DB
+	clock  *storetest.Clock
+	reg    *registry.Services
+	engine *outbox.Engine
+	own    store.Partner
+	spec   *apiSpecs
+}
+
+func newAPIHarness(t *testing.T, change func(*APIConfig)) *apiHarness {
+	t.Helper()
+	clock := storetest.NewClock()
+	return newAPIHarnessOn(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, change)
+}
+
+func newAPIHarnessOn(t *testing.T, db *store.DB, clock *storetest.Clock, change func(*APIConfig)) *apiHarness {
+	t.Helper()
+	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t)}
+	log := slog.New(slog.DiscardHandler)
+	accounts, err := registry.NewAccounts(db, clock.Now)
+	noError(t, err)
+	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
+	noError(t, err)
+	h.reg, err = registry.New(registry.Config{
+		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
+		CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
+	}, accounts)
+	noError(t, err)
+	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
+	noError(t, err)
+	issuer, err := token.New(token.Config{
+		Issuer: apiTestBase, AuthMethods: []string{token.PrivateKeyJWT, token.ClientSecretBasic}, Scopes: registry.AllScopes(),
+		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
+	})
+	noError(t, err)
+	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log})
+	noError(t, h.engine.Start(t.Context()))
+	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
+	cfg := APIConfig{DB: db, Engine: h.engine, Issuer: issuer, Registry: h.reg}
+	if change != nil {
+		change(&cfg)
+	}
+	h.app, err = New(Config{
+		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
+		Accounts: accounts, Sessions: db, Tokens: issuer, API: &cfg,
+	})
+	noError(t, err)
+	return h
+}
+
+// newPartner makes an approved partner.
+func (h *apiHarness) newPartner(t *testing.T, name string) store.Partner {
+	t.Helper()
+	p := store.Partner{Name: name, Status: store.PartnerApproved}
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertPartner(t.Context(), &p) }))
+	return p
+}
+
+// apiClient calls our APIs as one client, with a token when it has one.
+type apiClient struct {
+	h      *apiHarness
+	id     string
+	secret string
+	token  string
+}
+
+// newClient makes a client with what it asks for granted, and a token.
+func (h *apiHarness) newClient(t *testing.T, partnerID string, in registry.NewClient) *apiClient {
+	t.Helper()
+	in.Name, in.AuthMethod = "Client of "+partnerID, token.ClientSecretBasic
+	row, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), partnerID, in)
+	noError(t, err)
+	c := &apiClient{h: h, id: row.ID, secret: secret}
+	c.token = c.newToken(t, "")
+	return c
+}
+
+// publisher makes a client that may publish the types of the sample contract.
+func (h *apiHarness) publisher(t *testing.T, partnerID string) *apiClient {
+	t.Helper()
+	return h.newClient(t, partnerID, registry.NewClient{
+		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
+	})
+}
+
+// consumer makes a client that subscribes and reads.
+func (h *apiHarness) consumer(t *testing.T, partnerID string) *apiClient {
+	t.Helper()
+	return h.newClient(t, partnerID, registry.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead}})
+}
+
+// writer makes a client of the own organisation that maintains contracts.
+func (h *apiHarness) writer(t *testing.T) *apiClient {
+	t.Helper()
+	return h.newClient(t, "", registry.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}})
+}
+
+// anyone calls without a token.
+func (h *apiHarness) anyone() *apiClient { return &apiClient{h: h} }
+
+func (c *apiClient) newToken(t *testing.T, scope string) string {
+	t.Helper()
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if scope != "" {
+		form.Set("scope", scope)
+	}
+	basic := &apiClient{h: c.h}
+	answer := basic.do(t, http.MethodPost, "/oauth/token", form.Encode(),
+		"Content-Type", "application/x-www-form-urlencoded", "Authorization", basicAuth(c.id, c.secret))
+	answer.want(t, http.StatusOK)
+	return answer.member(t, "access_token").(string)
+}
+
+func basicAuth(user, password string) string {
+	r := http.Request{Header: http.Header{}}
+	r.SetBasicAuth(url.QueryEscape(user), url.QueryEscape(password))
+	return r.Header.Get("Authorization")
+}
+
+// apiAnswer is an answer whose body was read.
+type apiAnswer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request; pairs are headers.
+func (c *apiClient) do(t *testing.T, method, target, body string, pairs ...string) apiAnswer {
+	t.Helper()
+	r := httptest.NewRequest(method, apiTestBase+target, strings.NewReader(body))
+	r.RequestURI = target
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		r.Header[http.CanonicalHeaderKey(pairs[i])] = append(r.Header[http.CanonicalHeaderKey(pairs[i])], pairs[i+1])
+	}
+	w := httptest.NewRecorder()
+	c.h.app.Handler().ServeHTTP(w, r)
+	answer := apiAnswer{status: w.Code, header: w.Result().Header, body: w.Body.Bytes()}
+	c.h.spec.check(t, method, target, answer)
+	return answer
+}
+
+func (c *apiClient) get(t *testing.T, target string) apiAnswer {
+	t.Helper()
+	return c.do(t, http.MethodGet, target, "")
+}
+
+func (c *apiClient) postJSON(t *testing.T, target, body string) apiAnswer {
+	t.Helper()
+	return c.do(t, http.MethodPost, target, body, "Content-Type", "application/json")
+}
+
+// publish posts an event in structured mode under a new key.
+func (c *apiClient) publish(t *testing.T, body string) apiAnswer {
+	t.Helper()
+	return c.do(t, http.MethodPost, "/events/v1/events", body, "Content-Type", "application/cloudevents+json", "Idempotency-Key", freshKey())
+}
+
+func freshKey() string { return `"` + uuid.NewString() + `"` }
+
+func (a apiAnswer) want(t *testing.T, status int) apiAnswer {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// problem expects a problem with this status and code.
+func (a apiAnswer) problem(t *testing.T, status int, code string) Problem {
+	t.Helper()
+	a.want(t, status)
+	var p Problem
+	noError(t, json.Unmarshal(a.body, &p))
+	if got := a.header.Get("Content-Type"); p.Code != code || p.Status != status || got != "application/problem+json" {
+		t.Fatalf("code %q status %d as %s, want %q: %s", p.Code, p.Status, got, code, a.body)
+	}
+	return p
+}
+
+func (a apiAnswer) decode(t *testing.T, into any) {
+	t.Helper()
+	noError(t, json.Unmarshal(a.body, into))
+}
+
+func (a apiAnswer) member(t *testing.T, name string) any {
+	t.Helper()
+	var all map[string]any
+	a.decode(t, &all)
+	return all[name]
+}
+
+// sampleContract defines the event types of these tests.
+const sampleContract = `asyncapi: 3.1.0
+info:
+  title: Example of student events
+  version: 1.0.0
+channels:
+  students:
+    address: students
+    messages:
+      enrolled:
+        name: nl.example.student.enrolled
+        title: A student was enrolled
+        payload: {type: object, properties: {studentId: {type: string}}}
+      left:
+        name: nl.example.student.left
+        payload: {type: object}
+operations:
+  send:
+    action: send
+    channel: {$ref: '#/channels/students'}
+`
+
+// withCatalogue publishes the sample contract.
+func (h *apiHarness) withCatalogue(t *testing.T) *apiHarness {
+	t.Helper()
+	ctx, actor := t.Context(), registry.SystemActor()
+	_, err := h.reg.Contracts.Create(ctx, actor, registry.ContractInput{
+		ID: "student-events", Kind: "asyncapi", Title: "Student events", Visibility: store.VisibilityPartners,
+	})
+	noError(t, err)
+	_, err = h.reg.Contracts.Upload(ctx, actor, "student-events", registry.Upload{Content: []byte(sampleContract)})
+	noError(t, err)
+	_, err = h.reg.Contracts.Publish(ctx, actor, "student-events", "1.0.0")
+	noError(t, err)
+	return h
+}
+
+// newEndpoint makes a webhook of a partner.
+func (h *apiHarness) newEndpoint(t *testing.T, partnerID string) store.Endpoint {
+	t.Helper()
+	e, err := h.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, registry.EndpointInput{
+		Name: "Endpoint " + partnerID, Kind: store.EndpointWebhook, URL: "https://" + strings.ToLower(partnerID[4:]) + ".example.nl/events", TokenAuthMethod: registry.TokenAuthNone,
+	})
+	noError(t, err)
+	return e
+}
+
+// approvedSubscription subscribes a partner to the enrolled type.
+func (h *apiHarness) approvedSubscription(t *testing.T, partnerID string) store.Subscription {
+	t.Helper()
+	ctx, actor := t.Context(), registry.SystemActor()
+	endpoint := h.newEndpoint(t, partnerID)
+	s, err := h.reg.Subscriptions.Request(ctx, actor, registry.SubscriptionRequest{
+		EndpointID: endpoint.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
+	})
+	noError(t, err)
+	noError(t, h.reg.Subscriptions.Approve(ctx, actor, s.ID))
+	h.engine.Changed()
+	return s
+}
+
+// sampleEvent is a valid event; extra members go in front.
+func sampleEvent(id string, extra ...string) string {
+	return `{` + strings.Join(append(extra, ""), ",") + `"specversion":"1.0","id":"` + id + `","source":"urn:nld:oin:00000001823288444000:sis",` +
+		`"type":"nl.example.student.enrolled","datacontenttype":"application/json","data":{"studentId":"1234"}}`
+}
+
+// eventCount counts the events that are stored.
+func (h *apiHarness) eventCount(t *testing.T) int {
+	t.Helper()
+	_, total, err := h.db.Events(t.Context(), store.EventFilter{})
+	noError(t, err)
+	return total
+}
+
+// clientWithScope makes a client of the own organisation with one scope.
+func (h *apiHarness) clientWithScope(t *testing.T, scope string) *apiClient {
+	t.Helper()
+	in := registry.NewClient{Scopes: []string{scope}}
+	if scope == scopeEventsPublish {
+		in.PublishTypes, in.PublishSources = []string{"nl.example.student.*"}, []string{"*"}
+	}
+	return h.newClient(t, "", in)
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

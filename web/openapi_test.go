@@ -1,0 +1,231 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"schakel/registry/contract"
+)
+
+// apiSpecs are our OpenAPI documents as a library that is not ours reads them.
+type apiSpecs struct {
+	docs map[string]*openapi3.T
+}
+
+func loadSpecs(t *testing.T) *apiSpecs {
+	t.Helper()
+	files, err := readAPIDocuments()
+	noError(t, err)
+	s := &apiSpecs{docs: map[string]*openapi3.T{}}
+	for name, file := range files {
+		doc, err := openapi3.NewLoader().LoadFromData(file.json)
+		noError(t, err)
+		noError(t, doc.Validate(t.Context()))
+		s.docs[name] = doc
+	}
+	return s
+}
+
+// base is the address under which a path of a document is served.
+func base(doc *openapi3.T, item *openapi3.PathItem) string {
+	if len(item.Servers) > 0 {
+		return strings.TrimSuffix(item.Servers[0].URL, "/")
+	}
+	return doc.Servers[0].URL
+}
+
+// find is the operation of a request; nil when none is described. Of two paths
+// that fit, the one with fewer parameters is meant.
+func (s *apiSpecs) find(method, target string) *routers.Route {
+	path, _, _ := strings.Cut(target, "?")
+	var found *routers.Route
+	for _, doc := range s.docs {
+		for template, item := range doc.Paths.Map() {
+			operation := item.Operations()[method]
+			if operation == nil || !fits(base(doc, item)+template, path) {
+				continue
+			}
+			if found == nil || strings.Count(template, "{") < strings.Count(found.Path, "{") {
+				found = &routers.Route{Spec: doc, Path: template, PathItem: item, Method: method, Operation: operation}
+			}
+		}
+	}
+	return found
+}
+
+func fits(template, path string) bool {
+	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		if want[i] != got[i] && (!strings.HasPrefix(want[i], "{") || got[i] == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// check fails the test when an answer is not as the documents say. Answers to
+// addresses and methods that do not exist are of no operation.
+func (s *apiSpecs) check(t *testing.T, method, target string, answer apiAnswer) {
+	t.Helper()
+	if method == http.MethodHead {
+		return
+	}
+	route := s.find(method, target)
+	if route == nil {
+		if answer.status != http.StatusNotFound && answer.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s answers %d but is not described", method, target, answer.status)
+		}
+		return
+	}
+	r := httptest.NewRequest(method, apiTestBase+target, nil)
+	err := openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: route},
+		Status:                 answer.status, Header: answer.header, Body: io.NopCloser(bytes.NewReader(answer.body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: isYAML(answer)},
+	})
+	if err != nil {
+		t.Errorf("%s %s answers %d, which is not as described: %v\n%s", method, target, answer.status, err, answer.body)
+	}
+}
+
+// isYAML tells whether the library cannot read the body.
+func isYAML(a apiAnswer) bool {
+	media := a.header.Get("Content-Type")
+	return strings.Contains(media, "yaml") || media == "application/vnd.oai.openapi"
+}
+
+func TestDescriptionsAreValid(t *testing.T) {
+	t.Parallel()
+	docs, err := readAPIDocuments()
+	noError(t, err)
+	for name, doc := range docs {
+		for form, content := range map[string][]byte{"yaml": doc.yaml, "json": doc.json} {
+			parsed, findings, err := contract.Parse(content, contract.Limits{})
+			noError(t, err)
+			if parsed != nil {
+				findings = parsed.Validate()
+			}
+			for _, f := range findings {
+				t.Errorf("%s.%s:%d %s %s: %s", name, form, f.Line, f.Severity, f.Pointer, f.Detail)
+			}
+		}
+	}
+}
+
+// TestRoutesAreDescribed holds the routes against the documents, both ways.
+func TestRoutesAreDescribed(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	var served, described []string
+	for _, r := range h.app.echo.Routes() {
+		if _, ok := apiArea(r.Path); ok {
+			served = append(served, r.Method+" "+templated(r.Path))
+		}
+	}
+	for name, doc := range h.spec.docs {
+		for path, item := range doc.Paths.Map() {
+			for method, operation := range item.Operations() {
+				described = append(described, method+" "+base(doc, item)+path)
+				if operation.OperationID == "" || operation.Summary == "" || operation.Security == nil {
+					t.Errorf("%s: %s %s lacks operationId, summary or security", name, method, path)
+				}
+			}
+		}
+	}
+	slices.Sort(served)
+	slices.Sort(described)
+	for _, route := range served {
+		if !slices.Contains(described, route) {
+			t.Errorf("served but not described: %s", route)
+		}
+	}
+	for _, route := range described {
+		if !slices.Contains(served, route) {
+			t.Errorf("described but not served: %s", route)
+		}
+	}
+}
+
+// templated writes a path of the router as OpenAPI does.
+func templated(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// TestScopesAreDescribed tries every operation with a token without any of the
+// scopes its description names (SEC-10).
+func TestScopesAreDescribed(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	all := []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}
+	tokens := map[string]string{}
+	for _, scope := range all {
+		tokens[scope] = h.clientWithScope(t, scope).token
+	}
+	for _, doc := range h.spec.docs {
+		for path, item := range doc.Paths.Map() {
+			for method, operation := range item.Operations() {
+				scopes, open := scopesOf(operation)
+				if len(scopes) == 0 || open {
+					continue
+				}
+				target := base(doc, item) + strings.NewReplacer("{", "", "}", "").Replace(path)
+				for _, scope := range all {
+					c := &apiClient{h: h, token: tokens[scope]}
+					answer := c.do(t, method, target, "")
+					refused := answer.status == http.StatusForbidden && strings.Contains(string(answer.body), "insufficient-scope")
+					if refused == slices.Contains(scopes, scope) {
+						t.Errorf("%s %s with %s: %d, described are %v", method, target, scope, answer.status, scopes)
+					}
+				}
+				h.anyone().do(t, method, target, "").problem(t, http.StatusUnauthorized, "token-missing")
+			}
+		}
+	}
+}
+
+func scopesOf(operation *openapi3.Operation) (scopes []string, open bool) {
+	if operation.Security == nil {
+		return nil, true
+	}
+	for _, requirement := range *operation.Security {
+		open = open || len(requirement) == 0
+		scopes = append(scopes, requirement["oauth"]...)
+	}
+	return scopes, open
+}
+
+func TestDescriptionServed(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	for _, target := range []string{"/events/v1/openapi.json", "/events/v1/openapi.yaml", "/registry/v1/openapi.json", "/oauth/openapi.yaml"} {
+		answer := h.anyone().get(t, target).want(t, http.StatusOK)
+		if answer.header.Get("Access-Control-Allow-Origin") != "*" || answer.header.Get("API-Version") != "1.0.0" {
+			t.Errorf("%s: headers %v", target, answer.header)
+		}
+		tag := answer.header.Get("ETag")
+		h.anyone().do(t, http.MethodGet, target, "", "If-None-Match", tag).want(t, http.StatusNotModified)
+	}
+	text := string(h.anyone().get(t, "/events/v1/openapi.yaml").body)
+	for _, said := range []string{"expires seven days", "8e03978e-40d5-43e8-bc93-6894a57f9324", "key-reused"} {
+		if !strings.Contains(text, said) {
+			t.Errorf("IDEM-I05: the description does not say %q", said)
+		}
+	}
+}
