@@ -47,7 +47,7 @@ func Seed(ctx context.Context, a, b *Chain, baseA, baseB string, receiver *Recei
 		}
 		*s.mine = creds
 	}
-	if err := connect(ctx, a, b, baseA, baseB); err != nil {
+	if err := Connect(ctx, a, b, baseA, baseB); err != nil {
 		return out, err
 	}
 	logins, err := seedPartners(ctx, a, receiver)
@@ -55,9 +55,9 @@ func Seed(ctx context.Context, a, b *Chain, baseA, baseB string, receiver *Recei
 	return out, err
 }
 
-// connect makes each Schakel a partner of the other: both deliver to the
+// Connect makes each Schakel a partner of the other: both deliver to the
 // other's intake with a token of the other's token endpoint.
-func connect(ctx context.Context, a, b *Chain, baseA, baseB string) error {
+func Connect(ctx context.Context, a, b *Chain, baseA, baseB string) error {
 	_, inA, err := a.Approved(ctx, OwnB())
 	if err != nil {
 		return err
