@@ -48,6 +48,10 @@ const (
 	ActionRouteAdded   = "route.added"
 	ActionRouteRemoved = "route.removed"
 
+	ActionAccountInvited   = "account.invited"
+	ActionAccountBlocked   = "account.blocked"
+	ActionAccountUnblocked = "account.unblocked"
+
 	ActionContractCreated      = "contract.created"
 	ActionContractUpdated      = "contract.updated"
 	ActionContractTransferred  = "contract.transferred"

@@ -48,6 +48,10 @@ func sentences() map[string]string {
 		ActionRouteAdded:   "allowed {types} from {from} to go to {to}",
 		ActionRouteRemoved: "no longer allowed {types} from {from} to go to {to}",
 
+		ActionAccountInvited:   "invited {object} as an administrator",
+		ActionAccountBlocked:   "blocked the account of {object}",
+		ActionAccountUnblocked: "unblocked the account of {object}",
+
 		ActionContractCreated:      "created contract {object}",
 		ActionContractUpdated:      "changed the description of contract {object}",
 		ActionContractTransferred:  "transferred contract {object} from {from} to {to}",

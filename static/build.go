@@ -26,7 +26,7 @@ type assets struct {
 
 // ownStyles are joined in this order after the vendored component styles.
 func ownStyles() []string {
-	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "print"}
+	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "document", "print"}
 }
 
 // build reads the embedded tree. Every file under js, img and vendor/htmx is

@@ -30,3 +30,12 @@ func (s *idSource) next(prefix string, now time.Time) string {
 	}
 	return prefix + "_" + id.String()
 }
+
+// IDAt sorts before every id of this prefix that was made at t or later, to the millisecond, and after all older ones.
+func IDAt(prefix string, t time.Time) string {
+	var id ulid.ULID
+	if err := id.SetTime(ulid.Timestamp(t)); err != nil {
+		return prefix + "_"
+	}
+	return prefix + "_" + id.String()
+}

@@ -70,6 +70,8 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Partners", Href: "/admin/partners", Count: w.Registrations, Group: "Agreed"},
 		{Label: "Subscriptions", Href: "/admin/subscriptions", Count: w.Subscriptions, Group: "Agreed"},
 		{Label: "Clients", Href: "/admin/clients", Count: w.Clients, Group: "Agreed"},
+		{Label: "Endpoints", Href: "/admin/endpoints", Group: "Agreed"},
+		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
 		{Label: "Contracts", Href: "/contracts", Group: "Agreed"},
 		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
 		{Label: "Events", Href: "/admin/events", Group: "Moving"},
@@ -78,6 +80,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
 		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
 		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
+		{Label: "Administrators", Href: "/admin/accounts", Group: "This Schakel"},
 		{Label: "Your account", Href: "/account", Group: "This Schakel"},
 	}
 }

@@ -1,0 +1,90 @@
+package templates
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// Act is one thing that can be done at once: a button that posts to Action.
+type Act struct {
+	Kind          ButtonKind
+	Label, Action string
+	Hidden        []Hidden
+}
+
+// ActsView is what can be done with what a page is about: at once, or after a reason.
+type ActsView struct {
+	Title string
+	// Lead says what comes of it; may be empty.
+	Lead   string
+	Plain  []Act
+	Danger []Danger
+}
+
+func (v ActsView) empty() bool { return len(v.Plain)+len(v.Danger) == 0 }
+
+// errors lists the reasons that were refused.
+func (v ActsView) errors() []FieldError {
+	var list []FieldError
+	for _, d := range v.Danger {
+		if d.ReasonError != "" {
+			list = append(list, FieldError{Field: d.ID + "-reason", Text: d.ReasonError})
+		}
+	}
+	return list
+}
+
+// Named is something that has a page of its own.
+type Named struct {
+	Name, Href string
+}
+
+// link is a description-list value that leads to the page of something.
+func (n Named) link() templ.Component {
+	if n.Href == "" {
+		return plainText(n.Name)
+	}
+	return Link(n.Name, n.Href)
+}
+
+// History is the audit trail of what a page is about.
+type History struct {
+	Moments []Moment
+	Now     time.Time
+	// MoreHref leads to the rest; empty when this is all.
+	MoreHref string
+}
+
+// clockItem is an item for a moment; one that has not come is left out.
+func clockItem(items []Item, label string, at, now time.Time) []Item {
+	if at.IsZero() {
+		return items
+	}
+	return append(items, Item{Label: label, Content: Clock(at, now)})
+}
+
+// textItem is an item for a text; an empty one is left out.
+func textItem(items []Item, label, text string) []Item {
+	if text == "" {
+		return items
+	}
+	return append(items, Item{Label: label, Text: text})
+}
+
+// oneMessage is an error summary of a sentence that belongs to no field.
+func oneMessage(text string) []FieldError {
+	if text == "" {
+		return nil
+	}
+	return []FieldError{{Text: text}}
+}
+
+// StateOptions are the states to filter a list by, any first.
+func StateOptions(states ...string) []Option {
+	options := []Option{{Label: "Any state"}}
+	for _, s := range states {
+		options = append(options, Option{Value: s, Label: stateLabel(s)})
+	}
+	return options
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminClient shows a client, and what it would get in addition.
+func (p *portal) adminClient(c echo.Context) error { return p.showClient(c, refusal{}) }
+
+// showClient shows a client, with why a decision about it was refused.
+func (p *portal) showClient(c echo.Context, r refusal) error {
+	ctx := c.Request().Context()
+	grant, err := p.Registry.Clients.Grant(ctx, actor(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	client := grant.Client
+	v := clientView(grant)
+	v.Now, v.Message = p.cfg.Now(), r.message
+	v.Acts = acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, templates.Hidden{Name: "seen", Value: grant.Seen})
+	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
+		return err
+	}
+	page := p.frame(c, client.Name, templates.Crumb{Label: "Clients", Href: "/admin/clients"})
+	page.Badge, page.Invalid = templates.State(client.Status), r.status != 0
+	if grant.Partner.Own {
+		page.Actions = templates.LinkButton(templates.Secondary, "Change it", "/admin/own/clients/"+client.ID)
+	}
+	return p.render(c, r.code(), templates.AdminClient(page, v))
+}
+
+// clientState is the state of a client for its steps: one that asks for
+// something can be decided on.
+func clientState(client store.Client) string {
+	if client.Waiting() {
+		return clientWaiting
+	}
+	return client.Status
+}
+
+// clientWaiting is the state of a client that is active and asks for more.
+const clientWaiting = "waiting"
+
+func clientView(g registry.ClientGrant) templates.AdminClientView {
+	client := g.Client
+	v := templates.AdminClientView{
+		ID: client.ID, Status: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
+		Partner:       templates.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
+		PartnerStatus: g.Partner.Status, Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
+		Asks:    templates.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},
+		Created: client.CreatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy,
+	}
+	switch {
+	case client.JWKSURI != "":
+		v.Keys = "at " + client.JWKSURI
+	case client.JWKS != "":
+		v.Keys = "given with the client"
+	}
+	return v
+}
+
+// clientSteps are the decisions about a client.
+func clientSteps() []step {
+	return []step{
+		{
+			verb: "approve", from: []string{clientWaiting}, kind: templates.Primary,
+			label: "Approve what it asks for", done: "The client has what it asked for. The partner is told by mail.",
+		},
+		{
+			verb: "reject", from: []string{clientWaiting}, reason: true,
+			label: "Turn the request down", explain: "The client keeps what it has. The partner gets a mail with the reason and can ask again.",
+			done: "The request is turned down. The partner is told by mail.",
+		},
+		{
+			verb: "revoke", from: []string{store.ClientActive, clientWaiting}, reason: true,
+			label:   "Revoke this client for good",
+			explain: "Its secret and all its tokens stop working at once. This cannot be taken back.",
+			done:    "The client is revoked.",
+		},
+	}
+}
+
+// adminClientStep takes a decision about a client. What is approved is what was
+// on the page: when the request changed meanwhile, nothing is.
+func (p *portal) adminClientStep(c echo.Context, s step) error {
+	id := c.Param("id")
+	return p.take(c, s, "/admin/clients/"+id, func(ctx context.Context, a registry.Actor, why string) error {
+		if s.verb == "revoke" {
+			return p.Registry.Clients.Revoke(ctx, a, id, why)
+		}
+		seen := c.Request().PostForm.Get("seen")
+		_, err := p.Registry.Clients.Decide(ctx, a, id, registry.Decision{Approve: s.verb == "approve", Reason: why, Seen: seen})
+		return err
+	}, p.showClient)
+}

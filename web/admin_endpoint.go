@@ -1,0 +1,126 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminEndpoint shows an endpoint with its health.
+func (p *portal) adminEndpoint(c echo.Context) error { return p.showEndpoint(c, refusal{}) }
+
+// showEndpoint shows an endpoint, with why a step with it was refused.
+func (p *portal) showEndpoint(c echo.Context, r refusal) error {
+	ctx, who := c.Request().Context(), actor(c)
+	endpoint, err := p.Registry.Endpoints.Get(ctx, who.Scope(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	partner, err := p.Registry.Partners.Get(ctx, who.Scope(), endpoint.PartnerID)
+	if err != nil {
+		return err
+	}
+	v := endpointView(endpoint, partner)
+	v.Now, v.Message = p.cfg.Now(), r.message
+	v.Acts = acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
+	v.Acts.Title = "What you can do"
+	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
+		return err
+	}
+	page := p.frame(c, endpoint.Name, templates.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
+	page.Badge, page.Invalid = templates.State(endpoint.Status), r.status != 0
+	return p.render(c, r.code(), templates.AdminEndpoint(page, v))
+}
+
+func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpointView {
+	v := templates.AdminEndpointView{
+		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
+		Partner: templates.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
+		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
+		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
+		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time,
+		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
+	}
+	if e.Status != store.EndpointEnded && partner.Status == store.PartnerApproved {
+		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
+	}
+	if partner.Own {
+		v.EditHref = "/admin/own/endpoints/" + e.ID
+	}
+	return v
+}
+
+// fillEndpoint adds what waits at the endpoint, what sends to it and what happened.
+func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.Endpoint, v *templates.AdminEndpointView) error {
+	waiting, err := p.backlogs(ctx)
+	if err != nil {
+		return err
+	}
+	v.Waiting, v.Oldest = waiting[e.ID].Waiting, waiting[e.ID].OldestDue.Time
+	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{EndpointID: e.ID})
+	if err != nil {
+		return err
+	}
+	if v.Subscriptions, err = p.adminNames().subscriptionRows(ctx, subs); err != nil {
+		return err
+	}
+	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "endpoint", ObjectID: e.ID}, "")
+	return err
+}
+
+// endpointSteps are what an administrator can do with an endpoint.
+func endpointSteps() []step {
+	return []step{
+		{
+			verb: "resume", from: []string{store.EndpointPaused, store.EndpointSuspended}, kind: templates.Primary,
+			label: "Resume", done: "The endpoint is resumed. What waited is sent now.",
+		},
+		{
+			verb: "pause", from: []string{store.EndpointActive}, kind: templates.Secondary,
+			label: "Pause", done: "The endpoint is paused. What is for it waits.",
+		},
+		{
+			verb: "suspend", from: []string{store.EndpointActive, store.EndpointPaused}, reason: true,
+			label:   "Suspend this endpoint",
+			explain: "Nothing is sent to it until you resume; its partner cannot. What is for it is held.",
+			done:    "The endpoint is suspended. The partner is told by mail.",
+		},
+		{
+			verb: "end", from: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, reason: true,
+			label:   "End this endpoint for good",
+			explain: "Its subscriptions end with it, and what still waits becomes a dead letter. This cannot be taken back.",
+			done:    "The endpoint has ended.",
+		},
+	}
+}
+
+// adminEndpointStep takes a step with an endpoint.
+func (p *portal) adminEndpointStep(c echo.Context, s step) error {
+	id, endpoints := c.Param("id"), p.Registry.Endpoints
+	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
+		"resume": func(ctx context.Context, a registry.Actor, _ string) error { return endpoints.Resume(ctx, a, id) },
+		"pause":  func(ctx context.Context, a registry.Actor, why string) error { return endpoints.Pause(ctx, a, id, why) },
+		"suspend": func(ctx context.Context, a registry.Actor, why string) error {
+			return endpoints.Suspend(ctx, a, id, why)
+		},
+		"end": func(ctx context.Context, a registry.Actor, why string) error { return endpoints.End(ctx, a, id, why) },
+	}[s.verb]
+	return p.take(c, s, "/admin/endpoints/"+id, do, p.showEndpoint)
+}
+
+// adminEndpointTest sends a test event and shows what comes of it.
+func (p *portal) adminEndpointTest(c echo.Context) error {
+	own, err := p.Registry.Partners.Own(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	_, delivery, err := p.Engine.SendTest(c.Request().Context(), engineActor(c), c.Param("id"), testSource(own))
+	if err != nil {
+		return err
+	}
+	return p.done(c, "/admin/deliveries/"+delivery, "A test event is on its way. This page shows what comes of it.")
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// The time that the throughput of the overview is about, and how often it is
+// counted anew while somebody looks.
+const (
+	overviewPeriod = 10 * time.Minute
+	overviewEvery  = 5 * time.Second
+)
+
+// adminOverview shows what waits, what moves and what is stuck.
+func (p *portal) adminOverview(c echo.Context) error {
+	ctx := c.Request().Context()
+	v := templates.AdminOverviewView{
+		Waiting: waitingTiles(p.waiting(c, "")), Period: "in the last " + templates.Duration(overviewPeriod),
+		Now: p.cfg.Now(), Every: overviewEvery,
+	}
+	var err error
+	if v.Moving, err = p.movingTiles(ctx); err != nil {
+		return err
+	}
+	if v.Endpoints, err = p.troubledEndpoints(ctx); err != nil {
+		return err
+	}
+	if v.History, err = p.history(ctx, store.AuditFilter{}, "/admin/audit"); err != nil {
+		return err
+	}
+	page := p.page(c, "Overview")
+	page.Crumbs = nil
+	return p.render(c, http.StatusOK, templates.AdminOverview(page, v))
+}
+
+// waitingTiles count what waits for an administrator.
+func waitingTiles(w Waiting) []templates.Tile {
+	return []templates.Tile{
+		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", templates.KindInfo),
+		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", templates.KindInfo),
+		waitingTile("Client requests", w.Clients, "/admin/clients", templates.KindInfo),
+		waitingTile("Error queue", w.Errors, "/admin/errors?show=held", templates.KindWarning),
+		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", templates.KindError),
+	}
+}
+
+func waitingTile(label string, count int, href string, kind templates.Kind) templates.Tile {
+	t := templates.Tile{Label: label, Value: templates.Count(count), Href: href, Kind: templates.KindNeutral, Hint: "nothing waits"}
+	if count > 0 {
+		t.Kind, t.Hint = kind, "wait for you"
+	}
+	return t
+}
+
+// movingTiles count the deliveries of events that were accepted lately, by what
+// became of them. Ids sort by time, so only the newest rows are read.
+func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
+	since := store.IDAt("dlv", p.cfg.Now().Add(-overviewPeriod))
+	count := func(statuses ...string) (int, error) {
+		n, err := p.DB.CountDeliveries(ctx, store.DeliveryFilter{AfterID: since, Statuses: statuses})
+		if err != nil {
+			return 0, fmt.Errorf("count deliveries: %w", err)
+		}
+		return n, nil
+	}
+	all, err := count()
+	if err != nil {
+		return nil, err
+	}
+	tiles := []templates.Tile{{
+		Label: "Deliveries started", Value: templates.Count(all), Href: "/admin/deliveries", Kind: templates.KindNeutral,
+		Hint: fmt.Sprintf("%.1f a second", float64(all)/overviewPeriod.Seconds()),
+	}}
+	for _, t := range []templates.Tile{
+		{Label: "Delivered", Href: "/admin/deliveries?status=delivered", Kind: templates.KindOK},
+		{Label: "Pending", Href: "/admin/deliveries?status=pending", Kind: templates.KindInfo},
+		{Label: "Retrying", Href: "/admin/deliveries?status=retrying", Kind: templates.KindWarning},
+	} {
+		n, err := count(map[string]string{
+			"Delivered": store.DeliveryDelivered, "Pending": store.DeliveryPending, "Retrying": store.DeliveryRetrying,
+		}[t.Label])
+		if err != nil {
+			return nil, err
+		}
+		t.Value, t.Hint = templates.Count(n), share(n, all)
+		if n == 0 {
+			t.Kind = templates.KindNeutral
+		}
+		tiles = append(tiles, t)
+	}
+	return tiles, nil
+}
+
+// share tells what part n is of all.
+func share(n, all int) string {
+	if all == 0 {
+		return "nothing moved"
+	}
+	return fmt.Sprintf("%.0f%% of them", 100*float64(n)/float64(all))
+}
+
+// lateAfter is how long what waits may be due before an endpoint needs a look.
+const lateAfter = time.Minute
+
+// troubledEndpoints are those that do not take what they are sent, the fullest first.
+func (p *portal) troubledEndpoints(ctx context.Context) ([]templates.EndpointRow, error) {
+	rows, err := p.endpointRows(ctx, registry.Scope{All: true}, "")
+	if err != nil {
+		return nil, err
+	}
+	late := p.cfg.Now().Add(-lateAfter)
+	rows = slices.DeleteFunc(rows, func(r templates.EndpointRow) bool {
+		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late)
+		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind
+	})
+	slices.SortFunc(rows, func(a, b templates.EndpointRow) int {
+		return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(a.Name, b.Name))
+	})
+	const most = 20
+	return rows[:min(most, len(rows))], nil
+}

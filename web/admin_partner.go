@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminPartner shows all that is known of a partner.
+func (p *portal) adminPartner(c echo.Context) error { return p.showPartner(c, refusal{}) }
+
+// showPartner shows a partner, with why a decision about it was refused.
+func (p *portal) showPartner(c echo.Context, r refusal) error {
+	ctx := c.Request().Context()
+	partner, err := p.Registry.Partners.Get(ctx, actor(c).Scope(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	v := partnerView(partner, r)
+	v.Now = p.cfg.Now()
+	if err := p.fillPartner(ctx, actor(c), partner, &v); err != nil {
+		return err
+	}
+	page := p.frame(c, partner.Name, templates.Crumb{Label: "Partners", Href: "/admin/partners"})
+	page.Badge, page.Invalid = templates.State(partner.Status), r.status != 0
+	return p.render(c, r.code(), templates.AdminPartner(page, v))
+}
+
+// partnerView is what the row of a partner tells.
+func partnerView(partner store.Partner, r refusal) templates.AdminPartnerView {
+	v := templates.AdminPartnerView{
+		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, ContactName: partner.ContactName, Email: partner.ContactEmail,
+		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
+		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
+		DecidedBy: partner.DecidedBy, Reason: partner.StatusReason, Message: r.message,
+	}
+	if partner.Own {
+		return v
+	}
+	v.Acts = acts(partnerSteps(), "/admin/partners/"+partner.ID, partner.Status, r)
+	if partner.Status == store.PartnerRequested {
+		v.Grants = partnerGrants()
+		if partner.EmailConfirmedAt.IsZero() {
+			v.Acts.Lead = "It can be approved once its contact person has opened the link in the confirmation mail."
+			v.Acts.Plain = nil
+		}
+	}
+	return v
+}
+
+// partnerGrants says what an approval of a registration gives, and what not.
+func partnerGrants() []string {
+	return []string{
+		"Its people may add endpoints, make clients and ask for subscriptions.",
+		"Its clients may get access tokens, to read the register and to manage its own subscriptions.",
+		"It sees the contracts and event types that are shown to partners.",
+		"It gets no events and publishes none yet: each subscription and each event type to publish waits for a decision of its own.",
+	}
+}
+
+// fillPartner adds what the partner has, and what happened to it.
+func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner store.Partner, v *templates.AdminPartnerView) error {
+	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{PartnerID: partner.ID})
+	if err != nil {
+		return err
+	}
+	clients, err := p.Registry.Clients.List(ctx, who.Scope(), partner.ID)
+	if err != nil {
+		return err
+	}
+	names := p.adminNames()
+	if v.Subscriptions, err = names.subscriptionRows(ctx, subs); err != nil {
+		return err
+	}
+	if v.Clients, err = names.clientRows(ctx, clients); err != nil {
+		return err
+	}
+	if v.Endpoints, err = p.endpointRows(ctx, who.Scope(), partner.ID); err != nil {
+		return err
+	}
+	if !partner.Own {
+		if v.Accounts, err = p.accountRows(ctx, who, partner.ID); err != nil {
+			return err
+		}
+	}
+	v.History, err = p.history(ctx, store.AuditFilter{PartnerID: partner.ID}, "/admin/audit?partner="+partner.ID)
+	return err
+}
+
+// partnerSteps are the decisions about a partner.
+func partnerSteps() []step {
+	return []step{
+		{
+			verb: "approve", from: []string{store.PartnerRequested}, kind: templates.Primary,
+			label: "Approve the registration", done: "The registration is approved. The partner is told by mail.",
+		},
+		{
+			verb: "reject", from: []string{store.PartnerRequested}, reason: true,
+			label: "Reject the registration", explain: "The contact person gets a mail with the reason. The organisation can register again.",
+			done: "The registration is rejected. The partner is told by mail.",
+		},
+		{
+			verb: "resume", from: []string{store.PartnerSuspended}, kind: templates.Primary,
+			label: "Resume the exchange", done: "The exchange is resumed. What waited is sent now.",
+		},
+		{
+			verb: "suspend", from: []string{store.PartnerApproved}, reason: true,
+			label:   "Suspend this partner",
+			explain: "Nothing is sent to it and its tokens stop at once, until you resume. What is held for it stays.",
+			done:    "The partner is suspended and told by mail.",
+		},
+		{
+			verb: "end", from: []string{store.PartnerApproved, store.PartnerSuspended}, reason: true,
+			label:   "End the exchange for good",
+			explain: "Its subscriptions and endpoints end, its clients are revoked. This cannot be taken back; it would have to register again.",
+			done:    "The exchange has ended. The partner is told by mail.",
+		},
+	}
+}
+
+// adminPartnerStep takes a decision about a partner.
+func (p *portal) adminPartnerStep(c echo.Context, s step) error {
+	id, partners := c.Param("id"), p.Registry.Partners
+	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
+		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return partners.Approve(ctx, a, id) },
+		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return partners.Resume(ctx, a, id) },
+		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return partners.Reject(ctx, a, id, why) },
+		"suspend": func(ctx context.Context, a registry.Actor, why string) error {
+			return partners.Suspend(ctx, a, id, why)
+		},
+		"end": func(ctx context.Context, a registry.Actor, why string) error { return partners.End(ctx, a, id, why) },
+	}[s.verb]
+	return p.take(c, s, "/admin/partners/"+id, do, p.showPartner)
+}

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminPartners lists registered organisations.
+func (p *portal) adminPartners(c echo.Context) error {
+	paging := pagePaging(c)
+	f := store.PartnerFilter{
+		Status: clean(c.QueryParam("status")), Search: clean(c.QueryParam("q")),
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	}
+	partners, total, err := p.Registry.Partners.List(c.Request().Context(), actor(c), f)
+	if err != nil {
+		return err
+	}
+	v := templates.AdminPartnersView{
+		Status: f.Status, Search: f.Search, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
+		Statuses: templates.StateOptions(store.PartnerRequested, store.PartnerApproved, store.PartnerSuspended, store.PartnerEnded, store.PartnerRejected),
+	}
+	for _, partner := range partners {
+		v.Rows = append(v.Rows, templates.PartnerRow{
+			Name: partner.Name, Href: "/admin/partners/" + partner.ID, OIN: partner.OIN, Contact: partner.ContactName,
+			Status: partner.Status, Since: partner.CreatedAt.Time,
+			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
+		})
+	}
+	page := p.frame(c, "Partners")
+	page.Lead = "Organisations that registered themselves. A registration waits until you approve it."
+	return p.render(c, http.StatusOK, templates.AdminPartners(page, v))
+}

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminSubscription shows a subscription with what it grants, exactly.
+func (p *portal) adminSubscription(c echo.Context) error { return p.showSubscription(c, refusal{}) }
+
+// showSubscription shows a subscription, with why a decision about it was refused.
+func (p *portal) showSubscription(c echo.Context, r refusal) error {
+	ctx := c.Request().Context()
+	grant, err := p.Registry.Subscriptions.Grant(ctx, actor(c).Scope(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	sub := grant.Subscription
+	v := subscriptionView(grant)
+	v.Now, v.Message = p.cfg.Now(), r.message
+	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r)
+	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
+	if err != nil {
+		return err
+	}
+	title := subscriptionName(sub)
+	if sub.Name == "" {
+		title = "Subscription of " + grant.Partner.Name
+	}
+	page := p.frame(c, title, templates.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
+	page.Badge, page.Invalid = templates.State(sub.Status), r.status != 0
+	return p.render(c, r.code(), templates.AdminSubscription(page, v))
+}
+
+// subscriptionView is what an approval gives, or gave.
+func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
+	sub := g.Subscription
+	v := templates.AdminSubscriptionView{
+		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
+		Partner:       templates.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
+		Endpoint:      templates.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
+		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host,
+		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
+		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,
+	}
+	for _, t := range g.Types {
+		v.Types = append(v.Types, grantedType(t))
+	}
+	for _, s := range g.Sources {
+		v.Sources = append(v.Sources, templates.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: s.Source, Own: s.Own})
+	}
+	return v
+}
+
+func grantedType(t registry.GrantType) templates.GrantedType {
+	row := templates.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
+	if t.Known {
+		row.Href = eventTypeHref(t.Type.Name)
+		row.Contract = templates.Named{
+			Name: t.ContractTitle + " " + t.Type.ContractVersion, Href: contractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
+		}
+	}
+	return row
+}
+
+// subscriptionSteps are the decisions about a subscription.
+func subscriptionSteps() []step {
+	return []step{
+		{
+			verb: "approve", from: []string{store.SubscriptionRequested}, kind: templates.Primary,
+			label: "Approve the subscription", done: "The subscription is approved. Events of these types go to it from now on.",
+		},
+		{
+			verb: "reject", from: []string{store.SubscriptionRequested}, reason: true,
+			label: "Reject the subscription", explain: "The partner gets a mail with the reason and can ask again.",
+			done: "The subscription is rejected. The partner is told by mail.",
+		},
+		{
+			verb: "resume", from: []string{store.SubscriptionSuspended}, kind: templates.Primary,
+			label: "Resume the subscription", done: "The subscription is resumed. What was held is sent now.",
+		},
+		{
+			verb: "suspend", from: []string{store.SubscriptionApproved, store.SubscriptionPaused}, reason: true,
+			label:   "Suspend the subscription",
+			explain: "It gets no new events, and what waits for it is held until you resume.",
+			done:    "The subscription is suspended. The partner is told by mail.",
+		},
+		{
+			verb: "end", from: []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
+			reason: true, label: "End the subscription for good",
+			explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
+			done:    "The subscription has ended. The partner is told by mail.",
+		},
+	}
+}
+
+// adminSubscriptionStep takes a decision about a subscription.
+func (p *portal) adminSubscriptionStep(c echo.Context, s step) error {
+	id, subs := c.Param("id"), p.Registry.Subscriptions
+	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
+		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return subs.Approve(ctx, a, id) },
+		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return subs.Resume(ctx, a, id) },
+		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return subs.Reject(ctx, a, id, why) },
+		"suspend": func(ctx context.Context, a registry.Actor, why string) error { return subs.Suspend(ctx, a, id, why) },
+		"end":     func(ctx context.Context, a registry.Actor, why string) error { return subs.End(ctx, a, id, why) },
+	}[s.verb]
+	return p.take(c, s, "/admin/subscriptions/"+id, do, p.showSubscription)
+}

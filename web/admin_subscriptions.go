@@ -1,0 +1,39 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// adminSubscriptions lists the subscriptions of all partners.
+func (p *portal) adminSubscriptions(c echo.Context) error {
+	ctx, paging, names := c.Request().Context(), pagePaging(c), p.adminNames()
+	f := store.SubscriptionFilter{
+		Status: clean(c.QueryParam("status")), PartnerID: clean(c.QueryParam("partner")), EventType: clean(c.QueryParam("type")),
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	}
+	subs, total, err := p.Registry.Subscriptions.List(ctx, actor(c).Scope(), f)
+	if err != nil {
+		return err
+	}
+	partners, err := p.partnerOptions(ctx, names.deliveryNames)
+	if err != nil {
+		return err
+	}
+	rows, err := names.subscriptionRows(ctx, subs)
+	if err != nil {
+		return err
+	}
+	page := p.frame(c, "Subscriptions")
+	page.Lead = "What partners want to get, and where. Nothing is sent before you approve it."
+	page.Actions = templates.LinkButton(templates.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
+	return p.render(c, http.StatusOK, templates.AdminSubscriptions(page, templates.AdminSubscriptionsView{
+		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
+		Statuses: templates.StateOptions(store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused,
+			store.SubscriptionSuspended, store.SubscriptionEnded, store.SubscriptionRejected),
+		Rows: rows, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
+	}))
+}

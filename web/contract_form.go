@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// newContract shows the form for a contract.
+func (p *portal) newContract(c echo.Context) error {
+	in := registry.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
+	return p.showContractForm(c, http.StatusOK, "", in, nil)
+}
+
+// createContract makes a contract without versions.
+func (p *portal) createContract(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := contractInput(form)
+	contract, err := p.Registry.Contracts.Create(c.Request().Context(), actor(c), in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showContractForm(c, status, "", in, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, adminContractHref(contract.ID)+"/upload", "The contract is there. Upload its first version.")
+}
+
+// editContract shows the form with the metadata of a contract.
+func (p *portal) editContract(c echo.Context) error {
+	row, err := p.Registry.Contracts.Get(c.Request().Context(), registry.Reader{Administrator: true}, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return p.showContractForm(c, http.StatusOK, row.ID, registry.ContractInput{
+		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: row.Owner, OwnerPartnerID: row.OwnerPartnerID,
+		Maintainer: row.Maintainer, ContactName: row.ContactName, ContactEmail: row.ContactEmail, Classification: row.Classification,
+		BasedOn: row.BasedOn, Agreement: row.Agreement, Visibility: row.Visibility,
+	}, nil)
+}
+
+// updateContract changes the metadata of a contract.
+func (p *portal) updateContract(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in, id := contractInput(form), c.Param("id")
+	_, err = p.Registry.Contracts.Update(c.Request().Context(), actor(c), id, in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showContractForm(c, status, id, in, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, contractHref(id), "The contract is changed.")
+}
+
+func contractInput(form Form) registry.ContractInput {
+	return registry.ContractInput{
+		ID: form.Get("id"), Kind: form.Get("kind"), Title: form.Get("title"), Description: form.Get("description"),
+		Owner: form.Get("owner"), OwnerPartnerID: form.Get("ownerPartner"), Maintainer: form.Get("maintainer"),
+		ContactName: form.Get("contactName"), ContactEmail: form.Get("contactEmail"), Classification: form.Get("classification"),
+		BasedOn: form.Get("basedOn"), Agreement: form.Get("agreement"), Visibility: form.Get("visibility"),
+	}
+}
+
+// showContractForm shows the form; id is empty for a new contract.
+func (p *portal) showContractForm(c echo.Context, status int, id string, in registry.ContractInput, wrong formErrors) error {
+	partners, err := p.ownerOptions(c.Request().Context(), actor(c))
+	if err != nil {
+		return err
+	}
+	v := templates.ContractFormView{
+		Action: "/admin/contracts", Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
+		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
+		ContactName: in.ContactName, ContactEmail: in.ContactEmail, Classification: in.Classification, BasedOn: in.BasedOn,
+		Agreement: in.Agreement, Visibility: in.Visibility, Partners: partners, Wrong: wrong,
+	}
+	title, way := "New contract", []templates.Crumb{{Label: "Contracts", Href: "/contracts"}}
+	if id != "" {
+		v.Action, v.Button, title = adminContractHref(id), "Save", "Edit "+id
+		way = append(way, templates.Crumb{Label: id, Href: contractHref(id)})
+	}
+	page := p.frame(c, title, way...)
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.ContractForm(page, v))
+}
+
+// ownerOptions are who can own a contract: the own organisation, and approved partners.
+func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]templates.Option, error) {
+	own, err := p.Registry.Partners.Own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, _, err := p.Registry.Partners.List(ctx, who, store.PartnerFilter{Status: store.PartnerApproved})
+	if err != nil {
+		return nil, err
+	}
+	options := []templates.Option{{Label: own.Name + " (own organisation)"}}
+	for _, row := range rows {
+		options = append(options, templates.Option{Value: row.ID, Label: row.Name})
+	}
+	return options, nil
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// contractPage shows a contract with its versions.
+func (p *portal) contractPage(c echo.Context) error {
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	contract, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	versions, err := p.Registry.Contracts.Versions(ctx, reader, contract.ID)
+	if err != nil {
+		return err
+	}
+	v := contractView(contract, versions)
+	v.Now = p.cfg.Now()
+	if err := p.fillContract(c, reader, contract, &v); err != nil {
+		return err
+	}
+	page := p.frame(c, contract.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"})
+	if reader.Administrator {
+		page.Actions = templ.Join(
+			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
+			templates.LinkButton(templates.Secondary, "Edit", adminContractHref(contract.ID)+"/edit"))
+	}
+	return p.render(c, http.StatusOK, templates.ContractPage(page, v))
+}
+
+func contractView(c store.Contract, versions []store.ContractVersion) templates.ContractView {
+	v := templates.ContractView{
+		ID: c.ID, Kind: c.Kind, Description: c.Description, Owner: c.Owner, Maintainer: c.Maintainer, ContactName: c.ContactName,
+		ContactEmail: c.ContactEmail, Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement,
+		Visibility: c.Visibility, Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time,
+	}
+	for _, row := range versions {
+		v.Versions = append(v.Versions, templates.VersionRow{
+			Version: row.Version, Href: contractVersionHref(c.ID, row.Version), Status: row.Status, Spec: row.SpecVersion,
+			Size: row.Size, Published: row.PublishedAt.Time, Sunset: row.SunsetAt.Time,
+		})
+	}
+	return v
+}
+
+// fillContract adds the event types of the latest version, the addresses of the
+// API and, for who maintains it, what happened.
+func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract store.Contract, v *templates.ContractView) error {
+	ctx := c.Request().Context()
+	latest, err := p.Registry.Contracts.Version(ctx, reader, contract.ID, registry.Latest)
+	if err == nil {
+		types, err := p.Registry.Contracts.EventTypes(ctx, reader, contract.ID, latest.Version)
+		if err != nil {
+			return err
+		}
+		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(contract.ID)
+	} else if !isNotFound(err) {
+		return err
+	}
+	if !reader.Administrator {
+		return nil
+	}
+	v.UploadHref = adminContractHref(contract.ID) + "/upload"
+	history, err := p.history(ctx, store.AuditFilter{ObjectKind: "contract", ObjectID: contract.ID}, "")
+	v.History = &history
+	return err
+}
+
+// typeRows are the event types a version defines.
+func typeRows(types []store.EventType) []templates.GrantedType {
+	var rows []templates.GrantedType
+	for _, t := range types {
+		row := templates.GrantedType{Name: t.Name, Title: t.Title, Status: t.Status, Known: true}
+		if t.Status == store.VersionPublished || t.Status == store.VersionDeprecated {
+			row.Href = eventTypeHref(t.Name)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// contractAPI are the addresses at which machines find a contract.
+func contractAPI(id string) []templates.Named {
+	return []templates.Named{
+		{Name: "Metadata", Href: contractPath(id)},
+		{Name: "Versions", Href: contractPath(id) + "/versions"},
+		{Name: "Latest document, as uploaded", Href: versionPath(id, registry.Latest) + "/original"},
+		{Name: "Latest document, as JSON", Href: versionPath(id, registry.Latest) + "/content.json"},
+		{Name: "Releases, for a dependency updater", Href: contractPath(id) + "/releases"},
+	}
+}

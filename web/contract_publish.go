@@ -1,0 +1,158 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// publishForm says what publishing a version does, and asks.
+func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "") }
+
+// publishVersion publishes a version that its reader has seen: when the draft was
+// replaced since, nothing is published.
+func (p *portal) publishVersion(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx, id, version := c.Request().Context(), c.Param("id"), c.Param("version")
+	v, err := p.Registry.Contracts.Version(ctx, registry.Reader{Administrator: true}, id, version)
+	if err != nil {
+		return err
+	}
+	if form.Get("digest") != v.Digest {
+		return p.showPublish(c, http.StatusConflict, "The draft was replaced since you looked at it. Look again.")
+	}
+	_, err = p.Registry.Contracts.Publish(ctx, actor(c), id, version)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showPublish(c, status, wrong[""])
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, contractVersionHref(id, version), "Version "+version+" is published.")
+}
+
+func (p *portal) showPublish(c echo.Context, status int, message string) error {
+	ctx, reader := c.Request().Context(), registry.Reader{Administrator: true, Internal: true}
+	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+	if err != nil {
+		return err
+	}
+	back := contractVersionHref(about.ID, version.Version)
+	v := templates.PublishView{
+		Action: adminVersionHref(about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest,
+		Visibility: about.Visibility, Kind: about.Kind, Message: message,
+	}
+	findings, err := registry.Findings(version)
+	if err != nil {
+		return err
+	}
+	v.Warnings = findingRows(findings, back)
+	if v.Changes, err = p.typeChanges(ctx, about, content); err != nil {
+		return err
+	}
+	v.Blocked = blocked(version, v.Changes)
+	page := p.frame(c, "Publish "+about.Title+" "+version.Version,
+		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
+	page.Invalid = message != ""
+	return p.render(c, status, templates.PublishPage(page, v))
+}
+
+// blocked says why a version cannot be published; empty when it can.
+func blocked(v store.ContractVersion, changes []templates.TypeChange) string {
+	if v.Status != store.VersionDraft {
+		return "This version is " + v.Status + " already; only a draft can be published."
+	}
+	for _, t := range changes {
+		if t.What == typeTaken {
+			return "It cannot be published: another contract defines " + t.Name + ". Take it out, or give it another name."
+		}
+	}
+	return ""
+}
+
+// What a publication does to an event type.
+const (
+	typeNew       = "new"
+	typeChanged   = "changed"
+	typeUnchanged = "unchanged"
+	typeLeft      = "left"
+	typeTaken     = "taken"
+)
+
+// typeChanges compares the event types of a document with the catalogue.
+func (p *portal) typeChanges(ctx context.Context, about store.Contract, content []byte) ([]templates.TypeChange, error) {
+	doc, _, err := p.Registry.Contracts.Validate(content)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	var changes []templates.TypeChange
+	defined := map[string]bool{}
+	for _, t := range doc.EventTypes() {
+		defined[t.Type] = true
+		change, err := p.typeChange(ctx, about, t)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, change)
+	}
+	left, err := p.typesLeft(ctx, about, defined)
+	return append(changes, left...), err
+}
+
+func (p *portal) typeChange(ctx context.Context, about store.Contract, t contract.EventType) (templates.TypeChange, error) {
+	change := templates.TypeChange{Name: t.Type, Title: t.Title}
+	now, err := p.DB.EventType(ctx, t.Type)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		change.What, change.Detail = typeNew, "It joins the catalogue; partners can ask for it."
+	case err != nil:
+		return change, fmt.Errorf("find event type: %w", err)
+	case now.ContractID != about.ID:
+		change.What, change.Detail = typeTaken, "Contract "+now.ContractID+" defines it already."
+	case now.DataSchema == string(t.Schema) && now.ContentType == t.ContentType:
+		change.What, change.Detail = typeUnchanged, "Its data is described as in version "+now.ContractVersion+"."
+	default:
+		change.What, change.Detail = typeChanged, "Its data is described in another way than in version "+now.ContractVersion+"."
+	}
+	return change, nil
+}
+
+// typesLeft are event types of the latest version that this one does not define.
+func (p *portal) typesLeft(ctx context.Context, about store.Contract, defined map[string]bool) ([]templates.TypeChange, error) {
+	reader := registry.Reader{Administrator: true, Internal: true}
+	latest, err := p.Registry.Contracts.Version(ctx, reader, about.ID, registry.Latest)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	types, err := p.Registry.Contracts.EventTypes(ctx, reader, about.ID, latest.Version)
+	if err != nil {
+		return nil, err
+	}
+	var left []templates.TypeChange
+	for _, t := range types {
+		if !defined[t.Name] {
+			left = append(left, templates.TypeChange{
+				Name: t.Name, Title: t.Title, What: typeLeft,
+				Detail: "This version does not define it. It stays in the catalogue as version " + latest.Version + " describes it.",
+			})
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/templates"
+)
+
+// uploadForm shows the form for a new version.
+func (p *portal) uploadForm(c echo.Context) error {
+	return p.showUpload(c, http.StatusOK, documentForm{}, nil, nil)
+}
+
+// uploadVersion keeps a document as a draft. What is wrong with a document is
+// shown with its lines, and pasted text stays in the form.
+func (p *portal) uploadVersion(c echo.Context) error {
+	in, err := readDocumentForm(c)
+	if err != nil {
+		return err
+	}
+	if len(in.content()) == 0 {
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, formErrors{"document": "Choose a file, or paste the document."})
+	}
+	id := c.Param("id")
+	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, registry.Upload{
+		Version: in.version, FileName: in.fileName, Content: in.content(),
+	})
+	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
+		rows := findingRows(e.Findings, "")
+		excerpts(rows, in.content())
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, rows, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong below."})
+	}
+	if status, wrong := formRefusal(err); wrong != nil {
+		if text := wrong["document"]; text != "" {
+			wrong = formErrors{in.field(): text}
+		}
+		return p.showUpload(c, status, in, nil, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, contractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
+}
+
+func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []templates.FindingRow, wrong formErrors) error {
+	row, err := p.Registry.Contracts.Get(c.Request().Context(), registry.Reader{Administrator: true}, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	page := p.frame(c, "Upload a version of "+row.Title,
+		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
+		Action: adminContractHref(row.ID) + "/versions", Version: in.version, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
+		Findings: findings, Wrong: wrong,
+	}))
+}
+
+// documentForm is an upload as the form sends it.
+type documentForm struct {
+	file          []byte
+	fileName      string
+	text, version string
+}
+
+// content is the file, or the pasted text when there is none.
+func (d documentForm) content() []byte {
+	if len(d.file) > 0 {
+		return d.file
+	}
+	return []byte(d.text)
+}
+
+// field is the field the document came from.
+func (d documentForm) field() string {
+	if len(d.file) > 0 {
+		return "document"
+	}
+	return "text"
+}
+
+// readDocumentForm reads the parts one by one, so that nothing goes to a
+// temporary file; the group bounds the body.
+func readDocumentForm(c echo.Context) (documentForm, error) {
+	var in documentForm
+	parts, err := c.Request().MultipartReader()
+	if err != nil {
+		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return in, nil
+		}
+		if err != nil {
+			return in, badForm(fmt.Errorf("read upload: %w", err))
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return in, badForm(fmt.Errorf("read upload: %w", err))
+		}
+		if err := in.set(part.FormName(), part.FileName(), content); err != nil {
+			return in, err
+		}
+	}
+}
+
+func (d *documentForm) set(name, fileName string, content []byte) error {
+	if name == "document" {
+		d.file, d.fileName = content, fileName
+		return nil
+	}
+	if !utf8.Valid(content) {
+		return echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
+	}
+	switch name {
+	case "text":
+		// Browsers send the lines of a text area with CR LF, whatever was pasted.
+		d.text = strings.ReplaceAll(string(content), "\r\n", "\n")
+		if strings.TrimSpace(d.text) == "" {
+			d.text = ""
+		}
+	case "version":
+		d.version = clean(string(content))
+	}
+	return nil
+}

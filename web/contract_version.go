@@ -1,0 +1,125 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// versionPage shows a version of a contract with its document.
+func (p *portal) versionPage(c echo.Context) error {
+	if c.Param("version") == registry.Latest {
+		return p.toLatest(c)
+	}
+	return p.showVersion(c, refusal{}, "")
+}
+
+// toLatest leads to the page of the latest version under its own address.
+func (p *portal) toLatest(c echo.Context) error {
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
+	latest, err := p.Registry.Contracts.Version(c.Request().Context(), reader, c.Param("id"), registry.Latest)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, contractVersionHref(latest.ContractID, latest.Version))
+}
+
+// showVersion shows a version, with why a decision about it was refused; sunset
+// is the day that was typed.
+func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+	if err != nil {
+		return err
+	}
+	types, err := p.Registry.Contracts.EventTypes(ctx, reader, about.ID, version.Version)
+	if err != nil {
+		return err
+	}
+	findings, err := registry.Findings(version)
+	if err != nil {
+		return err
+	}
+	v := versionView(about, version)
+	v.Now, v.Types, v.Message, v.SunsetTyped = p.cfg.Now(), typeRows(types), r.message, sunset
+	here := contractVersionHref(about.ID, version.Version)
+	v.Source = sourceView(content, sourceLine(c), findings, here)
+	v.Findings = findingRows(findings, here)
+	if reader.Administrator {
+		maintainVersion(&v, about, version, r)
+	}
+	page := p.frame(c, about.Title+" "+version.Version,
+		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
+	page.Badge, page.Invalid = templates.State(version.Status), r.status != 0
+	return p.render(c, r.code(), templates.VersionPage(page, v))
+}
+
+func versionView(about store.Contract, row store.ContractVersion) templates.VersionView {
+	v := templates.VersionView{
+		Contract: templates.Named{Name: about.Title, Href: contractHref(about.ID)}, Version: row.Version, Status: row.Status,
+		Reason: row.StatusReason, Kind: about.Kind, Spec: row.SpecVersion, Format: row.Format, FileName: row.FileName,
+		InfoTitle: row.InfoTitle, InfoVersion: row.InfoVersion, Digest: row.Digest, Size: row.Size,
+		Created: row.CreatedAt.Time, Published: row.PublishedAt.Time, Deprecated: row.DeprecatedAt.Time, Sunset: row.SunsetAt.Time,
+		Withdrawn: row.WithdrawnAt.Time, CreatedBy: row.CreatedBy, PublishedBy: row.PublishedBy,
+	}
+	here := contractVersionHref(about.ID, row.Version)
+	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
+		v.Downloads = append(v.Downloads, templates.Named{Name: form[0], Href: here + "/" + form[1]})
+	}
+	return v
+}
+
+// maintainVersion adds what who maintains a version can do with it.
+func maintainVersion(v *templates.VersionView, about store.Contract, row store.ContractVersion, r refusal) {
+	base := adminVersionHref(about.ID, row.Version)
+	v.Acts = acts(versionSteps(), base, row.Status, r)
+	v.Acts.Title = "What you can do"
+	switch row.Status {
+	case store.VersionDraft:
+		v.PublishHref = base + "/publication"
+	case store.VersionPublished:
+		v.DeprecateAction = base + "/deprecation"
+		if r.verb == "deprecation" {
+			v.SunsetError = r.reasonError
+		}
+	}
+}
+
+// findingRows are findings for a page; here is the page that shows the source,
+// empty when none does.
+func findingRows(findings []contract.Finding, here string) []templates.FindingRow {
+	var rows []templates.FindingRow
+	for _, f := range findings {
+		row := templates.FindingRow{
+			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail, Remedy: f.Remedy, Line: f.Line, Column: f.Column,
+		}
+		if f.Line > 0 && here != "" {
+			row.Href = fmt.Sprintf("%s?line=%d#L%d", here, f.Line, f.Line)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// isNotFound tells whether something is not there, or not for this reader.
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*registry.Error](err)
+	return ok && e.Code == registry.CodeNotFound || errors.Is(err, store.ErrNotFound)
+}
