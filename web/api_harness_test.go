@@ -309,3 +309,8 @@ func noError(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// registryWrite is a client that may write contracts.
+func registryWrite() registry.NewClient {
+	return registry.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}}
+}

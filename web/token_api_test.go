@@ -1,0 +1,116 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"schakel/registry"
+)
+
+func TestTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	c := h.consumer(t, h.newPartner(t, "School").ID)
+	const form, grant = "application/x-www-form-urlencoded", "grant_type=client_credentials"
+	good := basicAuth(c.id, c.secret)
+	for name, tc := range map[string]struct {
+		target, media, body string
+		authorization       []string
+		status              int
+		code                string
+	}{
+		"right":             {"", form, grant, []string{good}, 200, ""},
+		"right, one scope":  {"", form, grant + "&scope=events.consume", []string{good}, 200, ""},
+		"charset":           {"", form + "; charset=UTF-8", grant, []string{good}, 200, ""},
+		"scope not granted": {"", form, grant + "&scope=registry.write", []string{good}, 400, "invalid_scope"},
+		"wrong secret":      {"", form, grant, []string{basicAuth(c.id, "guess")}, 401, "invalid_client"},
+		"unknown client":    {"", form, grant, []string{basicAuth("cli_x", "guess")}, 401, "invalid_client"},
+		"no credentials":    {"", form, grant, nil, 401, "invalid_client"},
+		"not offered":       {"", form, grant + "&client_id=" + c.id + "&client_secret=" + c.secret, nil, 401, "invalid_client"},
+		"Bearer":            {"", form, grant, []string{"Bearer " + c.token}, 400, "invalid_request"},
+		"two headers":       {"", form, grant, []string{good, good}, 400, "invalid_request"},
+		"broken Basic":      {"", form, grant, []string{"Basic !!"}, 400, "invalid_request"},
+		"no grant":          {"", form, "", []string{good}, 400, "invalid_request"},
+		"other grant":       {"", form, "grant_type=password", []string{good}, 400, "unsupported_grant_type"},
+		"twice":             {"", form, grant + "&" + grant, []string{good}, 400, "invalid_request"},
+		"JSON":              {"", "application/json", `{"grant_type":"client_credentials"}`, []string{good}, 400, "invalid_request"},
+		"in the address":    {"?" + grant, form, "", []string{good}, 400, "invalid_request"},
+		"too large":         {"", form, grant + "&x=" + strings.Repeat("x", maxTokenForm), []string{good}, 413, "invalid_request"},
+		"broken form":       {"", form, "%zz", []string{good}, 400, "invalid_request"},
+	} {
+		headers := []string{"Content-Type", tc.media}
+		for _, value := range tc.authorization {
+			headers = append(headers, "Authorization", value)
+		}
+		answer := h.anyone().do(t, http.MethodPost, "/oauth/token"+tc.target, tc.body, headers...)
+		if answer.status != tc.status || answer.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v %s", name, answer.status, answer.header, answer.body)
+			continue
+		}
+		if tc.code != "" && answer.member(t, "error") != tc.code {
+			t.Errorf("%s: %s", name, answer.body)
+		}
+		if strings.Contains(string(answer.body), "refresh_token") {
+			t.Errorf("SEC-01: %s", answer.body)
+		}
+		if tried := len(tc.authorization) == 1 && strings.HasPrefix(tc.authorization[0], "Basic"); tried && tc.status == 401 &&
+			!strings.HasPrefix(answer.header.Get("WWW-Authenticate"), "Basic") {
+			t.Errorf("%s: no challenge", name)
+		}
+	}
+	h.anyone().do(t, http.MethodGet, "/oauth/token", "").want(t, http.StatusMethodNotAllowed)
+}
+
+func TestTokenMetadata(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	h.consumer(t, "") // its token makes the first key
+	meta := h.anyone().get(t, "/.well-known/oauth-authorization-server").want(t, 200)
+	if meta.member(t, "token_endpoint") != apiTestBase+"/oauth/token" || meta.member(t, "issuer") != apiTestBase {
+		t.Errorf("metadata %s", meta.body)
+	}
+	keys := meta.member(t, "jwks_uri").(string)
+	u, err := url.Parse(keys)
+	noError(t, err)
+	var set struct{ Keys []map[string]any }
+	noError(t, json.Unmarshal(h.anyone().get(t, u.Path).want(t, 200).body, &set))
+	if len(set.Keys) != 1 || set.Keys[0]["d"] != nil || set.Keys[0]["kty"] != "EC" {
+		t.Errorf("keys %v", set.Keys)
+	}
+}
+
+// TestTokenStops: what was taken back stops within seconds, also with a token
+// that is still valid by its time (G2, EDU-07).
+func TestTokenStops(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	partner := h.newPartner(t, "School")
+	revoked, suspended := h.publisher(t, ""), h.publisher(t, partner.ID)
+	revoked.publish(t, sampleEvent("1")).want(t, 202)
+	suspended.publish(t, sampleEvent("1")).want(t, 202)
+	noError(t, h.reg.Clients.Revoke(t.Context(), registry.SystemActor(), revoked.id, "It leaked."))
+	noError(t, h.reg.Partners.Suspend(t.Context(), registry.SystemActor(), partner.ID, "It does not pay."))
+	h.clock.Advance(6e9)
+	revoked.publish(t, sampleEvent("2")).problem(t, 401, "token-invalid")
+	suspended.publish(t, sampleEvent("2")).problem(t, 401, "token-invalid")
+}
+
+// TestGrantsChange: a grant that changed counts within seconds.
+func TestGrantsChange(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	c := h.publisher(t, "")
+	c.publish(t, sampleEvent("1")).want(t, 202)
+	row, err := h.reg.Clients.Get(t.Context(), registry.SystemActor().Scope(), c.id)
+	noError(t, err)
+	_, err = h.reg.Clients.Update(t.Context(), registry.SystemActor(), c.id, registry.NewClient{
+		Name: row.Name, AuthMethod: row.AuthMethod, Scopes: row.Scopes, PublishTypes: []string{"nl.example.student.left"}, PublishSources: row.PublishSources,
+	})
+	noError(t, err)
+	h.clock.Advance(6e9)
+	c.token = c.newToken(t, "")
+	c.publish(t, sampleEvent("2")).problem(t, 403, "not-granted")
+}
