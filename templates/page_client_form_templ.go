@@ -22,7 +22,8 @@ type ClientFormView struct {
 }
 
 func (v ClientFormView) errors() []FieldError {
-	return wrongFields(v.Wrong, "name", "authMethod", "jwks", "jwksUri", "scopes", "publishTypes", "publishSources", "")
+	return namedErrors(v.Wrong, labelled{"name", "Name"}, labelled{"authMethod", "Method"}, labelled{"jwks", "Public keys"}, labelled{"jwksUri", "Address of the public keys"},
+		labelled{"scopes", "Scopes"}, labelled{"publishTypes", "Event types"}, labelled{"publishSources", "Sources"})
 }
 
 func (v ClientFormView) scopesHint() string {
@@ -169,7 +170,7 @@ func ClientFormPage(p Page, v ClientFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Text("Only for a client with the scope events.publish. Say which event types it sends, and from which sources.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextArea(Field{Name: "publishTypes", Label: "Event types", Hint: "Only with the scope events.publish. One a line: nl.example.student.enrolled, or all that start alike: nl.example.student.*", Value: v.PublishTypes, Error: v.Wrong["publishTypes"], Rows: 3, MaxLength: 30000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -177,15 +178,7 @@ func ClientFormPage(p Page, v ClientFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextArea(Field{Name: "publishTypes", Label: "Event types", Hint: "One a line: nl.example.student.enrolled, or all that start alike: nl.example.student.*", Value: v.PublishTypes, Error: v.Wrong["publishTypes"], Rows: 3, MaxLength: 30000}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = TextArea(Field{Name: "publishSources", Label: "Sources", Hint: "One a line: urn:nld:oin:00000001234567890000:records, or a prefix: https://example.nl/*", Value: v.PublishSources, Error: v.Wrong["publishSources"], Rows: 3, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextArea(Field{Name: "publishSources", Label: "Sources", Hint: "Only with the scope events.publish. One a line: urn:nld:oin:00000001234567890000:records, or a prefix: https://example.nl/*", Value: v.PublishSources, Error: v.Wrong["publishSources"], Rows: 3, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -195,7 +188,7 @@ func ClientFormPage(p Page, v ClientFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -215,7 +208,7 @@ func ClientFormPage(p Page, v ClientFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

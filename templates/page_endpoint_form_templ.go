@@ -29,8 +29,10 @@ type EndpointFormView struct {
 }
 
 func (v EndpointFormView) errors() []FieldError {
-	return wrongFields(v.Wrong, "name", "kind", "url", "contentMode", "tokenAuthMethod", "tokenUrl", "tokenClientId", "tokenSecret", "tokenScope",
-		"ratePerSecond", "maxConcurrency", "timeoutSeconds", "")
+	return namedErrors(v.Wrong, labelled{"name", "Name"}, labelled{"kind", "Kind"}, labelled{"url", "Webhook address"},
+		labelled{"contentMode", "How an event is sent"}, labelled{"tokenAuthMethod", "Method"}, labelled{"tokenUrl", "Token endpoint"},
+		labelled{"tokenClientId", "Client id"}, labelled{"tokenSecret", "Client secret"}, labelled{"tokenScope", "Scope"},
+		labelled{"ratePerSecond", "Requests a second"}, labelled{"maxConcurrency", "Requests at the same time"}, labelled{"timeoutSeconds", "Time-out"})
 }
 
 func (v EndpointFormView) field(name, label, value string) Field {
@@ -52,6 +54,12 @@ func (v EndpointFormView) optional(name, label, value, hint string) Field {
 func (v EndpointFormView) choice(name, label, value string, options []Option) Field {
 	f := v.field(name, label, value)
 	f.Required, f.Options = true, options
+	return f
+}
+
+func (v EndpointFormView) method() Field {
+	f := v.choice("tokenAuthMethod", "Method", v.TokenAuthMethod, v.AuthMethods)
+	f.Hint = "Before we send, we ask your authorisation server for an access token (OAuth 2 client credentials) and put it in the Authorization header."
 	return f
 }
 
@@ -203,7 +211,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Text("Before we send, we ask your authorisation server for an access token (OAuth 2 client credentials) and put it in the Authorization header.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = RadioGroup(v.method()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -211,7 +219,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = RadioGroup(v.choice("tokenAuthMethod", "Method", v.TokenAuthMethod, v.AuthMethods)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(v.optional("tokenUrl", "Token endpoint", v.TokenURL, "The https address of your authorisation server's token endpoint.")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -219,7 +227,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(v.optional("tokenUrl", "Token endpoint", v.TokenURL, "The https address of your authorisation server's token endpoint.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(v.optional("tokenClientId", "Client id", v.TokenClientID, "Under which you know us there.")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -227,7 +235,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(v.optional("tokenClientId", "Client id", v.TokenClientID, "Under which you know us there.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(v.secret()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -235,19 +243,11 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(v.secret()).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
 					templ_7745c5c3_Err = TextField(v.optional("tokenScope", "Scope", v.TokenScope, "What the token is asked for, when your server wants that.")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -267,7 +267,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -287,7 +287,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -307,7 +307,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -315,7 +315,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -329,7 +329,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -349,7 +349,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

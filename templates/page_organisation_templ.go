@@ -76,7 +76,7 @@ func OrganisationPage(p Page, v OrganisationView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ErrorSummary(wrongFields(v.Wrong, "contactName", "email", "phone")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ErrorSummary(namedErrors(v.Wrong, labelled{"contactName", "Name"}, labelled{"email", "E-mail address"}, labelled{"phone", "Telephone"})).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -23,7 +23,9 @@ type RegisterView struct {
 }
 
 func (v RegisterView) errors() []FieldError {
-	return wrongFields(v.Wrong, "name", "oin", "kvk", "herId", "contactName", "email", "phone", "endpointKinds", "terms", "")
+	return namedErrors(v.Wrong, labelled{"name", "Name of the organisation"}, labelled{"oin", "OIN"}, labelled{"kvk", "KvK number"}, labelled{"herId", "HER-id"},
+		labelled{"contactName", "Name of the contact person"}, labelled{"email", "E-mail address"}, labelled{"phone", "Telephone"},
+		labelled{"endpointKinds", "How you want to receive"}, labelled{"terms", "Terms"})
 }
 
 func (v RegisterView) terms() string {
@@ -210,7 +212,7 @@ func RegisterPage(p Page, v RegisterView) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" (version " + v.TermsVersion + ") first. They are one page.")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_register.templ`, Line: 49, Col: 68}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_register.templ`, Line: 51, Col: 68}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -331,7 +333,7 @@ func SentPage(p Page, v SentView) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Organisation)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_register.templ`, Line: 73, Col: 24}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_register.templ`, Line: 75, Col: 24}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {

@@ -24,7 +24,7 @@ type SubscriptionFormView struct {
 }
 
 func (v SubscriptionFormView) errors() []FieldError {
-	return wrongFields(v.Wrong, "types", "endpoint", "name", "purpose", "")
+	return namedErrors(v.Wrong, labelled{"types", "Event types"}, labelled{"endpoint", "Endpoint"}, labelled{"name", "Name"}, labelled{"purpose", "Purpose"})
 }
 
 func (v SubscriptionFormView) hint() string {

@@ -45,6 +45,9 @@ func (d desk) partnerHome(c echo.Context) error {
 	}
 	page := d.page(c, h.owner.Name)
 	page.Badge = templates.State(h.owner.Status)
+	if v.Working {
+		page.Lead = h.summary()
+	}
 	page.Actions = templates.LinkButton(templates.Secondary, "Your organisation", d.href("/organisation"))
 	return d.render(c, http.StatusOK, templates.PartnerHomePage(page, v))
 }
@@ -93,19 +96,25 @@ func (d desk) tiles(h has) []templates.Tile {
 		}
 		return t
 	}
+	return []templates.Tile{
+		tile("Delivered", store.DeliveryDelivered, "events you have received", ""),
+		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", templates.KindWarning),
+		tile("Held", store.DeliveryHeld, "wait for someone to act", templates.KindWarning),
+		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", templates.KindError),
+	}
+}
+
+// summary counts what a partner has.
+func (h has) summary() string {
 	approved := 0
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionApproved {
 			approved++
 		}
 	}
-	return []templates.Tile{
-		{Label: "Subscriptions", Value: templates.Count(approved), Hint: "approved", Href: d.href("/subscriptions")},
-		tile("Delivered", store.DeliveryDelivered, "events you have received", ""),
-		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", templates.KindWarning),
-		tile("Held", store.DeliveryHeld, "wait for someone to act", templates.KindWarning),
-		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", templates.KindError),
-	}
+	return "You have " + templates.Plural(len(h.endpoints), "endpoint", "endpoints") + ", " +
+		templates.Plural(approved, "approved subscription", "approved subscriptions") + " and " +
+		templates.Plural(len(h.clients), "client", "clients") + "."
 }
 
 // steps is the way to receiving the first event.
@@ -148,14 +157,14 @@ func (d desk) waitingFor(h has) []templates.WaitingRow {
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
 			rows = append(rows, templates.WaitingRow{
-				What: typesText(s.Types), Label: "Subscription " + subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+				What: firstLine(s.Purpose, 120), Label: "Subscription: " + subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
 	}
 	for _, client := range h.clients {
 		if client.Waiting() {
 			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
-			rows = append(rows, templates.WaitingRow{What: what, Label: "Client " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
+			rows = append(rows, templates.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
 		}
 	}
 	return rows

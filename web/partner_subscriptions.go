@@ -70,18 +70,17 @@ func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) 
 func endpointOptions(endpoints []store.Endpoint) []templates.Option {
 	var options []templates.Option
 	for _, e := range endpoints {
-		options = append(options, templates.Option{Value: e.ID, Label: e.Name + " (" + registry.EndpointHost(e) + ")"})
+		label := e.Name + " (" + registry.EndpointHost(e) + ")"
+		if e.Status != store.EndpointActive {
+			label += ", " + e.Status
+		}
+		options = append(options, templates.Option{Value: e.ID, Label: label})
 	}
 	return options
 }
 
-// subscriptionLabel is what a subscription is called: its name, or else its id.
-func subscriptionLabel(s store.Subscription) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.ID
-}
+// subscriptionLabel is what a subscription is called: its name, or else its event types.
+func subscriptionLabel(s store.Subscription) string { return orElse(s.Name, typesText(s.Types)) }
 
 // typesText names one or two event types, and counts more.
 func typesText(types []string) string {
