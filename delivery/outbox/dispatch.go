@@ -220,7 +220,7 @@ func (e *Engine) nextLook(now time.Time) time.Time {
 	var first time.Time
 	for _, l := range e.lanes {
 		t := l.next()
-		if l.held >= 2*cap(l.slots) || t.IsZero() {
+		if l.full() || t.IsZero() {
 			continue // a completed delivery wakes it
 		}
 		if first.IsZero() || t.Before(first) {

@@ -41,7 +41,7 @@ type Config struct {
 	Circuit CircuitPolicy
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
-	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 2048.
+	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 4096.
 	MaxInFlight int
 }
 
@@ -85,7 +85,7 @@ func New(cfg Config) *Engine {
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Poll, 5*time.Second)
 	setDefault(&cfg.MaxBatch, 512)
-	setDefault(&cfg.MaxInFlight, 2048)
+	setDefault(&cfg.MaxInFlight, 4096)
 	return &Engine{
 		cfg:         cfg,
 		node:        cfg.DB.NewID("node"),

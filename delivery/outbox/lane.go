@@ -46,8 +46,11 @@ func (l *lane) configure(e store.Endpoint) {
 	l.endpoint = e
 }
 
-// room is how many deliveries may be claimed now. Twice the concurrency is held, so that a slot never waits for the
-// database; under a rate limit no more than what it lets through in a second.
+// ahead is how many times its concurrency a lane holds at most, so that one claim serves many attempts and a slot never
+// waits for the database. More is claimed when half of that is used up.
+const ahead = 8
+
+// room is how many deliveries may be claimed now; under a rate limit no more than what it lets through in a second.
 func (l *lane) room(now time.Time) int {
 	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) {
 		return 0
@@ -58,12 +61,18 @@ func (l *lane) room(now time.Time) int {
 		}
 		return max(0, 1-l.held) // half-open: one probe
 	}
-	room := 2*cap(l.slots) - l.held
+	if l.full() {
+		return 0
+	}
+	room := ahead*cap(l.slots) - l.held
 	if l.limiter != nil {
 		room = min(room, int(l.endpoint.RatePerSecond)-l.held)
 	}
 	return max(0, room)
 }
+
+// full tells whether the lane holds enough for now; a completed delivery changes that.
+func (l *lane) full() bool { return l.held > ahead/2*cap(l.slots) }
 
 // next is when the lane should be looked at again; zero when only a signal will wake it.
 func (l *lane) next() time.Time {

@@ -26,7 +26,7 @@ func (e *Engine) send(l *lane, ep store.Endpoint, slots chan struct{}, c store.C
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
 	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID}
-	if !e.mayStart(ctx, l, c, epoch) {
+	if !e.mayStart(ctx, l, ep, c, epoch) {
 		e.outcomes <- done
 		return
 	}
@@ -40,13 +40,15 @@ func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
 	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
 }
 
-// mayStart asks for the last time before an attempt: is the node not stopping, does the endpoint's rate allow it, and
-// is the delivery still ours and allowed, if anything changed since it was claimed (guarantee G2).
-func (e *Engine) mayStart(ctx context.Context, l *lane, c store.Claimed, epoch string) bool {
+// mayStart asks for the last time before an attempt: is the node not stopping, does the endpoint want to hear from us,
+// is there time left in the lease, and is the delivery still ours and allowed, if anything changed since it was claimed
+// (guarantee G2).
+func (e *Engine) mayStart(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string) bool {
 	e.mu.Lock()
 	limiter, notBefore := l.limiter, l.notBefore
 	e.mu.Unlock()
-	if e.closing.Load() || e.cfg.Now().Before(notBefore) {
+	now := e.cfg.Now()
+	if e.closing.Load() || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
 		return false
 	}
 	if limiter != nil {
