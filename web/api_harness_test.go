@@ -33,13 +33,13 @@ type apiHarness struct {
 	spec   *apiSpecs
 }
 
-func newAPIHarness(t *testing.T, change func(*APIConfig)) *apiHarness {
+func newAPIHarness(t testing.TB, change func(*APIConfig)) *apiHarness {
 	t.Helper()
 	clock := storetest.NewClock()
 	return newAPIHarnessOn(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, change)
 }
 
-func newAPIHarnessOn(t *testing.T, db *store.DB, clock *storetest.Clock, change func(*APIConfig)) *apiHarness {
+func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*APIConfig)) *apiHarness {
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t)}
 	log := slog.New(slog.DiscardHandler)
@@ -75,7 +75,7 @@ func newAPIHarnessOn(t *testing.T, db *store.DB, clock *storetest.Clock, change 
 }
 
 // newPartner makes an approved partner.
-func (h *apiHarness) newPartner(t *testing.T, name string) store.Partner {
+func (h *apiHarness) newPartner(t testing.TB, name string) store.Partner {
 	t.Helper()
 	p := store.Partner{Name: name, Status: store.PartnerApproved}
 	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertPartner(t.Context(), &p) }))
@@ -91,7 +91,7 @@ type apiClient struct {
 }
 
 // newClient makes a client with what it asks for granted, and a token.
-func (h *apiHarness) newClient(t *testing.T, partnerID string, in registry.NewClient) *apiClient {
+func (h *apiHarness) newClient(t testing.TB, partnerID string, in registry.NewClient) *apiClient {
 	t.Helper()
 	in.Name, in.AuthMethod = "Client of "+partnerID, token.ClientSecretBasic
 	row, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), partnerID, in)
@@ -102,7 +102,7 @@ func (h *apiHarness) newClient(t *testing.T, partnerID string, in registry.NewCl
 }
 
 // publisher makes a client that may publish the types of the sample contract.
-func (h *apiHarness) publisher(t *testing.T, partnerID string) *apiClient {
+func (h *apiHarness) publisher(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
 	return h.newClient(t, partnerID, registry.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
@@ -110,13 +110,13 @@ func (h *apiHarness) publisher(t *testing.T, partnerID string) *apiClient {
 }
 
 // consumer makes a client that subscribes and reads.
-func (h *apiHarness) consumer(t *testing.T, partnerID string) *apiClient {
+func (h *apiHarness) consumer(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
 	return h.newClient(t, partnerID, registry.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead}})
 }
 
 // writer makes a client of the own organisation that maintains contracts.
-func (h *apiHarness) writer(t *testing.T) *apiClient {
+func (h *apiHarness) writer(t testing.TB) *apiClient {
 	t.Helper()
 	return h.newClient(t, "", registry.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}})
 }
@@ -124,7 +124,7 @@ func (h *apiHarness) writer(t *testing.T) *apiClient {
 // anyone calls without a token.
 func (h *apiHarness) anyone() *apiClient { return &apiClient{h: h} }
 
-func (c *apiClient) newToken(t *testing.T, scope string) string {
+func (c *apiClient) newToken(t testing.TB, scope string) string {
 	t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if scope != "" {
@@ -151,7 +151,7 @@ type apiAnswer struct {
 }
 
 // do sends a request; pairs are headers.
-func (c *apiClient) do(t *testing.T, method, target, body string, pairs ...string) apiAnswer {
+func (c *apiClient) do(t testing.TB, method, target, body string, pairs ...string) apiAnswer {
 	t.Helper()
 	r := httptest.NewRequest(method, apiTestBase+target, strings.NewReader(body))
 	r.RequestURI = target
@@ -168,25 +168,25 @@ func (c *apiClient) do(t *testing.T, method, target, body string, pairs ...strin
 	return answer
 }
 
-func (c *apiClient) get(t *testing.T, target string) apiAnswer {
+func (c *apiClient) get(t testing.TB, target string) apiAnswer {
 	t.Helper()
 	return c.do(t, http.MethodGet, target, "")
 }
 
-func (c *apiClient) postJSON(t *testing.T, target, body string) apiAnswer {
+func (c *apiClient) postJSON(t testing.TB, target, body string) apiAnswer {
 	t.Helper()
 	return c.do(t, http.MethodPost, target, body, "Content-Type", "application/json")
 }
 
 // publish posts an event in structured mode under a new key.
-func (c *apiClient) publish(t *testing.T, body string) apiAnswer {
+func (c *apiClient) publish(t testing.TB, body string) apiAnswer {
 	t.Helper()
 	return c.do(t, http.MethodPost, "/events/v1/events", body, "Content-Type", "application/cloudevents+json", "Idempotency-Key", freshKey())
 }
 
 func freshKey() string { return `"` + uuid.NewString() + `"` }
 
-func (a apiAnswer) want(t *testing.T, status int) apiAnswer {
+func (a apiAnswer) want(t testing.TB, status int) apiAnswer {
 	t.Helper()
 	if a.status != status {
 		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
@@ -195,7 +195,7 @@ func (a apiAnswer) want(t *testing.T, status int) apiAnswer {
 }
 
 // problem expects a problem with this status and code.
-func (a apiAnswer) problem(t *testing.T, status int, code string) Problem {
+func (a apiAnswer) problem(t testing.TB, status int, code string) Problem {
 	t.Helper()
 	a.want(t, status)
 	var p Problem
@@ -206,12 +206,12 @@ func (a apiAnswer) problem(t *testing.T, status int, code string) Problem {
 	return p
 }
 
-func (a apiAnswer) decode(t *testing.T, into any) {
+func (a apiAnswer) decode(t testing.TB, into any) {
 	t.Helper()
 	noError(t, json.Unmarshal(a.body, into))
 }
 
-func (a apiAnswer) member(t *testing.T, name string) any {
+func (a apiAnswer) member(t testing.TB, name string) any {
 	t.Helper()
 	var all map[string]any
 	a.decode(t, &all)
@@ -241,7 +241,7 @@ operations:
 `
 
 // withCatalogue publishes the sample contract.
-func (h *apiHarness) withCatalogue(t *testing.T) *apiHarness {
+func (h *apiHarness) withCatalogue(t testing.TB) *apiHarness {
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
 	_, err := h.reg.Contracts.Create(ctx, actor, registry.ContractInput{
@@ -256,7 +256,7 @@ func (h *apiHarness) withCatalogue(t *testing.T) *apiHarness {
 }
 
 // newEndpoint makes a webhook of a partner.
-func (h *apiHarness) newEndpoint(t *testing.T, partnerID string) store.Endpoint {
+func (h *apiHarness) newEndpoint(t testing.TB, partnerID string) store.Endpoint {
 	t.Helper()
 	e, err := h.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, registry.EndpointInput{
 		Name: "Endpoint " + partnerID, Kind: store.EndpointWebhook, URL: "https://" + strings.ToLower(partnerID[4:]) + ".example.nl/events", TokenAuthMethod: registry.TokenAuthNone,
@@ -266,7 +266,7 @@ func (h *apiHarness) newEndpoint(t *testing.T, partnerID string) store.Endpoint 
 }
 
 // approvedSubscription subscribes a partner to the enrolled type.
-func (h *apiHarness) approvedSubscription(t *testing.T, partnerID string) store.Subscription {
+func (h *apiHarness) approvedSubscription(t testing.TB, partnerID string) store.Subscription {
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
 	endpoint := h.newEndpoint(t, partnerID)
@@ -286,7 +286,7 @@ func sampleEvent(id string, extra ...string) string {
 }
 
 // eventCount counts the events that are stored.
-func (h *apiHarness) eventCount(t *testing.T) int {
+func (h *apiHarness) eventCount(t testing.TB) int {
 	t.Helper()
 	_, total, err := h.db.Events(t.Context(), store.EventFilter{})
 	noError(t, err)
@@ -294,7 +294,7 @@ func (h *apiHarness) eventCount(t *testing.T) int {
 }
 
 // clientWithScope makes a client of the own organisation with one scope.
-func (h *apiHarness) clientWithScope(t *testing.T, scope string) *apiClient {
+func (h *apiHarness) clientWithScope(t testing.TB, scope string) *apiClient {
 	t.Helper()
 	in := registry.NewClient{Scopes: []string{scope}}
 	if scope == scopeEventsPublish {
@@ -303,7 +303,7 @@ func (h *apiHarness) clientWithScope(t *testing.T, scope string) *apiClient {
 	return h.newClient(t, "", in)
 }
 
-func noError(t *testing.T, err error) {
+func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -104,11 +103,17 @@ func textStyle(text string) yaml.Style {
 
 func bareText(text string) bool {
 	switch strings.ToLower(text) {
-	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null":
 		return false
 	}
-	shape := regexp.MustCompile(`^[A-Za-z$_/][A-Za-z0-9 $_/.()-]*$`)
-	return len(text) <= 200 && shape.MatchString(text) && !strings.HasSuffix(text, " ")
+	for i := range len(text) {
+		c := text[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("$_/", c) >= 0
+		if !letter && (i == 0 || (c < '0' || c > '9') && strings.IndexByte(" .()-", c) < 0) {
+			return false
+		}
+	}
+	return len(text) <= 200 && !strings.HasSuffix(text, " ")
 }
 
 func blockText(text string) bool {

@@ -41,7 +41,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 		Key: key, Fingerprint: fingerprint(c.Request().Header, mode, body), Events: events,
 	})
 	if err != nil {
-		return intakeProblem(err)
+		return m.intakeProblem(err)
 	}
 	if mode != event.Batch && len(receipt.Events) == 1 {
 		c.Response().Header().Set("Location", "/events/v1/events/"+receipt.Events[0].EventID)
@@ -56,24 +56,16 @@ func (m *machineAPI) idempotencyKey(c echo.Context) (string, error) {
 	}
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), m.LenientKey)
 	if err != nil {
-		return "", m.documented(http.StatusBadRequest, "key-invalid", err.Error()+".")
+		return "", m.documented(newProblem(http.StatusBadRequest, "key-invalid", err.Error()+"."))
 	}
 	if key == "" && m.KeyPolicy == KeyRequired {
-		return "", m.documented(http.StatusBadRequest, "key-missing",
-			`Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.`)
+		return "", m.documented(newProblem(http.StatusBadRequest, "key-missing",
+			"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request."))
 	}
 	if key == "" {
 		c.Response().Header().Set("Warning", `299 - "Idempotency-Key is missing; a repeated request cannot be recognised"`)
 	}
 	return key, nil
-}
-
-// documented is a problem whose type leads to what we publish about
-// Idempotency-Key (IDEM-I05, IDEM-I06).
-func (m *machineAPI) documented(status int, code, detail string) *Problem {
-	p := newProblem(status, code, detail)
-	p.Type = m.app.absolute("/events/v1/openapi.yaml#" + code)
-	return p
 }
 
 // readEvents reads the body, no further than the limit of its format, and the

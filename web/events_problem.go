@@ -44,16 +44,25 @@ func batchIndex(index int) *int {
 
 // intakeProblem is the answer when the engine did not keep the events. The key
 // stays usable after those that say Retry-After.
-func intakeProblem(err error) error {
+func (m *machineAPI) intakeProblem(err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrKeyInUse):
-		return retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being stored. Repeat this one in a moment, with the same key.", time.Second)
+		return m.documented(retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being stored. Repeat this one in a moment, with the same key.", time.Second))
 	case errors.Is(err, outbox.ErrKeyReused):
-		return newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key.")
+		return m.documented(newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key."))
 	case errors.Is(err, outbox.ErrBusy):
 		return retryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Repeat this request, with the same key.", 2*time.Second)
 	case errors.Is(err, outbox.ErrUnavailable):
-		return retryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Repeat this request, with the same key.", 5*time.Second)
+		p := retryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Repeat this request, with the same key.", 5*time.Second)
+		p.logged = true
+		return errors.Join(p, err)
 	}
 	return err
+}
+
+// documented makes the type of a problem lead to what we publish about
+// Idempotency-Key (IDEM-I05, IDEM-I06).
+func (m *machineAPI) documented(p *Problem) *Problem {
+	p.Type = m.app.absolute("/events/v1/openapi.yaml#" + p.Code)
+	return p
 }

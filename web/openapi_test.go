@@ -20,7 +20,7 @@ type apiSpecs struct {
 	docs map[string]*openapi3.T
 }
 
-func loadSpecs(t *testing.T) *apiSpecs {
+func loadSpecs(t testing.TB) *apiSpecs {
 	t.Helper()
 	files, err := readAPIDocuments()
 	noError(t, err)
@@ -76,7 +76,7 @@ func fits(template, path string) bool {
 
 // check fails the test when an answer is not as the documents say. Answers to
 // addresses and methods that do not exist are of no operation.
-func (s *apiSpecs) check(t *testing.T, method, target string, answer apiAnswer) {
+func (s *apiSpecs) check(t testing.TB, method, target string, answer apiAnswer) {
 	t.Helper()
 	if method == http.MethodHead {
 		return
