@@ -34,8 +34,9 @@ type target struct {
 type route struct{ from, to, eventType string }
 
 // match lists the targets of an event. An event of the own organisation goes to every subscription; one received from a
-// partner goes to the own organisation's subscriptions and the sender's own, and to another partner only along a route
-// (guarantee G3). Filters narrow that down.
+// partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for
+// the sender too: two intermediaries that subscribe to the same types at each other would send every event back, and
+// refuse it there as not the sender's own. Filters narrow that down.
 func (x *index) match(ev *event.Event, from string, fromOwn bool) []store.FanoutTarget {
 	t := x.byType[ev.Type]
 	if t == nil {
@@ -54,7 +55,7 @@ func (x *index) match(ev *event.Event, from string, fromOwn bool) []store.Fanout
 
 // passes tells whether an event of a partner may go to a subscription.
 func (x *index) passes(c target, eventType, from string) bool {
-	if c.Own || c.PartnerID == from {
+	if c.Own {
 		return true
 	}
 	_, routed := x.routes[route{from, c.PartnerID, eventType}]
