@@ -73,7 +73,7 @@ func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors
 	return withErrors([]templates.Field{
 		choiceField("partner", "Partner", q.partner, partners), choiceField("action", "Action", q.action, actions),
 		choiceField("actor", "Done by", q.actor, actors),
-		{Name: "object", Label: "Id of what it was done with", Value: q.object, MaxLength: maxFilterText},
+		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: maxFilterText},
 		{Name: "from", Label: "From", Type: "date", Value: q.from}, {Name: "until", Label: "Until", Type: "date", Value: q.until},
 	}, wrong), nil
 }
@@ -108,7 +108,7 @@ func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]templates
 			return nil, err
 		}
 		list[i] = templates.AuditRow{
-			At: row.At.Time, Sentence: auditSentence(row), Partner: partner, Action: actionLabel(row.Action),
+			At: row.At.Time, Sentence: auditSentence(row), Partner: partner,
 			ObjectID: row.ObjectID, Href: auditHref(row),
 		}
 	}

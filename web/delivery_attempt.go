@@ -48,7 +48,11 @@ func attemptTitle(a store.Attempt) string {
 }
 
 func attemptText(a store.Attempt) string {
-	text := "It took " + templates.Duration(time.Duration(a.DurationUS)*time.Microsecond) + "."
+	took := "less than 1 ms"
+	if d := time.Duration(a.DurationUS) * time.Microsecond; d >= time.Millisecond {
+		took = templates.Duration(d)
+	}
+	text := "It took " + took + "."
 	if a.Error != "" {
 		text += " " + shown(a.Error)
 	}

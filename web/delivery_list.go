@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -25,7 +26,7 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 			Path: queue.path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.admin, Now: p.cfg.Now(),
 		}
 		page := p.page(c, queue.title)
-		page.Lead = queue.lead
+		page.Lead, page.Actions = queue.lead, templates.LinkButton(templates.Subtle, "Jobs", queue.base+"/jobs")
 		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
@@ -118,6 +119,9 @@ func resendLabel(d store.Delivery) string {
 	case store.DeliveryRetrying:
 		return "Try now"
 	case store.DeliveryHeld, store.DeliveryDead:
+		if d.Reason != store.ReasonEndpointSuspended && slices.Contains(stoppedReasons(), d.Reason) {
+			return "" // its subscription is not approved
+		}
 		return "Resend"
 	}
 	return ""
@@ -128,7 +132,7 @@ func fieldErrors(fields []templates.Field) []templates.FieldError {
 	var list []templates.FieldError
 	for _, f := range fields {
 		if f.Error != "" {
-			list = append(list, templates.FieldError{Field: f.ID, Text: f.Error})
+			list = append(list, templates.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
 		}
 	}
 	return list

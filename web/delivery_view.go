@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -59,7 +60,9 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 	v := templates.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
-		v.Wait, v.Due = at.waitsFor(), d.DueAt.Time
+		if v.Wait = at.waitsFor(); v.Wait == "" {
+			v.Due = d.DueAt.Time
+		}
 		if d.LeaseOwner != "" {
 			v.Wait, v.Due = "It is being sent at this moment.", time.Time{}
 		}
@@ -85,7 +88,7 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 	}
 	if v.ResendLabel != "" && at.maySend() {
 		v.Resend = v.Self + "/resend"
-	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered {
+	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(stoppedReasons(), d.Reason) {
 		v.Wait = "It can be resent once the subscription is approved and its endpoint in use."
 	}
 	return v
