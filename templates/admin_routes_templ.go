@@ -93,7 +93,7 @@ func AdminRoutes(p Page, v AdminRoutesView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Text("An event that a partner sends us is never handed to another partner unless a route allows it: this event type, from this partner, to that one. The receiving partner needs an approved subscription too. Events of your own organisation need no route.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Text("An event that a partner sends us is handed to no partner, not even back to itself, unless a route allows it: this event type, from this partner, to that one. The receiving partner needs an approved subscription too. Events of your own organisation need no route.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -72,7 +72,7 @@ func (s step) danger(base string, r refusal, hidden []templates.Hidden) template
 func (p *portal) take(c echo.Context, s step, back string,
 	do func(ctx context.Context, actor registry.Actor, reason string) error, again func(echo.Context, refusal) error,
 ) error {
-	form, err := readForm(c)
+	form, err := readStep(c)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,14 @@ func (p *portal) take(c echo.Context, s step, back string,
 		return err
 	}
 	return p.done(c, back, s.done)
+}
+
+// readStep reads the form of a step; a button alone sends an empty one.
+func readStep(c echo.Context) (Form, error) {
+	if c.Request().ContentLength == 0 {
+		return Form{}, nil
+	}
+	return readForm(c)
 }
 
 // fill takes over what the registry said; false for what the page cannot show.
