@@ -1,0 +1,70 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+func TestCataloguePages(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	visitor := h.browser()
+	wantWords(t, text(visitor.get("/")), "Chain Office", "2 event types", `href="/register"`)
+	wantWords(t, text(visitor.get("/terms")), "version 1")
+	wantWords(t, text(visitor.get("/event-types")), "nl.example.student.enrolled", "nl.example.student.left", "2 event types")
+	page := text(visitor.get("/event-types?q=LEFT+student"))
+	wantWords(t, page, "nl.example.student.left", "1 event type")
+	if strings.Contains(page, "student.enrolled") {
+		t.Error("the search finds what it should not")
+	}
+	wantWords(t, text(visitor.get("/event-types?status=deprecated")), "Show all event types")
+	page = text(visitor.get("/event-types/nl.example.student.enrolled"))
+	wantWords(t, page, "Student events", `href="/contracts/student-events/versions/1.2.0"`, "&#34;student&#34;: &#34;42&#34;", "/login?next=")
+	wantStatus(t, visitor.get("/event-types/nl.example.unknown"), http.StatusNotFound)
+
+	b, _ := h.at(t, "pat@example.nl")
+	wantWords(t, text(b.get("/event-types/nl.example.student.left")), `href="/partner/subscriptions/new?types=nl.example.student.left"`)
+	wantWords(t, text(b.get("/")), "Go to your overview")
+}
+
+func TestCatalogueHidesWhatIsNotForTheReader(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	contract, err := h.db.Contract(t.Context(), "student-events")
+	noError(t, err)
+	_, err = h.reg.Contracts.Update(t.Context(), h.admin, contract.ID, registry.ContractInput{
+		Kind: contract.Kind, Title: contract.Title, Owner: contract.Owner, Classification: contract.Classification, Visibility: store.VisibilityPartners,
+		ContactName: contract.ContactName, ContactEmail: contract.ContactEmail,
+	})
+	noError(t, err)
+	wantWords(t, text(h.browser().get("/event-types")), "no event types you can see")
+	wantStatus(t, h.browser().get("/event-types/nl.example.student.left"), http.StatusNotFound)
+	b, _ := h.at(t, "pat@example.nl")
+	wantStatus(t, b.get("/event-types/nl.example.student.left"), http.StatusOK)
+}
+
+func TestReadableJSON(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, in, want string }{
+		{"object", `{"a":[1]}`, "{\n  \"a\": [\n    1\n  ]\n}"},
+		{"not JSON", "a: 1", "a: 1"},
+		{"empty", "", ""},
+		{"too deep to indent", strings.Repeat("[", 200), strings.Repeat("[", 200)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := readableJSON(test.in); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	long := readableJSON(strings.Repeat("é", maxShownJSON))
+	if !strings.HasSuffix(long, "in the contract)") || !strings.HasPrefix(long, "é") {
+		t.Error("a long text is not cut between characters")
+	}
+}
