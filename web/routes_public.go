@@ -10,6 +10,8 @@ func (p *portal) routesPublic() {
 	g.GET("/register/sent", p.registerSent)
 	g.GET("/register/confirm/:token", p.confirmForm)
 	g.POST("/register/confirm/:token", p.confirm)
+	g.GET("/login/password", p.forgottenForm)
+	g.POST("/login/password", p.forgotten)
 	g.GET("/event-types", p.eventTypesPage)
 	g.GET("/event-types/:name", p.eventTypePage)
 	if p.Mailbox {
