@@ -20,12 +20,10 @@ type ClientView struct {
 	RequestedScopes, RequestedTypes, RequestedSources []string
 	Created, Changed, Decided, Now                    time.Time
 	DecidedBy                                         string
-	TokenURL, PublishURL                              string
 	TokenExample, PublishExample                      string
 	HasSecret, CanChange                              bool
 	Closed                                            string
 	RevokeReason, RevokeError                         string
-	RotateReason, RotateError                         string
 }
 
 func (v ClientView) items() []Item {
@@ -45,14 +43,10 @@ func (v ClientView) waiting() bool {
 }
 
 func (v ClientView) errors() []FieldError {
-	var list []FieldError
-	if v.RotateError != "" {
-		list = append(list, FieldError{Field: "rotate-reason", Text: v.RotateError})
+	if v.RevokeError == "" {
+		return nil
 	}
-	if v.RevokeError != "" {
-		list = append(list, FieldError{Field: "revoke-reason", Text: v.RevokeError})
-	}
-	return list
+	return []FieldError{FieldError{Field: "revoke-reason", Text: v.RevokeError}}
 }
 
 // ClientPage shows a client; a new secret is on it once.

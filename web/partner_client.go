@@ -79,12 +79,11 @@ func (d desk) clientView(owner store.Partner, client store.Client) templates.Cli
 		JWKSURI: client.JWKSURI, JWKS: readableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.cfg.Now(),
-		TokenURL: d.absolute("/oauth/token"), PublishURL: d.absolute("/events/v1/events"), Closed: waits(owner),
-		HasSecret: client.AuthMethod != token.PrivateKeyJWT, CanChange: waits(owner) == "" && client.Status == store.ClientActive,
+		Closed: waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, CanChange: waits(owner) == "" && client.Status == store.ClientActive,
 	}
-	v.TokenExample = tokenExample(client, v.TokenURL)
+	v.TokenExample = tokenExample(client, d.absolute("/oauth/token"))
 	if slices.Contains(client.Scopes, registry.ScopeEventsPublish) {
-		v.PublishExample = publishExample(client, v.PublishURL)
+		v.PublishExample = publishExample(client, d.absolute("/events/v1/events"))
 	}
 	return v
 }

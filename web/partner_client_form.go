@@ -14,7 +14,7 @@ import (
 // newClient shows the form for another client.
 func (d desk) newClient(c echo.Context) error {
 	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
-		return d.closed(c, owner, err, "/clients")
+		return d.closed(c, err, "/clients")
 	}
 	in := registry.NewClient{AuthMethod: d.Registry.Clients.AuthMethods()[0]}
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
@@ -49,7 +49,7 @@ func (d desk) createClient(c echo.Context) error {
 func (d desk) editClient(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
 	if err != nil || waits(owner) != "" || client.Status != store.ClientActive {
-		return d.closed(c, owner, err, "/clients/"+client.ID)
+		return d.closed(c, err, "/clients/"+client.ID)
 	}
 	return d.showClientForm(c, http.StatusOK, client, registry.NewClient{
 		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,

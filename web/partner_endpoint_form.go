@@ -13,7 +13,7 @@ import (
 // newEndpoint shows the form for another endpoint.
 func (d desk) newEndpoint(c echo.Context) error {
 	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
-		return d.closed(c, owner, err, "/endpoints")
+		return d.closed(c, err, "/endpoints")
 	}
 	in := registry.EndpointInput{
 		Kind: d.Registry.Endpoints.ServedKinds()[0], ContentMode: registry.ModeStructured, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
@@ -21,12 +21,12 @@ func (d desk) newEndpoint(c echo.Context) error {
 	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, nil)
 }
 
-// closed goes back to a list that says why nothing can be added now.
-func (d desk) closed(c echo.Context, _ store.Partner, err error, list string) error {
+// closed goes back to a page that says why nothing can be changed now, unless err.
+func (d desk) closed(c echo.Context, err error, path string) error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, d.href(list))
+	return c.Redirect(http.StatusSeeOther, d.href(path))
 }
 
 // createEndpoint adds an endpoint.
@@ -56,7 +56,7 @@ func (d desk) createEndpoint(c echo.Context) error {
 func (d desk) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil || waits(owner) != "" || e.Status == store.EndpointEnded {
-		return d.closed(c, owner, err, "/endpoints/"+e.ID)
+		return d.closed(c, err, "/endpoints/"+e.ID)
 	}
 	return d.showEndpointForm(c, http.StatusOK, e, registry.EndpointInput{
 		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,

@@ -18,7 +18,7 @@ const shownTypes = 50
 func (d desk) newSubscription(c echo.Context) error {
 	owner, err := d.owner(c)
 	if err != nil || waits(owner) != "" {
-		return d.closed(c, owner, err, "/subscriptions")
+		return d.closed(c, err, "/subscriptions")
 	}
 	form, err := newForm(c.QueryParams())
 	if err != nil {
