@@ -42,8 +42,14 @@ func (q *Queries) FanoutEpoch(ctx context.Context) (string, error) {
 }
 
 func (tx *Tx) bumpFanout(ctx context.Context) error {
+	if err := tx.Notify(ctx, NotifyChanged); err != nil {
+		return err
+	}
 	return tx.one(ctx, `UPDATE setting SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT), updated_at = ? WHERE name = 'fanout_epoch'`, tx.Now)
 }
+
+// NotifyChanged is what nodes are told when the fan-out epoch moved.
+const NotifyChanged = "changed"
 
 // FanoutTarget is one event type of one subscription that accepts events.
 type FanoutTarget struct {

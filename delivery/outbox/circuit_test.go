@@ -44,8 +44,9 @@ func TestCircuitAfter(t *testing.T) { // EDU-12
 func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
-		c.eng.cfg.Circuit = CircuitPolicy{Failures: 3, Wait: 300 * time.Millisecond, MaxWait: 300 * time.Millisecond}
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Circuit = CircuitPolicy{Failures: 3, Wait: 300 * time.Millisecond, MaxWait: 300 * time.Millisecond}
+		})
 		s := c.partner("North", "nl.a")
 		var broken atomic.Bool
 		broken.Store(true)

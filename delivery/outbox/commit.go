@@ -142,7 +142,7 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
 		return nil, fmt.Errorf("insert deliveries: %w", err)
 	}
-	return touched, nil
+	return touched, e.tellNodes(ctx, tx, touched)
 }
 
 func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget) store.Delivery {

@@ -114,6 +114,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.completeLoop)
 	e.loop(e.sweepLoop)
 	e.loop(e.jobLoop)
+	e.loop(e.listenLoop)
 	e.loop(e.dispatchLoop)
 	return nil
 }

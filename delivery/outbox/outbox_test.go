@@ -72,15 +72,21 @@ type chain struct {
 	own store.Partner
 }
 
-func newChain(t *testing.T, db *store.DB) *chain {
+func newChain(t *testing.T, db *store.DB, change ...func(*Config)) *chain {
 	t.Helper()
 	c := &chain{T: t, db: db, rcv: newReceiver()}
 	c.write(func(tx *store.Tx) error {
 		c.own = store.Partner{Own: true, Name: "Own", Status: store.PartnerApproved}
 		return tx.InsertPartner(t.Context(), &c.own)
 	})
-	c.eng = New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler),
-		Poll: 200 * time.Millisecond, Circuit: CircuitPolicy{Failures: -1}})
+	cfg := Config{
+		DB: db, Ways: map[string]Way{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler),
+		Poll: 200 * time.Millisecond, Circuit: CircuitPolicy{Failures: -1},
+	}
+	for _, fn := range change {
+		fn(&cfg)
+	}
+	c.eng = New(cfg)
 	if err := c.eng.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

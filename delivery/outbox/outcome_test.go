@@ -242,11 +242,10 @@ func TestStopWaitsForWhatIsInFlight(t *testing.T) {
 func TestExpiredKeyNeedsAPerson(t *testing.T) { // IDEM-12, IDEM-13
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
-		c.eng.cfg.KeyLifetime = 300 * time.Millisecond
+		c := newChain(t, db, func(cfg *Config) { cfg.KeyLifetime = 2 * time.Second })
 		c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result {
-			return failed(store.DeliveryRetrying, 503, time.Now().Add(400*time.Millisecond))
+			return failed(store.DeliveryRetrying, 503, time.Now().Add(2100*time.Millisecond))
 		})
 		r := c.accept("nl.a", "1")
 		first := c.rcv.wait(t)
@@ -255,7 +254,6 @@ func TestExpiredKeyNeedsAPerson(t *testing.T) { // IDEM-12, IDEM-13
 			t.Errorf("reason %q after %d attempts", d.Reason, len(c.rcv.snapshot()))
 		}
 		c.rcv.set(func(store.Claimed) Result { return delivered() })
-		c.eng.cfg.KeyLifetime = time.Hour
 		if err := c.eng.Resend(t.Context(), Actor{}, d.ID); err != nil {
 			t.Fatal(err)
 		}

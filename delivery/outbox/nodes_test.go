@@ -1,0 +1,106 @@
+package outbox
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// node adds another engine on the database of a chain.
+func (c *chain) node(poll time.Duration, ways map[string]Way) *Engine {
+	c.Helper()
+	e := New(Config{DB: c.db, Ways: ways, Log: slog.New(slog.DiscardHandler), Poll: poll, Circuit: CircuitPolicy{Failures: -1}})
+	if err := e.Start(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { _ = e.Stop(c.Context()) })
+	return e
+}
+
+func TestOtherNodesAreToldOfWork(t *testing.T) {
+	t.Parallel()
+	// Only a notification can wake the node that delivers.
+	c := newChain(t, storetest.Postgres(t), func(cfg *Config) { cfg.Poll = time.Hour })
+	c.partner("North", "nl.a")
+	intake := c.node(time.Hour, nil) // takes events in and delivers nothing
+	c.accept("nl.a", "first")
+	c.rcv.wait(t)
+	r, err := intake.Accept(t.Context(), c.submission(c.own.ID, true, "nl.a", "told"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.rcv.wait(t); got.Event.CEID != "told" {
+		t.Errorf("%s came", got.Event.CEID)
+	}
+	c.until(r.Events[0].EventID, store.DeliveryDelivered)
+}
+
+func TestNodesShareTheWork(t *testing.T) {
+	t.Parallel()
+	c := newChain(t, storetest.Postgres(t))
+	s := c.partner("North", "nl.a")
+	second := newReceiver()
+	c.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: second})
+	const events = 400
+	for range events / 50 {
+		ids := make([]string, 50)
+		for i := range ids {
+			ids[i] = uuid.NewString()
+		}
+		c.accept("nl.a", ids...)
+	}
+	c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == events })
+	times := map[string]int{}
+	for _, got := range append(c.rcv.snapshot(), second.snapshot()...) {
+		times[got.ID]++
+	}
+	for id, n := range times {
+		if n != 1 {
+			t.Errorf("delivery %s was sent %d times", id, n)
+		}
+	}
+	if len(times) != events {
+		t.Errorf("%d deliveries were sent, want %d", len(times), events)
+	}
+	c.status(s, store.SubscriptionSuspended)
+	c.accept("nl.a", "after")
+	if got := c.count(store.DeliveryPending); got != 0 {
+		t.Errorf("%d deliveries for a revoked subscription", got)
+	}
+}
+
+func TestWorkOfADeadNodeIsTakenOver(t *testing.T) {
+	t.Parallel()
+	c := newChain(t, storetest.Postgres(t))
+	s := c.partner("North", "nl.a")
+	c.endpoint(s.EndpointID, store.EndpointPaused)
+	r := c.accept("nl.a", "1")
+	// What a node leaves behind that was killed right after it claimed: a lease that ends soon.
+	c.write(func(tx *store.Tx) error {
+		claimed, err := tx.Claim(t.Context(), s.EndpointID, "node_dead", 10, store.At(tx.Now.Add(time.Second)))
+		if len(claimed) != 1 {
+			t.Errorf("%d deliveries claimed", len(claimed))
+		}
+		return err
+	})
+	c.endpoint(s.EndpointID, store.EndpointActive)
+	c.until(r.Events[0].EventID, store.DeliveryDelivered)
+}
+
+// endpoint changes the state of an endpoint.
+func (c *chain) endpoint(id, status string) {
+	c.Helper()
+	c.write(func(tx *store.Tx) error {
+		ep, err := tx.Endpoint(c.Context(), id)
+		if err != nil {
+			return err
+		}
+		ep.Status = status
+		return tx.UpdateEndpoint(c.Context(), &ep)
+	})
+}
