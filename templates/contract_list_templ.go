@@ -132,7 +132,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Owner", Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Owner, in full", Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -51,12 +51,18 @@ func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscript
 	return rows, nil
 }
 
-// subscriptionName is how a subscription is called: not all have a name.
+// subscriptionName is how a subscription is called: by what it gets when it has
+// no name.
 func subscriptionName(s store.Subscription) string {
-	if s.Name != "" {
+	switch {
+	case s.Name != "":
 		return s.Name
+	case len(s.Types) == 0:
+		return s.ID
+	case len(s.Types) == 1:
+		return s.Types[0]
 	}
-	return s.ID
+	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
 }
 
 func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]templates.ClientRow, error) {

@@ -90,7 +90,7 @@ func subscriptionSteps() []step {
 			done:    "The subscription is suspended. The partner is told by mail.",
 		},
 		{
-			verb: "end", from: []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
+			verb: "end", from: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
 			reason: true, label: "End the subscription for good",
 			explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
 			done:    "The subscription has ended. The partner is told by mail.",

@@ -39,11 +39,28 @@ func (p *portal) editContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	owner, err := p.ownerName(c.Request().Context(), row)
+	if err != nil {
+		return err
+	}
 	return p.showContractForm(c, http.StatusOK, row.ID, registry.ContractInput{
-		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: row.Owner, OwnerPartnerID: row.OwnerPartnerID,
+		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: owner, OwnerPartnerID: row.OwnerPartnerID,
 		Maintainer: row.Maintainer, ContactName: row.ContactName, ContactEmail: row.ContactEmail, Classification: row.Classification,
 		BasedOn: row.BasedOn, Agreement: row.Agreement, Visibility: row.Visibility,
 	}, nil)
+}
+
+// ownerName is the name of the owner when it is not that of the organisation
+// that owns the contract: another owner that is chosen brings its own name.
+func (p *portal) ownerName(ctx context.Context, row store.Contract) (string, error) {
+	owner, err := p.Registry.Partners.Own(ctx)
+	if row.OwnerPartnerID != "" {
+		owner, err = p.Registry.Partners.Get(ctx, registry.Scope{All: true}, row.OwnerPartnerID)
+	}
+	if err != nil || owner.Name == row.Owner {
+		return "", err
+	}
+	return row.Owner, nil
 }
 
 // updateContract changes the metadata of a contract.

@@ -86,11 +86,11 @@ func blocked(v store.ContractVersion, changes []templates.TypeChange) string {
 
 // What a publication does to an event type.
 const (
-	typeNew       = "new"
-	typeChanged   = "changed"
-	typeUnchanged = "unchanged"
-	typeLeft      = "left"
-	typeTaken     = "taken"
+	typeNew       = "New"
+	typeChanged   = "Changed"
+	typeUnchanged = "Unchanged"
+	typeLeft      = "Left out"
+	typeTaken     = "Taken"
 )
 
 // typeChanges compares the event types of a document with the catalogue.

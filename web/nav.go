@@ -45,7 +45,7 @@ func (a *App) navigation(c echo.Context, account *store.Account) []templates.Nav
 	default:
 		items = partnerItems(a.waiting(c, account.PartnerID))
 	}
-	markCurrent(items, c.Request().URL.Path)
+	markCurrent(items, menuPath(c.Request().URL.Path))
 	return items
 }
 
@@ -96,6 +96,18 @@ func partnerItems(w Waiting) []templates.NavItem {
 		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
 		{Label: "Your account", Href: "/account", Group: "You"},
 	}
+}
+
+// menuPath is the address under which the menu has a page: what administrators do
+// to contracts, and with what is their own organisation's, stands with the rest.
+func menuPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, "/admin/contracts"); ok {
+		return "/contracts" + rest
+	}
+	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
+		return "/admin/" + rest
+	}
+	return path
 }
 
 // markCurrent marks the item with the longest address that the page is on or under.
