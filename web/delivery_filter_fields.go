@@ -33,7 +33,7 @@ func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q delive
 	}
 	fields = append(fields, choiceField("endpoint", "Endpoint", q.endpoint, endpoints), choiceField("type", "Event type", q.eventType, types))
 	fields = append(fields, stateField(queue, q)...)
-	fields = append(fields, choiceField("reason", "Kind of error", q.reason, reasons),
+	fields = append(fields, choiceField("kind", "Kind of error", q.reason, reasons),
 		templates.Field{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
 		templates.Field{Name: "from", Label: "Changed from", Type: "date", Value: q.from},
 		templates.Field{Name: "until", Label: "Changed until", Type: "date", Value: q.until})
@@ -87,7 +87,7 @@ func (p *portal) reasonOptions(ctx context.Context, queue deliveryQueue, partner
 func choiceField(name, label, value string, options []templates.Option) templates.Field {
 	if !slices.ContainsFunc(options, func(o templates.Option) bool { return o.Value == value }) {
 		text := value
-		if name == "reason" {
+		if name == "kind" {
 			text = reasonOf(value).Label
 		}
 		options = append(options, templates.Option{Value: value, Label: text})

@@ -32,7 +32,7 @@ func readDeliveryQuery(get func(name string) string) deliveryQuery {
 	}
 	return deliveryQuery{
 		partner: read("partner"), endpoint: read("endpoint"), subscription: read("subscription"), eventType: read("type"),
-		event: read("event"), reason: read("reason"), status: read("status"), show: read("show"), from: read("from"), until: read("until"),
+		event: read("event"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"),
 	}
 }
 
@@ -41,7 +41,7 @@ func (q deliveryQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event,
-		"reason": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until,
+		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until,
 	} {
 		if value != "" {
 			v.Set(name, value)

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"schakel/delivery/event"
+)
+
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		in   string
+		most int
+		want string
+		cut  bool
+	}{
+		"text":             {"héllo\n\tx", 100, "héllo\n\tx", false},
+		"Windows lines":    {"a\r\nb", 100, "a\nb", false},
+		"control":          {"a\x00\x1b[31mb", 100, `a\u0000\u001b[31mb`, false},
+		"direction":        {"abc\u202egpj.exe", 100, `abc\u202egpj.exe`, false},
+		"byte order mark":  {"\ufeffx", 100, `\ufeffx`, false},
+		"joined":           {"👩\u200d🚀", 100, "👩\u200d🚀", false},
+		"cut":              {"abcdef", 3, "abc", true},
+		"cut in character": {"aé", 2, "a", true},
+		"stored cut":       {"abc\xc3", 100, "abc", true},
+		"bytes":            {"\xff\xfe\x00", 100, "00000000  ff fe 00                                          |...|\n", false},
+		"nothing":          {"", 100, "", false},
+	} {
+		got, cut := readable([]byte(tt.in), tt.most)
+		if got != tt.want || cut != tt.cut {
+			t.Errorf("%s: %q (cut %v), want %q (%v)", name, got, cut, tt.want, tt.cut)
+		}
+	}
+}
+
+func FuzzReadable(f *testing.F) {
+	for _, seed := range []string{"", "abc", "\xff\xc3", "\u202e", strings.Repeat("é", 40)} {
+		f.Add([]byte(seed), 16)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, most int) {
+		most = max(0, most%64)
+		text, cut := readable(data, most)
+		if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\u202e\ufeff\r") {
+			t.Fatalf("%q is shown as %q", data, text)
+		}
+		if len(data) > most && !cut {
+			t.Fatalf("%q is cut to %d bytes unsaid", data, most)
+		}
+		if len(text) > 8*max(most, 16)+100 {
+			t.Fatalf("%d bytes are shown as %d", len(data), len(text))
+		}
+	})
+}
+
+func TestIndentedJSONKeepsWhatItShows(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"a":1.50,"a":"\u00e9"}`:     "{\n  \"a\": 1.50,\n  \"a\": \"\\u00e9\"\n}",
+		`{`:                           "",
+		strings.Repeat("[", 5000):     "",
+		strings.Repeat(" ", 70000):    "",
+		`12345678901234567890.000001`: "12345678901234567890.000001",
+	} {
+		if got := indentedJSON([]byte(in)); got != want {
+			t.Errorf("%.40q is shown as %q", in, got)
+		}
+	}
+}
+
+func TestEventDataIsDownloadedByteForByte(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	for _, tt := range []struct {
+		kind      event.DataKind
+		data, ext string
+	}{
+		{event.DataJSON, "{ \"a\" : 1 }", ".json"}, {event.DataText, "<script>alert(1)</script>", ".txt"}, {event.DataBinary, "\xff\x00\xfe", ".bin"},
+	} {
+		e := w.event(tt.kind, tt.data)
+		answer := w.admin.get("/admin/events/" + e.ID + "/data")
+		wantStatus(t, answer, http.StatusOK)
+		if got := text(answer); got != tt.data {
+			t.Errorf("downloaded %q, want %q", got, tt.data)
+		}
+		h := answer.Header
+		if h.Get("Content-Type") != "application/octet-stream" || h.Get("Content-Disposition") != `attachment; filename="`+e.ID+tt.ext+`"` || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("headers %v", h)
+		}
+	}
+	wantStatus(t, w.admin.get("/admin/events/"+w.event(event.DataNone, "").ID+"/data"), http.StatusNotFound)
+}
+
+func TestEventPages(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	e := w.event(event.DataBinary, "\xff\xfe binary")
+	w.deliver(e, w.first)
+	shows(t, w.admin.get("/admin/events/"+e.ID), http.StatusOK, "Chain Office", "cli_test", "Deliveries of this event", "Hook of first@example.nl",
+		"Bytes, 9 bytes", "ff fe 20 62", "Download the data byte for byte")
+	lonely := w.event(event.DataText, strings.Repeat("x", 100<<10))
+	shows(t, w.admin.get("/admin/events/"+lonely.ID), http.StatusOK, "Nobody was subscribed", "Text, the beginning of 100 KiB")
+	for query, want := range map[string]int{
+		"": 2, "event=" + e.CEID: 1, "type=" + queueType: 2, "type=x": 0, "partner=" + w.first.id: 0, "until=2020-01-01": 0,
+	} {
+		page := shows(t, w.admin.get("/admin/events?"+query), http.StatusOK)
+		if got := max(0, rows(page)); got != want {
+			t.Errorf("%s: %d events, want %d", query, got, want)
+		}
+	}
+}
