@@ -117,9 +117,11 @@ func (tx *Tx) FreeLeases(ctx context.Context, owner string) (int64, error) {
 	return tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner = ?`, tx.Now, owner)
 }
 
-// FreeAllLeases makes everything that any node held due at once. Only for a database that one process works on.
+// FreeAllLeases makes everything that any node held due at once. Only for a database that one process works on. What pull
+// consumers hold stays theirs: they live on when this program starts again.
 func (tx *Tx) FreeAllLeases(ctx context.Context) error {
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner <> ''`, tx.Now)
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner <> ''
+		AND NOT lease_owner LIKE 'lck%'`, tx.Now)
 	return err
 }
 

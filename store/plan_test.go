@@ -19,11 +19,14 @@ var hotQueries = map[string]struct {
 		_, err := tx.Claim(w.ctx, w.endpoint.ID, "a", 10, w.now())
 		return err
 	}},
+	"pull":         {"delivery_subscription", pullOnce},
+	"pull due":     {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.PullDue(w.ctx, w.subscription.ID); return err }},
+	"pull expire":  {"delivery_leased", func(w *world, tx *store.Tx) error { _, err := tx.PullExpire(w.ctx, 3, 10); return err }},
 	"next due":     {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.NextDue(w.ctx, w.endpoint.ID, "a"); return err }},
-	"hold stopped": {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.HoldStopped(w.ctx, 10); return err }},
+	"hold stopped": {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.HoldStopped(w.ctx, 10); return err }},
 	"release held": {"delivery_attention", func(w *world, tx *store.Tx) error { _, err := tx.ReleaseHeld(w.ctx, 10); return err }},
-	"backlogs":     {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.Backlogs(w.ctx); return err }},
-	"free leases":  {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.FreeLeases(w.ctx, "a"); return err }},
+	"backlogs":     {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.Backlogs(w.ctx); return err }},
+	"free leases":  {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.FreeLeases(w.ctx, "a"); return err }},
 	"due mails":    {"mail_due", func(w *world, tx *store.Tx) error { _, err := tx.ClaimMails(w.ctx, 10, w.now()); return err }},
 	"dead letters": {"delivery_attention", deadLetters},
 	"event's":      {"delivery_event", func(w *world, tx *store.Tx) error { _, err := tx.DeliveriesOf(w.ctx, "evt_1"); return err }},
@@ -35,6 +38,14 @@ var hotQueries = map[string]struct {
 
 func deadLetters(w *world, tx *store.Tx) error {
 	_, _, err := tx.Deliveries(w.ctx, store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, Page: store.Page{Number: 1, Size: 50}})
+	return err
+}
+
+func pullOnce(w *world, tx *store.Tx) error {
+	if _, err := tx.Raw().ExecContext(w.ctx, `UPDATE endpoint SET kind = 'pull'`); err != nil {
+		return err
+	}
+	_, err := tx.PullClaim(w.ctx, store.PullClaim{SubscriptionID: w.subscription.ID, LockID: "lck_1", Limit: 10, Lease: w.now(), MaxReceives: 3})
 	return err
 }
 

@@ -28,16 +28,17 @@ func (tx *Tx) Discard(ctx context.Context, id, detail string) (bool, error) {
 }
 
 // HoldStopped holds up to limit open deliveries of subscriptions that may not be sent to, so that they can be seen,
-// and tells how many. A subscription that ended leaves dead letters.
+// and tells how many. A subscription that ended leaves dead letters. What a pull consumer has in its hands it may settle
+// until its lease ends. CROSS JOIN makes SQLite begin with the few subscriptions and not with all that waits.
 func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
-	return tx.exec(ctx, `WITH stopped AS MATERIALIZED (SELECT d.id FROM subscription s
-			JOIN delivery d ON d.endpoint_id = s.endpoint_id AND d.subscription_id = s.id
-			WHERE NOT s.sending AND d.status IN ('pending', 'retrying') LIMIT ?`+tx.skipLocked("d")+`)
+	return tx.exec(ctx, `WITH stopped AS MATERIALIZED (SELECT d.id FROM subscription s CROSS JOIN delivery d
+			WHERE d.subscription_id = s.id AND NOT s.sending AND d.status IN ('pending', 'retrying')
+			AND NOT (d.lease_owner LIKE 'lck%' AND d.due_at > ?) LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = NULL, lease_owner = '', updated_at = ?,
 		status = CASE WHEN (SELECT s.status FROM subscription s WHERE s.id = delivery.subscription_id) = 'ended' THEN 'dead' ELSE 'held' END,
 		reason = 'subscription-' || (SELECT CASE WHEN s.status = 'approved' THEN 'suspended' ELSE s.status END
 			FROM subscription s WHERE s.id = delivery.subscription_id)
-		WHERE id IN (SELECT id FROM stopped)`, limit, tx.Now)
+		WHERE id IN (SELECT id FROM stopped)`, tx.Now, limit, tx.Now)
 }
 
 // ReleaseHeld makes up to limit deliveries pending again that were held for a subscription or an endpoint which may be
@@ -53,10 +54,12 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 }
 
 // ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and tells how many: a new key needs
-// a person's confirmation, which is the resend (IDEM-12, IDEM-13).
+// a person's confirmation, which is the resend (IDEM-12, IDEM-13). What a consumer pulls carries no key and waits as long as it
+// takes.
 func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 	return tx.exec(ctx, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d
-			WHERE d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ? LIMIT ?`+tx.skipLocked("d")+`)
+			WHERE d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ?
+			AND d.endpoint_id NOT IN (SELECT e.id FROM endpoint e WHERE e.kind = 'pull') LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'dead', reason = 'key-expired', due_at = NULL, lease_owner = '', updated_at = ?,
 		detail = 'The Idempotency-Key expired before the event arrived. Resend it to send it under a new key.'
 		WHERE id IN (SELECT id FROM expired)`, tx.Now, tx.Now, limit, tx.Now)
