@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -67,6 +68,23 @@ func (s *program) chain(t testing.TB, db *store.DB) *demo.Chain {
 		must(t, c.Administrator(t.Context(), s.own.Contact, s.own.Email))
 	}
 	return c
+}
+
+// explain logs the deliveries that did not arrive.
+func (s *program) explain(t testing.TB) {
+	db, err := store.Open(context.Background(), s.database, store.Options{})
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	defer db.Close()
+	rows, total, err := db.Deliveries(context.Background(), store.DeliveryFilter{
+		Statuses: []string{store.DeliveryPending, store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead}, Page: store.Page{Size: 5},
+	})
+	t.Logf("%d deliveries did not arrive %v", total, err)
+	for _, d := range rows {
+		t.Logf("%s of %s: %s, %d attempts, %s: %s", d.ID, d.EventType, d.Status, d.Attempts, d.Reason, d.Detail)
+	}
 }
 
 func must(t testing.TB, err error) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/server/demo"
 )
@@ -65,7 +66,11 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	token := s.token(t, publisher, "events.publish")
 	id, body := newEvent(s.own, demo.TypeEnrolled)
 	s.publish(t, token, body)
-	<-arrived
+	select {
+	case <-arrived:
+	case <-time.After(patience):
+		t.Fatal("the event did not arrive")
+	}
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); s.stop(t) }()
 	eventually(t, "the program takes nothing in any more", func() (bool, string) {
@@ -96,7 +101,7 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%s --help: %d\n%s", args, code, out)
 		}
 	}
-	for args, want := range map[string]string{"serve --nonsense": "unknown flag", "nonsense": "unexpected argument", "publish": "missing flags"} {
+	for args, want := range map[string]string{"serve --nonsense": "unknown flag", "nonsense": "unexpected argument", "publish": "--url"} {
 		if code, out := s.command(t, "", strings.Fields(args)...); code != 2 || !strings.Contains(out, want) {
 			t.Errorf("%s: %d\n%s", args, code, out)
 		}

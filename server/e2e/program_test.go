@@ -120,6 +120,7 @@ func (s *program) cleanup(t testing.TB) {
 	}
 	if t.Failed() {
 		t.Logf("log of %s:\n%s", s.own.Name, s.output.tail())
+		s.explain(t)
 	}
 	if strings.Contains(s.output.String(), "WARNING: DATA RACE") {
 		t.Errorf("data race in the program:\n%s", s.output.String())

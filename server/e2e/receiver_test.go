@@ -35,7 +35,7 @@ type taken struct {
 const (
 	receiverClient = "schakel"
 	receiverSecret = "secret of the receiver"
-	receiverToken  = "token of the receiver"
+	receiverToken  = "token-of-the-receiver"
 )
 
 func newReceiver(t testing.TB, p *pki) *receiver {
