@@ -24,6 +24,11 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 	t.Helper()
 	v := victim{partner: h.newPartner(t, "Victim"), ids: map[string]string{}}
 	v.ids["subscriptionId"] = h.approvedSubscription(t, v.partner.ID).ID
+	// A partner's own events come back to it only along a route.
+	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), registry.NewRoute{
+		FromPartnerID: v.partner.ID, ToPartnerID: v.partner.ID, EventType: "nl.example.student.enrolled",
+	})
+	noError(t, err)
 	publisher, consumer := h.publisher(t, v.partner.ID), h.consumer(t, v.partner.ID)
 	v.ids["eventId"] = strings.TrimPrefix(publisher.publish(t, sampleEvent("victim-1")).want(t, 202).header.Get("Location"), "/events/v1/events/")
 	deliveries, err := h.db.DeliveriesOf(t.Context(), v.ids["eventId"])
