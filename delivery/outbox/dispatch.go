@@ -18,6 +18,7 @@ func (e *Engine) ready(endpoints map[string]struct{}) {
 	if len(endpoints) == 0 {
 		return
 	}
+	e.cfg.OnReady(endpoints)
 	e.mu.Lock()
 	for id := range endpoints {
 		if l := e.lanes[id]; l != nil {
@@ -62,6 +63,7 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 }
 
 func (e *Engine) readyAll() {
+	e.cfg.OnReady(nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.lanes {

@@ -39,6 +39,9 @@ type Config struct {
 	Poll time.Duration
 	// Circuit says when an endpoint that does not work is left alone.
 	Circuit CircuitPolicy
+	// OnReady is told which endpoints may have due deliveries now, on whichever node they came in; nil stands for all.
+	// It returns at once. Default nothing.
+	OnReady func(endpoints map[string]struct{})
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
 	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 4096.
@@ -81,6 +84,9 @@ func New(cfg Config) *Engine {
 		cfg.Notifier = nobody{}
 	}
 	cfg.Circuit = cfg.Circuit.withDefaults()
+	if cfg.OnReady == nil {
+		cfg.OnReady = func(map[string]struct{}) {}
+	}
 	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Poll, 5*time.Second)
@@ -171,6 +177,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 // is committed; from then on no attempt starts that the change forbids (guarantee G2).
 func (e *Engine) Changed() {
 	e.fanout.invalidate()
+	e.cfg.OnReady(nil)
 	e.mu.Lock()
 	for _, l := range e.lanes {
 		l.ready = true
