@@ -403,7 +403,7 @@ func orDash(id string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if id == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<span aria-hidden=\"true\">&ndash;</span> <span class=\"schakel-hidden\">not given</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<span><span aria-hidden=\"true\">&ndash;</span> <span class=\"schakel-hidden\">not given</span></span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,87 @@
+package templates
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// The pages of administrators and of contracts keep the rules that hold for all
+// pages, with everything on them and with nothing.
+func TestAdministratorPages(t *testing.T) {
+	t.Parallel()
+	for name, page := range administratorPages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := elements(parse(t, render(t, page)))
+			checkPolicy(t, all)
+			checkReferences(t, all)
+			checkNames(t, all)
+			checkHeadings(t, all)
+		})
+	}
+}
+
+func administratorPages() map[string]templ.Component {
+	p, partner, endpoint := galleryPage(), Named{Name: "ROC Noord", Href: "/p"}, Named{Name: "Main", Href: "/e"}
+	sub := SubscriptionRow{Name: "Students", Href: "/s", Partner: partner, Endpoint: endpoint, Types: []string{"a", "b", "c", "d"}, Status: "requested", Since: now()}
+	client := ClientRow{Name: "System", Href: "/c", Partner: partner, Scopes: []string{"events.publish"}, Status: "active", Waiting: true, Since: now()}
+	point := EndpointRow{Name: "Main", Href: "/e", Host: "a.example", Partner: partner, Status: "active", Circuit: "open", Waiting: 3, Oldest: now().Add(-time.Hour), Why: "It answers 500."}
+	account := AccountRow{Name: "Anna", Email: "anna@example.nl", Status: "active", BlockAction: "/b", LinkAction: "/l"}
+	todo := ActsView{
+		Title: "Decide", Lead: "Look well.", Plain: []Act{{Primary, "Approve", "/approve", nil}},
+		Danger: []Danger{{ID: "reject", Label: "Reject", Button: "Reject", Action: "/reject", ReasonName: "reason", ReasonError: "Say why."}},
+	}
+	past := History{Moments: []Moment{{At: now(), Title: "Anna did it."}}, Now: now(), MoreHref: "/admin/audit"}
+	finding := FindingRow{Severity: "error", Code: "x", Pointer: "/info", Detail: "No title.", Remedy: "Add it.", Line: 2, Column: 1, Href: "#L2", Excerpt: "info:"}
+	kind := GrantedType{Name: "nl.a", Title: "A", Href: "/t", Contract: partner, Status: "published", Known: true}
+	return map[string]templ.Component{
+		"overview": AdminOverview(p, AdminOverviewView{Waiting: []Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []EndpointRow{point}, History: past, Now: now(), Every: time.Second}),
+		"partners": AdminPartners(p, AdminPartnersView{Statuses: StateOptions("requested"), Rows: []PartnerRow{{Name: "ROC", Href: "/p", OIN: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: now()}),
+		"partner": AdminPartner(p, AdminPartnerView{OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []EndpointRow{point},
+			Subscriptions: []SubscriptionRow{sub}, Clients: []ClientRow{client}, Accounts: []AccountRow{account}, History: past, Now: now()}),
+		"no partner":    AdminPartner(p, AdminPartnerView{}),
+		"subscriptions": AdminSubscriptions(p, AdminSubscriptionsView{Rows: []SubscriptionRow{sub}, Total: 1, Now: now()}),
+		"subscription": AdminSubscription(p, AdminSubscriptionView{Status: "requested", Partner: partner, Endpoint: endpoint, Purpose: "a\nb", Types: []GrantedType{kind, {Name: "gone"}},
+			Sources: []GrantedSource{{"nl.a", "ROC", "urn:a", true}}, Acts: todo, History: past, Now: now(), DeliveriesHref: "/d"}),
+		"clients":      AdminClients(p, AdminClientsView{Waiting: []ClientRow{client}, Organisation: "Office", Now: now()}),
+		"client":       AdminClient(p, AdminClientView{ID: "cli_1", Partner: partner, Asks: ClientAsks{Scopes: []string{"events.publish"}}, Secret: "s", Acts: todo, History: past, Now: now()}),
+		"endpoints":    AdminEndpoints(p, AdminEndpointsView{Rows: []EndpointRow{point}, Total: 1, Now: now()}),
+		"endpoint":     AdminEndpoint(p, AdminEndpointView{Partner: partner, Circuit: "open", Failures: 3, OpenedAt: now(), Waiting: 2, Oldest: now(), Rate: 1, EditHref: "/e", TestAction: "/t", DeliveriesHref: "/d", Acts: todo, Subscriptions: []SubscriptionRow{sub}, Now: now()}),
+		"routes":       AdminRoutes(p, AdminRoutesView{Rows: []RouteRow{{From: partner, To: partner, EventType: "nl.a", By: "Anna", Remove: "/r"}}, Wrong: map[string]string{"from": "Choose."}, Now: now()}),
+		"mails":        AdminMails(p, AdminMailsView{Rows: []MailRow{{Recipient: "a@example.nl", Subject: "Hello", Status: "failed", Error: "refused", Attempts: 2}}, Total: 1, Now: now()}),
+		"accounts":     AdminAccounts(p, AdminAccountsView{Rows: []AccountRow{account}, Wrong: map[string]string{"name": "Fill in."}, Now: now()}),
+		"contracts":    ContractList(p, ContractListView{Rows: []ContractRow{{ID: "a", Title: "A", Href: "/a", Kind: "openapi", Version: "1.0.0", VersionHref: "/v", Status: "published"}}, Total: 1, ShowVisibility: true}),
+		"no contracts": ContractList(p, ContractListView{CanCreate: true}),
+		"contract":     ContractPage(p, ContractView{ID: "a", Kind: "asyncapi", Description: "A\nB", ContactName: "N", ContactEmail: "n@example.nl", Visibility: "public", Versions: []VersionRow{{Version: "1.0.0", Href: "/v", Status: "deprecated", Sunset: now()}}, Types: []GrantedType{kind}, TypesOf: "1.0.0", API: []Named{{"Metadata", "/m"}}, History: &past, Now: now()}),
+		"version": VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "published", Description: []string{"Text"}, Findings: []FindingRow{finding, {Severity: "info", Detail: "d"}}, Types: []GrantedType{kind}, Downloads: []Named{{"JSON", "/j"}},
+			Source: SourceView{First: 1, Total: 3, Lines: []string{"a", "b"}, Found: map[int]bool{2: true}, NextHref: "/n"}, DeprecateAction: "/d", SunsetError: "Later.", Acts: todo, Now: now()}),
+		"draft":         VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p"}),
+		"contract form": ContractForm(p, ContractFormView{New: true, Button: "Make", Wrong: map[string]string{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []Option{{Label: "Own"}}}),
+		"upload":        UploadPage(p, UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]string{"text": "No."}}),
+		"publish":       PublishPage(p, PublishView{Kind: "asyncapi", Changes: []TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []FindingRow{finding2(finding)}, Digest: "00"}),
+		"publish not":   PublishPage(p, PublishView{Kind: "openapi", Blocked: "It is published.", Message: "Look again.", Back: "/v"}),
+	}
+}
+
+// finding2 leads to another page than the one it is on.
+func finding2(f FindingRow) FindingRow {
+	f.Href = "/v?line=2#L2"
+	return f
+}
+
+// A document of strangers is text on a page and nothing else, line by line.
+func TestSourceIsText(t *testing.T) {
+	t.Parallel()
+	doc := render(t, source(SourceView{First: 7, Total: 8, Lines: []string{`  <script>alert(1)</script>`, `</pre>"x`}}))
+	if strings.Contains(doc, "<script") || strings.Count(doc, "</pre>") != 1 {
+		t.Errorf("the source is not escaped: %s", doc)
+	}
+	for _, want := range []string{`id="L7"`, `data-line="8"`, ">  &lt;script&gt;"} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("no %s in %s", want, doc)
+		}
+	}
+}
