@@ -1,0 +1,247 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/oasdiff/oasdiff/checker"
+
+	"schakel/registry/contract"
+)
+
+// asyncAPI compares channels, messages, operations, servers and event types.
+func (p *pair) asyncAPI(old, new *contract.Document) {
+	before, after := readAsync(p.old, old), readAsync(p.new, new)
+	p.eventTypes(before, after)
+	renamed := p.channels(before, after)
+	p.asyncOperations(before, after, renamed)
+	p.asyncServers()
+	p.openAPISchemes()
+}
+
+// eventTypes tells which types came and went.
+func (p *pair) eventTypes(before, after *async) {
+	was, is := map[string]contract.EventType{}, map[string]contract.EventType{}
+	for _, e := range before.events {
+		was[e.Type] = e
+	}
+	for _, e := range after.events {
+		is[e.Type] = e
+	}
+	for _, name := range unionKeys(was, is) {
+		p.types[name] = true
+		gone, had := was[name]
+		came, has := is[name]
+		c := Change{Side: SideConsumer, Subjects: []string{"event type " + name}, EventTypes: []string{name}}
+		switch {
+		case !has:
+			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "event-type-removed", gone.Pointer, true
+			c.Text, c.Why = "The event type "+quote(name)+" was removed.", "Those who subscribed to it get nothing any more."
+			if before.onlyReceived(gone.Pointer) {
+				c.Side, c.Why = SideProducer, "Those who send it are refused."
+			}
+		case !had:
+			c.Level, c.Code, c.Pointer = Info, "event-type-added", came.Pointer
+			c.Text, c.Why = "The event type "+quote(name)+" was added.", "Nothing that exists changes; it can be subscribed to."
+			if after.onlyReceived(came.Pointer) {
+				c.Side, c.Why = SideProducer, "Nothing that exists changes; it may be sent."
+			}
+		case came.Deprecated && !gone.Deprecated:
+			c.Level, c.Code, c.Pointer = Info, "event-type-deprecated", came.Pointer
+			c.Text, c.Why = "The event type "+quote(name)+" was deprecated.", "It still comes; those who use it do well to move on."
+		default:
+			continue
+		}
+		p.add(c)
+	}
+}
+
+// ofEventType tells whether a finding is that the schema of a message lists another event type: that is told of already, and
+// who subscribed to one type does not meet the others.
+func (p *pair) ofEventType(found checker.Change) bool {
+	id, args := found.GetId(), found.GetArgs()
+	if _, isPart := p.parts[found.GetPath()]; !isPart || !strings.Contains(id, "-enum-value-") && !strings.Contains(id, "-const-changed") {
+		return false
+	}
+	ofType := false
+	for _, arg := range args {
+		name, _ := arg.(string)
+		ofType = ofType || p.types[name]
+	}
+	return ofType
+}
+
+// onlyReceived tells whether the application only receives the message at a pointer.
+func (a *async) onlyReceived(pointer string) bool {
+	received := false
+	for _, c := range a.channels {
+		for _, m := range c.messages {
+			if m.at == pointer && m.sent {
+				return false
+			}
+			received = received || m.at == pointer && m.received
+		}
+	}
+	return received
+}
+
+// channels compares the channels; it gives the new key of each old one.
+func (p *pair) channels(before, after *async) map[string]string {
+	pairs := matchChannels(before.channels, after.channels)
+	matched := map[string]bool{}
+	for _, key := range sortedKeys(before.channels) {
+		was := before.channels[key]
+		other, found := pairs[key]
+		if !found {
+			p.channelRemoved(was)
+			continue
+		}
+		matched[other] = true
+		is := after.channels[other]
+		p.channel(was, is)
+		p.messages(was, is, before, after)
+	}
+	for _, key := range sortedKeys(after.channels) {
+		if !matched[key] && key != "" {
+			is := after.channels[key]
+			p.add(Change{Level: Info, Code: "channel-added", Pointer: is.at, Subjects: []string{is.name()}, EventTypes: is.types(), Side: SideBoth,
+				Text: "The channel was added.", Why: "Nothing that exists changes."})
+		}
+	}
+	return pairs
+}
+
+// matchChannels finds which channel became which: by key, then by address.
+func matchChannels(before, after map[string]*channel) map[string]string {
+	pairs, taken := map[string]string{}, map[string]bool{}
+	for key := range before {
+		if after[key] != nil {
+			pairs[key], taken[key] = key, true
+		}
+	}
+	for _, key := range sortedKeys(before) {
+		if pairs[key] != "" || before[key].address == "" {
+			continue
+		}
+		for _, other := range sortedKeys(after) {
+			if !taken[other] && after[other].address == before[key].address {
+				pairs[key], taken[other] = other, true
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+func (c *channel) name() string {
+	switch {
+	case c.key == "":
+		return "messages without a channel"
+	case c.address != "" && c.address != c.key:
+		return "channel " + c.key + " (" + c.address + ")"
+	}
+	return "channel " + c.key
+}
+
+func (c *channel) types() []string {
+	var list []string
+	for _, m := range c.messages {
+		list = append(list, m.types...)
+	}
+	return sorted(list)
+}
+
+func (p *pair) channelRemoved(was *channel) {
+	if was.key == "" {
+		for _, key := range sortedKeys(was.messages) {
+			p.messageRemoved(was, was.messages[key])
+		}
+		return
+	}
+	p.add(Change{Level: Breaking, Code: "channel-removed", Pointer: was.at, Removed: true, Side: SideBoth, Subjects: []string{was.name()}, EventTypes: was.types(),
+		Text: "The channel was removed.", Why: "Nothing goes over it any more, so those who use it are cut off."})
+}
+
+// channel compares what is said of a channel itself.
+func (p *pair) channel(was, is *channel) {
+	c := Change{Side: SideBoth, Subjects: []string{is.name()}, EventTypes: is.types(), Cause: is.at}
+	if was.address != is.address {
+		c.Level, c.Code, c.Pointer = Breaking, "channel-address-changed", is.at+"/address"
+		c.Text = "The address changed from " + quote(was.address) + " to " + quote(is.address) + "."
+		c.Why = "Those who send to or read from the old address no longer meet the others."
+		p.add(c)
+	}
+	p.channelParameters(c, was, is)
+	p.bindings(c, was.object, was.at, is.object, is.at)
+	if !same(p.serverNames(p.old, was.object), p.serverNames(p.new, is.object)) {
+		c.Level, c.Code, c.Pointer = Warning, "channel-servers-changed", is.at+"/servers"
+		c.Text, c.Why = "The servers that offer the channel changed.", "Those who use it elsewhere must go to another server."
+		p.add(c)
+	}
+}
+
+func (p *pair) serverNames(c *copier, owner map[string]any) []string {
+	var list []string
+	for _, item := range items(owner, "servers") {
+		name, ok := item.(string)
+		if object, isObject := item.(map[string]any); isObject && !ok {
+			ref := text(object, "$ref")
+			name = ref[strings.LastIndexByte(ref, '/')+1:]
+		}
+		list = append(list, name)
+	}
+	return sorted(list)
+}
+
+func (p *pair) channelParameters(c Change, was, is *channel) {
+	before, after := child(was.object, "parameters"), child(is.object, "parameters")
+	for _, name := range unionKeys(before, after) {
+		old, _ := p.old.object(before[name], "")
+		new, _ := p.new.object(after[name], "")
+		c.Pointer, c.Removed = is.at+"/parameters"+join(name), false
+		switch {
+		case new == nil && old != nil:
+			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "channel-parameter-removed", was.at+"/parameters"+join(name), true
+			c.Text, c.Why = "The parameter "+quote(name)+" was removed.", "Addresses that were made with it no longer fit."
+		case old == nil && new != nil:
+			c.Level, c.Code = Breaking, "channel-parameter-added"
+			c.Text, c.Why = "The parameter "+quote(name)+" was added.", "Addresses that were made without it no longer fit."
+		case old != nil && !same(bareSchema(old), bareSchema(new)):
+			c.Level, c.Code = Warning, "channel-parameter-changed"
+			c.Text, c.Why = "What the parameter "+quote(name)+" may be changed.", "Addresses that were made until now may no longer fit; look at it."
+		default:
+			continue
+		}
+		p.add(c)
+	}
+}
+
+// bareSchema leaves out what only informs, also of the schema that a 2.6 parameter has.
+func bareSchema(parameter map[string]any) map[string]any {
+	made := bare(parameter)
+	delete(made, "examples")
+	if schema, ok := made["schema"].(map[string]any); ok {
+		made["schema"] = bare(schema)
+	}
+	return made
+}
+
+// bindings compares what is said for each protocol.
+func (p *pair) bindings(c Change, was map[string]any, wasAt string, is map[string]any, isAt string) {
+	before, _ := p.old.object(was["bindings"], wasAt+"/bindings")
+	after, place := p.new.object(is["bindings"], isAt+"/bindings")
+	for _, protocol := range unionKeys(before, after) {
+		if same(before[protocol], after[protocol]) {
+			continue
+		}
+		c.Level, c.Code, c.Pointer, c.Removed = Warning, "bindings-changed", place+join(protocol), false
+		c.Text = "What is said for " + quote(protocol) + " changed."
+		if after[protocol] == nil {
+			c.Pointer, c.Removed = wasAt+"/bindings"+join(protocol), true
+			c.Text = "What was said for " + quote(protocol) + " was removed."
+		} else if before[protocol] == nil {
+			c.Level, c.Text = Info, "What holds for "+quote(protocol)+" was added."
+		}
+		c.Why = "Those who connect by it should look whether their settings still fit."
+		p.add(c)
+	}
+}

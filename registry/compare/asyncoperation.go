@@ -1,0 +1,158 @@
+package compare
+
+// asyncOperations compares what the application does; renamed gives the new key of each old channel.
+func (p *pair) asyncOperations(before, after *async, renamed map[string]string) {
+	pairs := matchOperations(before, after, renamed)
+	matched := map[string]bool{}
+	for _, key := range sortedKeys(before.operations) {
+		was := before.operations[key]
+		other, found := pairs[key]
+		if !found {
+			if _, stays := renamed[was.channel]; stays || was.channel == "" {
+				p.add(Change{Level: Breaking, Code: "operation-removed", Pointer: was.at, Removed: true, Side: was.side(), Subjects: []string{was.name()},
+					EventTypes: before.typesOf(was), Text: "The operation was removed.", Why: "The application no longer does this, so the others wait or send in vain."})
+			}
+			continue
+		}
+		matched[other] = true
+		p.asyncOperation(was, after.operations[other], before, after, renamed)
+	}
+	for _, key := range sortedKeys(after.operations) {
+		if is := after.operations[key]; !matched[key] {
+			p.add(Change{Level: Info, Code: "operation-added", Pointer: is.at, Side: is.side(), Subjects: []string{is.name()},
+				EventTypes: after.typesOf(is), Text: "The operation was added.", Why: "Nothing that exists changes."})
+		}
+	}
+}
+
+// matchOperations finds which operation became which: by key, then by action and channel.
+func matchOperations(before, after *async, renamed map[string]string) map[string]string {
+	pairs, taken := map[string]string{}, map[string]bool{}
+	for key := range before.operations {
+		if _, both := after.operations[key]; both {
+			pairs[key], taken[key] = key, true
+		}
+	}
+	for _, key := range sortedKeys(before.operations) {
+		was := before.operations[key]
+		for _, other := range sortedKeys(after.operations) {
+			is := after.operations[other]
+			if pairs[key] == "" && !taken[other] && was.action == is.action && renamed[was.channel] == is.channel && is.channel != "" {
+				pairs[key], taken[other] = other, true
+			}
+		}
+	}
+	return pairs
+}
+
+// nowAt gives the new key of a channel; one that is gone, or never was, keeps its own.
+func nowAt(renamed map[string]string, key string) string {
+	if now, ok := renamed[key]; ok {
+		return now
+	}
+	return key
+}
+
+func (o asyncOperation) name() string { return "operation " + o.key }
+
+// side tells who waits for the operation: the application sends to consumers and receives from producers.
+func (o asyncOperation) side() string {
+	if o.action == "receive" {
+		return SideProducer
+	}
+	return SideConsumer
+}
+
+func (a *async) typesOf(o asyncOperation) []string {
+	if found := a.channels[o.channel]; found != nil {
+		return found.types()
+	}
+	return nil
+}
+
+func (p *pair) asyncOperation(was, is asyncOperation, before, after *async, renamed map[string]string) {
+	c := Change{Side: is.side(), Subjects: []string{is.name()}, EventTypes: after.typesOf(is), Cause: is.at}
+	if was.action != is.action {
+		c.Level, c.Code, c.Pointer, c.Side = Breaking, "operation-action-changed", is.at+"/action", SideBoth
+		c.Text = "The action changed from " + quote(was.action) + " to " + quote(is.action) + "."
+		c.Why = "Who sends and who reads changed places."
+		p.add(c)
+		c.Side = is.side()
+	}
+	if was.channel != "" && nowAt(renamed, was.channel) != is.channel {
+		c.Level, c.Code, c.Pointer = Breaking, "operation-channel-changed", is.at+"/channel"
+		c.Text = "The channel changed from " + quote(was.channel) + " to " + quote(is.channel) + "."
+		c.Why = "The others wait or send at the old channel in vain."
+		p.add(c)
+	}
+	p.operationMessages(c, was, is, before, after)
+	p.reply(c, was, is, before, after, renamed)
+	p.bindings(c, was.object, was.at, is.object, is.at)
+	p.asyncSecurity(c, was.object, is.object, was.at, is.at)
+}
+
+// operationMessages tells which messages of the channel an operation no longer takes part in.
+func (p *pair) operationMessages(c Change, was, is asyncOperation, before, after *async) {
+	old, new := before.named(was), after.named(is)
+	for _, name := range sortedKeys(old) {
+		in := after.channels[is.channel]
+		if new[name] || in == nil || in.messages[name] == nil {
+			continue // a message that is gone altogether is told of at its channel
+		}
+		c.Level, c.Code, c.Pointer = Breaking, "operation-message-removed", is.at+"/messages"
+		c.Text = "The message " + quote(name) + " is no longer one of the operation."
+		c.Why = "It is still described, but the application no longer sends or takes it here."
+		c.EventTypes = in.messages[name].types
+		p.add(c)
+	}
+}
+
+// named gives the keys of the messages that an operation works with.
+func (a *async) named(o asyncOperation) map[string]bool {
+	list := map[string]bool{}
+	in := a.channels[o.channel]
+	if in == nil {
+		return list
+	}
+	probe := &async{c: a.c, channels: map[string]*channel{"": {messages: map[string]*message{}}}}
+	for key, m := range in.messages {
+		probe.channels[""].messages[key] = &message{key: key, at: m.at}
+	}
+	probe.direct("", items(o.object, "messages"), "send")
+	for key, m := range probe.channels[""].messages {
+		if m.sent {
+			list[key] = true
+		}
+	}
+	return list
+}
+
+// reply compares where and how an answer is given.
+func (p *pair) reply(c Change, was, is asyncOperation, before, after *async, renamed map[string]string) {
+	c.Pointer = is.at + "/reply"
+	switch {
+	case was.reply == nil && is.reply == nil:
+		return
+	case is.reply == nil:
+		c.Level, c.Code, c.Pointer, c.Removed = Breaking, "reply-removed", was.at+"/reply", true
+		c.Text, c.Why = "No reply is given any more.", "Those who wait for a reply wait in vain."
+		p.add(c)
+		return
+	case was.reply == nil:
+		c.Level, c.Code, c.Text, c.Why = Warning, "reply-added", "A reply was added.", "Those who take part are expected to reply, or can get a reply that they do not know."
+		p.add(c)
+		return
+	}
+	if old, new := before.channelOf(was.reply), after.channelOf(is.reply); old != "" && nowAt(renamed, old) != new {
+		c.Level, c.Code, c.Text = Breaking, "reply-channel-changed", "The reply goes over another channel: "+quote(new)+"."
+		c.Why = "Those who wait at the old channel wait in vain."
+		p.add(c)
+	}
+	old, _ := p.old.object(was.reply["address"], "")
+	new, _ := p.new.object(is.reply["address"], "")
+	if text(old, "location") != text(new, "location") {
+		c.Level, c.Code, c.Text = Breaking, "reply-address-changed", "The place that tells where to reply changed to "+quote(text(new, "location"))+"."
+		c.Why = "The address for the reply is looked for in another place."
+		p.add(c)
+	}
+}

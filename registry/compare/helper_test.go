@@ -1,0 +1,93 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"schakel/registry/contract"
+)
+
+func parse(t testing.TB, content string) *contract.Document {
+	t.Helper()
+	d, findings, err := contract.Parse([]byte(content), contract.Limits{})
+	if err != nil || d == nil {
+		t.Fatalf("parse: %v %v\n%s", err, findings, content)
+	}
+	return d
+}
+
+func compared(t testing.TB, old, new string) []Change {
+	t.Helper()
+	changes, err := Documents(parse(t, old), parse(t, new))
+	if err != nil {
+		t.Fatalf("compare: %v", err)
+	}
+	checkComplete(t, parse(t, old), parse(t, new), changes)
+	return changes
+}
+
+// checkComplete holds what is promised of every change.
+func checkComplete(t testing.TB, old, new *contract.Document, changes []Change) {
+	t.Helper()
+	for i, c := range changes {
+		if c.Code == "" || c.Text == "" || c.Why == "" || c.Side == "" || c.Subject == "" || rank(c.Level) > 2 {
+			t.Errorf("incomplete: %+v", c)
+		}
+		root := new.Root
+		if c.Removed {
+			root = old.Root
+		}
+		if _, ok := lookup(root, c.Pointer); !ok {
+			t.Errorf("the pointer leads nowhere: %+v", c)
+		}
+		if strings.Contains(c.Text+c.Why, "{who}") || strings.Contains(c.Text, "%!") || strings.Contains(c.Text, "/-/") || !strings.HasSuffix(c.Text, ".") {
+			t.Errorf("unfinished text: %+v", c)
+		}
+		if i > 0 && rank(changes[i-1].Level) > rank(c.Level) {
+			t.Errorf("out of order: %+v", c)
+		}
+	}
+}
+
+// brief gives "level code pointer side" of each change.
+func brief(changes []Change) []string {
+	var list []string
+	for _, c := range changes {
+		list = append(list, fmt.Sprintf("%s %s %s %s", c.Level, c.Code, c.Pointer, c.Side))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func want(t *testing.T, name string, changes []Change, wanted ...string) {
+	t.Helper()
+	slices.Sort(wanted)
+	if got := brief(changes); !slices.Equal(got, wanted) {
+		t.Errorf("%s:\n got  %s\n want %s", name, strings.Join(got, "\n      "), strings.Join(wanted, "\n      "))
+	}
+}
+
+// samples is the folder of real documents beside the repository; tests that need it are skipped where it is not.
+func samples(t testing.TB) string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	folder := filepath.Join(filepath.Dir(file), "..", "..", "..", "shared", "data", "contracts")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("the sample documents are not beside the repository")
+	}
+	return folder
+}
+
+func sample(t testing.TB, name string) *contract.Document {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(samples(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(content))
+}

@@ -1,0 +1,148 @@
+package compare
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"schakel/registry/contract"
+)
+
+// TestSamplePairs holds real changes between versions against what is known of them.
+func TestSamplePairs(t *testing.T) {
+	t.Parallel()
+	const event, input, lint = "/components/messages/", "/components/schemas/ApiUpdateInput/properties/", "/paths/~1lint-results/get/responses/200/content/application~1json/schema/items/properties/"
+	const required = "/payload/properties/data/required "
+	for name, wanted := range map[string][]string{
+		"defra-comms-crn-mandatory.*.yaml": {
+			"breaking payload-property-became-required " + event + "commsRequest" + required + "producer",
+			"info payload-property-became-required " + event + "commsRetryRequest" + required + "consumer",
+			"info payload-property-became-required " + event + "receivedCommsEvent" + required + "consumer",
+		},
+		"don-register-filters.*.json": {
+			"breaking response-optional-property-removed " + lint + "rulesetVersion consumer",
+			"info response-optional-property-added " + lint + "messages/items/properties/rulesetVersion consumer",
+		},
+		"don-register-sunset-null.*.json": {
+			"breaking request-property-type-changed " + input + "deprecated/type consumer",
+			"breaking request-property-type-changed " + input + "sunset/type consumer",
+			"info request-property-became-nullable " + input + "deprecated consumer",
+			"info request-property-became-nullable " + input + "sunset consumer",
+			"info request-property-pattern-removed " + input + "deprecated/pattern consumer",
+			"info request-property-pattern-removed " + input + "sunset/pattern consumer",
+			"info documentation-changed " + input + "deprecated/description both",
+		},
+	} {
+		at := func(age string) string { return filepath.Join("pairs", name[:len(name)-6]+age+name[len(name)-5:]) }
+		old, new := sample(t, at("old")), sample(t, at("new"))
+		changes, err := Documents(old, new)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkComplete(t, old, new, changes)
+		want(t, name, changes, wanted...)
+		if got := Suggest("1.0.1", changes); got != "2.0.0" {
+			t.Errorf("%s: suggested %s", name, got)
+		}
+	}
+}
+
+// documents reads all samples that can be read, by name.
+func documents(t testing.TB) map[string]*contract.Document {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(samples(t), "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sample documents: %v", err)
+	}
+	list := map[string]*contract.Document{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := contract.Parse(content, contract.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d != nil {
+			list[filepath.Base(file)] = d
+		}
+	}
+	return list
+}
+
+// TestSamplesSame: a document compared with itself, written another way, has no changes.
+func TestSamplesSame(t *testing.T) {
+	t.Parallel()
+	for name, d := range documents(t) {
+		written, err := json.MarshalIndent(d.Root, "", "  ") // sorts members
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := parse(t, string(written))
+		if small := len(written) < 50_000; small && d.Format == contract.FormatJSON {
+			var plain any
+			if err := json.Unmarshal(written, &plain); err != nil {
+				t.Fatal(err)
+			}
+			inYAML, err := yaml.Marshal(plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other = parse(t, string(inYAML))
+		}
+		changes, err := Documents(d, other)
+		if err != nil || len(changes) > 0 {
+			t.Errorf("%s: %v %v", name, err, brief(changes))
+		}
+	}
+}
+
+// TestSamplesAll compares every document with every other: no panic, an answer in time, complete and the same each time.
+func TestSamplesAll(t *testing.T) {
+	t.Parallel()
+	list := documents(t)
+	for _, a := range sortedKeys(list) {
+		for _, b := range sortedKeys(list) {
+			if large := "oas3.1-oeapi-v6.json"; testing.Short() && (a == large || b == large) {
+				continue // the largest document takes most of the time
+			}
+			start := time.Now()
+			changes, err := Documents(list[a], list[b])
+			if err != nil {
+				t.Errorf("%s to %s: %v", a, b, err)
+			}
+			if took := time.Since(start); took > maxTime/2 {
+				t.Errorf("%s to %s took %v", a, b, took)
+			}
+			checkComplete(t, list[a], list[b], changes)
+			if list[a].Kind != list[b].Kind && (len(changes) != 1 || changes[0].Code != "kind-changed") {
+				t.Errorf("%s to %s: %v", a, b, brief(changes))
+			}
+		}
+	}
+}
+
+func BenchmarkDocuments(b *testing.B) {
+	for _, pair := range [][2]string{
+		{"oas/oas3.1-oeapi-v6.json", "oas/oas3.1-oeapi-v6.json"},
+		{"pairs/don-register-filters.old.json", "pairs/don-register-filters.new.json"},
+		{"pairs/defra-comms-crn-mandatory.old.yaml", "pairs/defra-comms-crn-mandatory.new.yaml"},
+		{"oas/oas3.0-vng-notificaties.yaml", "oas/oas3.1-oeapi-v6.json"},
+	} {
+		old, new := sample(b, pair[0]), sample(b, pair[1])
+		b.Run(filepath.Base(pair[1]), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Documents(old, new); err != nil && !errors.Is(err, ErrTooLarge) {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

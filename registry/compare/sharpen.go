@@ -1,0 +1,147 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/oasdiff/oasdiff/checker"
+	"github.com/oasdiff/oasdiff/checker/rules"
+)
+
+// sharpen puts the pointer of a change at the property that it is of, where oasdiff only named the whole body.
+func (t *translator) sharpen(c *Change, found checker.Change) {
+	path, ok := propertyPath(found)
+	if !ok {
+		return
+	}
+	for _, side := range []struct {
+		c       *copier
+		removed bool
+	}{{t.pair.new, false}, {t.pair.old, true}} {
+		for _, body := range side.c.bodies(found, t.rules[found.GetId()]) {
+			way := side.c.walk(body, path)
+			if len(way) == 0 || side.removed && !c.Removed {
+				continue
+			}
+			last := way[len(way)-1]
+			if strings.Contains(c.Code, "additional-properties") {
+				c.Pointer, c.Removed = last+"/additionalProperties", side.removed
+				return
+			}
+			if strings.Contains(found.GetId(), "-became-required") || strings.HasSuffix(found.GetId(), "-became-optional") {
+				last = way[max(len(way)-2, 0)] + "/required"
+			}
+			if cameOrWent(found.GetId()) || vague(c.Pointer, way[:len(way)-1], body) {
+				c.Pointer, c.Removed = last, side.removed
+			}
+			return
+		}
+	}
+}
+
+// cameOrWent tells a finding of a property that was added or removed: it is of the place that names the property, and not
+// of a shared schema that the property had.
+func cameOrWent(id string) bool {
+	return strings.HasSuffix(id, "-property-removed") || strings.HasSuffix(id, "-property-added") ||
+		strings.HasPrefix(id, "new-required-request-property") || id == "new-optional-request-property"
+}
+
+// propertyPath gives the names that lead from the body to the property that a finding is of; ok is false for a finding of
+// another kind.
+func propertyPath(found checker.Change) (path []string, ok bool) {
+	id, args := nameOf(found.GetId()), found.GetArgs()
+	other, _ := reveal(found.GetId(), args)
+	place := 0
+	switch {
+	case other != found.GetId() && strings.HasPrefix(id, "body-"):
+		return nil, true
+	case other != found.GetId(), strings.HasPrefix(id, "property-enum-value"), id == "property-pattern-added", strings.Contains(id, "-of-"):
+		place = 1
+	}
+	if !strings.Contains(id, "property") || strings.HasPrefix(id, "body-") || len(args) <= place {
+		return nil, false
+	}
+	said, _ := args[place].(string)
+	return strings.Split(said, "/"), said != ""
+}
+
+// vague tells whether a pointer is that of the operation, the body or something between it and the property.
+func vague(pointer string, way []string, body string) bool {
+	for _, above := range way {
+		if pointer == above || pointer == above+"/required" || pointer == above+"/properties" {
+			return true
+		}
+	}
+	return strings.HasPrefix(body, pointer) || strings.HasPrefix(way[0], pointer)
+}
+
+// bodies gives the pointers, in the copy, of the schemas that a finding can be of.
+func (c *copier) bodies(found checker.Change, rule rules.Rule) []string {
+	at := join("paths", found.GetPath(), strings.ToLower(found.GetOperation()))
+	if rule.Direction == rules.DirectionRequest {
+		at += "/requestBody"
+	} else {
+		args := found.GetArgs()
+		status := ""
+		if len(args) > 0 {
+			status, _ = args[len(args)-1].(string)
+		}
+		at += "/responses" + join(status)
+	}
+	owner, _ := lookup(c.made, at)
+	object, _ := owner.(map[string]any)
+	var list []string
+	for _, name := range sortedKeys(child(object, "content")) {
+		list = append(list, at+"/content"+join(name)+"/schema")
+	}
+	return list
+}
+
+// walk follows the names of properties from a schema in the copy, and gives the places in the document on the way, that
+// of the schema first; fewer than all when a name is not found.
+func (c *copier) walk(at string, names []string) []string {
+	node, at := c.follow(at)
+	way := []string{c.origin(at)}
+	for _, name := range names {
+		next := ""
+		switch {
+		case child(node, "properties")[name] != nil:
+			next = at + "/properties" + join(name)
+		case name == "items" && node["items"] != nil:
+			next = at + "/items"
+		default:
+			return nil
+		}
+		way = append(way, c.named(next))
+		node, at = c.follow(next)
+	}
+	return way
+}
+
+// named gives the place in the document that a pointer in the copy stands for; where that is what allOf came down to, the
+// place that it came from.
+func (c *copier) named(at string) string {
+	place := c.origin(at)
+	if _, ok := lookup(c.root, place); ok {
+		return place
+	}
+	value, _ := lookup(c.made, at)
+	object, _ := value.(map[string]any)
+	if pointer, local := localPointer(text(object, "$ref")); local && pointer != "" {
+		return c.origin(pointer)
+	}
+	return place
+}
+
+// follow gives the schema at a pointer in the copy, behind a reference if that is what stands there.
+func (c *copier) follow(at string) (map[string]any, string) {
+	for range maxHops {
+		value, _ := lookup(c.made, at)
+		object, _ := value.(map[string]any)
+		pointer, local := localPointer(text(object, "$ref"))
+		if !local || pointer == "" {
+			return object, at
+		}
+		at = pointer
+	}
+	return nil, at
+}
