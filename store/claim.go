@@ -16,7 +16,7 @@ type Claimed struct {
 // Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is
 // approved at this moment are taken (guarantee G2); a test event has no subscription, its partner must be approved.
 // A delivery whose lease ends without an outcome is due again. One whose Idempotency-Key has expired waits for a person
-// (IDEM-12).
+// (IDEM-12). One that must come in order waits for those before it with the same key (guarantee G5).
 func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
 	var rows []Delivery
 	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
@@ -25,6 +25,7 @@ func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, le
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
+			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (SELECT id FROM due)
 		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner)
@@ -33,6 +34,24 @@ func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, le
 	}
 	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
 	return tx.withEvents(ctx, rows)
+}
+
+// earlier selects what a delivery d waits for: earlier ones of its subscription with its key that may still be sent. One
+// that the receiver rejected holds the later ones until a person resends or discards it; a dead letter does not.
+const earlier = `SELECT o.id FROM delivery o WHERE o.subscription_id = d.subscription_id AND o.order_key = d.order_key
+	AND o.order_key <> '' AND o.status IN ('pending', 'retrying', 'held') AND o.id < d.id`
+
+// WaitsFor tells which delivery an open one waits for, because its subscription wants events with the same key in order;
+// empty when it waits for none.
+func (q *Queries) WaitsFor(ctx context.Context, deliveryID string) (string, error) {
+	var id string
+	err := q.get(ctx, &id, `SELECT o.id FROM delivery d JOIN delivery o ON o.subscription_id = d.subscription_id AND o.order_key = d.order_key
+		AND o.order_key <> '' AND o.status IN ('pending', 'retrying', 'held') AND o.id < d.id
+		WHERE d.id = ? AND d.status IN ('pending', 'retrying') ORDER BY o.id LIMIT 1`, deliveryID)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return id, err
 }
 
 func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error) {

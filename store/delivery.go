@@ -33,6 +33,7 @@ type Delivery struct {
 	EndpointID     string `db:"endpoint_id"`
 	PartnerID      string `db:"partner_id"`
 	EventType      string `db:"event_type"`
+	OrderKey       string `db:"order_key"` // what it shares with those it must come after and before, or empty
 	Status         string `db:"status"`
 	Reason         string `db:"reason"` // code of why it is held, dead or retrying
 	Detail         string `db:"detail"` // for people: what happened and what to do next
@@ -48,18 +49,18 @@ type Delivery struct {
 	DeliveredAt    Time   `db:"delivered_at"`
 }
 
-const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, status, reason, detail, attempts, round,
+const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, reason, detail, attempts, round,
 	idempotency_key, key_expires_at, due_at, lease_owner, last_status, created_at, updated_at, delivered_at`
 
 // InsertDeliveries adds deliveries whose ids are given.
 func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
 	return tx.insertMany(ctx, bulk{
-		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, status, idempotency_key, key_expires_at,
-			due_at, created_at, updated_at)`, width: 12,
+		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, idempotency_key,
+			key_expires_at, due_at, created_at, updated_at)`, width: 13,
 	}, len(rows), func(args []any, i int) []any {
 		d := &rows[i]
-		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.Status, d.IdempotencyKey,
-			d.KeyExpiresAt, d.DueAt, tx.Now, tx.Now)
+		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Status,
+			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, tx.Now, tx.Now)
 	}, nil)
 }
 

@@ -21,8 +21,9 @@ type Subscription struct {
 	PartnerID    string   `db:"partner_id"`
 	EndpointID   string   `db:"endpoint_id"`
 	Name         string   `db:"name"`
-	Purpose      string   `db:"purpose"` // what the partner needs the data for
-	Filters      string   `db:"filters"` // JSON list in the dialects of delivery/filter, or empty
+	Purpose      string   `db:"purpose"`  // what the partner needs the data for
+	Filters      string   `db:"filters"`  // JSON list in the dialects of delivery/filter, or empty
+	OrderBy      string   `db:"order_by"` // context attribute by whose value events come in order, or empty
 	Status       string   `db:"status"`
 	StatusReason string   `db:"status_reason"`
 	Accepting    bool     `db:"accepting"` // new events fan out to it
@@ -49,7 +50,7 @@ func (tx *Tx) InsertSubscription(ctx context.Context, s *Subscription) error {
 // UpdateSubscription writes all that may change of a subscription but its types.
 func (tx *Tx) UpdateSubscription(ctx context.Context, s *Subscription) error {
 	s.UpdatedAt = tx.Now
-	err := tx.update(ctx, "subscription", s, "endpoint_id", "name", "purpose", "filters", "status", "status_reason", "updated_at", "decided_at", "decided_by")
+	err := tx.update(ctx, "subscription", s, "endpoint_id", "name", "purpose", "filters", "order_by", "status", "status_reason", "updated_at", "decided_at", "decided_by")
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func waitingTiles(w Waiting) []templates.Tile {
 		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", templates.KindInfo),
 		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", templates.KindInfo),
 		waitingTile("Client requests", w.Clients, "/admin/clients", templates.KindInfo),
-		waitingTile("Error queue", w.Errors, "/admin/errors?show=held", templates.KindWarning),
+		waitingTile("Error queue", w.Errors, "/admin/errors", templates.KindWarning),
 		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", templates.KindError),
 	}
 }

@@ -13,8 +13,8 @@ type databaseNavigation struct{ db *store.DB }
 // Waiting implements NavigationSource.
 func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
 	w := Waiting{
-		Errors:      n.deliveries(ctx, partnerID, store.DeliveryHeld),
-		DeadLetters: n.deliveries(ctx, partnerID, store.DeliveryDead),
+		Errors:      n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reasons: errorQueueReasons()}),
+		DeadLetters: n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}}),
 	}
 	if partnerID != "" {
 		return w
@@ -31,8 +31,8 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	return w
 }
 
-func (n databaseNavigation) deliveries(ctx context.Context, partnerID, status string) int {
-	count, err := n.db.CountDeliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{status}})
+func (n databaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
+	count, err := n.db.CountDeliveries(ctx, f)
 	if err != nil {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"schakel/delivery/event"
 	"schakel/store"
 )
 
@@ -134,7 +135,9 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 				continue
 			}
 			for _, t := range index.match(&p.Events[n], p.PartnerID, p.FromOwn) {
-				deliveries = append(deliveries, e.newDelivery(tx, row, t))
+				d := e.newDelivery(tx, row, t)
+				d.OrderKey = orderKey(&p.Events[n], t.OrderBy)
+				deliveries = append(deliveries, d)
 				touched[t.EndpointID] = struct{}{}
 			}
 		}
@@ -150,6 +153,15 @@ func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget
 		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: t.SubscriptionID, EndpointID: t.EndpointID, PartnerID: t.PartnerID,
 		EventType: row.CEType, Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now,
 	}
+}
+
+// orderKey is the value by which a subscription wants the event in order. Events without the attribute come in any order.
+func orderKey(ev *event.Event, attribute string) string {
+	if attribute == "" {
+		return ""
+	}
+	value, _ := ev.Extension(attribute)
+	return value
 }
 
 func (e *Engine) keyExpiry(now time.Time) store.Time { return store.At(now.Add(e.cfg.KeyLifetime)) }

@@ -152,6 +152,9 @@ func (e *Engine) settle(batch []finished) []store.Endpoint {
 		if r.NotBefore.After(f.lane.notBefore) {
 			f.lane.notBefore = r.NotBefore
 		}
+		if f.ordered {
+			f.lane.ready = true // what came behind it may go now
+		}
 		due := r.DueAt
 		if f.outcome == nil {
 			due = e.cfg.Now()

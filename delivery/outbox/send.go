@@ -16,6 +16,7 @@ type finished struct {
 	result  Result
 	ep      store.Endpoint
 	subID   string
+	ordered bool // others may wait for it
 }
 
 // send makes one attempt at a claimed delivery and hands over its outcome.
@@ -25,7 +26,7 @@ func (e *Engine) send(l *lane, ep store.Endpoint, slots chan struct{}, c store.C
 	defer func() { <-slots }()
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
-	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID}
+	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
 	if !e.mayStart(ctx, l, ep, c, epoch) {
 		e.outcomes <- done
 		return

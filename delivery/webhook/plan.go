@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,7 @@ func endIfTooLate(d Decision, f Facts) Decision {
 // end keeps what the answer said about the endpoint, and the last problem.
 func end(d Decision, reason, why string) Decision {
 	d.Next, d.RetryAt, d.Reason = NextDead, time.Time{}, reason
-	d.Detail = why + "Resend when the receiver works again. The last attempt: " + d.Detail
+	last := strings.NewReplacer(" It is tried again by itself.", "", "; it is tried again meanwhile", "").Replace(d.Detail)
+	d.Detail = why + "Resend when the receiver works again. The last attempt: " + last
 	return d
 }
