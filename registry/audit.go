@@ -62,6 +62,8 @@ const (
 	ActionContractUndeprecated = "contract.undeprecated"
 	ActionContractWithdrawn    = "contract.withdrawn"
 
+	ActionProfileChanged = "profile.changed"
+
 	// The engine writes these; they stand here to be told.
 	ActionEndpointTested      = "endpoint.tested"
 	ActionDeliveryResent      = "delivery.resent"

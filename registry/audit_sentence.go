@@ -62,6 +62,8 @@ func sentences() map[string]string {
 		ActionContractUndeprecated: "took back the deprecation of contract {object}",
 		ActionContractWithdrawn:    "withdrew contract {object}",
 
+		ActionProfileChanged: "changed {settings}",
+
 		ActionEndpointTested:      "sent a test event to endpoint {object}",
 		ActionDeliveryResent:      "sent a delivery of {object} again",
 		ActionDeliveryDiscarded:   "discarded a delivery of {object}",
@@ -89,7 +91,7 @@ func Sentence(a store.Audit) string {
 	}
 	text = strings.NewReplacer(
 		"{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"),
-		"{types}", d.list("types"), "{scopes}", d.list("scopes"), "{sources}", d.list("sources"),
+		"{types}", d.list("types"), "{scopes}", d.list("scopes"), "{sources}", d.list("sources"), "{settings}", d.list("settings"),
 		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", until(d.text("sunset")),
 	).Replace(text)
 	text = who + " " + strings.Join(strings.Fields(text), " ")

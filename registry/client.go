@@ -33,7 +33,10 @@ func FreeScopes() []string {
 
 // Clients are the machines of partners and of the own organisation, that get
 // access tokens.
-type Clients struct{ cfg Config }
+type Clients struct {
+	cfg     Config
+	profile *Profiles
+}
 
 // NewClient is what is asked of a client. What of it an administrator must
 // decide on waits.
@@ -49,8 +52,16 @@ type NewClient struct {
 	PublishSources []string
 }
 
-// AuthMethods lists the ways a client may prove who it is.
-func (c *Clients) AuthMethods() []string { return slices.Clone(c.cfg.ClientAuthMethods) }
+// AuthMethods lists the ways a client may prove who it is, as the profile says
+// now (SEC-02); while that cannot be read, only the strict one.
+func (c *Clients) AuthMethods(ctx context.Context) []string {
+	all := []string{token.PrivateKeyJWT, token.ClientSecretBasic, token.ClientSecretPost}
+	state, err := c.profile.Current(ctx)
+	if err != nil {
+		return all[:1]
+	}
+	return all[:slices.Index(all, state.ClientAuth)+1]
+}
 
 // Create makes a client. Secret is its secret, shown this once; empty for
 // private_key_jwt. An administrator names the partner it is for, or none for the
@@ -58,7 +69,7 @@ func (c *Clients) AuthMethods() []string { return slices.Clone(c.cfg.ClientAuthM
 // publishTypes, publishSources.
 func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
 	in = in.clean()
-	if err := c.check(in, actor.Administrator).err(); err != nil {
+	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).err(); err != nil {
 		return client, "", err
 	}
 	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {

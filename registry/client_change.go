@@ -46,7 +46,7 @@ func (c *Clients) Update(ctx context.Context, actor Actor, id string, in NewClie
 		}
 		asked := in.clean()
 		asked.AuthMethod = client.AuthMethod
-		if err := c.check(asked, actor.Administrator).err(); err != nil {
+		if err := c.check(asked, []string{client.AuthMethod}, actor.Administrator).err(); err != nil {
 			return err
 		}
 		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI

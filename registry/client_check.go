@@ -51,10 +51,10 @@ func tidyList(list []string) []string {
 	return slices.Compact(out)
 }
 
-func (c *Clients) check(in NewClient, administrator bool) problems {
+func (c *Clients) check(in NewClient, methods []string, administrator bool) problems {
 	wrong := problems{}
 	wrong.add("name", line(in.Name, 2, 120))
-	c.checkKeys(in, wrong)
+	c.checkKeys(in, methods, wrong)
 	for _, s := range in.Scopes {
 		if !slices.Contains(AllScopes(), s) {
 			wrong.add("scopes", "Choose from the scopes that are listed.")
@@ -68,8 +68,8 @@ func (c *Clients) check(in NewClient, administrator bool) problems {
 	return wrong
 }
 
-func (c *Clients) checkKeys(in NewClient, wrong problems) {
-	if !slices.Contains(c.cfg.ClientAuthMethods, in.AuthMethod) {
+func (c *Clients) checkKeys(in NewClient, methods []string, wrong problems) {
+	if !slices.Contains(methods, in.AuthMethod) {
 		wrong.add("authMethod", "Choose from the methods that are listed.")
 		return
 	}

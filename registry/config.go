@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"schakel/registry/token"
 	"schakel/store"
 )
 
@@ -31,9 +30,9 @@ type Config struct {
 	// ServedKinds are the kinds of endpoint this program can serve. Default
 	// webhook alone.
 	ServedKinds []string
-	// ClientAuthMethods are the ways a client may prove who it is. Default
-	// private_key_jwt and client_secret_basic (SEC-02).
-	ClientAuthMethods []string
+	// Profile is the profile of the chain collaboration where nobody chose
+	// anything else. What is zero is as in DefaultProfile.
+	Profile Profile
 	// AllowOpenEndpoints permits endpoints without credentials. Default no:
 	// a receiver gives credentials (EDU-14).
 	AllowOpenEndpoints bool
@@ -46,9 +45,6 @@ func (c Config) withDefaults() Config {
 	}
 	if len(c.ServedKinds) == 0 {
 		c.ServedKinds = []string{store.EndpointWebhook}
-	}
-	if len(c.ClientAuthMethods) == 0 {
-		c.ClientAuthMethods = []string{token.PrivateKeyJWT, token.ClientSecretBasic}
 	}
 	return c
 }
@@ -73,6 +69,7 @@ type Services struct {
 	EventTypes    *EventTypes
 	Audit         *AuditTrail
 	Mails         *Mails
+	Profile       *Profiles
 }
 
 // New makes the services around one configuration.
@@ -84,15 +81,17 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 	if accounts == nil {
 		return nil, errors.New("registry: Accounts must be set")
 	}
+	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
 	return &Services{
+		Profile:       profiles,
 		Accounts:      accounts,
 		Partners:      &Partners{cfg, accounts},
-		Clients:       &Clients{cfg},
+		Clients:       &Clients{cfg, profiles},
 		SigningKeys:   &SigningKeys{cfg},
 		Endpoints:     &Endpoints{cfg},
 		Subscriptions: &Subscriptions{cfg},
 		Routes:        &Routes{cfg},
-		Contracts:     &Contracts{cfg},
+		Contracts:     &Contracts{cfg, profiles},
 		EventTypes:    &EventTypes{cfg},
 		Audit:         &AuditTrail{cfg},
 		Mails:         &Mails{cfg},

@@ -28,8 +28,8 @@ func TestNewWantsItsParts(t *testing.T) {
 	}
 	s, err := New(testConfig(t, db, clock), accounts)
 	must(t, err)
-	if len(s.Endpoints.ServedKinds()) != 1 || len(s.Clients.AuthMethods()) != 2 || s.Partners.TermsVersion() != "1" {
-		t.Errorf("defaults: %v, %v, %q", s.Endpoints.ServedKinds(), s.Clients.AuthMethods(), s.Partners.TermsVersion())
+	if len(s.Endpoints.ServedKinds()) != 1 || len(s.Clients.AuthMethods(t.Context())) != 2 || s.Partners.TermsVersion() != "1" {
+		t.Errorf("defaults: %v, %v, %q", s.Endpoints.ServedKinds(), s.Clients.AuthMethods(t.Context()), s.Partners.TermsVersion())
 	}
 	if _, err := s.Partners.EnsureOwn(t.Context(), "Office", "123"); err == nil {
 		t.Error("a wrong OIN of one's own is taken")

@@ -13,7 +13,10 @@ import (
 
 // Contracts are the register of OpenAPI and AsyncAPI documents (EDU-06, EDU-21).
 // A version that was published has the same bytes for ever (guarantee G8).
-type Contracts struct{ cfg Config }
+type Contracts struct {
+	cfg     Config
+	profile *Profiles
+}
 
 // ContractInput is the metadata of a contract (EDU-06c).
 type ContractInput struct {

@@ -46,7 +46,7 @@ type Upload struct {
 
 // Validate looks at a document without keeping it: what it is, what is found in
 // it, and whether it could be registered.
-func (c *Contracts) Validate(content []byte) (doc *contract.Document, findings []contract.Finding, err error) {
+func (c *Contracts) Validate(ctx context.Context, content []byte) (doc *contract.Document, findings []contract.Finding, err error) {
 	if len(content) == 0 {
 		content = []byte{}
 	}
@@ -56,8 +56,9 @@ func (c *Contracts) Validate(content []byte) (doc *contract.Document, findings [
 	}
 	if doc != nil {
 		findings = doc.Validate()
+		findings, err = c.judgeSpec(ctx, doc, findings)
 	}
-	return doc, findings, nil
+	return doc, findings, err
 }
 
 // Upload keeps a document as a draft version. A draft can be replaced; the bytes
@@ -65,7 +66,7 @@ func (c *Contracts) Validate(content []byte) (doc *contract.Document, findings [
 // bytes again changes nothing. It answers an *InvalidDocumentError for a document
 // with errors, and an *Error with the field version or document.
 func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Upload) (store.ContractVersion, error) {
-	doc, findings, err := c.Validate(in.Content)
+	doc, findings, err := c.Validate(ctx, in.Content)
 	if err != nil {
 		return store.ContractVersion{}, err
 	}

@@ -78,7 +78,7 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 // newIssuer makes our token endpoint.
 func newIssuer(services *registry.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
 	return token.New(token.Config{
-		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", AuthMethods: services.Clients.AuthMethods(),
+		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", LiveAuthMethods: services.Clients.AuthMethods,
 		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: clock,
 	})
 }

@@ -95,7 +95,7 @@ const (
 
 // typeChanges compares the event types of a document with the catalogue.
 func (p *portal) typeChanges(ctx context.Context, about store.Contract, content []byte) ([]templates.TypeChange, error) {
-	doc, _, err := p.Registry.Contracts.Validate(content)
+	doc, _, err := p.Registry.Contracts.Validate(ctx, content)
 	if err != nil || doc == nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (d desk) newClient(c echo.Context) error {
 	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
 		return d.closed(c, err, "/clients")
 	}
-	in := registry.NewClient{AuthMethod: d.Registry.Clients.AuthMethods()[0]}
+	in := registry.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
 }
 
@@ -96,7 +96,7 @@ func (d desk) showClientForm(c echo.Context, status int, client store.Client, in
 	decides := actor(c).Administrator
 	v := templates.ClientFormView{
 		Action: d.href("/clients"), Cancel: d.href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
-		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods()), Scopes: scopeOptions(in.Scopes, decides),
+		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
 	}
 	title := "Add a client"

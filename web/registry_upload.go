@@ -128,7 +128,7 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	doc, found, err := m.Registry.Contracts.Validate(in.Content)
+	doc, found, err := m.Registry.Contracts.Validate(c.Request().Context(), in.Content)
 	if err != nil {
 		return err
 	}

@@ -102,5 +102,5 @@ func (m *machineAPI) showJWKS(c echo.Context) error {
 // showMetadata tells where the token endpoint is and what it takes (SEC-12).
 func (m *machineAPI) showMetadata(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "public, max-age=300")
-	return c.JSON(http.StatusOK, m.Issuer.Metadata())
+	return c.JSON(http.StatusOK, m.Issuer.Metadata(c.Request().Context()))
 }

@@ -30,7 +30,7 @@ func (i *Issuer) identify(ctx context.Context, req Request) (Client, *OAuthError
 	if fail != nil {
 		return Client{}, fail
 	}
-	if !slices.Contains(i.cfg.AuthMethods, cred.method) {
+	if !slices.Contains(i.authMethods(ctx), cred.method) {
 		return Client{}, invalidClient(cred.method+" is not offered here", nil)
 	}
 	var client Client

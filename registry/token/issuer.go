@@ -1,6 +1,7 @@
 package token
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -46,6 +47,9 @@ type Config struct {
 	// AuthMethods are the client authentication methods offered. Default
 	// private_key_jwt alone (SEC-02); an administrator may add the others.
 	AuthMethods []string
+	// LiveAuthMethods, when set, is asked for AuthMethods at every request, so that
+	// an administrator can change them.
+	LiveAuthMethods func(context.Context) []string
 	// Scopes are published in the metadata (SEC-10).
 	Scopes []string
 
@@ -141,20 +145,29 @@ func (c Config) check() error {
 
 // Metadata is the authorisation server metadata of RFC 8414, ready to be
 // encoded as JSON (SEC-12).
-func (i *Issuer) Metadata() map[string]any {
+func (i *Issuer) Metadata(ctx context.Context) map[string]any {
+	methods := i.authMethods(ctx)
 	m := map[string]any{
 		"issuer":                                i.cfg.Issuer,
 		"token_endpoint":                        i.cfg.TokenEndpoint,
 		"jwks_uri":                              i.cfg.JWKSURI,
 		"grant_types_supported":                 []string{grantClientCredentials},
 		"response_types_supported":              []string{},
-		"token_endpoint_auth_methods_supported": slices.Clone(i.cfg.AuthMethods),
+		"token_endpoint_auth_methods_supported": methods,
 	}
-	if slices.Contains(i.cfg.AuthMethods, PrivateKeyJWT) {
+	if slices.Contains(methods, PrivateKeyJWT) {
 		m["token_endpoint_auth_signing_alg_values_supported"] = slices.Clone(assertionAlgs)
 	}
 	if len(i.cfg.Scopes) > 0 {
 		m["scopes_supported"] = slices.Clone(i.cfg.Scopes)
 	}
 	return m
+}
+
+// authMethods are the client authentication methods offered now.
+func (i *Issuer) authMethods(ctx context.Context) []string {
+	if i.cfg.LiveAuthMethods != nil {
+		return i.cfg.LiveAuthMethods(ctx)
+	}
+	return slices.Clone(i.cfg.AuthMethods)
 }

@@ -119,7 +119,7 @@ func TestJWKSHoldsNoSecret(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.AuthMethods, c.Scopes = nil, []string{"events.publish"} })
-	raw, err := json.Marshal(b.Metadata())
+	raw, err := json.Marshal(b.Metadata(t.Context()))
 	must(t, err)
 	want := `{"grant_types_supported":["client_credentials"],"issuer":"https://schakel.example",` +
 		`"jwks_uri":"https://schakel.example/oauth/jwks","response_types_supported":[],` +

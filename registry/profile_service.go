@@ -1,0 +1,238 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"schakel/store"
+)
+
+const (
+	// profileSetting is where the profile is kept.
+	profileSetting = "profile"
+	// profileAge bounds how long a node works by a profile that another changed.
+	profileAge = 2 * time.Second
+)
+
+// Profiles keeps the profile of the chain collaboration. What was never chosen
+// is as the installation says.
+type Profiles struct {
+	db       *store.DB
+	now      func() time.Time
+	defaults Profile
+
+	mu     sync.Mutex
+	kept   *ProfileState
+	readAt time.Time
+}
+
+// NewProfiles makes the service; members of defaults that are zero are those of
+// DefaultProfile.
+func NewProfiles(db *store.DB, now func() time.Time, defaults Profile) *Profiles {
+	return &Profiles{db: db, now: now, defaults: defaults.withDefaults()}
+}
+
+// ProfileState is a profile as it was saved. It does not change.
+type ProfileState struct {
+	Profile
+	// Version counts the changes; 0 is a profile that nobody changed.
+	Version   int64
+	UpdatedAt time.Time
+	UpdatedBy string
+
+	stored string
+}
+
+// Values writes every setting as text, by key.
+func (s *ProfileState) Values() map[string]string { return s.values() }
+
+// profileRow is the document in the database: only what differs from what the
+// installation says, so that a flag still counts where nobody chose.
+type profileRow struct {
+	Version   int64             `json:"version"`
+	UpdatedAt time.Time         `json:"updatedAt"`
+	UpdatedBy string            `json:"updatedBy"`
+	Values    map[string]string `json:"values"`
+}
+
+// Current is the profile in force, at most two seconds old. While the database is
+// away it is the last one that was read.
+func (p *Profiles) Current(ctx context.Context) (*ProfileState, error) {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if age := now.Sub(p.readAt); p.kept != nil && age >= 0 && age <= profileAge {
+		return p.kept, nil
+	}
+	state, err := p.read(ctx, &p.db.Queries)
+	switch {
+	case err == nil:
+		p.kept, p.readAt = state, now
+	case p.kept == nil:
+		return nil, err
+	}
+	return p.kept, nil
+}
+
+// Load reads the profile from the database.
+func (p *Profiles) Load(ctx context.Context) (*ProfileState, error) {
+	return p.read(ctx, &p.db.Queries)
+}
+
+// Defaults are the values of an installation where nobody chose, by key.
+func (p *Profiles) Defaults() map[string]string { return p.defaults.values() }
+
+func (p *Profiles) read(ctx context.Context, q *store.Queries) (*ProfileState, error) {
+	text, err := q.Setting(ctx, profileSetting)
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	state := &ProfileState{Profile: p.defaults, stored: text}
+	if text == "" {
+		return state, nil
+	}
+	var row profileRow
+	if err := json.Unmarshal([]byte(text), &row); err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	found, wrong := profileOf(p.defaults, row.Values, false)
+	if err := wrong.err(); err != nil {
+		// Not wrapped: it is no refusal of what someone sent.
+		return nil, fmt.Errorf("read profile: %s", err.Error())
+	}
+	state.Profile, state.Version, state.UpdatedAt, state.UpdatedBy = found, row.Version, row.UpdatedAt, row.UpdatedBy
+	return state, nil
+}
+
+// ProfileChange is a profile as someone wants it.
+type ProfileChange struct {
+	// Version is that of the profile that was looked at.
+	Version int64
+	// Values by key; what is not named becomes as the installation says.
+	Values map[string]string
+	// Reason is kept in the audit trail; may be empty.
+	Reason string
+}
+
+// SettingChange is one setting that becomes another.
+type SettingChange struct {
+	Setting
+	Before, After string
+}
+
+// Compare tells what the values would change, without changing it. It answers an
+// *Error with fields named by the keys of settings.
+func (p *Profiles) Compare(ctx context.Context, values map[string]string) (*ProfileState, []SettingChange, error) {
+	state, err := p.Load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted, err := p.wanted(values)
+	if err != nil {
+		return state, nil, err
+	}
+	return state, state.changes(&wanted), nil
+}
+
+// wanted reads values that someone gave.
+func (p *Profiles) wanted(values map[string]string) (Profile, error) {
+	wanted, wrong := profileOf(p.defaults, values, true)
+	for key := range values {
+		if _, known := SettingOf(key); !known {
+			wrong.add(key, "There is no such setting.")
+		}
+	}
+	return wanted, wrong.err()
+}
+
+func (p *Profile) changes(wanted *Profile) []SettingChange {
+	var list []SettingChange
+	for _, s := range Settings() {
+		if before, after := s.Value(p), s.Value(wanted); before != after {
+			list = append(list, SettingChange{s, before, after})
+		}
+	}
+	return list
+}
+
+// StrictValues are those of a profile with every relaxation taken back.
+func (s *ProfileState) StrictValues() map[string]string {
+	strict := s.strict()
+	return strict.values()
+}
+
+// Save makes values the profile. When it was changed since Version the error is
+// an *Error of CodeConflict.
+func (p *Profiles) Save(ctx context.Context, actor Actor, in ProfileChange) (*ProfileState, []SettingChange, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, nil, err
+	}
+	if err := checkReason(in.Reason, false); err != nil {
+		return nil, nil, err
+	}
+	wanted, err := p.wanted(in.Values)
+	if err != nil {
+		return nil, nil, err
+	}
+	var saved *ProfileState
+	var changes []SettingChange
+	err = p.db.Write(ctx, func(tx *store.Tx) (err error) {
+		saved, changes, err = p.save(ctx, tx, actor, in, wanted)
+		return err
+	})
+	if errors.Is(err, store.ErrConflict) {
+		err = changedMeanwhile()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	p.kept, p.readAt = saved, p.now()
+	p.mu.Unlock()
+	return saved, changes, nil
+}
+
+func changedMeanwhile() error {
+	return conflict("Someone else changed the settings meanwhile. Look at what they are now and make your change again.")
+}
+
+func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor Actor, in ProfileChange, wanted Profile) (*ProfileState, []SettingChange, error) {
+	before, err := p.read(ctx, &tx.Queries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if before.Version != in.Version {
+		return nil, nil, changedMeanwhile()
+	}
+	changes := before.changes(&wanted)
+	if len(changes) == 0 {
+		return before, nil, nil
+	}
+	row := profileRow{Version: before.Version + 1, UpdatedAt: tx.Now.Time, UpdatedBy: actor.Name, Values: map[string]string{}}
+	for _, c := range p.defaults.changes(&wanted) {
+		row.Values[c.Key] = c.After
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write profile: %w", err)
+	}
+	if err := tx.SwapSetting(ctx, profileSetting, before.stored, string(text)); err != nil {
+		return nil, nil, fmt.Errorf("save profile: %w", err)
+	}
+	saved := &ProfileState{Profile: wanted, Version: row.Version, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy, stored: string(text)}
+	return saved, changes, record(ctx, tx, actor, ActionProfileChanged, object{kind: "profile", id: "profile", name: "the settings"}, profileDetails(changes, saved.Version, in.Reason))
+}
+
+func profileDetails(changes []SettingChange, version int64, reason string) details {
+	var told []string
+	before, after := map[string]string{}, map[string]string{}
+	for _, c := range changes {
+		told = append(told, c.Title+" from "+c.Before+" to "+c.After)
+		before[c.Key], after[c.Key] = c.Before, c.After
+	}
+	return details{"settings": told, "before": before, "after": after, "version": version, "reason": reason}
+}

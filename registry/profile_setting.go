@@ -1,0 +1,176 @@
+package registry
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one setting of a Profile. Page, file, command line and published
+// texts all tell it from here.
+type Setting struct {
+	// Key names it in files and forms: its group, a dot and a name.
+	Key string
+	// Title and Explain are for people.
+	Title, Explain string
+	// Rules are the ids of the rules it is about.
+	Rules []string
+	// Strict is the value the profile asks for; empty where it leaves the choice.
+	Strict string
+	// Choices are the values it can have, the tightest first; nil for a number or a time.
+	Choices []Choice
+	// Least and Most bound a number or a time, as text.
+	Least, Most string
+	// Unit says what a number counts.
+	Unit string
+
+	// loose tells in which direction a number or time departs from the profile:
+	// 1 when it grows, -1 when it shrinks.
+	loose int
+	at    func(*Profile) any // a pointer to the member
+}
+
+// Choice is one value of a setting and what it means.
+type Choice struct{ Value, Text string }
+
+// Group is a part of the settings.
+type Group struct{ Key, Title string }
+
+// Standing is how a value relates to what the profile asks for.
+type Standing string
+
+// The standings of a value.
+const (
+	StandingStrict   Standing = "strict"   // what the profile asks for
+	StandingTighter  Standing = "tighter"  // more than the profile asks for
+	StandingRelaxed  Standing = "relaxed"  // less than the profile asks for
+	StandingOptional Standing = "optional" // the profile leaves it to the chain
+)
+
+// Group is the key of the group it belongs to.
+func (s Setting) Group() string {
+	group, _, _ := strings.Cut(s.Key, ".")
+	return group
+}
+
+// Name is its key within the group.
+func (s Setting) Name() string {
+	_, name, _ := strings.Cut(s.Key, ".")
+	return name
+}
+
+// Value writes the value it has in a profile, in its one canonical form.
+func (s Setting) Value(p *Profile) string {
+	switch v := s.at(p).(type) {
+	case *string:
+		return *v
+	case *int:
+		return strconv.Itoa(*v)
+	case *float64:
+		return strconv.FormatFloat(*v, 'f', -1, 64)
+	case *time.Duration:
+		return spell(*v)
+	case *[]time.Duration:
+		words := make([]string, len(*v))
+		for i, d := range *v {
+			words[i] = spell(d)
+		}
+		return strings.Join(words, ", ")
+	}
+	panic("setting " + s.Key + " has a type without a form")
+}
+
+// Standing tells how a value relates to the profile.
+func (s Setting) Standing(value string) Standing {
+	switch {
+	case s.Strict == "":
+		return StandingOptional
+	case s.Strict == value:
+		return StandingStrict
+	}
+	departs := s.index(value) > s.index(s.Strict)
+	if s.Choices == nil {
+		departs = (s.size(value) > s.size(s.Strict)) == (s.loose > 0)
+	}
+	if departs {
+		return StandingRelaxed
+	}
+	return StandingTighter
+}
+
+// Text says what a value means: the text of a choice, or the value with its unit.
+func (s Setting) Text(value string) string {
+	if i := s.index(value); i >= 0 {
+		return s.Choices[i].Text
+	}
+	if s.Unit != "" {
+		return value + " " + s.Unit
+	}
+	return value
+}
+
+func (s Setting) index(value string) int {
+	return slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Value == value })
+}
+
+// size orders values of a number or a time.
+func (s Setting) size(value string) float64 {
+	if d, err := parseTime(value); err == nil && s.isTime() {
+		return d.Seconds()
+	}
+	n, _ := strconv.ParseFloat(value, 64)
+	return n
+}
+
+func (s Setting) isTime() bool {
+	switch s.at(new(Profile)).(type) {
+	case *time.Duration, *[]time.Duration:
+		return true
+	}
+	return false
+}
+
+// unset tells whether a profile leaves it out.
+func (s Setting) unset(p *Profile) bool {
+	switch v := s.at(p).(type) {
+	case *string:
+		return *v == ""
+	case *int:
+		return *v == 0
+	case *float64:
+		return *v == 0
+	case *time.Duration:
+		return *v == 0
+	case *[]time.Duration:
+		return len(*v) == 0
+	}
+	return false
+}
+
+func (s Setting) copy(to, from *Profile) {
+	switch v := s.at(to).(type) {
+	case *string:
+		*v = *s.at(from).(*string)
+	case *int:
+		*v = *s.at(from).(*int)
+	case *float64:
+		*v = *s.at(from).(*float64)
+	case *time.Duration:
+		*v = *s.at(from).(*time.Duration)
+	case *[]time.Duration:
+		*v = slices.Clone(*s.at(from).(*[]time.Duration))
+	}
+}
+
+// spell writes a duration without the zeroes at its end: 168h, not 168h0m0s.
+func spell(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

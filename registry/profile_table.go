@@ -1,0 +1,120 @@
+package registry
+
+// The values of tokens.client_auth: what a client may prove itself by.
+const (
+	AuthPrivateKey  = "private_key_jwt"
+	AuthSecretBasic = "client_secret_basic"
+	AuthSecretPost  = "client_secret_post"
+)
+
+// Groups lists the groups of settings in the order they are shown.
+func Groups() []Group {
+	return []Group{
+		{"idempotency", "Idempotency"},
+		{"events", "Events that come in"},
+		{"intake", "Rate of what comes in"},
+		{"sending", "Sending and retrying"},
+		{"register", "Register of contracts"},
+		{"tokens", "Access tokens"},
+	}
+}
+
+// Settings is the one table of all settings of a profile, in the order they are
+// shown and exported.
+func Settings() []Setting {
+	all := idempotencySettings()
+	all = append(all, eventSettings()...)
+	all = append(all, intakeSettings()...)
+	all = append(all, sendingSettings()...)
+	return append(all, registerSettings()...)
+}
+
+// SettingOf finds a setting by its key.
+func SettingOf(key string) (Setting, bool) {
+	for _, s := range Settings() {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+func idempotencySettings() []Setting {
+	return []Setting{
+		{
+			Key: "idempotency.require_key", Title: "Idempotency-Key on events",
+			Explain: "Whether a request with events must carry an Idempotency-Key. Without one, a request that is repeated cannot be recognised.",
+			Rules:   []string{"IDEM-02", "OPEN-04"}, Strict: PolicyRequire,
+			Choices: []Choice{
+				{PolicyRequire, "Required: without a key the answer is 400"},
+				{PolicyWarn, "Asked for: without a key the answer carries a warning"},
+				{PolicyOff, "Not looked at"},
+			},
+			at: func(p *Profile) any { return &p.RequireKey },
+		},
+		{
+			Key: "idempotency.key_syntax", Title: "Quotes around the key",
+			Explain: "The header is a string of RFC 8941, so it has double quotes. Many programs leave them out.",
+			Rules:   []string{"IDEM-I01", "OPEN-17"}, Strict: KeyQuoted,
+			Choices: []Choice{{KeyQuoted, "Needed"}, {KeyLenient, "May be left out"}},
+			at:      func(p *Profile) any { return &p.KeySyntax },
+		},
+		{
+			Key: "idempotency.ttl", Title: "Lifetime of a key",
+			Explain: "How long a key is kept, for what comes in and for what goes out. It must cover every retry and a replay after a restore.",
+			Rules:   []string{"IDEM-07", "IDEM-12"}, Strict: "168h", Least: "24h", Most: "672h", loose: -1,
+			at: func(p *Profile) any { return &p.KeyLifetime },
+		},
+		{
+			Key: "idempotency.require_key_on_delete", Title: "Idempotency-Key on DELETE",
+			Explain: "Whether a DELETE of the APIs must carry a key. One that is sent is honoured always: the repeated request gets the first answer.",
+			Rules:   []string{"IDEM-05"}, Strict: PolicyAccept,
+			Choices: []Choice{{PolicyRequire, "Required: without a key the answer is 400"}, {PolicyAccept, "Honoured when it is sent"}},
+			at:      func(p *Profile) any { return &p.DeleteKey },
+		},
+	}
+}
+
+func intakeSettings() []Setting {
+	return []Setting{
+		{
+			Key: "intake.client_rate", Title: "Requests a second for each client",
+			Explain: "How many requests with events one client may send on average; 0 is no limit. More gets 429 with Retry-After. Addresses are never counted (EDU-20b).",
+			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "0", Most: "100000", Unit: "requests a second",
+			at: func(p *Profile) any { return &p.ClientRate },
+		},
+		{
+			Key: "intake.client_burst", Title: "Requests at once for each client",
+			Explain: "How many requests a client may send at once after a pause, when there is a limit.",
+			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "1", Most: "100000", Unit: "requests",
+			at: func(p *Profile) any { return &p.ClientBurst },
+		},
+	}
+}
+
+func registerSettings() []Setting {
+	return []Setting{
+		{
+			Key: "register.spec_versions", Title: "Versions of OpenAPI and AsyncAPI",
+			Explain: "The profile asks for OpenAPI 3.2 and AsyncAPI 3.1. Older documents, from OpenAPI 3.0 and AsyncAPI 2.6 on, can be read as well.",
+			Rules:   []string{"EDU-21", "OPEN-10"}, Strict: PolicyRefuse,
+			Choices: []Choice{
+				{PolicyRefuse, "Other versions are refused"},
+				{PolicyWarn, "Other versions are taken with a warning"},
+				{PolicyAccept, "Other versions are taken"},
+			},
+			at: func(p *Profile) any { return &p.SpecVersions },
+		},
+		{
+			Key: "tokens.client_auth", Title: "How clients prove who they are",
+			Explain: "What the token endpoint accepts. Clients whose method is taken away get no new tokens; those they have work until they expire.",
+			Rules:   []string{"SEC-02"}, Strict: AuthPrivateKey,
+			Choices: []Choice{
+				{AuthPrivateKey, "private_key_jwt alone"},
+				{AuthSecretBasic, "Also a secret in the header (client_secret_basic)"},
+				{AuthSecretPost, "Also a secret in the form (client_secret_post)"},
+			},
+			at: func(p *Profile) any { return &p.ClientAuth },
+		},
+	}
+}

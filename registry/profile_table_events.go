@@ -1,0 +1,98 @@
+package registry
+
+func eventSettings() []Setting {
+	return append(eventSizeSettings(), eventFormSettings()...)
+}
+
+func eventSizeSettings() []Setting {
+	return []Setting{
+		{
+			Key: "events.max_event_bytes", Title: "Largest event",
+			Explain: "Everyone must take 65,536 bytes; larger data is put elsewhere and referred to. Partners who hold to the profile may refuse what is larger.",
+			Rules:   []string{"EDU-01a", "CE-31", "CE-32", "OPEN-02"}, Strict: "65536", Least: "65536", Most: "4194304", Unit: "bytes", loose: 1,
+			at: func(p *Profile) any { return &p.MaxEventBytes },
+		},
+		{
+			Key: "events.batch", Title: "Batches",
+			Explain: "Whether clients may send several events in one request.",
+			Rules:   []string{"EDU-16", "CE-66"},
+			Choices: []Choice{{PolicyOff, "Refused with 415"}, {PolicyOn, "Taken"}},
+			at:      func(p *Profile) any { return &p.Batches },
+		},
+		{
+			Key: "events.max_batch_events", Title: "Most events in a batch",
+			Explain: "A batch with more gets 413.",
+			Rules:   []string{"CE-56"}, Least: "1", Most: "1000", Unit: "events",
+			at: func(p *Profile) any { return &p.MaxBatchEvents },
+		},
+		{
+			Key: "events.max_batch_bytes", Title: "Largest batch",
+			Explain: "A larger batch gets 413. It must have room for the largest event.",
+			Rules:   []string{"CE-56"}, Least: "65538", Most: "16777216", Unit: "bytes",
+			at: func(p *Profile) any { return &p.MaxBatchBytes },
+		},
+	}
+}
+
+func eventFormSettings() []Setting {
+	return []Setting{
+		{
+			Key: "events.unknown_types", Title: "Event types without a contract",
+			Explain: "What happens to an event of a type that no published contract defines, when the client was granted it.",
+			Rules:   []string{"CE-15"}, Strict: PolicyRefuse,
+			Choices: []Choice{{PolicyRefuse, "Refused with 400"}, {PolicyAccept, "Taken"}},
+			at:      func(p *Profile) any { return &p.UnknownTypes },
+		},
+		{
+			Key: "events.type_policy", Title: "Form of event types",
+			Explain: "A type starts with a domain name in reverse and has at most one version, such as nl.example.students.student-changed.v2.",
+			Rules:   []string{"CE-12", "CE-13"}, Strict: PolicyStrict,
+			Choices: []Choice{
+				{PolicyStrict, "Another form is refused with 400"},
+				{PolicyWarn, "Another form is taken with advice in the answer"},
+				{PolicyOff, "Not looked at"},
+			},
+			at: func(p *Profile) any { return &p.TypePolicy },
+		},
+		{
+			Key: "events.source_policy", Title: "Form of sources",
+			Explain: "What a source should look like.",
+			Rules:   []string{"CE-08"}, Strict: SourceURN,
+			Choices: []Choice{
+				{SourceURNOIN, "urn:nld:oin: with an OIN of 20 digits"},
+				{SourceURN, "A URN that begins with urn:nld:"},
+				{SourceAny, "Any URI-reference"},
+			},
+			at: func(p *Profile) any { return &p.SourcePolicy },
+		},
+		{
+			Key: "events.source_action", Title: "Sources of another form",
+			Explain: "What happens to an event whose source has not the form above.",
+			Rules:   []string{"CE-08"}, Strict: PolicyWarn,
+			Choices: []Choice{{PolicyRefuse, "Refused with 400"}, {PolicyWarn, "Taken with advice in the answer"}},
+			at:      func(p *Profile) any { return &p.SourceAction },
+		},
+		{
+			Key: "events.sensitive_attributes", Title: "Personal data in attributes",
+			Explain: "Every party on the way may log the attributes of an event, so no citizen service number (BSN) or e-mail address belongs there.",
+			Rules:   []string{"EDU-26"}, Strict: PolicyWarn,
+			Choices: []Choice{
+				{PolicyRefuse, "Refused with 400"},
+				{PolicyWarn, "Taken with advice in the answer"},
+				{PolicyOff, "Not looked at"},
+			},
+			at: func(p *Profile) any { return &p.Sensitive },
+		},
+		{
+			Key: "events.source_binding", Title: "Sources of others",
+			Explain: "What happens to an event from a source that its client was not granted. Types are held to what was granted always.",
+			Rules:   []string{"CE-10", "OPEN-17"}, Strict: PolicyEnforce,
+			Choices: []Choice{
+				{PolicyEnforce, "Refused with 403"},
+				{PolicyWarn, "Taken with advice in the answer"},
+				{PolicyOff, "Not looked at"},
+			},
+			at: func(p *Profile) any { return &p.SourceBinding },
+		},
+	}
+}

@@ -1,0 +1,119 @@
+package registry
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxWaits bounds the pauses of a retry schedule.
+const maxWaits = 20
+
+// set reads a value into a profile; it answers what is wrong with the text, with
+// the remedy. A profile with a wrong value stays as it was.
+func (s Setting) set(p *Profile, text string) string {
+	text = strings.TrimSpace(text)
+	switch to := s.at(p).(type) {
+	case *string:
+		if s.index(text) < 0 {
+			return "Choose one of: " + s.choiceList() + "."
+		}
+		*to = text
+	case *int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return "Write a whole number, such as " + s.example() + "."
+		}
+		*to = n
+	case *float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXeEpP_") {
+			return "Write a number, such as " + s.example() + "."
+		}
+		*to = n
+	case *time.Duration:
+		d, err := parseTime(text)
+		if err != nil {
+			return "Write a time with its unit, such as 30s, 10m or 168h."
+		}
+		*to = d
+	case *[]time.Duration:
+		list, err := parseTimes(text)
+		if err != nil {
+			return "Write times with their units and commas between them, such as 5s, 30s, 10m."
+		}
+		*to = list
+	}
+	return ""
+}
+
+// check holds the value in a profile against the bounds of the setting.
+func (s Setting) check(p *Profile) string {
+	if s.Choices != nil {
+		return ""
+	}
+	for _, text := range s.parts(p) {
+		if n := s.size(text); n < s.size(s.Least) || n > s.size(s.Most) {
+			return "Choose from " + s.Least + " to " + s.Most + s.unitEnd() + "; " + text + " is outside that."
+		}
+	}
+	if list, ok := s.at(p).(*[]time.Duration); ok && len(*list) > maxWaits {
+		return "Use at most " + itoa(maxWaits) + " pauses; the last one repeats."
+	}
+	return ""
+}
+
+// parts are the values to hold against the bounds: one, or those of a list.
+func (s Setting) parts(p *Profile) []string {
+	return strings.Split(s.Value(p), ", ")
+}
+
+func (s Setting) unitEnd() string {
+	if s.Unit == "" {
+		return ""
+	}
+	return " " + s.Unit
+}
+
+func (s Setting) choiceList() string {
+	words := make([]string, len(s.Choices))
+	for i, c := range s.Choices {
+		words[i] = c.Value
+	}
+	return strings.Join(words, ", ")
+}
+
+func (s Setting) example() string {
+	standard := DefaultProfile()
+	return s.Value(&standard)
+}
+
+// parseTime reads a time such as 90s or 1h30m; a number of days such as 7d too.
+func parseTime(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, errors.New("not a number of days")
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d != d.Truncate(time.Millisecond) || strings.ContainsAny(text, "+-") {
+		return 0, errors.New("not a time")
+	}
+	return d, nil
+}
+
+func parseTimes(text string) ([]time.Duration, error) {
+	var list []time.Duration
+	for word := range strings.SplitSeq(text, ",") {
+		d, err := parseTime(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
