@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -43,6 +44,7 @@ func newReceiver(t testing.TB, p *pki) *receiver {
 	r := &receiver{offered: map[string]map[string]int{}, taken: map[string]map[string]taken{}}
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.TLS = &tls.Config{Certificates: []tls.Certificate{p.cert}}
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // that a killed process breaks off is no news
 	r.server.StartTLS()
 	t.Cleanup(r.server.Close)
 	return r

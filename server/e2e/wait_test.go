@@ -7,7 +7,7 @@ import (
 
 // patience is how long something that another process does may take on a slow,
 // busy machine. No test depends on it being short.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // eventually asks until ok, and fails with what was asked last.
 func eventually(t testing.TB, what string, ok func() (bool, string)) {
