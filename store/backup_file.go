@@ -1,0 +1,213 @@
+package store
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+)
+
+// ErrDamaged is answered for a backup that is not what was written: cut off, changed, or no backup at all.
+var ErrDamaged = errors.New("the backup is damaged or cut off, or is no backup; use another one")
+
+// ErrOtherVersion is answered when a schema is newer than this program knows.
+var ErrOtherVersion = errors.New("made by a newer Schakel: use that version of the program or a newer one")
+
+// maxManifest bounds the manifest, in bytes.
+const maxManifest = 16 << 20
+
+const sealPrefix = "sha256:"
+
+// sealSize is the length of the seal at the end of a backup: "sha256:" and 64 hexadecimal digits.
+const sealSize = len(sealPrefix) + 2*sha256.Size
+
+// sealPlace is written where the seal will stand.
+var sealPlace = strings.Repeat("-", sealSize)
+
+// sealer passes on what is written, but for the last sealSize bytes, which it replaces by the digest of all before.
+type sealer struct {
+	w    io.Writer
+	sum  hash.Hash
+	held []byte
+}
+
+func newSealer(w io.Writer) *sealer { return &sealer{w: w, sum: sha256.New()} }
+
+// Write implements io.Writer.
+func (s *sealer) Write(p []byte) (int, error) {
+	s.held = append(s.held, p...)
+	n := len(s.held) - sealSize
+	if n <= 0 {
+		return len(p), nil
+	}
+	s.sum.Write(s.held[:n])
+	if _, err := s.w.Write(s.held[:n]); err != nil {
+		return 0, err
+	}
+	s.held = append(s.held[:0], s.held[n:]...)
+	return len(p), nil
+}
+
+func (s *sealer) close() error {
+	_, err := io.WriteString(s.w, seal(s.sum))
+	return err
+}
+
+func seal(sum hash.Hash) string { return sealPrefix + hex.EncodeToString(sum.Sum(nil)) }
+
+// BackupFile is a backup whose every byte was found to be as it was written.
+type BackupFile struct {
+	Manifest BackupManifest
+	archive  *zip.Reader
+}
+
+// OpenBackup reads a whole backup of size bytes and answers ErrDamaged when one byte is not as it was written.
+func OpenBackup(ctx context.Context, r io.ReaderAt, size int64) (*BackupFile, error) {
+	if err := checkSeal(ctx, r, size); err != nil {
+		return nil, err
+	}
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	b := &BackupFile{archive: archive}
+	if err := b.readManifest(); err != nil {
+		return nil, fmt.Errorf("%w: manifest: %w", ErrDamaged, err)
+	}
+	if b.Manifest.Format != backupFormat {
+		return nil, fmt.Errorf("%w: backup format %d, this program reads %d", ErrOtherVersion, b.Manifest.Format, backupFormat)
+	}
+	return b, nil
+}
+
+func checkSeal(ctx context.Context, r io.ReaderAt, size int64) error {
+	end := size - int64(sealSize)
+	if end <= 0 {
+		return ErrDamaged
+	}
+	got := make([]byte, sealSize)
+	if _, err := r.ReadAt(got, end); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the end: %w", err)
+	}
+	sum := sha256.New()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{sum}, &stoppable{ctx, io.NewSectionReader(r, 0, end)}, make([]byte, 128<<10)); err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	if string(got) != seal(sum) {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// stoppable is a reader that stops when its context ends.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
+
+func (b *BackupFile) readManifest() error {
+	f, err := b.archive.Open(manifestName)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&b.Manifest)
+}
+
+// tableRows reads the rows of one table, and checks at the end that they are those the manifest tells of.
+type tableRows struct {
+	table   BackupTable
+	file    io.Closer
+	in      *rowReader
+	counted tally
+}
+
+// open starts to read a table; whoever calls it closes the file.
+func (b *BackupFile) open(ctx context.Context, t BackupTable) (*tableRows, error) {
+	f, err := b.archive.Open("tables/" + t.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return &tableRows{table: t, file: f, in: newRowReader(&stoppable{ctx, f})}, nil
+}
+
+// next answers io.EOF after the last row.
+func (r *tableRows) next() ([]any, error) {
+	values, err := r.in.next(r.table.Columns)
+	switch {
+	case err == nil:
+		r.counted.add(r.in.row)
+		return values, nil
+	case !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("read row %d: %w", r.counted.rows+1, err)
+	case r.counted.rows != r.table.Rows || r.counted.digest() != r.table.Digest:
+		return nil, fmt.Errorf("%w: the %d rows are not the %d of the manifest", ErrDamaged, r.counted.rows, r.table.Rows)
+	}
+	return nil, io.EOF
+}
+
+// each gives each row of a table to fn.
+func (b *BackupFile) each(ctx context.Context, t BackupTable, fn func(values []any) error) error {
+	rows, err := b.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer rows.file.Close()
+	for {
+		values, err := rows.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = fn(values)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Check reads every row, as a restore does, and writes nothing.
+func (b *BackupFile) Check(ctx context.Context) error {
+	if _, err := b.schema(ctx); err != nil {
+		return err
+	}
+	for _, t := range b.Manifest.Tables {
+		if err := b.each(ctx, t, func([]any) error { return nil }); err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// schema checks that the tables are those that this version of the schema has.
+func (b *BackupFile) schema(ctx context.Context) ([]BackupTable, error) {
+	m := b.Manifest
+	known, err := knownSchema(ctx, m.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	if len(known) != len(m.Tables) {
+		return nil, fmt.Errorf("%w: it has %d tables, schema version %d has %d", ErrDamaged, len(m.Tables), m.SchemaVersion, len(known))
+	}
+	for i := range known {
+		if !known[i].sameColumns(m.Tables[i]) {
+			return nil, fmt.Errorf("%w: table %s is not as in schema version %d", ErrDamaged, m.Tables[i].Name, m.SchemaVersion)
+		}
+	}
+	return known, nil
+}

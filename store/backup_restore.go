@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNotEmpty is answered when there is something already where a backup should be restored to.
+var ErrNotEmpty = errors.New("a backup is only restored into a new database")
+
+// Restore makes a database of the backup: a new file for "sqlite:PATH", an empty database for "postgres://…", whichever of
+// the two it was made of. It reads every row back and compares before it counts as done; then it brings the tables to
+// this program's version and lets go of what the dead process held, so that deliveries go on. Logins end.
+//
+// When it fails or is killed there is no file at PATH, or no row in the PostgreSQL database.
+func (b *BackupFile) Restore(ctx context.Context, database string, o Options) error {
+	if _, err := b.schema(ctx); err != nil {
+		return err
+	}
+	var err error
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		err = b.restoreSQLite(ctx, path, o)
+	} else {
+		err = b.restorePostgres(ctx, database, o)
+	}
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return nil
+}
+
+// restoreSQLite fills a file in a folder beside the place where it goes, and puts it there when it is whole.
+func (b *BackupFile) restoreSQLite(ctx context.Context, path string, o Options) error {
+	if err := nothingAt(path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	dir := path + ".restoring"
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("%w: if no other restore is at work, one was broken off: remove that folder and try again", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	made := filepath.Join(dir, "schakel.db")
+	if err := b.fillSQLite(ctx, made, o); err != nil {
+		return err
+	}
+	return putInPlace(made, path)
+}
+
+// nothingAt refuses a path where a database, or what belongs to one, is.
+func nothingAt(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		_, err := os.Lstat(path + suffix)
+		if err == nil {
+			return fmt.Errorf("%w, and there is a file %s: move it away first, or name another --database", ErrNotEmpty, path+suffix)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *BackupFile) fillSQLite(ctx context.Context, path string, o Options) error {
+	db, err := Open(ctx, "sqlite:"+path, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.fillOpenSQLite(ctx, db), db.Close())
+}
+
+func (b *BackupFile) fillOpenSQLite(ctx context.Context, db *DB) error {
+	if err := db.migrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
+		return err
+	}
+	// Until it is whole nobody relies on this file; putInPlace brings it to the disk.
+	if _, err := db.write.ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
+		return err
+	}
+	if err := b.loadSQLite(ctx, db); err != nil {
+		return err
+	}
+	if err := b.compareWith(ctx, db.write); err != nil {
+		return err
+	}
+	if err := db.afterRestore(ctx); err != nil {
+		return err
+	}
+	return db.checkIntegrity(ctx)
+}
+
+// checkIntegrity has SQLite examine its file and every reference between tables.
+func (db *DB) checkIntegrity(ctx context.Context) error {
+	var said string
+	if err := db.write.GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("the restored file is not sound: %s", said)
+	}
+	var broken int
+	if err := db.write.GetContext(ctx, &broken, `SELECT COUNT(*) FROM pragma_foreign_key_check`); err != nil {
+		return err
+	}
+	if broken > 0 {
+		return fmt.Errorf("%d restored rows refer to rows that are not there", broken)
+	}
+	return nil
+}
+
+// afterRestore brings the tables to this version and ends what the process that made the backup was doing.
+func (db *DB) afterRestore(ctx context.Context) error {
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	return db.Write(ctx, func(tx *Tx) error {
+		if err := tx.FreeAllLeases(ctx); err != nil {
+			return err
+		}
+		// A login that was ended after the backup must not come back.
+		if _, err := tx.exec(ctx, `DELETE FROM session`); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, `UPDATE cluster_task SET lease_until = 0`)
+		return err
+	})
+}
+
+// putInPlace brings the file to the disk and gives it its name; it never replaces another.
+func putInPlace(made, path string) error {
+	if err := syncPath(made); err != nil {
+		return err
+	}
+	if err := os.Link(made, path); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(path))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

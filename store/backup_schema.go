@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+)
+
+// BackupColumn is a column as a backup describes it.
+type BackupColumn struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // text, integer, boolean, bytes or real
+}
+
+// BackupTable is a table in a backup.
+type BackupTable struct {
+	Name    string         `json:"name"`
+	Columns []BackupColumn `json:"columns"`
+	Rows    int64          `json:"rows"`
+	Digest  string         `json:"digest"` // of its rows, in whatever order
+}
+
+func (t *BackupTable) columnNames() []string {
+	all := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		all[i] = c.Name
+	}
+	return all
+}
+
+func (t *BackupTable) columnList() string { return strings.Join(t.columnNames(), ", ") }
+
+// schemaAt tells what tables a version of the schema has, each after those it refers to. The migrations alone decide
+// that: what else stands in a shared PostgreSQL is not ours.
+func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
+	pool, err := sqlx.Open("sqlite3", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1) // every connection would have a memory of its own
+	db := &DB{Queries: Queries{ext: pool, dialect: SQLite}, read: pool, write: pool}
+	if err := db.migrateTo(ctx, version); err != nil {
+		return nil, err
+	}
+	var names []string
+	if err := db.list(ctx, &names, `SELECT name FROM sqlite_master WHERE type = 'table'
+		AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY name`); err != nil {
+		return nil, err
+	}
+	refers := make(map[string][]string)
+	tables := make([]BackupTable, len(names))
+	for i, name := range names {
+		if tables[i], err = db.describe(ctx, name); err != nil {
+			return nil, fmt.Errorf("describe table %s: %w", name, err)
+		}
+		var to []string
+		if err := db.list(ctx, &to, `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
+			return nil, err
+		}
+		refers[name] = to
+	}
+	return inOrder(tables, refers)
+}
+
+// newestSchema is the version this program migrates to.
+func newestSchema() (int64, error) {
+	files, err := migrations.ReadDir("migrations/" + string(SQLite))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("list migrations: %w", err)
+	}
+	return goose.NumericComponent(files[len(files)-1].Name())
+}
+
+// migrateTo brings an empty or older schema to exactly this version.
+func (db *DB) migrateTo(ctx context.Context, version int64) error {
+	provider, err := db.migrator()
+	if err != nil {
+		return err
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return fmt.Errorf("migrate to version %d: %w", version, err)
+	}
+	return nil
+}
+
+// describe reads the columns of a table of SQLite.
+func (db *DB) describe(ctx context.Context, table string) (BackupTable, error) {
+	var rows []struct {
+		Name string `db:"name"`
+		Type string `db:"type"`
+	}
+	t := BackupTable{Name: table}
+	if err := db.list(ctx, &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
+		return t, err
+	}
+	for _, r := range rows {
+		kind, ok := kindOf(r.Type)
+		if !ok {
+			return t, fmt.Errorf("column %s has the type %q, which a backup does not know", r.Name, r.Type)
+		}
+		t.Columns = append(t.Columns, BackupColumn{Name: r.Name, Kind: kind})
+	}
+	return t, nil
+}
+
+func kindOf(declared string) (string, bool) {
+	first, _, _ := strings.Cut(declared, " ")
+	switch first {
+	case "TEXT":
+		return kindText, true
+	case "BIGINT", "INTEGER":
+		return kindInteger, true
+	case "BOOLEAN":
+		return kindBoolean, true
+	case "BLOB":
+		return kindBytes, true
+	case "REAL":
+		return kindReal, true
+	}
+	return "", false
+}
+
+// inOrder puts each table after those it refers to, so that rows can be loaded in this order.
+func inOrder(tables []BackupTable, refers map[string][]string) ([]BackupTable, error) {
+	placed := make(map[string]bool)
+	var out []BackupTable
+	for len(out) < len(tables) {
+		before := len(out)
+		for _, t := range tables {
+			waits := slices.ContainsFunc(refers[t.Name], func(to string) bool { return to != t.Name && !placed[to] })
+			if !placed[t.Name] && !waits {
+				placed[t.Name] = true
+				out = append(out, t)
+			}
+		}
+		if len(out) == before {
+			return nil, errors.New("tables refer to each other in a circle")
+		}
+	}
+	return out, nil
+}

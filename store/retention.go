@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Pruned is what one small step of pruning did.
+type Pruned struct {
+	Rows   int64
+	Cursor string // where the next step goes on
+	Done   bool   // nothing is left to do for now
+}
+
+// pruneEvents is how many events one step looks at, so that with a delivery and an attempt each they fit in one step.
+const pruneEvents = 150
+
+// The states in which nothing more is to be done for a delivery. Whatever another state means, it keeps its event.
+const closedStates = `('delivered', 'discarded')`
+
+// PruneEvents removes events accepted before the moment given, with their deliveries and attempts: at most limit rows in
+// all, from those behind the cursor on. An event stays as long as one of its deliveries is pending, retrying, held or
+// dead, or changed since that moment: dead letters are never pruned. The order of ids is the order of acceptance, so
+// no index is needed for it.
+//
+// Whoever makes new deliveries of an old event has to [Tx.Lock] that event.
+func (tx *Tx) PruneEvents(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
+	var page []string
+	err := tx.list(ctx, &page, `SELECT id FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?`+tx.skipLocked("event"),
+		cursor, IDAt("evt", before.Time), pruneEvents)
+	if err != nil {
+		return Pruned{}, fmt.Errorf("list old events: %w", err)
+	}
+	if len(page) == 0 {
+		return Pruned{Done: true}, nil
+	}
+	old, err := tx.withoutOpen(ctx, page, before)
+	if err != nil {
+		return Pruned{}, fmt.Errorf("find events that are still needed: %w", err)
+	}
+	p := Pruned{Cursor: page[len(page)-1]}
+	if p.Rows, err = tx.deleteEvents(ctx, old, limit); err != nil {
+		return Pruned{}, err
+	}
+	if p.Rows >= int64(limit) {
+		p.Cursor = cursor // there may be more of the same events
+	}
+	return p, nil
+}
+
+// withoutOpen leaves out the events that are still needed.
+func (tx *Tx) withoutOpen(ctx context.Context, events []string, before Time) (old []string, err error) {
+	w := where{}
+	w.in(`event_id`, events)
+	w.add(`(status NOT IN `+closedStates+` OR updated_at >= ?)`, before)
+	var needed []string
+	if err := tx.list(ctx, &needed, `SELECT DISTINCT event_id FROM delivery`+w.sql(), w.args...); err != nil {
+		return nil, err
+	}
+	keep := make(map[string]bool, len(needed))
+	for _, id := range needed {
+		keep[id] = true
+	}
+	for _, id := range events {
+		if !keep[id] {
+			old = append(old, id)
+		}
+	}
+	return old, nil
+}
+
+// deleteEvents removes up to limit rows of events: the attempts first, then the deliveries, then the events themselves.
+func (tx *Tx) deleteEvents(ctx context.Context, events []string, limit int) (gone int64, err error) {
+	if len(events) == 0 {
+		return 0, nil
+	}
+	w := where{}
+	w.in(`event_id`, events)
+	w.add(`status IN ` + closedStates)
+	var deliveries []string
+	err = tx.list(ctx, &deliveries, `SELECT id FROM delivery`+w.sql()+` LIMIT ?`+tx.skipLocked("delivery"), append(w.args, limit)...)
+	if err != nil {
+		return 0, fmt.Errorf("list deliveries of old events: %w", err)
+	}
+	for _, step := range []struct {
+		table, column, and string
+		values             []string
+	}{
+		{"attempt", "delivery_id", "", deliveries},
+		{"delivery", "id", "", deliveries},
+		{"event", "id", " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id)", events},
+	} {
+		n, err := tx.deleteSome(ctx, step.table, step.column, step.values, step.and, limit-int(gone))
+		if gone += n; err != nil || gone >= int64(limit) {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+// deleteSome removes up to limit rows of a table whose column has one of the values.
+func (tx *Tx) deleteSome(ctx context.Context, table, column string, values []string, and string, limit int) (int64, error) {
+	if len(values) == 0 {
+		return 0, nil
+	}
+	w := where{}
+	w.in(column, values)
+	n, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+w.sql()+and+` LIMIT ?)`, append(w.args, limit)...)
+	if err != nil {
+		return n, fmt.Errorf("delete from %s: %w", table, err)
+	}
+	return n, nil
+}
+
+// PruneAttemptBodies removes what was answered to attempts made before the moment given, of deliveries that arrived or were
+// discarded. It looks at limit attempts behind the cursor, which must be kept from run to run: it spares what was
+// looked at before. Whoever has to decide about a dead letter still sees what came back.
+func (tx *Tx) PruneAttemptBodies(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
+	var page []string
+	err := tx.list(ctx, &page, `SELECT id FROM attempt WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("att", before.Time), limit)
+	if err != nil {
+		return Pruned{}, fmt.Errorf("list old attempts: %w", err)
+	}
+	if len(page) == 0 {
+		return Pruned{Cursor: cursor, Done: true}, nil
+	}
+	w := where{}
+	w.in(`id`, page)
+	w.add(`response_body IS NOT NULL`)
+	w.add(`EXISTS (SELECT 1 FROM delivery d WHERE d.id = attempt.delivery_id AND d.status IN ` + closedStates + `)`)
+	n, err := tx.exec(ctx, `UPDATE attempt SET response_body = NULL`+w.sql(), w.args...)
+	if err != nil {
+		return Pruned{}, fmt.Errorf("empty old attempts: %w", err)
+	}
+	return Pruned{Rows: n, Cursor: page[len(page)-1], Done: len(page) < limit}, nil
+}
+
+// PruneAudit removes audit entries made before the moment given.
+func (tx *Tx) PruneAudit(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	return tx.pruneOldest(ctx, "audit", "aud", "", before, limit)
+}
+
+// PruneMails removes mails that were sent, or could not be, and were made before the moment given.
+func (tx *Tx) PruneMails(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	return tx.pruneOldest(ctx, "mail", "mal", " AND status IN ('sent', 'failed')", before, limit)
+}
+
+// pruneOldest removes rows of a table whose ids, of this prefix, tell when they were made.
+func (tx *Tx) pruneOldest(ctx context.Context, table, prefix, and string, before Time, limit int) (Pruned, error) {
+	n, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id < ?`+and+` ORDER BY id LIMIT ?)`,
+		IDAt(prefix, before.Time), limit)
+	if err != nil {
+		return Pruned{}, fmt.Errorf("delete from %s: %w", table, err)
+	}
+	return Pruned{Rows: n, Done: n < int64(limit)}, nil
+}
+
+// forgetLogins is how long the failed logins of a bucket are kept after the last one.
+const forgetLogins = 30 * 24 * time.Hour
+
+// PruneExpired removes what had expired before the moment given: sessions, links, single-use values and idempotency
+// keys (error E2: those whose expiry has passed), and failed logins of long ago; at most limit rows in all.
+func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	longAgo := At(before.Add(-forgetLogins))
+	var gone int64
+	for _, t := range []struct {
+		table, key, column string
+		until              Time
+	}{
+		{"session", "token_hash", "expires_at", before},
+		{"one_time_link", "token_hash", "expires_at", before},
+		{"used_once", "value", "expires_at", before},
+		{"login_throttle", "bucket", "updated_at", longAgo},
+		{"idempotency_key", "(client_id, operation, key)", "expires_at", before},
+	} {
+		inner := t.key
+		if inner[0] == '(' {
+			inner = inner[1 : len(inner)-1]
+		}
+		n, err := tx.exec(ctx, `DELETE FROM `+t.table+` WHERE `+t.key+` IN
+			(SELECT `+inner+` FROM `+t.table+` WHERE `+t.column+` <= ? LIMIT ?)`, t.until, limit-int(gone))
+		if err != nil {
+			return Pruned{}, fmt.Errorf("delete from %s: %w", t.table, err)
+		}
+		if gone += n; gone >= int64(limit) {
+			return Pruned{Rows: gone}, nil
+		}
+	}
+	return Pruned{Rows: gone, Done: true}, nil
+}
