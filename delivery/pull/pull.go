@@ -1,0 +1,164 @@
+// Package pull hands deliveries to consumers that come and get them (EDU-17, OPEN-01). The verbs are those of Azure Event
+// Grid's pull delivery: receive leases, acknowledge ends, release gives back, reject refuses, renew asks for more time.
+//
+// A delivery that was received and not settled when its lease ends can be received again: at least once, never lost
+// (guarantee G1). Nothing is handed out from a subscription that is not approved (guarantee G2). Two consumers of one
+// subscription never hold the same delivery at the same time.
+//
+// The known hole: a consumer that goes on working after its lease ended may handle an event that another has received
+// again. It sees so when it acknowledges: the lock is lost.
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"schakel/store"
+)
+
+// Bounds of what may be asked.
+const (
+	MaxEvents    = 100 // of one receive
+	MaxTokens    = 100 // of one call that settles
+	MaxWait      = 60 * time.Second
+	MinLease     = time.Second
+	MaxLease     = 300 * time.Second
+	DefaultLease = 60 * time.Second
+	MaxDelay     = 3600 * time.Second
+)
+
+// Config of a Service. Each field has a default but DB.
+type Config struct {
+	DB *store.DB
+	// Now is the clock; default time.Now. It must be the database's.
+	Now func() time.Time
+	Log *slog.Logger
+	// MaxReceives is after how many receives without an acknowledgement a delivery is dead; default 10.
+	MaxReceives int
+	// Poll is how often a call that waits looks by itself; default 1 s. What this node or a node that can be heard takes
+	// in wakes it at once.
+	Poll time.Duration
+	// MaxWaiting bounds the calls that wait for one endpoint at a time; the others are answered at once. Default 100.
+	MaxWaiting int
+	// Draining is closed when the program stops: calls that wait are answered at once. Default never.
+	Draining <-chan struct{}
+}
+
+// Service serves the verbs. It is safe for concurrent use.
+type Service struct {
+	cfg     Config
+	waiters waiters
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.MaxReceives <= 0 {
+		cfg.MaxReceives = 10
+	}
+	if cfg.Poll <= 0 {
+		cfg.Poll = time.Second
+	}
+	if cfg.MaxWaiting <= 0 {
+		cfg.MaxWaiting = 100
+	}
+	return &Service{cfg: cfg, waiters: waiters{most: cfg.MaxWaiting}}
+}
+
+// Wake wakes the calls that wait for these endpoints; nil wakes all. It is the engine's OnReady.
+func (s *Service) Wake(endpoints map[string]struct{}) { s.waiters.wake(endpoints) }
+
+// ErrNotPull is answered for a subscription whose endpoint is of another kind.
+var ErrNotPull = errors.New("the endpoint of this subscription is not of kind pull")
+
+// InputError is a value that is out of bounds.
+type InputError struct{ Field, Text string }
+
+// Error implements error.
+func (e *InputError) Error() string { return e.Field + ": " + e.Text }
+
+// StoppedError is answered when nothing may be received now. Text says why, and what to do.
+type StoppedError struct{ Text string }
+
+// Error implements error.
+func (e *StoppedError) Error() string { return e.Text }
+
+// endpoint finds the endpoint of a subscription, which must be of kind pull.
+func (s *Service) endpoint(ctx context.Context, sub store.Subscription) (store.Endpoint, error) {
+	e, err := s.cfg.DB.Endpoint(ctx, sub.EndpointID)
+	if err != nil {
+		return e, fmt.Errorf("find endpoint: %w", err)
+	}
+	if e.Kind != store.EndpointPull {
+		return e, ErrNotPull
+	}
+	return e, nil
+}
+
+// open tells whether events may be received from a subscription as it is now.
+func (s *Service) open(ctx context.Context, subscriptionID string) error {
+	sub, err := s.cfg.DB.Subscription(ctx, subscriptionID)
+	if err != nil {
+		return fmt.Errorf("find subscription: %w", err)
+	}
+	e, err := s.endpoint(ctx, sub)
+	if err != nil {
+		return err
+	}
+	return stopped(sub, e)
+}
+
+// stopped says why nothing is handed out, or nil.
+func stopped(sub store.Subscription, e store.Endpoint) error {
+	switch {
+	case e.Status == store.EndpointPaused:
+		return &StoppedError{"The endpoint is paused. Resume it in the portal; what came in meanwhile was kept."}
+	case e.Status != store.EndpointActive:
+		return &StoppedError{"The endpoint is " + e.Status + ". Ask the administrator."}
+	case sub.Status == store.SubscriptionPaused:
+		return &StoppedError{"The subscription is paused. Set its status to approved to go on; what came in meanwhile was kept."}
+	case sub.Status == store.SubscriptionRequested:
+		return &StoppedError{"The subscription waits for approval by an administrator."}
+	case !sub.Sending && sub.Status == store.SubscriptionApproved:
+		return &StoppedError{"The organisation may not receive events now. Ask the administrator."}
+	case !sub.Sending:
+		return &StoppedError{"The subscription is " + sub.Status + ". Ask the administrator."}
+	}
+	return nil
+}
+
+// sweepStep bounds the rows one transaction of the sweep changes, so that others do not wait long for the writer.
+const sweepStep = 500
+
+// Sweep writes down which leases ended without an answer, so that the portal shows the deliveries of consumers that never
+// came back. It is to run every few seconds.
+func (s *Service) Sweep(ctx context.Context) error {
+	for {
+		var n int
+		err := s.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+			n, err = tx.PullExpire(ctx, int64(s.cfg.MaxReceives), sweepStep)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("expire leases: %w", err)
+		}
+		if n < sweepStep {
+			return nil
+		}
+	}
+}
+
+func between(field string, n, least, most time.Duration) error {
+	if n < least || n > most {
+		return &InputError{field, fmt.Sprintf("%s must be from %d to %d seconds", field, least/time.Second, most/time.Second)}
+	}
+	return nil
+}

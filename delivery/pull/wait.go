@@ -1,0 +1,62 @@
+package pull
+
+import "sync"
+
+// waiters are the calls that wait, by endpoint.
+type waiters struct {
+	most int
+	mu   sync.Mutex
+	by   map[string]map[chan struct{}]struct{}
+}
+
+// enter makes a channel that gets a signal when the endpoint may have events; nil when too many wait already. leave must
+// be called.
+func (w *waiters) enter(endpointID string) (woken chan struct{}, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.by[endpointID]) >= w.most {
+		return nil, func() {}
+	}
+	if w.by == nil {
+		w.by = make(map[string]map[chan struct{}]struct{})
+	}
+	if w.by[endpointID] == nil {
+		w.by[endpointID] = make(map[chan struct{}]struct{})
+	}
+	woken = make(chan struct{}, 1)
+	w.by[endpointID][woken] = struct{}{}
+	return woken, func() { w.leave(endpointID, woken) }
+}
+
+func (w *waiters) leave(endpointID string, woken chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.by[endpointID], woken)
+	if len(w.by[endpointID]) == 0 {
+		delete(w.by, endpointID)
+	}
+}
+
+// wake signals the calls that wait for the endpoints; for all when endpoints is nil.
+func (w *waiters) wake(endpoints map[string]struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if endpoints == nil {
+		for id := range w.by {
+			w.signal(id)
+		}
+		return
+	}
+	for id := range endpoints {
+		w.signal(id)
+	}
+}
+
+func (w *waiters) signal(endpointID string) {
+	for woken := range w.by[endpointID] {
+		select {
+		case woken <- struct{}{}:
+		default: // it is signalled already
+		}
+	}
+}
