@@ -77,13 +77,13 @@ func worked(r Result) bool {
 // The caller holds the mutex.
 func (e *Engine) judgeCircuits(batch []finished) []store.Endpoint {
 	var changed []store.Endpoint
-	now := e.cfg.Now()
+	now, policy := e.cfg.Now(), e.policy().Circuit
 	for _, f := range batch {
 		if f.outcome == nil || f.result.Uncounted {
 			continue
 		}
 		before := f.lane.circuit
-		f.lane.circuit = before.after(worked(f.result), now, e.cfg.Circuit)
+		f.lane.circuit = before.after(worked(f.result), now, policy)
 		if after := f.lane.circuit; after.openedAt.Equal(before.openedAt) {
 			continue
 		} else if !after.open() {

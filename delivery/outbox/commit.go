@@ -52,6 +52,7 @@ func (e *Engine) gather(first *pending) []*pending {
 }
 
 func (e *Engine) commit(ctx context.Context, group []*pending) {
+	e.refresh(ctx)
 	var touched map[string]struct{}
 	var err error
 	for try := 1; try <= commitTries; try++ {
@@ -164,7 +165,9 @@ func orderKey(ev *event.Event, attribute string) string {
 	return value
 }
 
-func (e *Engine) keyExpiry(now time.Time) store.Time { return store.At(now.Add(e.cfg.KeyLifetime)) }
+func (e *Engine) keyExpiry(now time.Time) store.Time {
+	return store.At(now.Add(e.policy().KeyLifetime))
+}
 
 // writeKeys inserts the keys of a group with the answers they stand for; the unique insert is the lock. A key that was
 // there answers with what it stored, or refuses when the content differs (IDEM-11, IDEM-14, E8, E11).

@@ -43,6 +43,7 @@ func (e *Engine) gatherOutcomes(first finished) []finished {
 // complete writes a batch, again and again while the database is away: an outcome that is not written means that the
 // event is sent once more. What is being written when the engine stops is still written; only when that fails is it left.
 func (e *Engine) complete(ctx context.Context, batch []finished) {
+	e.refresh(ctx)
 	wait := 50 * time.Millisecond
 	for {
 		changed, err := e.writeOutcomes(context.WithoutCancel(ctx), batch)

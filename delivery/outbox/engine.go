@@ -42,6 +42,8 @@ type Config struct {
 	// OnReady is told which endpoints may have due deliveries now, on whichever node they came in; nil stands for all.
 	// It returns at once. Default nothing.
 	OnReady func(endpoints map[string]struct{})
+	// Live, when set, is asked for what may change while the engine runs; it answers soon and may keep its answer.
+	Live func(ctx context.Context) (Policy, error)
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
 	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 4096.
@@ -68,6 +70,7 @@ type Engine struct {
 
 	stats   stats
 	closing atomic.Bool
+	live    atomic.Pointer[Policy]
 	senders sync.WaitGroup
 	stop    []func() // stops the loops in the order they may stop
 }

@@ -105,6 +105,7 @@ func (e *Engine) runJobs(ctx context.Context) error {
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
+		e.refresh(ctx)
 		for _, j := range jobs {
 			if err := e.stepJob(ctx, j.ID); err != nil {
 				return fmt.Errorf("job %s: %w", j.ID, err)

@@ -31,6 +31,7 @@ func (a Actor) sees(partnerID string) bool { return a.PartnerID == "" || a.Partn
 // Resend puts a held, dead or delivered delivery back to be tried at once, as the same event with the same id; one that
 // waits for its next try is tried at once. Another partner's delivery is store.ErrNotFound.
 func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
+	e.refresh(ctx)
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		d, err := tx.Delivery(ctx, id)
 		if err != nil {

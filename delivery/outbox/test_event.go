@@ -17,6 +17,7 @@ const TestEventType = "nl.schakel.endpoint.test.v1"
 // SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event
 // and delivery ids. It is delivered like any other: with a token, retries and an end in the dead-letter queue.
 func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source string) (eventID, deliveryID string, err error) {
+	e.refresh(ctx)
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		ep, err := tx.Endpoint(ctx, endpointID)
 		if err != nil {

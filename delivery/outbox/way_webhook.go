@@ -13,10 +13,15 @@ import (
 	"schakel/store"
 )
 
+// liveTime is how long an outcome waits for the schedule that holds now.
+const liveTime = 2 * time.Second
+
 // Webhook is the way out over HTTPS.
 type Webhook struct {
 	Sender   *webhook.Sender
 	Schedule webhook.Schedule
+	// Live, when set, is asked for the schedule after each attempt; when it has no answer Schedule holds.
+	Live func(ctx context.Context) (webhook.Schedule, error)
 	// Open unseals the secret of an endpoint's token client.
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
@@ -35,7 +40,7 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	out := w.Sender.Send(ctx, target, webhook.Message{
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
 	})
-	return w.result(ep, c, out)
+	return w.result(ep, c, out, w.schedule(ctx))
 }
 
 func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
@@ -63,9 +68,23 @@ func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 	}
 }
 
-func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome) Result {
+// schedule is the retry schedule that holds now.
+func (w *Webhook) schedule(ctx context.Context) webhook.Schedule {
+	if w.Live == nil {
+		return w.Schedule
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), liveTime) // the attempt may have used up its own time
+	defer cancel()
+	s, err := w.Live(ctx)
+	if err != nil {
+		return w.Schedule
+	}
+	return s
+}
+
+func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome, schedule webhook.Schedule) Result {
 	d := webhook.Verdict(out, webhook.Facts{
-		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: w.Now(), Schedule: w.Schedule,
+		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: w.Now(), Schedule: schedule,
 		Rand: rand.Float64, FreshTokenTried: c.Reason == webhook.ReasonTokenRenewed,
 	})
 	r := Result{
