@@ -17,6 +17,7 @@ const (
 	CodeEmpty          = "attribute-empty"       // CE-01, CE-17 to CE-19, CE-22: present but ""
 	CodeType           = "attribute-type"        // CE-03: value of a type that is not allowed here
 	CodeInteger        = "attribute-integer"     // CE-03: number with a fraction, an exponent or beyond 32 bits
+	CodeLength         = "attribute-length"      // CE-05: id or source over 1,024 bytes
 	CodeCharacters     = "attribute-characters"  // CE-04: control, noncharacter or lone surrogate
 	CodeName           = "attribute-name"        // CE-02: name with other than a-z and 0-9, or reserved
 	CodeNameLength     = "attribute-name-length" // CE-02: name over the limit, or over the advised 20

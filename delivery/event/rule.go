@@ -1,5 +1,7 @@
 package event
 
+import "strconv"
+
 // rule is what CE-01 and CE-09 to CE-22 ask of one attribute.
 type rule struct {
 	name     string
@@ -36,6 +38,14 @@ func ruleOf(slot int) rule {
 	}
 }
 
+// maxIdentity is the most bytes of id and of source: together they are a key of the database, which takes at most 2,704
+// bytes in one (CE-05). UUIDs and URNs stay far below it.
+const maxIdentity = 1024
+
+func (r rule) tooLong(value string) bool {
+	return (r.name == "id" || r.name == "source") && len(value) > maxIdentity
+}
+
 func isSpecVersion(s string) bool { return s == "1.0" }
 
 // check judges the attributes that have rules; start is where the event begins.
@@ -63,6 +73,8 @@ func (r rule) check(found *slot, f *findings) {
 			remedy = "; give it a value"
 		}
 		f.add(found.off, r.name, CodeEmpty, r.name+" is empty"+remedy)
+	case r.tooLong(found.value):
+		f.add(found.off, r.name, CodeLength, r.name+" is longer than the "+strconv.Itoa(maxIdentity)+" bytes that are taken; shorten it")
 	case r.holds != nil && !r.holds(found.value):
 		f.add(found.off, r.name, r.code, r.detail)
 	}

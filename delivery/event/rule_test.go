@@ -1,6 +1,9 @@
 package event
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Members that are added to a minimal event, and what must be said of them.
 func TestRulesRefuse(t *testing.T) {
@@ -125,6 +128,8 @@ func TestRequiredAttributes(t *testing.T) {
 		{"CE-03 number as id", `{"specversion":"1.0","id":25,"source":"a","type":"b.c"}`, "id", CodeType},
 		{"CE-03 object as id", `{"specversion":"1.0","id":{"x":"y"},"source":"a","type":"b.c"}`, "id", CodeType},
 		{"CE-04 lone surrogate in id", `{"specversion":"1.0","id":"\uDEAD","source":"a","type":"b.c"}`, "id", CodeCharacters},
+		{"CE-05 id over 1,024 bytes", `{"specversion":"1.0","source":"a","type":"b.c","id":"` + strings.Repeat("é", 513) + `"}`, "id", CodeLength},
+		{"CE-05 source over 1,024 bytes", `{"specversion":"1.0","id":"1","type":"b.c","source":"` + strings.Repeat("a", 1025) + `"}`, "source", CodeLength},
 		{"CE-09 space", `{"specversion":"1.0","id":"1","source":"a b","type":"b.c"}`, "source", CodeURIReference},
 		{"CE-09 percent", `{"specversion":"1.0","id":"1","source":"a%2","type":"b.c"}`, "source", CodeURIReference},
 		{"CE-09 empty", `{"specversion":"1.0","id":"1","source":"","type":"b.c"}`, "source", CodeEmpty},

@@ -3,6 +3,7 @@ package outbox
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,9 +61,16 @@ func (e *Engine) commit(ctx context.Context, group []*pending) {
 			touched, err = e.write(ctx, tx, group)
 			return err
 		})
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || store.Refused(err) {
 			break
 		}
+	}
+	if len(group) > 1 && store.Refused(err) {
+		// What the database will not take must not fail those that happen to wait with it.
+		for _, p := range group {
+			e.commit(ctx, []*pending{p})
+		}
+		return
 	}
 	if err != nil {
 		e.cfg.Log.Error("group commit failed", "submissions", len(group), "error", err)
@@ -162,8 +170,14 @@ func orderKey(ev *event.Event, attribute string) string {
 		return ""
 	}
 	value, _ := ev.Extension(attribute)
+	if len(value) > maxOrderKey {
+		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(value)))
+	}
 	return value
 }
+
+// maxOrderKey is the longest order key in bytes that is kept as it is: an index of the database cannot hold one of any length.
+const maxOrderKey = 512
 
 func (e *Engine) keyExpiry(now time.Time) store.Time {
 	return store.At(now.Add(e.policy().KeyLifetime))
