@@ -75,6 +75,21 @@ func TestReadUnsupported(t *testing.T) {
 	}
 }
 
+// TestReadEncoded sends compressed bytes that binary mode would take for the data (RFC 9110, 8.4).
+func TestReadEncoded(t *testing.T) {
+	t.Parallel()
+	for coding, refused := range map[string]bool{"gzip": true, "identity, gzip": true, "Identity": false, "": false} {
+		h := http.Header{
+			"Content-Type": {"application/octet-stream"}, "Content-Encoding": {coding},
+			"Ce-Specversion": {"1.0"}, "Ce-Id": {"1"}, "Ce-Source": {"a"}, "Ce-Type": {"b.c"},
+		}
+		_, _, err := Read(h, []byte("\x1f\x8b"), Limits{})
+		if errors.Is(err, ErrUnsupportedFormat) != refused || (err != nil) != refused {
+			t.Errorf("%q: %v", coding, err)
+		}
+	}
+}
+
 func TestBinaryRefused(t *testing.T) {
 	t.Parallel()
 	twice := ceHeader()

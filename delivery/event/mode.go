@@ -67,6 +67,9 @@ func Read(header http.Header, body []byte, limits Limits) (Mode, []Event, error)
 	if len(contentTypes) > 1 {
 		return 0, nil, fmt.Errorf("%w: send one Content-Type", ErrUnsupportedFormat)
 	}
+	if isEncoded(header) {
+		return 0, nil, fmt.Errorf("%w: send the body without Content-Encoding", ErrUnsupportedFormat)
+	}
 	mode, err := Detect(strings.Join(contentTypes, ""))
 	if err != nil {
 		return 0, nil, err
@@ -80,6 +83,17 @@ func Read(header http.Header, body []byte, limits Limits) (Mode, []Event, error)
 		return mode, nil, err
 	}
 	return mode, []Event{e}, nil
+}
+
+// isEncoded tells whether the body is not the plain one. In binary mode any bytes are data: compressed ones would be passed on
+// as if they were the data itself.
+func isEncoded(header http.Header) bool {
+	for _, coding := range header.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return true
+		}
+	}
+	return false
 }
 
 func readOne(mode Mode, header http.Header, body []byte, limits Limits) (Event, error) {
