@@ -37,6 +37,7 @@ const (
 	ActionEndpointEnded     = "endpoint.ended"
 
 	ActionSubscriptionRequested = "subscription.requested"
+	ActionSubscriptionChanged   = "subscription.changed"
 	ActionSubscriptionApproved  = "subscription.approved"
 	ActionSubscriptionRejected  = "subscription.rejected"
 	ActionSubscriptionSuspended = "subscription.suspended"

@@ -27,6 +27,9 @@ type Config struct {
 	// CheckURL judges an address a partner wants us to send to; its error is
 	// shown to that partner.
 	CheckURL func(string) error
+	// CheckFilters judges the filters of a subscription, a JSON list; its error
+	// is shown to that partner. Default none: no filters are taken.
+	CheckFilters func(string) error
 	// ServedKinds are the kinds of endpoint this program can serve. Default
 	// webhook alone.
 	ServedKinds []string

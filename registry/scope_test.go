@@ -50,6 +50,10 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 				"subscription":         func(ctx context.Context, s Scope) error { return drop(w.Subscriptions.Get(ctx, s, sub.ID)) },
 				"grant":                func(ctx context.Context, s Scope) error { return drop(w.Subscriptions.Grant(ctx, s, sub.ID)) },
 				"approve subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Approve(ctx, who, sub.ID) },
+				"change subscription": func(ctx context.Context, _ Scope) error {
+					filters := `[{"exact":{"subject":"1"}}]`
+					return w.Subscriptions.Change(ctx, who, sub.ID, SubscriptionChange{Filters: &filters})
+				},
 				"reject subscription":  func(ctx context.Context, _ Scope) error { return w.Subscriptions.Reject(ctx, who, sub.ID, "because") },
 				"suspend subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Suspend(ctx, who, sub.ID, "because") },
 				"resume subscription":  func(ctx context.Context, _ Scope) error { return w.Subscriptions.Resume(ctx, who, sub.ID) },

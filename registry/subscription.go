@@ -19,6 +19,8 @@ type SubscriptionRequest struct {
 	EndpointID string
 	Types      []string
 	Purpose    string // what the partner needs the data for
+	Filters    string // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
+	OrderBy    string // context attribute by whose value events come in order (guarantee G5); empty for none
 }
 
 // maxSubscriptionTypes bounds one request.
@@ -26,10 +28,11 @@ const maxSubscriptionTypes = 200
 
 // Request asks for a subscription (EDU-13, EDU-14). It starts when an
 // administrator approves it. An administrator may ask for any partner's
-// endpoint. Fields: name, endpoint, types, purpose.
+// endpoint. Fields: name, endpoint, types, purpose, filters, orderBy.
 func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
-	if err := in.check().err(); err != nil {
+	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
+	if err := in.check(s.cfg.selectionProblems(in.Filters, in.OrderBy)).err(); err != nil {
 		return store.Subscription{}, err
 	}
 	var sub store.Subscription
@@ -43,12 +46,12 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		}
 		sub = store.Subscription{
 			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
-			Status: store.SubscriptionRequested, Types: in.Types,
+			Filters: in.Filters, OrderBy: in.OrderBy, Status: store.SubscriptionRequested, Types: in.Types,
 		}
 		if err := tx.InsertSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("add subscription: %w", err)
 		}
-		what := subscriptionDetails(sub, partner, endpoint, "")
+		what := selectionDetails(sub, partner, endpoint)
 		if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
 			return err
 		}
@@ -57,8 +60,8 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 	return sub, err
 }
 
-func (in SubscriptionRequest) check() problems {
-	wrong := problems{}
+// check adds what is wrong with the rest of a request.
+func (in SubscriptionRequest) check(wrong problems) problems {
 	wrong.add("name", line(in.Name, 0, 120))
 	wrong.add("purpose", prose(in.Purpose, 3, 2000))
 	switch {

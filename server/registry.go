@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"schakel/delivery/filter"
 	"schakel/delivery/outbound"
 	"schakel/registry"
 	"schakel/store"
@@ -15,6 +16,7 @@ type registryFlags struct {
 	keyFile      string
 	baseURL      string
 	organisation string
+	profile      registry.Profile // where nobody chose
 }
 
 // registryConfig is what the services of the register are made of. A key that is not the one the stored secrets were
@@ -28,7 +30,8 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
 	return registry.Config{
-		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, BaseURL: f.baseURL, Organisation: f.organisation,
+		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, BaseURL: f.baseURL, Organisation: f.organisation,
+		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, nil
 }
 

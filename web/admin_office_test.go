@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/token"
@@ -58,7 +59,7 @@ func (o *office) open(t *testing.T, cfg *Config) {
 	noError(t, err)
 	o.reg, err = registry.New(registry.Config{
 		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault,
-		CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
+		CheckFilters: filter.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
 	}, cfg.Accounts)
 	noError(t, err)
 	engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})

@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
+	"schakel/delivery/pull"
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
@@ -49,7 +51,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	noError(t, err)
 	h.reg, err = registry.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
-		CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
+		CheckFilters: filter.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, accounts)
 	noError(t, err)
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
@@ -59,10 +61,11 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
 	})
 	noError(t, err)
-	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log})
+	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
+	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
-	cfg := APIConfig{DB: db, Engine: h.engine, Issuer: issuer, Registry: h.reg}
+	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg}
 	if change != nil {
 		change(&cfg)
 	}

@@ -78,7 +78,8 @@ func exchangeActions() []string {
 	return []string{
 		registry.ActionEndpointCreated, registry.ActionEndpointUpdated, registry.ActionEndpointPaused, registry.ActionEndpointResumed,
 		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded,
-		registry.ActionSubscriptionRequested, registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
+		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged,
+		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
 		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded,
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
@@ -42,6 +43,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		noError(t, err)
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
+			CheckFilters: filter.Check,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")

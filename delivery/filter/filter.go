@@ -30,7 +30,10 @@ type Attribute func(name string) (string, bool)
 type Filter struct{ root all }
 
 // node is one compiled filter.
-type node interface{ match(get Attribute) bool }
+type node interface {
+	match(get Attribute) bool
+	words(within bool) string
+}
 
 // Match tells whether an event passes.
 func (f Filter) Match(get Attribute) bool { return f.root.match(get) }
@@ -49,7 +52,18 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return "filter at " + e.Pointer + ": " + e.Detail }
+func (e *Error) Error() string {
+	if e.Pointer == "" {
+		return e.Detail
+	}
+	return "filter at " + e.Pointer + ": " + e.Detail
+}
+
+// Check tells what is wrong with a JSON list of filters; the error is an *Error.
+func Check(list string) error {
+	_, err := Parse([]byte(list))
+	return err
+}
 
 // Parse reads a JSON list of filters; nothing, null or [] lets everything pass. An error is an *Error.
 func Parse(raw []byte) (Filter, error) {

@@ -106,7 +106,15 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		parsed, err := Parse(raw)
 		if err == nil {
-			parsed.Match(event)
+			split, others, splitErr := Split(raw)
+			joined, joinErr := Join(split, others)
+			again, parseErr := Parse([]byte(joined))
+			if splitErr != nil || joinErr != nil || parseErr != nil && len(raw) < maxBytes/4 {
+				t.Errorf("%q split and joined to %q: %v, %v, %v", raw, joined, splitErr, joinErr, parseErr)
+			} else if parseErr == nil && again.Match(event) != parsed.Match(event) {
+				t.Errorf("%q joined to %q matches otherwise", raw, joined)
+			}
+			parsed.Words()
 			if len(raw) > 0 && !json.Valid(raw) && len(strings.TrimSpace(string(raw))) > 0 {
 				t.Errorf("took what is not JSON: %q", raw)
 			}

@@ -1,0 +1,101 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"schakel/store"
+)
+
+// SubscriptionChange is what a partner changes of a subscription by itself; nil leaves a member as it is.
+type SubscriptionChange struct {
+	Filters *string // as in SubscriptionRequest
+	OrderBy *string
+}
+
+// Change changes which events of its types a subscription gets, and in which order (guarantee G5). What was granted are
+// the event types at the endpoint, and filters only narrow those, so an approved subscription stays approved; one that
+// waits for approval keeps waiting. It counts for events accepted from now on. Fields: filters, orderBy.
+func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in SubscriptionChange) error {
+	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		sub, partner, endpoint, err := lockSubscription(ctx, tx, actor, id)
+		if err != nil {
+			return err
+		}
+		if err := requireApproved(partner); err != nil {
+			return err
+		}
+		if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
+			return conflict("You cannot change this subscription: it is %s.", sub.Status)
+		}
+		before := sub
+		in.apply(&sub)
+		if err := s.cfg.selectionProblems(sub.Filters, sub.OrderBy).err(); err != nil {
+			return err
+		}
+		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy {
+			return nil
+		}
+		if err := tx.UpdateSubscription(ctx, &sub); err != nil {
+			return fmt.Errorf("change subscription: %w", err)
+		}
+		return record(ctx, tx, actor, ActionSubscriptionChanged, subscriptionObject(sub), selectionDetails(sub, partner, endpoint))
+	})
+}
+
+func (in SubscriptionChange) apply(sub *store.Subscription) {
+	if in.Filters != nil {
+		sub.Filters = tidyFilters(*in.Filters)
+	}
+	if in.OrderBy != nil {
+		sub.OrderBy = strings.TrimSpace(*in.OrderBy)
+	}
+}
+
+// selectionDetails are those of the subscription with what decides which events it gets.
+func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) details {
+	d := subscriptionDetails(s, p, e, "")
+	d["filters"], d["orderBy"] = s.Filters, s.OrderBy
+	return d
+}
+
+// tidyFilters leaves out the white space of JSON, and makes an empty list empty. What is no JSON stays as it is, to be
+// refused with the words of the one who checks it.
+func tidyFilters(text string) string {
+	var compacted bytes.Buffer
+	if json.Compact(&compacted, []byte(text)) != nil {
+		return strings.TrimSpace(text)
+	}
+	if tidy := compacted.String(); tidy != "[]" && tidy != "null" {
+		return tidy
+	}
+	return ""
+}
+
+var orderAttribute = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
+
+// selectionProblems tells what is wrong with filters and order. An order by id would put nothing in order, as no two
+// events share one; and data is not looked into.
+func (c Config) selectionProblems(filters, orderBy string) problems {
+	wrong := problems{}
+	if filters != "" {
+		if c.CheckFilters == nil {
+			wrong.add("filters", "Filters cannot be used here.")
+		} else if err := c.CheckFilters(filters); err != nil {
+			wrong.add("filters", err.Error())
+		}
+	}
+	switch {
+	case orderBy == "":
+	case orderBy == "data", orderBy == "id":
+		wrong.add("orderBy", "Choose another attribute than "+orderBy+", one that several events share, such as subject.")
+	case !orderAttribute.MatchString(orderBy):
+		wrong.add("orderBy", "Fill in the name of one attribute: at most 20 lower-case letters and digits, such as subject.")
+	}
+	return wrong
+}
