@@ -61,7 +61,9 @@ func (p *pair) settle(c *Change) {
 }
 
 func newPair(old, new *contract.Document) *pair {
-	return &pair{old: newCopier(newReader(old)), new: newCopier(newReader(new)), parts: map[string]part{}, types: map[string]bool{}}
+	p := &pair{old: newCopier(newReader(old)), new: newCopier(newReader(new)), parts: map[string]part{}, types: map[string]bool{}}
+	p.old.other, p.new.other = p.new.root, p.old.root
+	return p
 }
 
 // merged gives the changes of our own, those that many places share once.

@@ -27,6 +27,8 @@ type copier struct {
 	copied int
 	// made is the copy, once it is complete.
 	made map[string]any
+	// other is the document that this one is held against; nil for none.
+	other map[string]any
 	// secured are the security schemes, once they were asked for.
 	secured map[string]located
 }
@@ -46,7 +48,7 @@ func (c *copier) document() (map[string]any, error) {
 		value, _ := lookup(c.root, pointer)
 		name := c.names[pointer]
 		c.graft(join("components", "schemas", name), pointer)
-		c.schemas[name] = c.schemaAt(value, pointer)
+		c.schemas[name] = c.whole(value, pointer)
 	}
 	if c.copied > maxCopied {
 		return nil, ErrTooLarge

@@ -18,7 +18,7 @@ type flattened struct {
 // flatten gives what the parts of allOf come down to; nil where nothing can be taken in.
 func (c *copier) flatten(object map[string]any, at string) *flattened {
 	list := items(object, "allOf")
-	if len(list) == 0 || object["additionalProperties"] != nil || object["unevaluatedProperties"] != nil {
+	if len(list) == 0 || closed(object) || closed(c.opposite(at)) {
 		return nil
 	}
 	f := &flattened{c: c, properties: map[string][]any{}, required: map[string]bool{}, seen: map[string]bool{at: true}}
@@ -26,12 +26,28 @@ func (c *copier) flatten(object map[string]any, at string) *flattened {
 	return f
 }
 
+// closed tells a schema that limits properties by what stands beside it.
+func closed(object map[string]any) bool {
+	return object["additionalProperties"] != nil || object["unevaluatedProperties"] != nil
+}
+
+// opposite gives what stands at the same place of the other document: both have to be rewritten the same way, or the
+// rewriting itself would look like a change.
+func (c *copier) opposite(at string) map[string]any {
+	value, _ := lookup(c.other, at)
+	object, _ := value.(map[string]any)
+	return object
+}
+
 func (f *flattened) parts(list []any, at string, depth int) {
 	for i, value := range list {
 		place := at + "/" + itoa(i)
 		object, from := f.c.object(value, place)
-		if object == nil || f.seen[from] || depth > maxFlattened || !onlyProperties(object) {
-			f.rest = append(f.rest, f.c.schemaAt(value, place))
+		if object != nil && f.seen[from] {
+			continue // it was taken in, or is being so: it adds nothing
+		}
+		if object == nil || depth > maxFlattened || !onlyProperties(object) || !onlyProperties(f.c.opposite(from)) {
+			f.rest = append(f.rest, f.c.branch(value, place))
 			continue
 		}
 		f.seen[from] = true

@@ -76,6 +76,9 @@ func (p *pair) complete() error {
 		return fmt.Errorf("copy the new document: %w", err)
 	}
 	prune(before, after)
+	if max(unrolled(before), unrolled(after)) > maxUnrolled {
+		return ErrTooLarge
+	}
 	return nil
 }
 

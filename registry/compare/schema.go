@@ -13,6 +13,25 @@ const otherProperties = "additional properties"
 
 // schemaAt copies a schema that stands at a pointer; an empty schema stands for what is absent or cannot be followed.
 func (c *copier) schemaAt(value any, at string) any {
+	copied := c.whole(value, at)
+	if made, ok := copied.(map[string]any); ok {
+		return single(made)
+	}
+	return copied
+}
+
+// branch copies a part of allOf. One that is written out is given a name, so that it is held against the part in the same
+// place of the other document, and not taken for one that came or went.
+func (c *copier) branch(value any, at string) any {
+	object, ok := value.(map[string]any)
+	if _, isReference := object["$ref"].(string); !ok || isReference {
+		return c.schemaAt(value, at)
+	}
+	return map[string]any{"$ref": c.lift(at)}
+}
+
+// whole copies a schema as it is written.
+func (c *copier) whole(value any, at string) any {
 	c.copied++
 	if c.copied > maxCopied {
 		return map[string]any{}
@@ -28,12 +47,12 @@ func (c *copier) schemaAt(value any, at string) any {
 		return map[string]any{}
 	}
 	if multi, ok := object["schema"]; ok && object["schemaFormat"] != nil && c.kind == contract.AsyncAPI {
-		return c.schemaAt(multi, at+"/schema")
+		return c.whole(multi, at+"/schema")
 	}
 	if ref, ok := object["$ref"].(string); ok {
 		return c.reference(object, ref, at)
 	}
-	return single(c.keywords(object, at))
+	return c.keywords(object, at)
 }
 
 // reference copies a reference, and what stands beside it where the specification lets that count.
@@ -128,8 +147,12 @@ func (c *copier) schemaMap(made map[string]any, key string, value any, at string
 func (c *copier) schemaList(made map[string]any, key string, value any, at string) {
 	given, _ := value.([]any)
 	var list []any
+	copied := c.schemaAt
+	if key == "allOf" {
+		copied = c.branch
+	}
 	for i, item := range given {
-		list = append(list, c.schemaAt(item, at+"/"+strconv.Itoa(i)))
+		list = append(list, copied(item, at+"/"+strconv.Itoa(i)))
 	}
 	if len(list) > 0 {
 		made[key] = list

@@ -10,8 +10,8 @@ import (
 // sharpen puts the pointer of a change at the property that it is of, where oasdiff only named the whole body.
 func (t *translator) sharpen(c *Change, found checker.Change) {
 	path, ok := propertyPath(found)
-	if !ok {
-		return
+	if !ok || len(path) > 0 && strings.Contains(c.Pointer, "/properties"+join(path[len(path)-1])) {
+		return // of another kind, or told exactly
 	}
 	for _, side := range []struct {
 		c       *copier
@@ -45,23 +45,33 @@ func cameOrWent(id string) bool {
 		strings.HasPrefix(id, "new-required-request-property") || id == "new-optional-request-property"
 }
 
-// propertyPath gives the names that lead from the body to the property that a finding is of; ok is false for a finding of
+// propertyPath gives the steps that lead from the body to the property that a finding is of; ok is false for a finding of
 // another kind.
 func propertyPath(found checker.Change) (path []string, ok bool) {
-	id, args := nameOf(found.GetId()), found.GetArgs()
-	other, _ := reveal(found.GetId(), args)
-	place := 0
-	switch {
-	case other != found.GetId() && strings.HasPrefix(id, "body-"):
+	id, args := found.GetId(), found.GetArgs()
+	if other, _ := reveal(id, args); other != id && strings.HasPrefix(nameOf(id), "body-") {
 		return nil, true
-	case other != found.GetId(), strings.HasPrefix(id, "property-enum-value"), id == "property-pattern-added", strings.Contains(id, "-of-"):
-		place = 1
 	}
-	if !strings.Contains(id, "property") || strings.HasPrefix(id, "body-") || len(args) <= place {
+	place := pathPlace(id, args)
+	if place < 0 || place >= len(args) {
 		return nil, false
 	}
 	said, _ := args[place].(string)
-	return strings.Split(said, "/"), said != ""
+	return steps(said), said != ""
+}
+
+// pathPlace tells which argument of a finding is the way to a property; less than zero for none.
+func pathPlace(id string, args []any) int {
+	other, _ := reveal(id, args)
+	name := nameOf(id)
+	switch {
+	case !strings.Contains(name, "property") || strings.HasPrefix(name, "body-") || strings.HasPrefix(name, "parameter-"):
+		return -1
+	case other != id, strings.HasPrefix(name, "property-enum-value"), strings.Contains(name, "-one-of-"), strings.Contains(name, "-any-of-"), strings.Contains(name, "-all-of-"),
+		strings.HasPrefix(id, "request-property-pattern-"), strings.HasSuffix(name, "pattern-property-added"), strings.HasSuffix(name, "pattern-property-removed"):
+		return 1
+	}
+	return 0
 }
 
 // vague tells whether a pointer is that of the operation, the body or something between it and the property.
@@ -103,7 +113,11 @@ func (c *copier) walk(at string, names []string) []string {
 	way := []string{c.origin(at)}
 	for _, name := range names {
 		next := ""
-		switch {
+		switch _, named, isPart := partOf(name); {
+		case isPart && strings.HasPrefix(named, "#/components/schemas/"):
+			node, at = c.follow(strings.TrimPrefix(named, "#"))
+			way = append(way, c.origin(at))
+			continue
 		case child(node, "properties")[name] != nil:
 			next = at + "/properties" + join(name)
 		case name == "items" && node["items"] != nil:

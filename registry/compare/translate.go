@@ -30,7 +30,7 @@ func newTranslator(p *pair, j *judgement) *translator {
 			"request body", "body", "response body", "body", "request property", "property", "response property", "property",
 			"response's property", "property", "request read-only property", "read-only property",
 			patternPrefix, "", otherProperties, "other properties"),
-		status: regexp.MustCompile(" (for|from|to|of) (the )?(response )?(with the )?(response )?(status )?`?[0-9X]{3}`?( status)?$"),
+		status: regexp.MustCompile(" (for|from|to|of) (the )?(response )?(with the )?(response )?(status )?`?(?:default|[0-9X]{3})`?( status)?$"),
 	}
 	for _, rule := range checker.GetAllRules() {
 		t.rules[rule.Id] = rule.Rule
@@ -69,7 +69,11 @@ func (t *translator) change(found checker.Change, id string) (c Change, short st
 	t.locate(&c, found, isPart)
 	p := t.phrases[nameOf(id)]
 	c.Why = t.why(p, rule, c.Level, what)
-	c.Text, short = t.text(p, found, args, what), t.text(p, found, shortened(args), what)
+	place := pathPlace(found.GetId(), found.GetArgs())
+	if id != found.GetId() {
+		place-- // an argument was taken away
+	}
+	c.Text, short = t.text(p, found, readable(args, place), what), t.text(p, found, shortened(args, place), what)
 	if isPart {
 		name := strings.Replace(strings.Replace(nameOf(id), "new-required-request-property", "required-property-added", 1), "new-optional-request-property", "optional-property-added", 1)
 		c.Code = "payload-" + name
@@ -140,6 +144,7 @@ func (t *translator) text(p phrase, found checker.Change, args []any, what part)
 	for i, arg := range args {
 		said = strings.ReplaceAll(said, "{"+strconv.Itoa(i)+"}", quote(arg))
 	}
+	said = strings.NewReplacer("The property ``", "The body", "the property ``", "the body", "the `` property", "the body", "The `` property", "The body").Replace(said)
 	if what.what == "" {
 		return said + where(t.rules[found.GetId()], args) + "."
 	}
@@ -187,7 +192,7 @@ func where(rule rules.Rule, args []any) string {
 		return ""
 	case rule.Direction == rules.DirectionRequest && rule.Area != rules.AreaRequestBody:
 		return ", in the request"
-	case rule.Direction == rules.DirectionResponse && len(args) > 0 && isStatus(args[len(args)-1]):
+	case rule.Direction == rules.DirectionResponse && len(args) > 0 && isStatus(args[len(args)-1]) && args[len(args)-1] != anyStatus:
 		return ", in the answer with status " + args[len(args)-1].(string)
 	case rule.Direction == rules.DirectionResponse:
 		return ", in the answer"
@@ -197,7 +202,7 @@ func where(rule rules.Rule, args []any) string {
 
 func isStatus(arg any) bool {
 	s, ok := arg.(string)
-	return ok && (s == "default" || len(s) == 3 && strings.Trim(s, "0123456789X") == "")
+	return ok && (s == anyStatus || len(s) == 3 && strings.Trim(s, "0123456789X") == "")
 }
 
 // why says what a change means for those who are bound.
@@ -235,17 +240,30 @@ func general(effect rules.Effect, level Level, read bool) string {
 	return "{who} that keep to the old version can be refused."
 }
 
-// shortened leaves the last name of each path and no status, so that the same change reads the same wherever it is met.
-func shortened(args []any) []any {
+// anyStatus stands for the status where a text is for all of them.
+const anyStatus = "default"
+
+// shortened leaves the last name of each way and no status, so that the same change reads the same wherever it is met.
+func shortened(args []any, place int) []any {
 	short := slices.Clone(args)
-	for i, arg := range short {
-		s, ok := arg.(string)
-		if ok && isStatus(s) && i == len(short)-1 {
-			return short[:i]
-		}
-		if cut := strings.LastIndexByte(s, '/'); ok && i == 0 && cut >= 0 && !strings.HasPrefix(s, "#") {
-			short[i] = s[cut+1:]
+	if last := len(short) - 1; last >= 0 && isStatus(short[last]) {
+		short[last] = anyStatus
+	}
+	if place >= 0 && place < len(short) {
+		if path, ok := short[place].(string); ok {
+			short[place] = lastNamed(path)
 		}
 	}
 	return short
+}
+
+// readable writes the way to a property, which is the argument at a place, for people.
+func readable(args []any, place int) []any {
+	made := slices.Clone(args)
+	if place >= 0 && place < len(made) {
+		if path, ok := made[place].(string); ok {
+			made[place] = shown(path)
+		}
+	}
+	return made
 }

@@ -1,0 +1,88 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/registry/contract"
+)
+
+// TestHostile: documents that lead round in circles, or that grow when references are followed, are answered in time.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	schemas := func(list string) string {
+		return `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/a":{"get":{"responses":{"200":{"description":"","content":{
+			"application/json":{"schema":{"$ref":"#/components/schemas/S0"}}}}}}}},"components":{"schemas":{` + list + `}}}`
+	}
+	var doubling, tripling, dense []string
+	for i := range 60 {
+		doubling = append(doubling, fmt.Sprintf(`"S%d":{"allOf":[{"$ref":"#/components/schemas/S%d"},{"$ref":"#/components/schemas/S%d"}],"properties":{"p%d":{"type":"X"}}}`, i, i+1, i+1, i))
+		tripling = append(tripling, fmt.Sprintf(`"S%d":{"properties":{"a":{"$ref":"#/components/schemas/S%[2]d"},"b":{"$ref":"#/components/schemas/S%[2]d"},"c":{"$ref":"#/components/schemas/S%[2]d"}}}`, i, i+1))
+		var properties []string
+		for j := range 60 {
+			properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/components/schemas/S%d"}`, j, j))
+		}
+		dense = append(dense, fmt.Sprintf(`"S%d":{"type":"object","x-x":"X","properties":{%s,"q":{"type":"X"}}}`, i, strings.Join(properties, ",")))
+	}
+	doubling = append(doubling, `"S60":{"type":"object","properties":{"a":{"type":"X"}}}`)
+	tripling = append(tripling, `"S60":{"type":"object","properties":{"a":{"type":"X"}}}`)
+	for name, content := range map[string]string{
+		"self":             schemas(`"S0":{"$ref":"#/components/schemas/S0"},"x":{"type":"X"}`),
+		"circle":           schemas(`"S0":{"$ref":"#/components/schemas/S1"},"S1":{"$ref":"#/components/schemas/S0"}`),
+		"self in allOf":    schemas(`"S0":{"allOf":[{"$ref":"#/components/schemas/S0"}],"type":"X"}`),
+		"circle in allOf":  schemas(`"S0":{"allOf":[{"$ref":"#/components/schemas/S1"}]},"S1":{"allOf":[{"$ref":"#/components/schemas/S0"}],"properties":{"a":{"type":"X"}}}`),
+		"self below":       schemas(`"S0":{"type":"object","properties":{"next":{"$ref":"#/components/schemas/S0"},"a":{"type":"X"}}}`),
+		"self in oneOf":    schemas(`"S0":{"oneOf":[{"$ref":"#/components/schemas/S0"},{"type":"X"}]}`),
+		"self in items":    schemas(`"S0":{"type":"array","items":{"$ref":"#/components/schemas/S0"},"title":"X","maxItems":1}`),
+		"whole document":   schemas(`"S0":{"properties":{"a":{"$ref":"#"},"b":{"type":"X"}}}`),
+		"into itself":      schemas(`"S0":{"properties":{"a":{"$ref":"#/components/schemas/S0/properties/b"},"b":{"properties":{"c":{"$ref":"#/components/schemas/S0/properties/a"}},"type":"X"}}}`),
+		"doubling":         schemas(strings.Join(doubling, ",")),
+		"tripling":         schemas(strings.Join(tripling, ",")),
+		"dense":            schemas(strings.Join(dense, ",")),
+		"path item circle": `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/a":{"$ref":"#/paths/~1b"},"/b":{"$ref":"#/paths/~1a"}},"x":"X"}`,
+		"callback circle":  `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/a":{"post":{"summary":"X","callbacks":{"c":{"{$url}":{"$ref":"#/paths/~1a"}}},"responses":{}}}}}`,
+		"strange":          `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/-/0":{"get":{"responses":{"2XX":{"description":"","content":{"x":{"schema":{"maxLength":-1,"minimum":"X","type":[],"enum":{},"required":"a","properties":[],"items":5}}}}}}}},"webhooks":{"w":{"post":{}}}}`,
+	} {
+		before, after := strings.ReplaceAll(content, `"X"`, `"string"`), strings.ReplaceAll(content, `"X"`, `"integer"`)
+		start := time.Now()
+		old, new := parse(t, before), parse(t, after)
+		changes, err := Documents(old, new)
+		if err != nil && !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+		checkComplete(t, old, new, changes)
+		if tooLarge := name == "tripling"; tooLarge != errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+		t.Logf("%s: %d changes, %v, %v", name, len(changes), err, time.Since(start))
+	}
+}
+
+// FuzzDocuments: whatever can be parsed can be compared, and a document has no changes from itself.
+func FuzzDocuments(f *testing.F) {
+	f.Add(api(`{"type":"object","properties":{"a":{"$ref":"#/components/schemas/S"}}}`, "{}"), api("false", `{"allOf":[{"type":"string"}]}`))
+	f.Add(events("send", "{payload: {type: object, properties: {a: {enum: [x]}}}}"), events("receive", "{payload: {items: [true], dependencies: {a: [b]}}}"))
+	f.Add(document("webhooks: {w: {post: {security: [{o: [a]}], responses: {'200': {}}}}}"), document("paths: {/a: {additionalOperations: {COPY: {}}, servers: [{url: x}]}}"))
+	f.Fuzz(func(t *testing.T, a, b string) {
+		limits := contract.Limits{Bytes: 20_000, Nodes: 5_000, Depth: 50}
+		old, _, err := contract.Parse([]byte(a), limits)
+		if err != nil || old == nil {
+			t.Skip("not a document")
+		}
+		new, _, err := contract.Parse([]byte(b), limits)
+		if err != nil || new == nil {
+			t.Skip("not a document")
+		}
+		changes, err := Documents(old, new)
+		if err != nil && !errors.Is(err, ErrTooLarge) && !contract.HasErrors(append(old.Validate(), new.Validate()...)) {
+			t.Fatalf("valid documents: %v", err)
+		}
+		checkComplete(t, old, new, changes)
+		if changes, err := Documents(old, old); err == nil && len(changes) > 0 {
+			t.Errorf("changes from itself: %v", brief(changes))
+		}
+	})
+}
