@@ -77,6 +77,11 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
 		}
+		if t.to == store.EndpointActive {
+			if err := closeCircuit(ctx, tx, endpoint); err != nil {
+				return err
+			}
+		}
 		if t.to == store.EndpointEnded {
 			if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: id}, "The endpoint ended."); err != nil {
 				return err
@@ -88,6 +93,16 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		return e.tell(ctx, tx, *endpoint, verb)
 	})
 	return err
+}
+
+// closeCircuit lets everything through again: whoever resumes an endpoint says that it works.
+func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) error {
+	endpoint.Circuit, endpoint.CircuitFailures = store.CircuitClosed, 0
+	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt = store.Time{}, store.Time{}
+	if err := tx.SaveCircuit(ctx, endpoint); err != nil {
+		return fmt.Errorf("close circuit: %w", err)
+	}
+	return nil
 }
 
 // suspendedByPerson asks the audit trail who suspended an endpoint last.

@@ -7,6 +7,15 @@ import (
 	"schakel/store"
 )
 
+// EndpointFailing tells the partner and the administrators that nothing has arrived at an endpoint for a while. It is
+// called in the transaction that keeps what was found.
+func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error {
+	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, m.cfg.letter("Endpoint "+endpoint.Name+" does not answer", "/partner/endpoints/"+endpoint.ID,
+		"Nothing has arrived at endpoint "+endpoint.Name+" since "+since+". Its events wait; one at a time is tried, and all follow by themselves when one arrives.",
+		"When this goes on for days the endpoint is suspended. Nothing is lost by that."))
+}
+
 // EndpointSuspended tells the partner and the administrators that the delivery engine stopped sending to an endpoint by
 // itself. It is called in the transaction of that decision.
 func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, _ string) error {

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"schakel/store"
@@ -15,6 +16,11 @@ type CircuitPolicy struct {
 	Wait time.Duration
 	// MaxWait bounds the wait; default 15 minutes.
 	MaxWait time.Duration
+	// AlertAfter is how long a circuit is open before people are told; default 15 minutes.
+	AlertAfter time.Duration
+	// SuspendAfter is how long a circuit is open before the endpoint is suspended, with its events held, until a person
+	// resumes it; default 5 days.
+	SuspendAfter time.Duration
 }
 
 func (p CircuitPolicy) withDefaults() CircuitPolicy {
@@ -23,13 +29,15 @@ func (p CircuitPolicy) withDefaults() CircuitPolicy {
 	}
 	setDefault(&p.Wait, 30*time.Second)
 	setDefault(&p.MaxWait, 15*time.Minute)
+	setDefault(&p.AlertAfter, 15*time.Minute)
+	setDefault(&p.SuspendAfter, 5*24*time.Hour)
 	return p
 }
 
 // circuit is the state of an endpoint: closed lets everything through; open lets nothing through until probeAt, and
 // then one single delivery, which closes it or opens it for longer.
 type circuit struct {
-	failures int64 // in a row
+	failures int64 // in a row; while open, those before it opened and the probes that failed
 	openedAt time.Time
 	probeAt  time.Time
 }
@@ -45,17 +53,34 @@ func (c circuit) after(worked bool, now time.Time, p CircuitPolicy) circuit {
 	if worked {
 		return circuit{}
 	}
+	if c.open() && now.Before(c.probeAt) {
+		return c // what was still in flight when it opened changes nothing
+	}
 	c.failures++
 	if p.Failures < 0 || c.failures < int64(p.Failures) {
 		return c
 	}
 	if !c.open() {
-		c.openedAt, c.probeAt = now, now.Add(p.Wait)
-	} else if !now.Before(c.probeAt) { // the probe failed; what was still in flight when it opened changes nothing
-		c.probeAt = now.Add(min(2*c.probeAt.Sub(c.openedAt), p.MaxWait))
 		c.openedAt = now
 	}
+	c.probeAt = now.Add(c.wait(p))
 	return c
+}
+
+// wait is the time to the next probe: it doubles with every probe that failed.
+func (c circuit) wait(p CircuitPolicy) time.Duration {
+	probes := max(0, min(c.failures-int64(p.Failures), 20))
+	return min(p.Wait<<probes, p.MaxWait)
+}
+
+// alerts tells whether this is the failed probe at which people are told: the first one after the circuit was open for
+// so long.
+func (c circuit) alerts(before circuit, now time.Time, p CircuitPolicy) bool {
+	if !c.open() || !before.open() || now.Sub(c.openedAt) < p.AlertAfter {
+		return false
+	}
+	last := before.probeAt.Add(-before.wait(p))
+	return last.Sub(c.openedAt) < p.AlertAfter
 }
 
 // row writes the state into an endpoint's row.
@@ -73,44 +98,72 @@ func worked(r Result) bool {
 	return r.Attempt.ErrorKind == "" && r.Attempt.StatusCode < 500
 }
 
-// judgeCircuits moves the circuits of the endpoints a batch went to and returns the rows of those that opened or closed.
-// The caller holds the mutex.
-func (e *Engine) judgeCircuits(batch []finished) []store.Endpoint {
-	var changed []store.Endpoint
+// turn is a circuit that an attempt moved, and what follows from it.
+type turn struct {
+	endpoint store.Endpoint // with the new state
+	alert    bool           // tell people
+	suspend  bool           // it was open for too long
+}
+
+// judgeCircuits moves the circuits of the endpoints a batch went to and returns those that opened, closed or failed a
+// probe. The caller holds the mutex.
+func (e *Engine) judgeCircuits(batch []finished) []turn {
+	var turns []turn
 	now, policy := e.cfg.Now(), e.policy().Circuit
 	for _, f := range batch {
 		if f.outcome == nil || f.result.Uncounted {
 			continue
 		}
 		before := f.lane.circuit
-		f.lane.circuit = before.after(worked(f.result), now, policy)
-		if after := f.lane.circuit; after.openedAt.Equal(before.openedAt) {
+		after := before.after(worked(f.result), now, policy)
+		f.lane.circuit = after
+		if after.probeAt.Equal(before.probeAt) {
 			continue
-		} else if !after.open() {
+		}
+		if !after.open() {
 			f.lane.ready = true
 		}
-		ep := f.ep
-		f.lane.circuit.row(&ep)
-		changed = append(changed, ep)
+		t := turn{
+			endpoint: f.ep, alert: after.alerts(before, now, policy),
+			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter,
+		}
+		after.row(&t.endpoint)
+		turns = append(turns, t)
 	}
-	return changed
+	return turns
 }
 
-// saveCircuits keeps opened and closed circuits on their endpoints' rows, where people and other nodes see them and from
-// where they survive a restart. When that fails this node still heeds them.
-func (e *Engine) saveCircuits(ctx context.Context, changed []store.Endpoint) {
-	if len(changed) == 0 {
+// saveCircuits keeps circuits on their endpoints' rows, where people and other nodes see them and from where they survive
+// a restart, and tells people of those that stay open. When that fails this node still heeds them.
+func (e *Engine) saveCircuits(ctx context.Context, turns []turn) {
+	if len(turns) == 0 {
 		return
 	}
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		for i := range changed {
-			if err := tx.SaveCircuit(ctx, &changed[i]); err != nil {
+		for _, t := range turns {
+			if err := e.saveCircuit(ctx, tx, t); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		e.cfg.Log.Error("save circuit failed", "endpoints", len(changed), "error", err)
+		e.cfg.Log.Error("save circuit failed", "endpoints", len(turns), "error", err)
 	}
+}
+
+func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t turn) error {
+	if err := tx.SaveCircuit(ctx, &t.endpoint); err != nil {
+		return fmt.Errorf("save circuit: %w", err)
+	}
+	if t.suspend {
+		reason := "Nothing has arrived since " + t.endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST") +
+			". Its events are held. Mend the receiver, then resume the endpoint."
+		_, err := e.suspendEndpoint(ctx, tx, t.endpoint.ID, reason)
+		return err
+	}
+	if t.alert {
+		return e.cfg.Notifier.EndpointFailing(ctx, tx, t.endpoint)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 func TestCircuitAfter(t *testing.T) { // EDU-12
 	t.Parallel()
-	p := CircuitPolicy{Failures: 3, Wait: 10 * time.Second, MaxWait: 25 * time.Second}
+	p := CircuitPolicy{Failures: 3, Wait: 10 * time.Second, MaxWait: 25 * time.Second, AlertAfter: 25 * time.Second}
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	c := circuit{}
@@ -31,9 +32,13 @@ func TestCircuitAfter(t *testing.T) { // EDU-12
 		{"the probe works: closed", true, 57, false, 0},
 		{"one failure does not open it", false, 58, false, 0},
 	} {
+		before := c
 		c = c.after(step.worked, at(step.now), p)
 		if c.open() != step.open || step.open && !c.probeAt.Equal(at(step.probeAt)) {
 			t.Errorf("%s: %+v", step.name, c)
+		}
+		if got := c.alerts(before, at(step.now), p); got != (step.now == 32) {
+			t.Errorf("%s: people are told: %t", step.name, got)
 		}
 	}
 	if c := (circuit{failures: 99}).after(false, start, CircuitPolicy{Failures: -1}); c.open() {
@@ -72,5 +77,47 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 			ep, err := db.Endpoint(t.Context(), s.EndpointID)
 			return err == nil && ep.Circuit == store.CircuitClosed
 		})
+	})
+}
+
+// told remembers what people were told.
+type told struct {
+	nobody
+	failing, suspended atomic.Int32
+}
+
+func (n *told) EndpointFailing(context.Context, *store.Tx, store.Endpoint) error {
+	n.failing.Add(1)
+	return nil
+}
+
+func (n *told) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error {
+	n.suspended.Add(1)
+	return nil
+}
+
+func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		people := &told{}
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Notifier = people
+			cfg.Circuit = CircuitPolicy{
+				Failures: 2, Wait: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond, AlertAfter: 200 * time.Millisecond, SuspendAfter: time.Second,
+			}
+		})
+		s := c.partner("North", "nl.a")
+		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryRetrying, 503, time.Now()) })
+		c.accept("nl.a", "1", "2", "3")
+		c.waitFor(func() bool {
+			ep, err := db.Endpoint(t.Context(), s.EndpointID)
+			return err == nil && ep.Status == store.EndpointSuspended
+		})
+		if people.failing.Load() != 1 || people.suspended.Load() != 1 {
+			t.Errorf("people were told %d times that it fails and %d times that it is suspended", people.failing.Load(), people.suspended.Load())
+		}
+		c.rcv.set(func(store.Claimed) Result { return delivered() })
+		c.endpoint(s.EndpointID, store.EndpointActive)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 3 })
 	})
 }

@@ -100,25 +100,25 @@ func (e *Engine) writeOutcomes(ctx context.Context, batch []finished) (changed b
 func (e *Engine) act(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
 	switch {
 	case f.result.SuspendEndpoint:
-		return e.suspendEndpoint(ctx, tx, f)
+		return e.suspendEndpoint(ctx, tx, f.ep.ID, f.result.Detail)
 	case f.result.EndSubscription && f.subID != "":
 		return e.endSubscription(ctx, tx, f)
 	}
 	return false, nil
 }
 
-func (e *Engine) suspendEndpoint(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
-	ep, err := tx.Endpoint(ctx, f.ep.ID)
+func (e *Engine) suspendEndpoint(ctx context.Context, tx *store.Tx, id, reason string) (bool, error) {
+	ep, err := tx.Endpoint(ctx, id)
 	if err != nil || ep.Status != store.EndpointActive {
 		return false, err
 	}
-	ep.Status, ep.StatusReason = store.EndpointSuspended, f.result.Detail
+	ep.Status, ep.StatusReason = store.EndpointSuspended, reason
 	if err := tx.UpdateEndpoint(ctx, &ep); err != nil {
 		return false, fmt.Errorf("suspend endpoint: %w", err)
 	}
 	return true, errors.Join(
-		e.audit(ctx, tx, "endpoint.suspended", "endpoint", ep.ID, ep.Name, ep.PartnerID, f.result.Detail),
-		e.cfg.Notifier.EndpointSuspended(ctx, tx, ep, f.result.Detail))
+		e.audit(ctx, tx, "endpoint.suspended", "endpoint", ep.ID, ep.Name, ep.PartnerID, reason),
+		e.cfg.Notifier.EndpointSuspended(ctx, tx, ep, reason))
 }
 
 func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
@@ -143,8 +143,8 @@ func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name
 	})
 }
 
-// settle gives back the room a batch took and counts it. It returns the endpoints whose circuit opened or closed.
-func (e *Engine) settle(batch []finished) []store.Endpoint {
+// settle gives back the room a batch took and counts it. It returns the circuits that moved.
+func (e *Engine) settle(batch []finished) []turn {
 	e.mu.Lock()
 	for _, f := range batch {
 		f.lane.held--

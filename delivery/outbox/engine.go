@@ -205,11 +205,15 @@ func setDefault[T int | time.Duration](field *T, value T) {
 
 // Notifier tells people what the engine decided by itself. It is called inside the transaction of the decision.
 type Notifier interface {
+	// EndpointFailing: nothing has arrived at the endpoint since its circuit opened.
+	EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error
 	EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error
 	SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error
 }
 
 type nobody struct{}
+
+func (nobody) EndpointFailing(context.Context, *store.Tx, store.Endpoint) error { return nil }
 
 func (nobody) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
 
