@@ -40,7 +40,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p := &program{base: base.String(), metrics: newMetrics(), group: NewGroup(log)}
-	if p.db, err = openStore(ctx, cfg.Database); err != nil {
+	if p.db, err = openAlone(ctx, cfg.Database); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -111,7 +111,16 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 
 // openStore opens the database and brings it to this version.
 func openStore(ctx context.Context, database string) (*store.DB, error) {
-	db, err := store.Open(ctx, database, store.Options{Now: clock})
+	return openWith(ctx, database, store.Options{Now: clock})
+}
+
+// openAlone is openStore for a program that runs the engine, which takes a SQLite file for its own.
+func openAlone(ctx context.Context, database string) (*store.DB, error) {
+	return openWith(ctx, database, store.Options{Now: clock, Alone: true})
+}
+
+func openWith(ctx context.Context, database string, o store.Options) (*store.DB, error) {
+	db, err := store.Open(ctx, database, o)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type DB struct {
 	now         func() time.Time
 	ids         *idSource
 	dsn         string
+	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
 }
 
 // Queries are the reads, on the pool or inside a transaction.
@@ -99,11 +101,11 @@ func (db *DB) closeOpened() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, db.unlock())...)
 }
 
 // Close closes all connections.
-func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close()) }
+func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close(), db.unlock()) }
 
 func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) error {
 	err := sqlx.GetContext(ctx, q.ext, dest, q.ext.Rebind(query), args...)

@@ -31,6 +31,9 @@ type Options struct {
 	Now func() time.Time
 	// MaxReaders bounds the connections that read; default 4 per core, at least 8. On PostgreSQL it bounds all.
 	MaxReaders int
+	// Alone makes Open fail with ErrInUse when another process has the SQLite file open as its own; default false. On PostgreSQL
+	// it means nothing: there nodes share the work.
+	Alone bool
 }
 
 // Open opens "sqlite:PATH" or "postgres://…". It creates the file's folder, but no tables: see Migrate.
@@ -62,6 +65,15 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 
 func (db *DB) openSQLite(path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	if o.Alone {
+		var err error
+		if db.lock, err = takeAlone(path); err != nil {
+			return err
+		}
+	}
+	if err := makePrivate(path); err != nil {
 		return err
 	}
 	// FULL, because go-sqlite3's own default loses acknowledged rows at a power cut; immediate, because a
