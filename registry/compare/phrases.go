@@ -60,6 +60,7 @@ func phrases() map[string]phrase {
 		"new-required-request-parameter":   {"The required {0} parameter {1} was added", "{who} that do not send it are refused."},
 		"new-optional-request-parameter":   {"The optional {0} parameter {1} was added", "{who} may leave it out."},
 		"new-request-path-parameter":       {"The path parameter {0} was added", "The address changed, so requests of {who} no longer arrive."},
+		"header-property-became-enum":      {"The header {0} was limited to a list of values", ""},
 		"header-added":                     {"The header {0} was added to the answer", ""},
 		"header-became-optional":           {"The header {0} became optional", "{who} that count on the header may find it absent."},
 		"required-response-header-removed": {"The header {0} was removed", "{who} that count on the header no longer find it."},
