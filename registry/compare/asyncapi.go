@@ -103,8 +103,10 @@ func (p *pair) channels(before, after *async) map[string]string {
 	for _, key := range sortedKeys(after.channels) {
 		if !matched[key] && key != "" {
 			is := after.channels[key]
-			p.add(Change{Level: Info, Code: "channel-added", Pointer: is.at, Subjects: []string{is.name()}, EventTypes: is.types(), Side: SideBoth,
-				Text: "The channel was added.", Why: "Nothing that exists changes."})
+			p.add(Change{
+				Level: Info, Code: "channel-added", Pointer: is.at, Subjects: []string{is.name()}, EventTypes: is.types(), Side: SideBoth,
+				Text: "The channel was added.", Why: "Nothing that exists changes.",
+			})
 		}
 	}
 	return pairs
@@ -157,8 +159,10 @@ func (p *pair) channelRemoved(was *channel) {
 		}
 		return
 	}
-	p.add(Change{Level: Breaking, Code: "channel-removed", Pointer: was.at, Removed: true, Side: SideBoth, Subjects: []string{was.name()}, EventTypes: was.types(),
-		Text: "The channel was removed.", Why: "Nothing goes over it any more, so those who use it are cut off."})
+	p.add(Change{
+		Level: Breaking, Code: "channel-removed", Pointer: was.at, Removed: true, Side: SideBoth, Subjects: []string{was.name()}, EventTypes: was.types(),
+		Text: "The channel was removed.", Why: "Nothing goes over it any more, so those who use it are cut off.",
+	})
 }
 
 // channel compares what is said of a channel itself.

@@ -18,26 +18,46 @@ func TestAsyncAPIPayloads(t *testing.T) {
 	payload := func(schema string) string { return "{payload: " + schema + "}" }
 	whole := "{type: object, required: [a], properties: {a: {type: string}, b: {type: string}}}"
 	for _, tt := range []struct{ name, old, new, read, sent string }{
-		{"optional removed", whole, "{type: object, required: [a], properties: {a: {type: string}}}",
-			"breaking payload-optional-property-removed /payload/properties/b", "warning payload-property-removed /payload/properties/b"},
-		{"required removed", whole, "{type: object, properties: {b: {type: string}}}",
-			"breaking payload-required-property-removed /payload/properties/a", "warning payload-property-removed /payload/properties/a"},
-		{"became optional", whole, "{type: object, properties: {a: {type: string}, b: {type: string}}}",
-			"breaking payload-property-became-optional /payload", "info payload-property-became-optional /payload"},
-		{"became required", whole, "{type: object, required: [a, b], properties: {a: {type: string}, b: {type: string}}}",
-			"info payload-property-became-required /payload/required", "breaking payload-property-became-required /payload/required"},
-		{"optional added", whole, "{type: object, required: [a], properties: {a: {type: string}, b: {type: string}, c: {}}}",
-			"info payload-optional-property-added /payload/properties/c", "info payload-optional-property-added /payload/properties/c"},
-		{"required added", whole, "{type: object, required: [a, c], properties: {a: {type: string}, b: {type: string}, c: {}}}",
-			"info payload-required-property-added /payload/properties/c", "breaking payload-required-property-added /payload/properties/c"},
-		{"enum narrower", "{properties: {a: {enum: [x, y]}}}", "{properties: {a: {enum: [x]}}}",
-			"info payload-property-enum-value-removed /payload/properties/a", "breaking payload-property-enum-value-removed /payload/properties/a"},
-		{"enum wider", "{properties: {a: {enum: [x]}}}", "{properties: {a: {enum: [x, y]}}}",
-			"breaking payload-property-enum-value-added /payload/properties/a", "info payload-property-enum-value-added /payload/properties/a"},
-		{"type", "{type: object, properties: {a: {type: string}}}", "{type: object, properties: {a: {type: integer}}}",
-			"breaking payload-property-type-changed /payload/properties/a/type", "breaking payload-property-type-changed /payload/properties/a/type"},
-		{"tuple of draft-07", "{type: array, items: [{type: string}]}", "{type: array, items: [{type: string}], additionalItems: false}",
-			"info payload-property-schema-became-false /payload/items", "breaking payload-property-schema-became-false /payload/items"},
+		{
+			"optional removed", whole, "{type: object, required: [a], properties: {a: {type: string}}}",
+			"breaking payload-optional-property-removed /payload/properties/b", "warning payload-property-removed /payload/properties/b",
+		},
+		{
+			"required removed", whole, "{type: object, properties: {b: {type: string}}}",
+			"breaking payload-required-property-removed /payload/properties/a", "warning payload-property-removed /payload/properties/a",
+		},
+		{
+			"became optional", whole, "{type: object, properties: {a: {type: string}, b: {type: string}}}",
+			"breaking payload-property-became-optional /payload", "info payload-property-became-optional /payload",
+		},
+		{
+			"became required", whole, "{type: object, required: [a, b], properties: {a: {type: string}, b: {type: string}}}",
+			"info payload-property-became-required /payload/required", "breaking payload-property-became-required /payload/required",
+		},
+		{
+			"optional added", whole, "{type: object, required: [a], properties: {a: {type: string}, b: {type: string}, c: {}}}",
+			"info payload-optional-property-added /payload/properties/c", "info payload-optional-property-added /payload/properties/c",
+		},
+		{
+			"required added", whole, "{type: object, required: [a, c], properties: {a: {type: string}, b: {type: string}, c: {}}}",
+			"info payload-required-property-added /payload/properties/c", "breaking payload-required-property-added /payload/properties/c",
+		},
+		{
+			"enum narrower", "{properties: {a: {enum: [x, y]}}}", "{properties: {a: {enum: [x]}}}",
+			"info payload-property-enum-value-removed /payload/properties/a", "breaking payload-property-enum-value-removed /payload/properties/a",
+		},
+		{
+			"enum wider", "{properties: {a: {enum: [x]}}}", "{properties: {a: {enum: [x, y]}}}",
+			"breaking payload-property-enum-value-added /payload/properties/a", "info payload-property-enum-value-added /payload/properties/a",
+		},
+		{
+			"type", "{type: object, properties: {a: {type: string}}}", "{type: object, properties: {a: {type: integer}}}",
+			"breaking payload-property-type-changed /payload/properties/a/type", "breaking payload-property-type-changed /payload/properties/a/type",
+		},
+		{
+			"tuple of draft-07", "{type: array, items: [{type: string}]}", "{type: array, items: [{type: string}], additionalItems: false}",
+			"info payload-property-schema-became-false /payload/items", "breaking payload-property-schema-became-false /payload/items",
+		},
 	} {
 		changes := compared(t, events("send", payload(tt.old)), events("send", payload(tt.new)))
 		wantOne(t, tt.name+" read", changes, tt.read, SideConsumer)
@@ -64,46 +84,67 @@ func TestAsyncAPI(t *testing.T) {
 		{"address", base, replaced("address: a", "address: b"), []string{"breaking channel-address-changed /channels/c/address both"}},
 		{"channel renamed only", base, strings.NewReplacer("  c: {", "  k: {", "channels/c", "channels/k").Replace(base), nil},
 		{"channel removed", base, "asyncapi: 3.0.0\ninfo: {title: T, version: '1'}\nchannels: {}\n", []string{
-			"breaking channel-removed /channels/c both", "breaking event-type-removed " + messageAt + " consumer"}},
+			"breaking channel-removed /channels/c both", "breaking event-type-removed " + messageAt + " consumer",
+		}},
 		{"channel added", base, replaced("channels:\n", "channels:\n  d: {address: d}\n"), []string{"info channel-added /channels/d both"}},
 		{"parameter added", base, replaced("address: a,", "address: a, parameters: {p: {}},"), []string{"breaking channel-parameter-added /channels/c/parameters/p both"}},
 		{"parameter removed", replaced("address: a,", "address: a, parameters: {p: {}},"), base, []string{"breaking channel-parameter-removed /channels/c/parameters/p both"}},
-		{"parameter limited", replaced("address: a,", "address: a, parameters: {p: {}},"), replaced("address: a,", "address: a, parameters: {p: {enum: [x]}},"),
-			[]string{"warning channel-parameter-changed /channels/c/parameters/p both"}},
-		{"binding changed", replaced("address: a,", "address: a, bindings: {amqp: {is: queue}},"), replaced("address: a,", "address: a, bindings: {amqp: {is: routingKey}},"),
-			[]string{"warning bindings-changed /channels/c/bindings/amqp both"}},
+		{
+			"parameter limited", replaced("address: a,", "address: a, parameters: {p: {}},"), replaced("address: a,", "address: a, parameters: {p: {enum: [x]}},"),
+			[]string{"warning channel-parameter-changed /channels/c/parameters/p both"},
+		},
+		{
+			"binding changed", replaced("address: a,", "address: a, bindings: {amqp: {is: queue}},"), replaced("address: a,", "address: a, bindings: {amqp: {is: routingKey}},"),
+			[]string{"warning bindings-changed /channels/c/bindings/amqp both"},
+		},
 		{"binding added", base, replaced("address: a,", "address: a, bindings: {amqp: {is: queue}},"), []string{"info bindings-changed /channels/c/bindings/amqp both"}},
 		{"message added", base, replaced("m: {name", "n: {name: nl.example.a.c}, m: {name"), []string{
-			"info event-type-added /channels/c/messages/n consumer", "info message-added /channels/c/messages/n consumer"}},
+			"info event-type-added /channels/c/messages/n consumer", "info message-added /channels/c/messages/n consumer",
+		}},
 		{"message without a type added", base, replaced("m: {name", "n: {payload: {type: string}}, m: {name"), []string{"warning message-added /channels/c/messages/n consumer"}},
 		{"message renamed only", base, replaced("m: {name", "n: {name"), nil},
 		{"event type renamed", base, replaced("nl.example.a.b", "nl.example.a.c"), []string{
-			"breaking event-type-removed " + messageAt + " consumer", "info event-type-added " + messageAt + " consumer"}},
-		{"content type", replaced("{name", "{contentType: application/json, name"), replaced("{name", "{contentType: application/xml, name"),
-			[]string{"breaking content-type-changed " + messageAt + "/contentType consumer"}},
+			"breaking event-type-removed " + messageAt + " consumer", "info event-type-added " + messageAt + " consumer",
+		}},
+		{
+			"content type", replaced("{name", "{contentType: application/json, name"), replaced("{name", "{contentType: application/xml, name"),
+			[]string{"breaking content-type-changed " + messageAt + "/contentType consumer"},
+		},
 		{"content type by default", replaced("{name", "{contentType: application/json, name"), base + "defaultContentType: application/json\n", nil},
-		{"headers", replaced("{name", "{headers: {type: object, properties: {h: {type: string}}}, name"), replaced("{name", "{headers: {type: object, properties: {}}, name"),
-			[]string{"breaking headers-optional-property-removed " + messageAt + "/headers/properties/h consumer"}},
-		{"correlation", replaced("{name", "{correlationId: {location: '$message.header#/a'}, name"), replaced("{name", "{correlationId: {location: '$message.header#/b'}, name"),
-			[]string{"warning correlation-changed " + messageAt + "/correlationId consumer"}},
+		{
+			"headers", replaced("{name", "{headers: {type: object, properties: {h: {type: string}}}, name"), replaced("{name", "{headers: {type: object, properties: {}}, name"),
+			[]string{"breaking headers-optional-property-removed " + messageAt + "/headers/properties/h consumer"},
+		},
+		{
+			"correlation", replaced("{name", "{correlationId: {location: '$message.header#/a'}, name"), replaced("{name", "{correlationId: {location: '$message.header#/b'}, name"),
+			[]string{"warning correlation-changed " + messageAt + "/correlationId consumer"},
+		},
 		{"action", base, replaced("action: send", "action: receive"), []string{"breaking operation-action-changed /operations/o/action both"}},
 		{"operation added", base, base + "  p: {action: receive, channel: {$ref: '#/channels/c'}}\n", []string{"info operation-added /operations/p producer"}},
 		{"operation removed", base + "  p: {action: receive, channel: {$ref: '#/channels/c'}}\n", base, []string{"breaking operation-removed /operations/p producer"}},
 		{"reply added", base, replaced("action: send,", "action: send, reply: {address: {location: '$message.header#/r'}},"), []string{"warning reply-added /operations/o/reply consumer"}},
-		{"reply elsewhere", replaced("action: send,", "action: send, reply: {address: {location: '$message.header#/r'}},"), replaced("action: send,", "action: send, reply: {address: {location: '$message.header#/q'}},"),
-			[]string{"breaking reply-address-changed /operations/o/reply consumer"}},
+		{
+			"reply elsewhere", replaced("action: send,", "action: send, reply: {address: {location: '$message.header#/r'}},"), replaced("action: send,", "action: send, reply: {address: {location: '$message.header#/q'}},"),
+			[]string{"breaking reply-address-changed /operations/o/reply consumer"},
+		},
 		{"security asked", base, replaced("action: send,", "action: send, security: [{type: userPassword}],"), []string{"breaking security-narrowed /operations/o/security consumer"}},
-		{"security of 3.0 as a reference", replaced("action: send,", "action: send, security: [{$ref: '#/components/securitySchemes/u'}],") + "components: {securitySchemes: {u: {type: userPassword}}}\n",
+		{
+			"security of 3.0 as a reference", replaced("action: send,", "action: send, security: [{$ref: '#/components/securitySchemes/u'}],") + "components: {securitySchemes: {u: {type: userPassword}}}\n",
 			replaced("action: send,", "action: send, security: [{$ref: '#/components/securitySchemes/u'}],") + "components: {securitySchemes: {u: {type: X509}}}\n",
-			[]string{"breaking security-scheme-changed /components/securitySchemes/u/type consumer"}},
+			[]string{"breaking security-scheme-changed /components/securitySchemes/u/type consumer"},
+		},
 		{"protocol", broker("{host: h, protocol: amqp}"), broker("{host: h, protocol: kafka}"), []string{"breaking server-changed /servers/s/protocol both"}},
 		{"host", broker("{host: h, protocol: amqp}"), broker("{host: i, protocol: amqp}"), []string{"warning server-changed /servers/s/host both"}},
 		{"server added", base, broker("{host: h, protocol: amqp}"), []string{"info server-added /servers/s both"}},
-		{"Avro changed", replaced("payload: {type: object}", "payload: {schemaFormat: application/vnd.apache.avro, schema: {type: record, fields: []}}"),
+		{
+			"Avro changed", replaced("payload: {type: object}", "payload: {schemaFormat: application/vnd.apache.avro, schema: {type: record, fields: []}}"),
 			replaced("payload: {type: object}", "payload: {schemaFormat: application/vnd.apache.avro, schema: {type: record, fields: [{name: a, type: int}]}}"),
-			[]string{"warning schema-not-judged " + messageAt + "/payload/schema consumer"}},
-		{"Avro to JSON Schema", replaced("payload: {type: object}", "payload: {schemaFormat: application/vnd.apache.avro, schema: {type: record}}"), base,
-			[]string{"breaking schema-format-changed " + messageAt + "/payload consumer"}},
+			[]string{"warning schema-not-judged " + messageAt + "/payload/schema consumer"},
+		},
+		{
+			"Avro to JSON Schema", replaced("payload: {type: object}", "payload: {schemaFormat: application/vnd.apache.avro, schema: {type: record}}"), base,
+			[]string{"breaking schema-format-changed " + messageAt + "/payload consumer"},
+		},
 	} {
 		want(t, tt.name, compared(t, tt.old, tt.new), tt.want...)
 	}

@@ -59,8 +59,10 @@ func (m *message) side() string {
 }
 
 func (p *pair) messageRemoved(in *channel, m *message) {
-	c := Change{Level: Breaking, Code: "message-removed", Pointer: m.at, Removed: true, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
-		Text: "The message " + quote(m.key) + " of " + in.name() + " was removed.", Why: "Those who read it no longer get it."}
+	c := Change{
+		Level: Breaking, Code: "message-removed", Pointer: m.at, Removed: true, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
+		Text: "The message " + quote(m.key) + " of " + in.name() + " was removed.", Why: "Those who read it no longer get it.",
+	}
 	if m.side() == SideProducer {
 		c.Why = "Those who send it are refused."
 	}
@@ -68,8 +70,10 @@ func (p *pair) messageRemoved(in *channel, m *message) {
 }
 
 func (p *pair) messageAdded(in *channel, m *message) {
-	c := Change{Level: Info, Code: "message-added", Pointer: m.at, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
-		Text: "The message " + quote(m.key) + " was added to " + in.name() + ".", Why: "Those who read the channel can meet it, and must pass over what they do not know."}
+	c := Change{
+		Level: Info, Code: "message-added", Pointer: m.at, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
+		Text: "The message " + quote(m.key) + " was added to " + in.name() + ".", Why: "Those who read the channel can meet it, and must pass over what they do not know.",
+	}
 	switch {
 	case m.side() == SideProducer:
 		c.Why = "It may be sent from now on."

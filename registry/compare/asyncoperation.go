@@ -9,8 +9,10 @@ func (p *pair) asyncOperations(before, after *async, renamed map[string]string) 
 		other, found := pairs[key]
 		if !found {
 			if _, stays := renamed[was.channel]; stays || was.channel == "" {
-				p.add(Change{Level: Breaking, Code: "operation-removed", Pointer: was.at, Removed: true, Side: was.side(), Subjects: []string{was.name()},
-					EventTypes: before.typesOf(was), Text: "The operation was removed.", Why: "The application no longer does this, so the others wait or send in vain."})
+				p.add(Change{
+					Level: Breaking, Code: "operation-removed", Pointer: was.at, Removed: true, Side: was.side(), Subjects: []string{was.name()},
+					EventTypes: before.typesOf(was), Text: "The operation was removed.", Why: "The application no longer does this, so the others wait or send in vain.",
+				})
 			}
 			continue
 		}
@@ -19,8 +21,10 @@ func (p *pair) asyncOperations(before, after *async, renamed map[string]string) 
 	}
 	for _, key := range sortedKeys(after.operations) {
 		if is := after.operations[key]; !matched[key] {
-			p.add(Change{Level: Info, Code: "operation-added", Pointer: is.at, Side: is.side(), Subjects: []string{is.name()},
-				EventTypes: after.typesOf(is), Text: "The operation was added.", Why: "Nothing that exists changes."})
+			p.add(Change{
+				Level: Info, Code: "operation-added", Pointer: is.at, Side: is.side(), Subjects: []string{is.name()},
+				EventTypes: after.typesOf(is), Text: "The operation was added.", Why: "Nothing that exists changes.",
+			})
 		}
 	}
 }

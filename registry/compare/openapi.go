@@ -89,19 +89,25 @@ func (p *pair) queryString(old, new call) {
 	switch {
 	case was == nil && is == nil:
 	case was == nil:
-		c := Change{Level: Info, Code: "querystring-added", Pointer: isAt, Subjects: []string{new.subject},
-			Text: "A parameter that takes the whole query string was added.", Why: "Clients may leave it out."}
+		c := Change{
+			Level: Info, Code: "querystring-added", Pointer: isAt, Subjects: []string{new.subject},
+			Text: "A parameter that takes the whole query string was added.", Why: "Clients may leave it out.",
+		}
 		if is["required"] == true {
 			c.Level, c.Why = Breaking, "It is required, so clients that send no such query string are refused."
 		}
 		p.add(c)
 	case is == nil:
-		p.add(Change{Level: Warning, Code: "querystring-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
-			Text: "The parameter that takes the whole query string was removed.", Why: "Clients that still send it may be refused, or it is ignored."})
+		p.add(Change{
+			Level: Warning, Code: "querystring-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
+			Text: "The parameter that takes the whole query string was removed.", Why: "Clients that still send it may be refused, or it is ignored.",
+		})
 	default:
 		if was["required"] != true && is["required"] == true {
-			p.add(Change{Level: Breaking, Code: "querystring-became-required", Pointer: isAt, Subjects: []string{new.subject},
-				Text: "The parameter that takes the whole query string became required.", Why: "Clients that do not send it are refused."})
+			p.add(Change{
+				Level: Breaking, Code: "querystring-became-required", Pointer: isAt, Subjects: []string{new.subject},
+				Text: "The parameter that takes the whole query string became required.", Why: "Clients that do not send it are refused.",
+			})
 		}
 		p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the query string", parts: true, what: "query string"}, content(was, wasAt), content(is, isAt))
 	}

@@ -20,11 +20,15 @@ func (p *pair) reversed(kind, of string, before map[string]any, beforeAt string,
 			new, has := news[method]
 			old.subject, new.subject = subject, subject
 			if !has {
-				p.add(Change{Level: Breaking, Code: "webhook-removed", Pointer: old.at, Removed: true, Subjects: []string{subject},
-					Text: "The " + strings.TrimSuffix(kind, "s") + " was removed.", Why: "Those who wait to be called are not called any more."})
+				p.add(Change{
+					Level: Breaking, Code: "webhook-removed", Pointer: old.at, Removed: true, Subjects: []string{subject},
+					Text: "The " + strings.TrimSuffix(kind, "s") + " was removed.", Why: "Those who wait to be called are not called any more.",
+				})
 			} else if !had {
-				p.add(Change{Level: Info, Code: "webhook-added", Pointer: new.at, Subjects: []string{subject},
-					Text: "The " + strings.TrimSuffix(kind, "s") + " was added.", Why: "Nothing that exists changes; those who want to be called can offer it."})
+				p.add(Change{
+					Level: Info, Code: "webhook-added", Pointer: new.at, Subjects: []string{subject},
+					Text: "The " + strings.TrimSuffix(kind, "s") + " was added.", Why: "Nothing that exists changes; those who want to be called can offer it.",
+				})
 			} else {
 				p.calledBack(old, new)
 			}
@@ -47,14 +51,18 @@ func (p *pair) calledBack(old, new call) {
 	is, isAt := p.new.object(new.operation["requestBody"], new.at+"/requestBody")
 	p.mediaTypes(exchange{way: pushed, subject: new.subject, in: "what is sent", parts: true, what: "payload"}, content(was, wasAt), content(is, isAt))
 	if was != nil && is == nil {
-		p.add(Change{Level: Breaking, Code: "payload-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
-			Text: "No body is sent any more.", Why: "Those who read the body no longer find it."})
+		p.add(Change{
+			Level: Breaking, Code: "payload-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
+			Text: "No body is sent any more.", Why: "Those who read the body no longer find it.",
+		})
 	}
 	p.compare(part{read: true, side: SideConsumer, subject: new.subject, what: "headers"}, p.old.sentParameters(old), p.new.sentParameters(new))
 	p.answers(old, new)
 	if !same(old.operation["security"], new.operation["security"]) {
-		p.add(Change{Level: Warning, Code: "security-changed", Pointer: new.at + "/security", Side: SideBoth, Subjects: []string{new.subject},
-			Text: "How the caller proves who it is was changed.", Why: "Those who are called may have to check something else."})
+		p.add(Change{
+			Level: Warning, Code: "security-changed", Pointer: new.at + "/security", Side: SideBoth, Subjects: []string{new.subject},
+			Text: "How the caller proves who it is was changed.", Why: "Those who are called may have to check something else.",
+		})
 	}
 }
 
@@ -96,15 +104,19 @@ func (p *pair) answers(old, new call) {
 		case was != nil && is != nil:
 			p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the answer with status " + status, parts: true, what: "answer"}, content(was, wasAt), content(is, isAt))
 		case was != nil:
-			c := Change{Level: Info, Code: "answer-status-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
-				Text: "The answer with status " + status + " was removed.", Why: "A failure that is not named is still a failure."}
+			c := Change{
+				Level: Info, Code: "answer-status-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
+				Text: "The answer with status " + status + " was removed.", Why: "A failure that is not named is still a failure.",
+			}
 			if strings.HasPrefix(status, "2") {
 				c.Level, c.Why = Breaking, "Those who answer with it may no longer be taken to have received the call."
 			}
 			p.add(c)
 		case is != nil:
-			p.add(Change{Level: Info, Code: "answer-status-added", Pointer: isAt, Subjects: []string{new.subject},
-				Text: "An answer with status " + status + " was added.", Why: "Those who are called may use it."})
+			p.add(Change{
+				Level: Info, Code: "answer-status-added", Pointer: isAt, Subjects: []string{new.subject},
+				Text: "An answer with status " + status + " was added.", Why: "Those who are called may use it.",
+			})
 		}
 	}
 }
