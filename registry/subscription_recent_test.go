@@ -1,0 +1,57 @@
+package registry
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// What a preview of filters may show: nothing before the approval, nothing of others without a route (G2, G3, G7).
+func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, other, _ := w.twoPartners(t)
+		w.catalogue(t)
+		send := func(from store.Partner, id, name string) {
+			must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+				_, err := tx.InsertEvents(ctx, []store.Event{{
+					ID: tx.NewID("evt"), PartnerID: from.ID, ClientID: "cli_1", CEID: id, CESource: "urn:x", CEType: name,
+					Attributes: []byte(`{}`), AcceptedAt: tx.Now,
+				}})
+				return err
+			}))
+		}
+		want := func(who store.Partner, withheld []string, ids ...string) {
+			t.Helper()
+			events, hidden, err := w.Subscriptions.Recent(ctx, who, []string{enrolled, leftEvent}, 10)
+			must(t, err)
+			var got []string
+			for _, e := range events {
+				got = append(got, e.CEID)
+			}
+			if !slices.Equal(got, ids) || !slices.Equal(hidden, withheld) {
+				t.Errorf("%s: shown %v, withheld %v; want %v and %v", who.Name, got, hidden, ids, withheld)
+			}
+		}
+		send(w.own, "before", enrolled)
+		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
+		want(p, []string{enrolled, leftEvent})
+		w.clock.Advance(time.Minute)
+		must(t, w.Subscriptions.Approve(ctx, w.admin, s.ID))
+		w.clock.Advance(time.Minute)
+		send(w.own, "after", enrolled)
+		send(w.own, "other type", leftEvent)
+		send(other, "theirs", enrolled)
+		send(p, "sent by itself", enrolled)
+		want(p, []string{leftEvent}, "after")
+		want(other, []string{enrolled, leftEvent})
+		want(w.own, nil, "sent by itself", "theirs", "other type", "after", "before")
+		_, err := w.Routes.Add(ctx, w.admin, NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
+		must(t, err)
+		want(p, []string{leftEvent}, "theirs", "after")
+		must(t, w.Subscriptions.Suspend(ctx, w.admin, s.ID, "under discussion"))
+		want(p, []string{enrolled, leftEvent})
+	})
+}
