@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -45,11 +46,16 @@ func contractView(c store.Contract, versions []store.ContractVersion) templates.
 		ContactEmail: c.ContactEmail, Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement,
 		Visibility: c.Visibility, Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time,
 	}
-	for _, row := range versions {
+	for i, row := range versions {
 		v.Versions = append(v.Versions, templates.VersionRow{
 			Version: row.Version, Href: contractVersionHref(c.ID, row.Version), Status: row.Status, Spec: row.SpecVersion,
 			Size: row.Size, Published: row.PublishedAt.Time, Sunset: row.SunsetAt.Time,
 		})
+		if i+1 < len(versions) {
+			since := versions[i+1].Version
+			v.Versions[i].ChangesSince = since
+			v.Versions[i].ChangesHref = contractVersionHref(c.ID, row.Version) + "/changes?" + url.Values{"from": {since}}.Encode()
+		}
 	}
 	return v
 }

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"sync"
+
+	"schakel/registry"
+)
+
+// keptChanges bounds how many changes are kept of comparisons; when there are more
+// all are forgotten.
+const keptChanges = 20_000
+
+// comparisons compares versions of contracts, one pair at a time, because large
+// documents take seconds, and keeps what it found: the same two documents always
+// give the same changes.
+type comparisons struct {
+	contracts *registry.Contracts
+	turn      chan struct{}
+	mu        sync.Mutex
+	kept      map[string]registry.Comparison
+	size      int
+}
+
+func newComparisons(contracts *registry.Contracts) *comparisons {
+	return &comparisons{contracts: contracts, turn: make(chan struct{}, 1), kept: map[string]registry.Comparison{}}
+}
+
+// get compares two versions that the reader may see, as registry.Contracts.Compare.
+func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, version, from string) (registry.Comparison, error) {
+	before, after, err := p.contracts.Pair(ctx, reader, id, version, from)
+	if err != nil {
+		return registry.Comparison{}, err
+	}
+	// The number of the old version decides which one is suggested.
+	name := before.Version + ":" + before.Digest + ":" + after.Digest
+	if found, ok := p.find(name); ok {
+		found.From, found.To = before, after
+		return found, nil
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return registry.Comparison{}, ctx.Err()
+	}
+	if found, ok := p.find(name); ok { // made while this one waited
+		found.From, found.To = before, after
+		return found, nil
+	}
+	made, err := p.contracts.Compare(ctx, reader, id, after.Version, before.Version)
+	if err == nil && made.From.Digest == before.Digest && made.To.Digest == after.Digest {
+		p.keep(name, made)
+	}
+	return made, err
+}
+
+func (p *comparisons) find(name string) (registry.Comparison, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok := p.kept[name]
+	return found, ok
+}
+
+func (p *comparisons) keep(name string, made registry.Comparison) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	weight := len(made.Changes) + 10 // an empty one takes room too
+	if p.size+weight > keptChanges {
+		clear(p.kept)
+		p.size = 0
+	}
+	if weight <= keptChanges {
+		p.kept[name] = made
+		p.size += weight
+	}
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/compare"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// changesPage shows what changed from one version of a contract to another,
+// grouped by what caused it.
+func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		reader, err := p.reader(c)
+		if err != nil {
+			return err
+		}
+		ctx := c.Request().Context()
+		about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+		if err != nil {
+			return err
+		}
+		to, err := p.Registry.Contracts.Version(ctx, reader, about.ID, c.Param("version"))
+		if err != nil {
+			return err
+		}
+		v, err := p.changesView(c, reader, about, to)
+		if err != nil {
+			return err
+		}
+		made, err := compared.get(ctx, reader, about.ID, to.Version, clean(c.QueryParam("from")))
+		status, refused := formRefusal(err)
+		switch {
+		case isNotFound(err) && clean(c.QueryParam("from")) == "":
+			v.Message = "There is no version before this one. Choose one to compare with."
+		case refused != nil:
+			v.Message = refused[""]
+		case err != nil:
+			return err
+		default:
+			fillChanges(c, &v, made)
+		}
+		page := p.frame(c, "Changes in "+about.Title+" "+to.Version, templates.Crumb{Label: "Contracts", Href: "/contracts"},
+			templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: to.Version, Href: v.VersionHref})
+		return p.render(c, max(status, http.StatusOK), templates.ContractChangesPage(page, v))
+	}
+}
+
+// changesView is the page without changes: what can be compared.
+func (p *portal) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (templates.ContractChangesView, error) {
+	here := contractVersionHref(about.ID, to.Version)
+	v := templates.ContractChangesView{To: to.Version, VersionHref: here, Action: here + "/changes"}
+	versions, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, about.ID)
+	for _, other := range versions {
+		if other.Version != to.Version {
+			v.Others = append(v.Others, templates.Option{Value: other.Version, Label: other.Version + ", " + other.Status})
+		}
+	}
+	return v, err
+}
+
+func fillChanges(c echo.Context, v *templates.ContractChangesView, made registry.Comparison) {
+	n := countLevels(made.Changes)
+	v.From, v.Compared, v.Suggested = made.From.Version, true, made.Suggested
+	v.Breaking, v.Warning, v.Info = n.Breaking, n.Warning, n.Info
+	v.API = versionPath(made.To.ContractID, made.To.Version) + "/changes?" + url.Values{"from": {made.From.Version}}.Encode()
+	groups := compare.GroupByCause(made.Changes)
+	paging := pagePaging(c)
+	v.Causes, v.Pager = len(groups), pager(c, paging, len(groups))
+	for _, g := range slicePage(groups, paging) {
+		v.Groups = append(v.Groups, changeGroup(g))
+	}
+}
+
+// maxShownChanges bounds what is shown of one cause; the API has them all.
+const maxShownChanges = 200
+
+func changeGroup(g compare.Group) templates.ContractChangeGroup {
+	group := templates.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
+	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
+		group.Changes = append(group.Changes, templates.ContractChangeRow{
+			Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		})
+	}
+	return group
+}

@@ -1,0 +1,58 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// secondVersion uploads nextContract beside the sample contract.
+func (o *office) secondVersion(t *testing.T, version string) {
+	t.Helper()
+	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Content: []byte(nextContract(version))})
+	noError(t, err)
+}
+
+func TestChangesPage(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.secondVersion(t, "2.0.0")
+	target := "/contracts/student-events/versions/2.0.0/changes"
+	page := o.page(t, target)
+	wantText(t, page, "From version 1.0.0 to version 2.0.0.", "make it version 2.0.0", "breaking", "nl.example.student.enrolled", "who reads it or calls it")
+	wantText(t, o.page(t, "/contracts/student-events"), `/versions/2.0.0/changes?from=1.0.0`, "since 1.0.0")
+	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0"), "What changed")
+	wantText(t, o.page(t, target+"?from=2.0.0"), "Both versions say the same.")
+	wantText(t, o.page(t, "/contracts/student-events/versions/1.0.0/changes"), "There is no version before this one", `value="2.0.0"`)
+	wantStatus(t, o.admin.get(target+"?from=7.0.0"), http.StatusNotFound)
+
+	partner := o.browser()
+	partner.login(t, "pat@noord.example")
+	wantStatus(t, partner.get(target), http.StatusNotFound) // a draft
+	_, err := o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "student-events", "2.0.0")
+	noError(t, err)
+	wantStatus(t, partner.get(target), http.StatusOK)
+	_, err = o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Student events", Visibility: store.VisibilityInternal})
+	noError(t, err)
+	wantStatus(t, partner.get(target), http.StatusNotFound)
+	wantStatus(t, o.browser().get(target), http.StatusNotFound)
+}
+
+// A page shows the causes in parts, and says where more is.
+func TestChangesPageOfMany(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	var b strings.Builder
+	for i := range 60 {
+		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
+		b.WriteString("      " + name + ": {name: nl.example.student." + name + ", payload: {type: object}}\n")
+	}
+	many := strings.Replace(nextContract("2.0.0"), "      left:\n", b.String()+"      left:\n", 1)
+	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Content: []byte(many)})
+	noError(t, err)
+	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes"), `rel="next"`, "page=2")
+	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes?page=2"), "Harmless", `rel="prev"`)
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/compare"
+)
+
+// changesAnswer is what changed from one version to another.
+type changesAnswer struct {
+	From             string         `json:"from"`
+	To               string         `json:"to"`
+	Level            string         `json:"level,omitempty"` // the worst; absent without changes
+	SuggestedVersion string         `json:"suggestedVersion,omitempty"`
+	Counts           levelCounts    `json:"counts"`
+	Causes           []causeAnswer  `json:"causes"`
+	Changes          []changeAnswer `json:"changes"`
+}
+
+type levelCounts struct {
+	Breaking int `json:"breaking"`
+	Warning  int `json:"warning"`
+	Info     int `json:"info"`
+}
+
+// causeAnswer is a part of the document that brought changes about.
+type causeAnswer struct {
+	Pointer string `json:"pointer"`
+	Level   string `json:"level"`
+	Text    string `json:"text"`
+}
+
+type changeAnswer struct {
+	Level       string   `json:"level"`
+	Code        string   `json:"code"`
+	Pointer     string   `json:"pointer"`
+	Removed     bool     `json:"removed,omitempty"`
+	Side        string   `json:"side"`
+	Subjects    []string `json:"subjects"`
+	Text        string   `json:"text"`
+	Explanation string   `json:"explanation"`
+	Cause       string   `json:"cause"`
+	EventTypes  []string `json:"eventTypes,omitempty"`
+}
+
+// showChanges answers what changed from the version in the query, or the one
+// before, to the one of the address.
+func (m *machineAPI) showChanges(compared *comparisons) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		reader, err := m.reader(c)
+		if err != nil {
+			return err
+		}
+		made, err := compared.get(c.Request().Context(), reader, c.Param("contractId"), c.Param("version"), c.QueryParam("from"))
+		if err != nil {
+			return err
+		}
+		body, err := json.Marshal(newChangesAnswer(made))
+		if err != nil {
+			return err
+		}
+		c.Response().Header().Set("Cache-Control", "private, no-cache")
+		if matchesTag(c.Request().Header, setDigests(c.Response().Header(), body)) {
+			return c.NoContent(http.StatusNotModified)
+		}
+		return c.JSONBlob(http.StatusOK, body)
+	}
+}
+
+func newChangesAnswer(made registry.Comparison) changesAnswer {
+	answer := changesAnswer{
+		From: made.From.Version, To: made.To.Version, Level: string(compare.Worst(made.Changes)), SuggestedVersion: made.Suggested,
+		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},
+	}
+	for _, g := range compare.GroupByCause(made.Changes) {
+		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), g.Text})
+	}
+	for _, c := range made.Changes {
+		answer.Changes = append(answer.Changes, changeAnswer{
+			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
+			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
+		})
+	}
+	return answer
+}
+
+func countLevels(changes []compare.Change) (n levelCounts) {
+	for _, c := range changes {
+		switch c.Level {
+		case compare.Breaking:
+			n.Breaking++
+		case compare.Warning:
+			n.Warning++
+		case compare.Info:
+			n.Info++
+		}
+	}
+	return n
+}
