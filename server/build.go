@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
+	"schakel/delivery/pull"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/web"
@@ -24,6 +25,7 @@ type program struct {
 	accounts *registry.Accounts
 	outbound *outbound.Client
 	registry *registry.Services
+	pull     *pull.Service
 	engine   *outbox.Engine
 	app      *web.App
 	metrics  *prometheus.Registry
@@ -68,13 +70,14 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
-	p.engine = newEngine(p.db, p.registry, p.outbound, cfg.DeliveryFlags, log)
+	draining := make(chan struct{})
+	p.pull = cfg.PullFlags.service(p.db, draining, log)
+	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, cfg.DeliveryFlags, log)
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
 	mailer, err := newMailer(reg, cfg.MailFlags)
 	if err != nil {
 		return nil, err
 	}
-	draining := make(chan struct{})
 	webCfg := web.Config{
 		BaseURL: base, Version: version, Now: clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
@@ -89,7 +92,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), mailer, p.engine, p.public)
+	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), mailer, p.pull, p.engine, p.public)
 	return p, nil
 }
 
@@ -101,7 +104,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Tokens = issuer
 	w.API = &web.APIConfig{
-		DB: p.db, Engine: p.engine, Issuer: issuer, Registry: p.registry, Limits: cfg.events(), DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, Limits: cfg.events(), DocumentBytes: cfg.MaxDocumentBytes,
 	}
 	w.Portal = &web.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, DocumentBytes: cfg.MaxDocumentBytes,

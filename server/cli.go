@@ -45,6 +45,7 @@ type ServeCmd struct {
 	OIDCFlags
 	OutboundFlags
 	DeliveryFlags
+	PullFlags
 	LimitFlags
 
 	// What follows is for a demonstration on one machine, and no flag.

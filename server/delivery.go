@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
+	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/registry/token"
@@ -46,9 +47,9 @@ func (f DeliveryFlags) schedule() webhook.Schedule {
 }
 
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, f DeliveryFlags, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, f DeliveryFlags, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
-		DB: db, Now: clock, Log: log, KeyLifetime: f.KeyLifetime, Notifier: services.Mails,
+		DB: db, Now: clock, Log: log, KeyLifetime: f.KeyLifetime, Notifier: services.Mails, OnReady: pulls.Wake,
 		Ways: map[string]outbox.Way{
 			store.EndpointWebhook: &outbox.Webhook{
 				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),

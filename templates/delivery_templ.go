@@ -52,6 +52,8 @@ type AttemptView struct {
 	BodyCut bool
 	// Answered is false when nothing came back.
 	Answered bool
+	// Fetched is set when a consumer fetched it: then nothing was sent.
+	Fetched bool
 }
 
 func (v DeliveryView) kind() Kind {
@@ -77,7 +79,10 @@ func (v DeliveryView) moments() []Moment {
 		if a.OK {
 			kind = KindOK
 		}
-		moments[i] = Moment{At: a.At, Kind: kind, Title: a.Title, Text: a.Text, Detail: attemptDetail(a), DetailLabel: "What was sent and what came back"}
+		moments[i] = Moment{At: a.At, Kind: kind, Title: a.Title, Text: a.Text}
+		if !a.Fetched {
+			moments[i].Detail, moments[i].DetailLabel = attemptDetail(a), "What was sent and what came back"
+		}
 	}
 	return moments
 }
@@ -164,7 +169,7 @@ func Delivery(p Page, v DeliveryView) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Headline)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 92, Col: 53}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 97, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -202,7 +207,7 @@ func Delivery(p Page, v DeliveryView) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("Next try: ")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 101, Col: 20}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 106, Col: 20}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -215,7 +220,7 @@ func Delivery(p Page, v DeliveryView) templ.Component {
 						var templ_7745c5c3_Var7 string
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" (" + Relative(v.Due, v.Now) + ")")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 103, Col: 43}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/delivery.templ`, Line: 108, Col: 43}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
+	"schakel/delivery/pull"
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
@@ -18,6 +19,8 @@ type APIConfig struct {
 	DB *store.DB
 	// Engine takes events in and resends deliveries.
 	Engine Engine
+	// Pull hands out what waits at endpoints of kind pull.
+	Pull *pull.Service
 	// Issuer is our token endpoint.
 	Issuer *token.Issuer
 	// Registry holds subscriptions and contracts.
@@ -61,8 +64,8 @@ type machineAPI struct {
 }
 
 func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
-	if cfg.DB == nil || cfg.Engine == nil || cfg.Issuer == nil || cfg.Registry == nil {
-		return nil, errors.New("web: DB, Engine, Issuer and Registry of the API must be set")
+	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
+		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
 	}
 	if cfg.KeyPolicy == "" {
 		cfg.KeyPolicy = KeyRequired

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,6 +37,7 @@ type attemptAnswer struct {
 	StartedAt  store.Time `json:"startedAt"`
 	Duration   int64      `json:"durationMs"`
 	StatusCode int64      `json:"statusCode,omitempty"`
+	Outcome    string     `json:"outcome,omitempty"` // of a receive
 	ErrorKind  string     `json:"errorKind,omitempty"`
 	Error      string     `json:"error,omitempty"`
 	NextAt     store.Time `json:"nextAt,omitzero"`
@@ -151,12 +153,20 @@ func (m *machineAPI) showDelivery(c echo.Context) error {
 	}
 	answer := newDeliveryAnswer(d)
 	for _, a := range attempts {
-		answer.AttemptList = append(answer.AttemptList, attemptAnswer{
-			Number: a.Number, StartedAt: a.StartedAt, Duration: a.DurationUS / 1000, StatusCode: a.StatusCode,
-			ErrorKind: a.ErrorKind, Error: a.Error, NextAt: a.NextAt,
-		})
+		answer.AttemptList = append(answer.AttemptList, newAttemptAnswer(a))
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+func newAttemptAnswer(a store.Attempt) attemptAnswer {
+	answer := attemptAnswer{
+		Number: a.Number, StartedAt: a.StartedAt, Duration: a.DurationUS / 1000, StatusCode: a.StatusCode,
+		ErrorKind: a.ErrorKind, Error: a.Error, NextAt: a.NextAt,
+	}
+	if outcome, ok := strings.CutPrefix(a.ErrorKind, "pull-"); ok {
+		answer.Outcome, answer.ErrorKind = outcome, ""
+	}
+	return answer
 }
 
 // resendDelivery has one delivery tried again now, as the same event.

@@ -27,6 +27,9 @@ func attemptViews(attempts []store.Attempt) (views []templates.AttemptView, earl
 // attemptView shows one try. The place names it on the page: after a crash two
 // tries can have the same number.
 func attemptView(a store.Attempt, place int) templates.AttemptView {
+	if title := receiveTitle(a.ErrorKind); title != "" {
+		return receiveView(a, place, title)
+	}
 	v := templates.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.StatusCode >= 200 && a.StatusCode < 300,
 		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(a), Text: attemptText(a),

@@ -49,6 +49,7 @@ func heldWords() map[string]reasonWords {
 		store.ReasonSubscriptionEnded:     {"Subscription has ended", "It cannot be sent any more. Discard it, or have the partner ask for a new subscription and publish the event again."},
 		webhook.ReasonAttempts:            {"Tried as often as allowed", "Find out from the attempts why the endpoint failed. When it works again, resend."},
 		webhook.ReasonDeadline:            {"Tried for too long", "Find out from the attempts why the endpoint failed. When it works again, resend."},
+		store.ReasonCountExceeded:         {"Received too often", "Its consumer received it again and again and never acknowledged it. Find out why the consumer fails on it, then resend."},
 		webhook.ReasonKeyExpired:          {"Idempotency key has expired", "Resend: it goes out under a new key. Ask the partner first whether the event arrived after all."},
 	}
 }
@@ -76,6 +77,8 @@ func failureWords() map[string]reasonWords {
 		webhook.ReasonTLS:         {"No secure connection", "Ask the partner to mend the certificate or the TLS settings of the host."},
 		webhook.ReasonBlocked:     {"Address is not allowed", "Correct the endpoint's URL, or have the operator allow the range of addresses."},
 		webhook.ReasonBadAnswer:   {"Answer cannot be read", "Check with the partner that the endpoint's URL is a web server that takes events."},
+		store.ReasonReleased:      {"Given back by the consumer", "It can be received again; there is nothing to do. If it lasts, ask the partner why its consumer gives it back."},
+		store.ReasonLeaseExpired:  {"Consumer did not answer", "It can be received again; there is nothing to do. If it lasts, ask the partner whether its consumer fails."},
 		webhook.ReasonCanceled:    {"Stopped on our side", "It is tried again by itself; there is nothing to do."},
 		webhook.ReasonToken:       {"No access token", "Check the endpoint's token settings with the partner: token endpoint, client, scope and secret."},
 		webhook.ReasonRequest:     {"Request could not be made", "Mend the settings of the endpoint, then resend."},

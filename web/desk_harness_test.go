@@ -44,6 +44,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
 			CheckFilters: filter.Check,
+			ServedKinds:  []string{store.EndpointWebhook, store.EndpointPull},
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")

@@ -28,6 +28,8 @@ func (d desk) testEndpoint(c echo.Context) error {
 	switch {
 	case waits(owner) != "":
 		return d.notNow(c, here, waits(owner))
+	case e.Kind == store.EndpointPull:
+		return d.notNow(c, here, "Nothing is sent to an endpoint of kind pull, so there is nothing to test. Receive from it as this page shows.")
 	case e.Status != store.EndpointActive:
 		return d.notNow(c, here, "The endpoint is "+e.Status+", so nothing is sent to it.")
 	}
@@ -126,6 +128,12 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 		v.Subscriptions = append(v.Subscriptions, templates.EndpointSubscription{
 			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: typesText(s.Types),
 		})
+	}
+	if e.Kind == store.EndpointPull {
+		if v.Pull, err = d.pullView(c, e, subs); err != nil {
+			return err
+		}
+		v.CanTest = false
 	}
 	change(&v)
 	page := d.sheet(c, e.Name, d.wayToEndpoints(store.Endpoint{})...)

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -15,8 +17,13 @@ func (d desk) newEndpoint(c echo.Context) error {
 	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
 		return d.closed(c, err, "/endpoints")
 	}
+	kinds := d.Registry.Endpoints.ServedKinds()
+	kind := c.QueryParam("kind")
+	if !slices.Contains(kinds, kind) {
+		kind = kinds[0]
+	}
 	in := registry.EndpointInput{
-		Kind: d.Registry.Endpoints.ServedKinds()[0], ContentMode: registry.ModeStructured, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
+		Kind: kind, ContentMode: registry.ModeStructured, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}
 	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, nil)
 }
@@ -49,7 +56,11 @@ func (d desk) createEndpoint(c echo.Context) error {
 	if err != nil {
 		return d.settled(c, err, d.href("/endpoints"), "")
 	}
-	return d.done(c, d.href("/endpoints/"+made.ID), "Endpoint "+made.Name+" is added. Send it a test event to see whether it answers.")
+	text := "Endpoint " + made.Name + " is added. Send it a test event to see whether it answers."
+	if made.Kind == store.EndpointPull {
+		text = "Endpoint " + made.Name + " is added. Ask for a subscription with it; this page tells how to receive."
+	}
+	return d.done(c, d.href("/endpoints/"+made.ID), text)
 }
 
 // editEndpoint shows the form with what an endpoint is now.
@@ -123,8 +134,14 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 		Rate: numberText(in.RatePerSecond), Concurrency: numberText(in.MaxConcurrency), Timeout: numberText(in.TimeoutSeconds),
 		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Wrong: wrong,
 	}
+	if v.Kind = in.Kind; e.ID != "" {
+		v.Kind = e.Kind
+	}
+	v.Pull = v.Kind == store.EndpointPull
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
-		v.Kinds = append(v.Kinds, templates.Option{Value: kind, Label: kindLabel(kind)})
+		if v.New && kind != v.Kind {
+			v.Others = append(v.Others, templates.Crumb{Label: otherKind(kind), Href: d.href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+		}
 	}
 	title := "Add an endpoint"
 	if e.ID != "" {
@@ -133,6 +150,17 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	page := d.sheet(c, title, d.wayToEndpoints(e)...)
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, templates.EndpointFormPage(page, v))
+}
+
+// otherKind leads to the form for another kind of endpoint.
+func otherKind(kind string) string {
+	switch kind {
+	case store.EndpointPull:
+		return "Fetch the events yourself instead (pull)"
+	case store.EndpointWebhook:
+		return "Have the events sent to you instead (webhook)"
+	}
+	return "Receive by " + kindLabel(kind) + " instead"
 }
 
 // numberText writes a number for a field; 0 leaves it empty.

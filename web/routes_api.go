@@ -74,6 +74,12 @@ func (m *machineAPI) routesEvents() {
 	consume.GET("/resends/:resendId", m.showResend)
 	consume.DELETE("/resends/:resendId", m.cancelResend)
 
+	consume.POST("/subscriptions/:subscriptionId/receive", m.postReceive, m.app.slow(receiveTime))
+	consume.POST("/subscriptions/:subscriptionId/acknowledge", m.postAcknowledge)
+	consume.POST("/subscriptions/:subscriptionId/release", m.postRelease)
+	consume.POST("/subscriptions/:subscriptionId/reject", m.postReject)
+	consume.POST("/subscriptions/:subscriptionId/renew", m.postRenew)
+
 	m.describe(m.app.api(maxJSONBytes, base), "events")
 }
 

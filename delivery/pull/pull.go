@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"schakel/store"
@@ -41,6 +42,8 @@ type Config struct {
 	// Poll is how often a call that waits looks by itself; default 1 s. What this node or a node that can be heard takes
 	// in wakes it at once.
 	Poll time.Duration
+	// SweepEvery is how often it is written down which leases ended without an answer; default 15 s.
+	SweepEvery time.Duration
 	// MaxWaiting bounds the calls that wait for one endpoint at a time; the others are answered at once. Default 100.
 	MaxWaiting int
 	// Draining is closed when the program stops: calls that wait are answered at once. Default never.
@@ -51,6 +54,8 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	waiters waiters
+	cancel  context.CancelFunc
+	sweeper sync.WaitGroup
 }
 
 // New makes a Service.
@@ -66,6 +71,9 @@ func New(cfg Config) *Service {
 	}
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
+	}
+	if cfg.SweepEvery <= 0 {
+		cfg.SweepEvery = 15 * time.Second
 	}
 	if cfg.MaxWaiting <= 0 {
 		cfg.MaxWaiting = 100
@@ -139,7 +147,7 @@ func stopped(sub store.Subscription, e store.Endpoint) error {
 const sweepStep = 500
 
 // Sweep writes down which leases ended without an answer, so that the portal shows the deliveries of consumers that never
-// came back. It is to run every few seconds.
+// came back. The loop that Start begins calls it.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
 		var n int

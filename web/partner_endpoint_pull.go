@@ -1,0 +1,42 @@
+package web
+
+import (
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// pullView tells how events are fetched from an endpoint, and what waits there.
+func (d desk) pullView(c echo.Context, e store.Endpoint, subs []store.Subscription) (*templates.PullView, error) {
+	backlog, err := d.DB.PullBacklog(c.Request().Context(), e.ID, store.At(d.cfg.Now()))
+	if err != nil {
+		return nil, fmt.Errorf("count what waits: %w", err)
+	}
+	base := d.absolute("/events/v1/subscriptions/" + pullExampleID(subs))
+	return &templates.PullView{
+		Waiting: backlog.Waiting, Leased: backlog.Leased, Oldest: backlog.Oldest.Time, Docs: "/events/v1/openapi.yaml",
+		Receive:     pullExample(base+"/receive", `{"maxEvents":100,"maxWaitTime":20}`),
+		Acknowledge: pullExample(base+"/acknowledge", `{"lockTokens":["the lockToken of each event"]}`),
+	}, nil
+}
+
+// pullExampleID is the subscription a command can be tried with: an approved one when there is one.
+func pullExampleID(subs []store.Subscription) string {
+	id := "SUBSCRIPTION-ID"
+	for _, s := range subs {
+		if s.Status == store.SubscriptionApproved {
+			return s.ID
+		}
+		if s.Status == store.SubscriptionRequested || s.Status == store.SubscriptionPaused {
+			id = s.ID
+		}
+	}
+	return id
+}
+
+// pullExample is a command that calls a verb. The token is in a variable of the shell.
+func pullExample(address, body string) string {
+	return "curl --oauth2-bearer \"$TOKEN\" \\\n  --header 'Content-Type: application/json' \\\n  --data " + quoted(body) + " \\\n  " + quoted(address)
+}

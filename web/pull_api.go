@@ -1,0 +1,107 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/pull"
+	"schakel/store"
+)
+
+// receiveTime is how long a call that waits may take in all, its answer on a slow line included.
+const receiveTime = pull.MaxWait + time.Minute
+
+// receiveRequest asks events; members left out have a default. Times are in seconds.
+type receiveRequest struct {
+	MaxEvents    *int `json:"maxEvents"`
+	MaxWaitTime  int  `json:"maxWaitTime"`
+	LockDuration int  `json:"lockDuration"`
+}
+
+// postReceive leases events to the caller (EDU-17). No body asks one event.
+func (m *machineAPI) postReceive(c echo.Context) error {
+	who, sub, err := m.pullSubscription(c)
+	if err != nil {
+		return err
+	}
+	var in receiveRequest
+	if err := readOptionalJSON(c, &in); err != nil {
+		return err
+	}
+	events := 1
+	if in.MaxEvents != nil {
+		events = *in.MaxEvents
+	}
+	got, err := m.Pull.Receive(c.Request().Context(), pull.Request{
+		Subscription: sub, ClientID: who.client.ID, Events: events, Wait: seconds(in.MaxWaitTime), Lease: seconds(in.LockDuration),
+		Allowed: func(ctx context.Context) error { return m.stillAllowed(ctx, who) },
+	})
+	if err != nil {
+		return pullProblem(err)
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.JSONBlob(http.StatusOK, received(got))
+}
+
+// received writes the answer around the events, whose bytes are left as they are: an encoder would write them anew.
+func received(got []pull.Received) []byte {
+	size := 16
+	for _, g := range got {
+		size += len(g.JSON) + len(g.LockToken) + 80
+	}
+	b := append(make([]byte, 0, size), `{"details":[`...)
+	for i, g := range got {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"event":`...), g.JSON...)
+		b = append(append(b, `,"brokerProperties":{"lockToken":"`...), g.LockToken...) // base64url: nothing to escape
+		b = strconv.AppendInt(append(b, `","deliveryCount":`...), g.DeliveryCount, 10)
+		b = append(b, `}}`...)
+	}
+	return append(b, `]}`...)
+}
+
+// stillAllowed asks after a wait whether the client and its partner are still what they were.
+func (m *machineAPI) stillAllowed(ctx context.Context, who caller) error {
+	now, err := m.loadCaller(ctx, who.client.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (now.client.Status != store.ClientActive || now.partner.ID != who.partner.ID) {
+		return invalidToken("its client may not be used any more")
+	}
+	return err
+}
+
+// pullSubscription finds the caller's own subscription; another partner's is 404.
+func (m *machineAPI) pullSubscription(c echo.Context) (caller, store.Subscription, error) {
+	who, err := m.caller(c)
+	if err != nil {
+		return who, store.Subscription{}, err
+	}
+	sub, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+	return who, sub, err
+}
+
+// seconds makes a duration of a number of seconds; what is far out of bounds stays so.
+func seconds(n int) time.Duration {
+	const most = 1 << 30
+	return time.Duration(max(-most, min(n, most))) * time.Second
+}
+
+// pullProblem is the answer when a verb could not be done at all.
+func pullProblem(err error) error {
+	if wrong, ok := errors.AsType[*pull.InputError](err); ok {
+		return fieldProblem(wrong.Field, wrong.Text)
+	}
+	if stopped, ok := errors.AsType[*pull.StoppedError](err); ok {
+		return newProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
+	}
+	if errors.Is(err, pull.ErrNotPull) {
+		return newProblem(http.StatusConflict, "not-a-pull-subscription",
+			"The events of this subscription are sent to its endpoint. To receive them here, make an endpoint of kind pull and ask for a subscription with that one.")
+	}
+	return err
+}
