@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -132,9 +133,10 @@ func refusal(resp *outbound.Response, cfg TokenConfig, now time.Time) *TokenErro
 	if json.Unmarshal(resp.Body, &answer) != nil || !isErrorCode(answer.Error) {
 		return e
 	}
-	e.Code = answer.Error
+	e.Code = cfg.hideIn(answer.Error)
 	if answer.Description != "" {
-		e.Detail += ": " + hideIn(cut(printable(answer.Description), 200), string(cfg.Secret))
+		// Hidden first: a cut could leave the beginning of a secret.
+		e.Detail += ": " + cut(cfg.hideIn(printable(answer.Description)), 200)
 	}
 	return e
 }
@@ -152,9 +154,13 @@ func printable(text string) string {
 	}, text)
 }
 
-func hideIn(text, secret string) string {
+// hideIn takes the secret out of what a token endpoint answered, in each form in which it got it.
+func (cfg TokenConfig) hideIn(text string) string {
+	secret := string(cfg.Secret)
 	if secret == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, secret, redacted)
+	escaped := url.QueryEscape(secret)
+	basic := base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(cfg.ClientID) + ":" + escaped))
+	return strings.NewReplacer(basic, redacted, secret, redacted, escaped, redacted).Replace(text)
 }

@@ -384,6 +384,7 @@ func TestTokenEndpointFails(t *testing.T) {
 		transient bool
 	}{
 		{"invalid_client", 401, `{"error":"invalid_client","error_description":"no ` + secret + `"}`, "invalid_client", false},
+		{"secret across the end of what is kept", 401, `{"error":"x","error_description":"` + strings.Repeat("a", 195) + secret + `"}`, "x", false},
 		{"bad request without JSON", 400, "<html>", "http-400", false},
 		{"strange error code", 400, `{"error":"<script>"}`, "http-400", false},
 		{"redirect", 302, "", "http-302", false},
@@ -408,7 +409,7 @@ func TestTokenEndpointFails(t *testing.T) {
 			if out.Kind != KindToken || out.Token == nil || out.Token.Code != tt.code || out.Token.Transient != tt.transient {
 				t.Fatalf("%+v, %+v", out, out.Token)
 			}
-			if strings.Contains(out.Detail+s.log.String(), secret) {
+			if strings.Contains(out.Detail+s.log.String(), secret[:5]) {
 				t.Errorf("the secret shows: %s", out.Detail)
 			}
 			if d := Verdict(out, facts()); d.Next != NextRetry || (d.EndpointAction == EndpointAlert) == tt.transient {
