@@ -138,7 +138,7 @@ func (p *program) storeService() Service {
 	return funcService{
 		name:  "store",
 		stop:  func(context.Context) error { return p.db.Close() },
-		ready: p.db.Ping,
+		ready: p.db.Ready,
 	}
 }
 

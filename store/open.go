@@ -187,9 +187,25 @@ func columns(row any) []string {
 	return cols
 }
 
+// withoutPassword is what may be shown of a database's address: nothing of one that cannot be read, for the password may be anywhere in it.
 func withoutPassword(database string) string {
-	if u, err := url.Parse(database); err == nil && u.User != nil {
-		return u.Redacted()
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		return "sqlite:" + path
 	}
-	return database
+	scheme, _, found := strings.Cut(database, "://")
+	u, err := url.Parse(database)
+	switch {
+	case err != nil && found:
+		return scheme + "://…"
+	case err != nil || !found:
+		return database
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "password") {
+			query.Set(name, "xxxxx")
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.Redacted()
 }

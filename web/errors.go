@@ -96,6 +96,10 @@ func problemOf(err error) *Problem {
 		p := retryLater(http.StatusServiceUnavailable, "timeout", "This took too long. Try again in a moment.", 5*time.Second)
 		p.logged = true
 		return p
+	case store.Away(err):
+		p := retryLater(http.StatusServiceUnavailable, "unavailable", "A part of Schakel that this needs does not answer now. Try again in a moment.", 5*time.Second)
+		p.logged = true
+		return p
 	}
 	p := newProblem(http.StatusInternalServerError, "internal", "Something went wrong on our side.")
 	p.logged = true

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/labstack/echo/v4"
+	"github.com/mattn/go-sqlite3"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -35,6 +38,10 @@ func TestProblemOf(t *testing.T) {
 		{"own", wrap(newProblem(http.StatusTeapot, "x", "y")), 418, false},
 		{"client gone", wrap(context.Canceled), statusClientGone, false},
 		{"too slow", wrap(context.DeadlineExceeded), 503, true},
+		{"database stops", wrap(&pgconn.PgError{Code: "57P01"}), 503, true},
+		{"database is gone", wrap(&net.OpError{Op: "dial", Err: errors.New("refused")}), 503, true},
+		{"disk is full", wrap(sqlite3.Error{Code: sqlite3.ErrFull}), 503, true},
+		{"wrong SQL", wrap(&pgconn.PgError{Code: "42601"}), 500, true},
 		{"unknown", errors.New("secret detail"), 500, true},
 	}
 	for _, tt := range tests {
