@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -11,22 +12,24 @@ import (
 
 // subscriptionAnswer is a subscription as its partner sees it.
 type subscriptionAnswer struct {
-	ID           string     `json:"id"`
-	Name         string     `json:"name,omitempty"`
-	EndpointID   string     `json:"endpointId"`
-	Types        []string   `json:"types"`
-	Purpose      string     `json:"purpose"`
-	Status       string     `json:"status"`
-	StatusReason string     `json:"statusReason,omitempty"`
-	CreatedAt    store.Time `json:"createdAt"`
-	UpdatedAt    store.Time `json:"updatedAt"`
-	DecidedAt    store.Time `json:"decidedAt,omitzero"`
+	ID           string          `json:"id"`
+	Name         string          `json:"name,omitempty"`
+	EndpointID   string          `json:"endpointId"`
+	Types        []string        `json:"types"`
+	Filters      json.RawMessage `json:"filters"`
+	OrderBy      string          `json:"orderBy,omitempty"`
+	Purpose      string          `json:"purpose"`
+	Status       string          `json:"status"`
+	StatusReason string          `json:"statusReason,omitempty"`
+	CreatedAt    store.Time      `json:"createdAt"`
+	UpdatedAt    store.Time      `json:"updatedAt"`
+	DecidedAt    store.Time      `json:"decidedAt,omitzero"`
 }
 
 func newSubscriptionAnswer(s store.Subscription) subscriptionAnswer {
 	return subscriptionAnswer{
 		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
-		Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
+		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
 	}
 }
 
@@ -65,10 +68,12 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 
 // subscriptionRequest asks for a subscription.
 type subscriptionRequest struct {
-	Name       string   `json:"name"`
-	EndpointID string   `json:"endpointId"`
-	Types      []string `json:"types"`
-	Purpose    string   `json:"purpose"`
+	Name       string          `json:"name"`
+	EndpointID string          `json:"endpointId"`
+	Types      []string        `json:"types"`
+	Filters    json.RawMessage `json:"filters"`
+	OrderBy    string          `json:"orderBy"`
+	Purpose    string          `json:"purpose"`
 }
 
 // postSubscription asks for a subscription; it starts when an administrator
@@ -83,10 +88,10 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 		return err
 	}
 	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
-		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose,
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy,
 	})
 	if err != nil {
-		return renameField(err, "endpoint", "endpointId")
+		return filterProblem(renameField(err, "endpoint", "endpointId"), in.Filters)
 	}
 	c.Response().Header().Set("Location", "/events/v1/subscriptions/"+made.ID)
 	return c.JSON(http.StatusCreated, newSubscriptionAnswer(made))
@@ -120,38 +125,6 @@ func (m *machineAPI) showSubscription(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, newSubscriptionAnswer(found))
-}
-
-// subscriptionPatch changes what a partner may change by itself.
-type subscriptionPatch struct {
-	Status string `json:"status"`
-	Reason string `json:"reason"`
-}
-
-// patchSubscription pauses a subscription, or lets it go on.
-func (m *machineAPI) patchSubscription(c echo.Context) error {
-	who, err := m.caller(c)
-	if err != nil {
-		return err
-	}
-	var in subscriptionPatch
-	if err := readJSON(c, &in); err != nil {
-		return err
-	}
-	ctx, id, subscriptions := c.Request().Context(), c.Param("subscriptionId"), m.Registry.Subscriptions
-	switch in.Status {
-	case store.SubscriptionPaused:
-		err = subscriptions.Pause(ctx, who.actor(), id, in.Reason)
-	case store.SubscriptionApproved:
-		err = subscriptions.Unpause(ctx, who.actor(), id)
-	default:
-		err = fieldProblem("status", "status must be paused, or approved to go on after a pause")
-	}
-	if err != nil {
-		return err
-	}
-	m.Engine.Changed()
-	return m.showSubscription(c)
 }
 
 // deleteSubscription ends a subscription, or takes the request back. A second

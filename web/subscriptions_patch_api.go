@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/filter"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// subscriptionPatch changes what a partner may change by itself; what is absent
+// stays as it is, and null takes filters or order away (RFC 7396).
+type subscriptionPatch struct {
+	Status  string          `json:"status"`
+	Reason  string          `json:"reason"`
+	Filters json.RawMessage `json:"filters"`
+	OrderBy json.RawMessage `json:"orderBy"`
+}
+
+// patchSubscription pauses a subscription or lets it go on, or changes its
+// filters and order.
+func (m *machineAPI) patchSubscription(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in subscriptionPatch
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	ctx, id := c.Request().Context(), c.Param("subscriptionId")
+	if in.Filters == nil && in.OrderBy == nil {
+		err = m.setSubscriptionStatus(ctx, who, id, in)
+	} else {
+		err = m.changeSelection(ctx, who, id, in)
+	}
+	if err != nil {
+		return err
+	}
+	m.Engine.Changed()
+	return m.showSubscription(c)
+}
+
+func (m *machineAPI) setSubscriptionStatus(ctx context.Context, who caller, id string, in subscriptionPatch) error {
+	switch in.Status {
+	case store.SubscriptionPaused:
+		return m.Registry.Subscriptions.Pause(ctx, who.actor(), id, in.Reason)
+	case store.SubscriptionApproved:
+		return m.Registry.Subscriptions.Unpause(ctx, who.actor(), id)
+	}
+	return fieldProblem("status", "status must be paused, or approved to go on after a pause")
+}
+
+// changeSelection changes filters and order. The status is changed by another
+// request, so that never half of one is done.
+func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string, in subscriptionPatch) error {
+	if in.Status != "" || in.Reason != "" {
+		return fieldProblem("status", "change the status in a request of its own, apart from filters and orderBy")
+	}
+	var change registry.SubscriptionChange
+	if in.Filters != nil {
+		filters := string(in.Filters)
+		change.Filters = &filters
+	}
+	if in.OrderBy != nil {
+		change.OrderBy = new(string)
+		if err := json.Unmarshal(in.OrderBy, change.OrderBy); err != nil {
+			return fieldProblem("orderBy", "this must be a JSON string, or null for no order")
+		}
+	}
+	return filterProblem(m.Registry.Subscriptions.Change(ctx, who.actor(), id, change), in.Filters)
+}
+
+// filterProblem points at the place in the filters for which a request was refused.
+func filterProblem(err error, filters []byte) error {
+	refused, ok := errors.AsType[*registry.Error](err)
+	if !ok || refused.Fields["filters"] == "" {
+		return err
+	}
+	wrong, ok := errors.AsType[*filter.Error](filter.Check(string(bytes.TrimSpace(filters))))
+	if !ok {
+		return err
+	}
+	p := registryProblem(refused)
+	for i := range p.Errors {
+		if p.Errors[i].Pointer == "/filters" {
+			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, capital(wrong.Detail)+"."
+		}
+	}
+	return p
+}
