@@ -21,10 +21,14 @@ type SubscriptionFormView struct {
 	Endpoints               []Option
 	NewEndpoint             string
 	Wrong                   map[string]string
+	Selection               SelectionView
+	// Preview is what came of trying the filters; nil when nobody asked.
+	Preview *PreviewView
 }
 
 func (v SubscriptionFormView) errors() []FieldError {
-	return namedErrors(v.Wrong, labelled{"types", "Event types"}, labelled{"endpoint", "Endpoint"}, labelled{"name", "Name"}, labelled{"purpose", "Purpose"})
+	labels := append([]labelled{{"types", "Event types"}}, v.Selection.labels()...)
+	return namedErrors(v.Wrong, append(labels, labelled{"endpoint", "Endpoint"}, labelled{"name", "Name"}, labelled{"purpose", "Purpose"})...)
 }
 
 func (v SubscriptionFormView) hint() string {
@@ -134,7 +138,7 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = Button(Secondary, "Search", Attrs{"formmethod": "get", "formaction": v.Action}).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = Button(Secondary, "Search", Attrs{"name": "do", "value": "search"}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -162,6 +166,14 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
+					templ_7745c5c3_Err = Selection(v.Selection).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 					templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -178,7 +190,7 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -186,7 +198,7 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -200,7 +212,7 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -220,7 +232,15 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = Button(Secondary, "Preview the filters", Attrs{"name": "do", "value": "preview", "formaction": v.Action + "#preview"}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -239,6 +259,16 @@ func SubscriptionFormPage(p Page, v SubscriptionFormView) templ.Component {
 				templ_7745c5c3_Err = Form(FormView{Action: v.Action}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				if v.Preview != nil {
+					templ_7745c5c3_Err = Preview(*v.Preview).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 				}
 			}
 			return nil

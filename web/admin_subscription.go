@@ -45,6 +45,7 @@ func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
 		Endpoint:      templates.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
 		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host,
 		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
+		Filters: filterWords(sub.Filters), OrderBy: sub.OrderBy,
 		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,
 	}
 	for _, t := range g.Types {

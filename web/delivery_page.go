@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
@@ -116,6 +117,13 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	}
 	v := deliveryView(area, at, p.cfg.Now())
 	v.Facts = deliveryFacts(area, at, v.Now)
+	behind, err := p.DB.WaitsFor(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if behind != "" {
+		v.Behind, v.Due = area.delivery(behind), time.Time{}
+	}
 	if v.Event, err = p.eventOf(ctx, area, at); err != nil {
 		return err
 	}

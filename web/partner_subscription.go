@@ -81,8 +81,12 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
 		DeliveriesHref: d.deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: waits(owner),
+		Filters: filterWords(s.Filters), OrderBy: s.OrderBy,
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
+	}
+	if changeable(owner, s) {
+		v.ChangeHref = v.Href + "/selection"
 	}
 	for _, t := range g.Types {
 		row := templates.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}

@@ -13,8 +13,7 @@ import (
 // shownTypes bounds the event types to tick on one page, besides those ticked.
 const shownTypes = 50
 
-// newSubscription shows the form. The search button leads here too, with all that
-// was typed in the address, so that nothing is lost without JavaScript.
+// newSubscription shows the form; a link may bring event types that are ticked.
 func (d desk) newSubscription(c echo.Context) error {
 	owner, err := d.owner(c)
 	if err != nil || waits(owner) != "" {
@@ -24,10 +23,19 @@ func (d desk) newSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.showSubscriptionForm(c, http.StatusOK, owner, form, nil)
+	return d.showSubscriptionForm(c, http.StatusOK, owner, typedSubscription{Form: form, chosen: readSelection(form)}, nil)
 }
 
-// requestSubscription asks for a subscription.
+// typedSubscription is what was typed so far, and what came of a preview.
+type typedSubscription struct {
+	Form
+	chosen  selection
+	preview *templates.PreviewView
+}
+
+// requestSubscription asks for a subscription. The buttons to search, to preview
+// and for more filters post here too, so that nothing typed is lost without
+// JavaScript.
 func (d desk) requestSubscription(c echo.Context) error {
 	owner, err := d.owner(c)
 	if err != nil {
@@ -37,8 +45,19 @@ func (d desk) requestSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	typed := typedSubscription{Form: form, chosen: readSelection(form)}
+	switch form.Get("do") {
+	case "search":
+		return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
+	case "rows":
+		typed.chosen = typed.chosen.grown(spareRows)
+		return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
+	case "preview":
+		return d.previewSubscription(c, owner, typed)
+	}
 	in := registry.SubscriptionRequest{
 		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Types: form.List("types"), Purpose: form.Get("purpose"),
+		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(),
 	}
 	if e, err := d.endpointOf(c, owner, in.EndpointID); err != nil {
 		return err
@@ -47,12 +66,47 @@ func (d desk) requestSubscription(c echo.Context) error {
 	}
 	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), actor(c), in)
 	if fields, ok := refused(err); ok {
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, form, fields)
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(fields))
 	}
 	if err != nil {
 		return d.settled(c, err, d.href("/subscriptions"), "")
 	}
 	return d.done(c, d.href("/subscriptions/"+made.ID), "Your request is sent. It starts once the administrator approves it.")
+}
+
+// previewSubscription tries the filters typed.
+func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typedSubscription) error {
+	wrong := typed.chosen.wrong()
+	if len(typed.List("types")) == 0 {
+		wrong["types"] = "Choose at least one event type."
+	}
+	if len(wrong) > 0 {
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, wrong)
+	}
+	types, err := d.knownTypes(c, typed.List("types"))
+	if err != nil {
+		return err
+	}
+	if typed.preview, err = d.preview(c.Request().Context(), owner, types, typed.chosen.filters()); err != nil {
+		return err
+	}
+	return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
+}
+
+// knownTypes keeps the event types that the reader's catalogue has.
+func (d desk) knownTypes(c echo.Context, names []string) ([]string, error) {
+	reader, err := d.reader(c)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
+	var known []string
+	for _, t := range all {
+		if slices.Contains(names, t.Name) {
+			known = append(known, t.Name)
+		}
+	}
+	return known, err
 }
 
 // endpointOf gives the id of an endpoint when it is this owner's: an
@@ -65,7 +119,7 @@ func (d desk) endpointOf(c echo.Context, owner store.Partner, id string) (string
 	return id, nil
 }
 
-func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form Form, wrong map[string]string) error {
+func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form typedSubscription, wrong map[string]string) error {
 	ctx := c.Request().Context()
 	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
 	if err != nil {
@@ -82,6 +136,7 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 	v := templates.SubscriptionFormView{
 		Action: d.href("/subscriptions/new"), Cancel: d.href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
 		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.href("/endpoints/new"), Wrong: wrong,
+		Selection: form.chosen.view(d.href("/subscriptions/new"), wrong), Preview: form.preview,
 	}
 	found := searchTypes(all, v.Search, "")
 	v.Types, v.Found = typeOptions(all, found, form.List("types")), len(found)

@@ -15,6 +15,8 @@ func (d desk) routesSubscriptions(g routeGroup) {
 	g.GET("/subscriptions/new", d.newSubscription)
 	g.POST("/subscriptions/new", d.requestSubscription)
 	g.GET("/subscriptions/:id", d.subscription)
+	g.GET("/subscriptions/:id/selection", d.subscriptionSelection)
+	g.POST("/subscriptions/:id/selection", d.changeSelection)
 	g.POST("/subscriptions/:id/pause", d.pauseSubscription)
 	g.POST("/subscriptions/:id/resume", d.resumeSubscription)
 	g.POST("/subscriptions/:id/end", d.endSubscription)

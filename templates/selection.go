@@ -1,0 +1,129 @@
+package templates
+
+import (
+	"strconv"
+	"time"
+)
+
+// SelectionView is the part of a form that says which events of its types a subscription gets, and in which order. All
+// values are as typed.
+type SelectionView struct {
+	Rows []FilterRow
+	// Others is a JSON list of what the rows cannot say.
+	Others            string
+	Order, OrderOther string
+	Wrong             map[string]string
+	// MoreAction is where the button for more rows posts.
+	MoreAction string
+}
+
+// FilterRow is one comparison; Comparison is a value of comparisons.
+type FilterRow struct {
+	Attribute, Comparison, Value string
+}
+
+// FilterControl is the name and id of a control of a row, counted from 0; part is attribute, comparison or value.
+func FilterControl(row int, part string) string { return "filter-" + strconv.Itoa(row) + "-" + part }
+
+// FilterRows is how many comparisons the form has at most; what needs more is written as JSON.
+const FilterRows = 20
+
+// OrderOther is the choice of an order by an attribute that is typed.
+const OrderOther = "other"
+
+func comparisons() []Option {
+	return []Option{
+		{Value: "exact", Label: "is"},
+		{Value: "not-exact", Label: "is not"},
+		{Value: "prefix", Label: "begins with"},
+		{Value: "not-prefix", Label: "does not begin with"},
+		{Value: "suffix", Label: "ends with"},
+		{Value: "not-suffix", Label: "does not end with"},
+	}
+}
+
+func orders() []Option {
+	return []Option{
+		{Value: "", Label: "No order: as fast as possible"},
+		{Value: "subject", Label: "In order for each subject"},
+		{Value: "partitionkey", Label: "In order for each partitionkey"},
+		{Value: OrderOther, Label: "In order for each value of another attribute"},
+	}
+}
+
+func (v SelectionView) field(row int, part, label, value string) Field {
+	name := FilterControl(row, part)
+	return Field{Name: name, Label: label, Value: value, Error: v.Wrong[name]}
+}
+
+func (v SelectionView) labels() []labelled {
+	var list []labelled
+	for i := range v.Rows {
+		for _, part := range []string{"attribute", "comparison", "value"} {
+			list = append(list, labelled{FilterControl(i, part), "Filter " + strconv.Itoa(i+1)})
+		}
+	}
+	return append(list, labelled{"filters", "Filters as JSON"}, labelled{"orderBy", "Order"}, labelled{"orderOther", "Other attribute"})
+}
+
+// PreviewView shows which recent events filters let pass.
+type PreviewView struct {
+	Rows []PreviewRow
+	// Matching counts the rows that pass.
+	Matching int
+	// Withheld are the types of which nothing is shown, because they were not granted yet.
+	Withheld []string
+	// Words tell the filters.
+	Words []string
+	Now   time.Time
+}
+
+// PreviewRow is one event.
+type PreviewRow struct {
+	ID, Type, Subject string
+	Accepted          time.Time
+	Match             bool
+}
+
+func (v PreviewView) table() TableView {
+	return TableView{
+		ID: "preview", Caption: "Preview: " + Count(v.Matching) + " of " + Plural(len(v.Rows), "recent event passes", "recent events pass"),
+		Total: len(v.Rows), Noun: [2]string{"event", "events"},
+		Columns: []Column{{Label: "Event"}, {Label: "Event type"}, {Label: "Subject"}, {Label: "Accepted"}, {Label: "Passes"}},
+		Empty:   Empty{Text: "There are no recent events of these types that you get. Look again when some have come."},
+	}
+}
+
+// SelectionFormView changes which events a subscription gets. All values are as typed.
+type SelectionFormView struct {
+	Action, Cancel string
+	Types          []string
+	State          string
+	Selection      SelectionView
+	Preview        *PreviewView
+}
+
+func (v SelectionFormView) consequence() string {
+	if v.State == "requested" {
+		return "Your request keeps waiting for the administrator, with these filters."
+	}
+	return "It counts for events accepted from now on; what waits already is sent as it was. The subscription stays approved."
+}
+
+func (v SelectionView) attribute(i int, row FilterRow) Field {
+	f := v.field(i, "attribute", "Attribute", row.Attribute)
+	f.MaxLength = 64
+	return f
+}
+
+func (v SelectionView) comparison(i int, row FilterRow) Field {
+	f := v.field(i, "comparison", "Comparison", row.Comparison)
+	f.Options, f.Required = comparisons(), true
+	return f
+}
+
+func (v SelectionView) value(i int, row FilterRow) Field {
+	f := v.field(i, "value", "Value", row.Value)
+	f.MaxLength = 1024
+	return f
+}

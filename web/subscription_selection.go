@@ -1,0 +1,175 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"schakel/delivery/filter"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// selection is what a form says about the filters and the order of a subscription.
+type selection struct {
+	rows   []filter.Simple // as typed, empty ones too
+	others string          // JSON list
+	order  string
+	other  string // the attribute, when order is templates.OrderOther
+}
+
+// spareRows is how many empty comparisons a form offers.
+const spareRows = 2
+
+// readSelection reads the fields of templates.Selection. A form that never had
+// them gives no filters.
+func readSelection(form Form) selection {
+	s := selection{others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther")}
+	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
+	for i := range min(max(count, spareRows), templates.FilterRows) {
+		dialect, negated := strings.CutPrefix(form.Get(templates.FilterControl(i, "comparison")), "not-")
+		s.rows = append(s.rows, filter.Simple{
+			Attribute: form.Get(templates.FilterControl(i, "attribute")), Dialect: orElse(dialect, "exact"),
+			Text: form.Get(templates.FilterControl(i, "value")), Not: negated,
+		})
+	}
+	return s
+}
+
+// selectionOf shows what a subscription has now.
+func selectionOf(sub store.Subscription) (selection, error) {
+	rows, others, err := filter.Split([]byte(sub.Filters))
+	if err != nil {
+		return selection{}, err
+	}
+	s := selection{rows: rows, others: others, order: sub.OrderBy}
+	if len(rows) > templates.FilterRows {
+		s.rows, s.others = nil, sub.Filters
+	}
+	if sub.OrderBy != "" && sub.OrderBy != "subject" && sub.OrderBy != "partitionkey" {
+		s.order, s.other = templates.OrderOther, sub.OrderBy
+	}
+	return s.grown(spareRows), nil
+}
+
+// grown offers more empty comparisons.
+func (s selection) grown(more int) selection {
+	s.rows = append(slices.Clone(s.rows), make([]filter.Simple, max(0, min(more, templates.FilterRows-len(s.rows))))...)
+	for i := range s.rows {
+		s.rows[i].Dialect = orElse(s.rows[i].Dialect, "exact")
+	}
+	return s
+}
+
+func empty(row filter.Simple) bool { return row.Attribute == "" && row.Text == "" }
+
+// filters is the list that rows and JSON make together. It is not right when
+// wrong says so, and is refused then by whoever reads it.
+func (s selection) filters() string {
+	rows := slices.DeleteFunc(slices.Clone(s.rows), empty)
+	list, err := filter.Join(rows, s.others)
+	if err != nil {
+		return s.others
+	}
+	return list
+}
+
+// orderBy is the attribute chosen. Another one that was not named is told by a
+// name that is refused.
+func (s selection) orderBy() string {
+	if s.order == templates.OrderOther {
+		return orElse(s.other, "?")
+	}
+	return s.order
+}
+
+// wrong tells what is wrong with the filters, by control.
+func (s selection) wrong() map[string]string {
+	wrong := map[string]string{}
+	for i, row := range s.rows {
+		if empty(row) {
+			continue
+		}
+		control, text := rowProblem(row)
+		if text != "" {
+			wrong[templates.FilterControl(i, control)] = text
+		}
+	}
+	if text := filterText(filter.Check(s.others)); text != "" {
+		wrong["filters"] = text
+	}
+	if len(wrong) == 0 {
+		if text := filterText(filter.Check(s.filters())); text != "" {
+			wrong["filters"] = text
+		}
+	}
+	return wrong
+}
+
+func rowProblem(row filter.Simple) (control, text string) {
+	switch err := filter.Check("[" + row.JSON() + "]"); {
+	case row.Attribute == "":
+		return "attribute", "Fill in an attribute, such as subject."
+	case row.Text == "":
+		return "value", "Fill in what the attribute is compared with."
+	default:
+		wrong, _ := errors.AsType[*filter.Error](err)
+		if wrong == nil {
+			return "", ""
+		}
+		return "attribute", capital(wrong.Detail) + "."
+	}
+}
+
+// filterText tells an error of filters with the place it is at; "" without one.
+func filterText(err error) string {
+	wrong, ok := errors.AsType[*filter.Error](err)
+	switch {
+	case !ok:
+		return ""
+	case wrong.Pointer == "":
+		return capital(wrong.Detail) + "."
+	}
+	return "At " + wrong.Pointer + ": " + wrong.Detail + "."
+}
+
+// merged puts what the registry refused beside the controls where it was typed.
+func (s selection) merged(refused map[string]string) map[string]string {
+	all := maps.Clone(refused)
+	if found := s.wrong(); len(found) > 0 {
+		delete(all, "filters")
+		maps.Copy(all, found)
+	}
+	if text := all["orderBy"]; text != "" && s.order == templates.OrderOther {
+		delete(all, "orderBy")
+		all["orderOther"] = text
+	}
+	return all
+}
+
+func (s selection) view(action string, wrong map[string]string) templates.SelectionView {
+	v := templates.SelectionView{Others: s.others, Order: s.order, OrderOther: s.other, Wrong: wrong, MoreAction: action}
+	for _, row := range s.rows {
+		comparison := row.Dialect
+		if row.Not {
+			comparison = "not-" + comparison
+		}
+		v.Rows = append(v.Rows, templates.FilterRow{Attribute: row.Attribute, Comparison: comparison, Value: row.Text})
+	}
+	return v
+}
+
+// filterWords tells stored filters, for people.
+func filterWords(filters string) []string {
+	f, err := filter.Parse([]byte(filters))
+	if err != nil {
+		return []string{shown(filters)}
+	}
+	words := f.Words()
+	for i, w := range words {
+		words[i] = shown(w)
+	}
+	return words
+}
