@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/outbound"
@@ -74,6 +73,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
 	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, cfg.DeliveryFlags, log)
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
+	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
+	if err != nil {
+		return nil, err
+	}
+	p.metrics.MustRegister(pruning.metrics()...)
 	mailer, err := newMailer(reg, cfg.MailFlags)
 	if err != nil {
 		return nil, err
@@ -92,7 +96,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, housekeeping(p.db, log), mailer, p.pull, p.engine, p.public)
+	p.group.Add(p.storeService(), p.admin, pruning, mailer, p.pull, p.engine, p.public)
 	return p, nil
 }
 
@@ -159,23 +163,6 @@ func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger,
 	p.public.server.RegisterOnShutdown(func() { close(draining) })
 	p.admin = newHTTPService("admin", cfg.AdminAddr, adminHandler(p.group.Ready, p.metrics), nil, log, fail)
 	return nil
-}
-
-// housekeeping removes what has expired, bit by bit so that others can write in between.
-func housekeeping(db *store.DB, log *slog.Logger) Service {
-	const batch = 500
-	return newTicker("housekeeping", 5*time.Minute, log, func(ctx context.Context) error {
-		for {
-			var gone int64
-			err := db.Write(ctx, func(tx *store.Tx) (err error) {
-				gone, err = tx.DeleteExpired(ctx, batch)
-				return err
-			})
-			if err != nil || gone < batch {
-				return err
-			}
-		}
-	})
 }
 
 // oidc is the configuration of login at a provider; nil when there is none.

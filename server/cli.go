@@ -19,6 +19,8 @@ type CLI struct {
 	Serve   ServeCmd   `cmd:"" help:"Run Schakel: portal, register, intake and delivery."`
 	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version and stop."`
+	Backup  BackupCmd  `cmd:"" help:"Write a backup, also while Schakel runs."`
+	Restore RestoreCmd `cmd:"" help:"Make a database of a backup, after checking it."`
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
@@ -46,6 +48,7 @@ type ServeCmd struct {
 	OutboundFlags
 	DeliveryFlags
 	PullFlags
+	RetentionFlags
 	LimitFlags
 
 	// What follows is for a demonstration on one machine, and no flag.

@@ -165,7 +165,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-func TestUseOnceAndDeleteExpired(t *testing.T) {
+func TestUseOnceAndPruneExpired(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		use := func(want bool) {
 			t.Helper()
@@ -183,11 +183,15 @@ func TestUseOnceAndDeleteExpired(t *testing.T) {
 			})
 		}
 		expire := func(limit int) func(tx *store.Tx) (int64, error) {
-			return func(tx *store.Tx) (int64, error) { return tx.DeleteExpired(w.ctx, limit) }
+			return func(tx *store.Tx) (int64, error) {
+				p, err := tx.PruneExpired(w.ctx, tx.Now, "", limit)
+				return p.Rows, err
+			}
 		}
 		w.count(3, expire(10))
 		w.clock.Advance(time.Hour)
-		w.count(4, expire(1))
+		w.count(1, expire(1))
+		w.count(3, expire(10))
 		w.count(0, expire(10))
 		use(true)
 	})

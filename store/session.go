@@ -37,25 +37,6 @@ func (db *DB) SessionDelete(ctx context.Context, tokenHash []byte) error {
 	})
 }
 
-// DeleteExpired removes expired sessions, links, single-use values and idempotency keys (error E2: those whose
-// expiry has passed), at most limit of each, and tells how many rows went.
-func (tx *Tx) DeleteExpired(ctx context.Context, limit int) (int64, error) {
-	var gone int64
-	for _, t := range []struct{ table, key string }{
-		{"session", "token_hash"}, {"one_time_link", "token_hash"}, {"used_once", "value"},
-	} {
-		n, err := tx.exec(ctx, `DELETE FROM `+t.table+` WHERE `+t.key+` IN
-			(SELECT `+t.key+` FROM `+t.table+` WHERE expires_at <= ? LIMIT ?)`, tx.Now, limit)
-		if err != nil {
-			return gone, err
-		}
-		gone += n
-	}
-	n, err := tx.exec(ctx, `DELETE FROM idempotency_key WHERE (client_id, operation, key) IN
-		(SELECT client_id, operation, key FROM idempotency_key WHERE expires_at <= ? LIMIT ?)`, tx.Now, limit)
-	return gone + n, err
-}
-
 // UseOnce records value until expires and tells whether this was its first use. All nodes share the record.
 func (db *DB) UseOnce(ctx context.Context, value string, expires time.Time) (bool, error) {
 	var first bool

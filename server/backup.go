@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// BackupCmd writes a backup of everything that is in the database.
+type BackupCmd struct {
+	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
+	To       string `required:"" placeholder:"FILE" help:"Where the backup goes; - is standard output. A file there is replaced when the new backup is whole."`
+}
+
+// Help is shown with --help.
+func (c *BackupCmd) Help() string {
+	return "The backup is of one moment. Schakel goes on meanwhile: nobody waits for it. " +
+		"It holds personal data, and secrets that are sealed with the key of --secret-key-file. " +
+		"That key is not in it: keep a copy of that file, elsewhere."
+}
+
+// Run writes the backup and says what is in it.
+func (c *BackupCmd) Run(ctx context.Context, streams Streams) error {
+	if err := existing(c.Database); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, c.Database, store.Options{Now: clock})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	key, err := registry.StoredKeyID(ctx, db)
+	if err != nil {
+		return err
+	}
+	info := store.BackupInfo{Program: version, SecretKeyID: key}
+	if c.To == "-" {
+		m, err := db.Backup(ctx, streams.Out, info)
+		if err == nil {
+			describe(streams.Err, "backup written", m)
+		}
+		return err
+	}
+	var m store.BackupManifest
+	err = writeWhole(c.To, func(w io.Writer) (err error) {
+		m, err = db.Backup(ctx, w, info)
+		return err
+	})
+	if err == nil {
+		describe(streams.Out, "backup written to "+c.To, m)
+	}
+	return err
+}
+
+// existing keeps a mistyped path from becoming a new, empty database.
+func existing(database string) error {
+	path, ok := strings.CutPrefix(database, "sqlite:")
+	if !ok {
+		return nil
+	}
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database %s: name it with --database", path)
+	}
+	return err
+}
+
+// describe says what is in a backup, on a few lines.
+func describe(w io.Writer, what string, m store.BackupManifest) {
+	fmt.Fprintf(w, "%s\ntaken at %s from %s, schema version %d, by Schakel %s\n%d rows in %d tables\n",
+		what, m.TakenAt.Format(time.RFC3339), m.Database, m.SchemaVersion, m.Program, m.Rows(), len(m.Tables))
+	if m.SecretKeyID != "" {
+		fmt.Fprintf(w, "secrets are sealed with key %s, which is not in the backup\n", m.SecretKeyID)
+	}
+}
+
+// writeWhole writes a file beside its place and puts it there when it is whole and on the disk; until then whatever was
+// there stays. Only the owner can read it. Two at once for the same file are refused; what a killed one left is used again.
+func writeWhole(path string, write func(io.Writer) error) error {
+	part := path + ".part"
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make file: %w", err)
+	}
+	defer f.Close()
+	if err := takeFile(f, part); err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	if err := os.Rename(part, path); err != nil {
+		return fmt.Errorf("put file in place: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// takeFile makes an open file ours alone, and empty. The kernel lets go of it when the process ends, however it ends.
+func takeFile(f *os.File, path string) error {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("another backup is being written to %s: %w", path, err)
+	}
+	ours, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// Between opening and locking another one may have finished this very file and put it in place.
+	there, err := os.Stat(path)
+	if err != nil || !os.SameFile(ours, there) {
+		return fmt.Errorf("another backup was just written to %s: try again", path)
+	}
+	return f.Truncate(0)
+}

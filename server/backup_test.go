@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// command runs the program with these arguments and returns its exit code and what it said.
+func command(t *testing.T, args ...string) (code int, out, problems string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	return code, o.String(), e.String()
+}
+
+// says runs the program, wants this exit code and these words from it.
+func says(t *testing.T, want int, words string, args ...string) {
+	t.Helper()
+	if code, out, problems := command(t, args...); code != want || !strings.Contains(out+problems, words) {
+		t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", args, code, want, words, out, problems)
+	}
+}
+
+// used makes a database as a Schakel leaves it behind, with its key file, and names both.
+func used(t *testing.T) (database, key string) {
+	t.Helper()
+	cfg := inDir(t.TempDir())
+	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Database, cfg.SecretKeyFile
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
+	database, key := used(t)
+	dir := t.TempDir()
+	file, target := filepath.Join(dir, "b.zip"), "sqlite:"+filepath.Join(dir, "new", "s.db")
+	says(t, exitOK, "backup written to "+file, "backup", "--database", database, "--to", file)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("file %v, %v; want it readable for its owner alone", info, err)
+	}
+	code, out, _ := command(t, "backup", "--database", database, "--to", "-")
+	if code != exitOK || !strings.HasPrefix(out, "PK") || strings.Contains(out, "backup written") {
+		t.Errorf("standard output: exit code %d, %.20q", code, out)
+	}
+	says(t, exitOK, "is whole", "restore", "--from", file, "--check", "--secret-key-file", key)
+	says(t, exitOK, "read back and compared", "restore", "--from", file, "--database", target, "--secret-key-file", key)
+	says(t, exitFailed, "move it away first", "restore", "--from", file, "--database", target)
+
+	cfg := inDir(t.TempDir())
+	cfg.Database, cfg.SecretKeyFile = target, key
+	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.start(t.Context(), Streams{Out: io.Discard}), p.stop(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestoreIntoPostgres(t *testing.T) {
+	t.Parallel()
+	database, key := used(t)
+	file, target := filepath.Join(t.TempDir(), "b.zip"), storetest.PostgresURL(t)
+	says(t, exitOK, "from sqlite", "backup", "--database", database, "--to", file)
+	says(t, exitOK, "read back", "restore", "--from", file, "--database", target, "--secret-key-file", key)
+	says(t, exitFailed, "make an empty database", "restore", "--from", file, "--database", target)
+	says(t, exitOK, "from postgres", "backup", "--database", target, "--to", file)
+}
+
+func TestRestoreWarnsOfTheKey(t *testing.T) {
+	t.Parallel()
+	database, key := used(t)
+	file := filepath.Join(t.TempDir(), "b.zip")
+	says(t, exitOK, "sealed with key", "backup", "--database", database, "--to", file)
+	other := filepath.Join(t.TempDir(), "other.key")
+	check := []string{"restore", "--check", "--from", file, "--secret-key-file"}
+	says(t, exitOK, "there is no key file", append(check, other)...)
+	if _, err := os.Stat(other); err == nil {
+		t.Error("looking for a key made one")
+	}
+	if _, err := registry.OpenVault(other); err != nil {
+		t.Fatal(err)
+	}
+	says(t, exitOK, "Schakel does not start with this file", append(check, other)...)
+	if _, _, problems := command(t, append(check, key)...); problems != "" {
+		t.Errorf("the right key: %s", problems)
+	}
+}
+
+func TestBackupRefuses(t *testing.T) {
+	t.Parallel()
+	database, _ := used(t)
+	dir := t.TempDir()
+	absent, file := filepath.Join(dir, "absent.db"), filepath.Join(dir, "b.zip")
+	says(t, exitFailed, "there is no database", "backup", "--database", "sqlite:"+absent, "--to", file)
+	if _, err := os.Stat(absent); err == nil {
+		t.Error("a mistyped path became a database")
+	}
+	says(t, exitUsage, "--to", "backup", "--database", database)
+	says(t, exitFailed, "make file", "backup", "--database", database, "--to", filepath.Join(dir, "no", "such", "b.zip"))
+	if err := os.WriteFile(file, []byte("no backup at all, only a file that is long enough to hold the seal of one, or nearly so"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, exitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
+	says(t, exitOK, "backup written", "backup", "--database", database, "--to", file)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, exitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
+	if left, _ := filepath.Glob(absent + "*"); left != nil {
+		t.Errorf("a refused restore left %v", left)
+	}
+}
+
+// Two backups to the same file do not mix, and a failed one leaves the old file and nothing beside it.
+func TestWriteWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "b.zip")
+	write := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		}
+	}
+	if err := os.WriteFile(path+".part", []byte("much more than what comes, left by a killed one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := writeWhole(path, func(w io.Writer) error {
+		if err := writeWhole(path, write("second")); err == nil || !strings.Contains(err.Error(), "another backup") {
+			t.Errorf("a second one at once: %v", err)
+		}
+		return write("first")(w)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	fail := errors.New("disk full")
+	if err := writeWhole(path, func(w io.Writer) error { return errors.Join(write("half")(w), fail) }); !errors.Is(err, fail) {
+		t.Errorf("error %v", err)
+	}
+	got, err := os.ReadFile(path)
+	if left, _ := filepath.Glob(path + "*"); err != nil || string(got) != "first" || len(left) != 1 {
+		t.Errorf("%q, %v; beside it %v", got, err, left)
+	}
+}
+
+// asVictim makes the test binary run the program with the arguments in it, to be killed meanwhile.
+const asVictim = "SCHAKEL_TEST_ARGS"
+
+// Killed in the middle, a backup leaves no half file under its name, and a restore no half database.
+func TestKilledInTheMiddle(t *testing.T) {
+	if args := os.Getenv(asVictim); args != "" {
+		os.Exit(execute(t.Context(), strings.Split(args, "\n"), Streams{Out: os.Stdout, Err: os.Stderr}))
+	}
+	t.Parallel()
+	database, key := used(t)
+	large(t, database)
+	dir := t.TempDir()
+	file, target := filepath.Join(dir, "b.zip"), filepath.Join(dir, "s.db")
+	backup := []string{"backup", "--database", database, "--to", file}
+	restore := []string{"restore", "--from", file, "--database", "sqlite:" + target, "--secret-key-file", key}
+
+	for i := range 5 {
+		killAfter(t, time.Duration(60+i*15)*time.Millisecond, backup)
+		if _, err := os.Stat(file); err == nil {
+			says(t, exitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", key)
+		}
+	}
+	says(t, exitOK, "backup written", backup...) // what the killed ones left is no hindrance
+	for i := range 5 {
+		killAfter(t, time.Duration(80+i*60)*time.Millisecond, restore)
+		if _, err := os.Stat(target); err == nil {
+			says(t, exitOK, "backup written", "backup", "--database", "sqlite:"+target, "--to", filepath.Join(dir, "again.zip"))
+			if err := os.Remove(target); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := os.Stat(target + ".restoring"); err == nil {
+			says(t, exitFailed, "remove that folder and try again", restore...)
+		}
+		if err := os.RemoveAll(target + ".restoring"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(t, exitOK, "read back", restore...)
+}
+
+// large adds enough rows that a backup takes a while.
+func large(t *testing.T, database string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), database, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Write(t.Context(), func(tx *store.Tx) error {
+		for range 20_000 {
+			if err := tx.InsertAudit(t.Context(), store.Audit{ActorKind: "system", Action: "x", Detail: strings.Repeat("x", 200)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killAfter runs the program in a process of its own and kills it. Wherever the kill falls, the verdict is the same.
+func killAfter(t *testing.T, d time.Duration, args []string) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledInTheMiddle$")
+	child.Env = append(os.Environ(), asVictim+"="+strings.Join(args, "\n"))
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(d, func() { _ = child.Process.Kill() })
+	defer timer.Stop()
+	_ = child.Wait()
+}
+
+// A backup of a running Schakel is taken while it works, and it goes on.
+func TestBackupOfARunningSchakel(t *testing.T) {
+	t.Parallel()
+	cfg := inDir(t.TempDir())
+	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var written sync.WaitGroup
+	written.Go(func() {
+		for ctx.Err() == nil {
+			err := p.db.Write(ctx, func(tx *store.Tx) error { return tx.SetSetting(ctx, "test", tx.NewID("x")) })
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+	})
+	file := filepath.Join(t.TempDir(), "b.zip")
+	for range 3 {
+		says(t, exitOK, "backup written", "backup", "--database", cfg.Database, "--to", file)
+		says(t, exitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", cfg.SecretKeyFile)
+	}
+	stop()
+	written.Wait()
+	if err := p.stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"schakel/store"
+)
+
+const day = 24 * time.Hour
+
+// A request may be repeated as long as its Idempotency-Key lives, and a day more for what is on its way; until then the
+// event must be there, so that it is not taken for a new one (guarantee G4).
+const (
+	replayWindow  = day
+	minKeepEvents = 8 * day
+)
+
+// How often what has expired is removed, and when the rest is if nothing else is said.
+const (
+	expirySchedule  = "@every 5m"
+	defaultSchedule = "17 * * * *"
+)
+
+// RetentionFlags say how long things are kept; 0 keeps them for ever.
+type RetentionFlags struct {
+	KeepEvents        time.Duration `default:"720h" help:"How long an event is kept with its deliveries and attempts, after the last of them ended. Events that are waiting, held or in the dead-letter queue stay. At least 192h; 0 keeps all."`
+	KeepAttemptBodies time.Duration `default:"336h" help:"How long the bodies of answers to attempts are kept. 0 keeps them as long as the event."`
+	KeepAudit         time.Duration `default:"17520h" help:"How long the audit trail is kept (17520h is two years). 0 keeps all."`
+	KeepMails         time.Duration `default:"720h" help:"How long mails are kept that were sent. 0 keeps all."`
+	PruneSchedule     string        `default:"17 * * * *" placeholder:"CRON" help:"When what is over is removed, as cron writes it, in UTC. One node of a cluster does it."`
+}
+
+// Validate checks what flags cannot say one by one.
+func (f RetentionFlags) Validate() error {
+	if f.KeepEvents != 0 && f.KeepEvents < minKeepEvents {
+		return errors.New("--keep-events must be at least 192h (8 days), or a repeated event would be taken for a new one; 0 keeps all")
+	}
+	for _, keep := range []struct {
+		flag string
+		time.Duration
+	}{{"--keep-attempt-bodies", f.KeepAttemptBodies}, {"--keep-audit", f.KeepAudit}, {"--keep-mails", f.KeepMails}} {
+		if keep.Duration < 0 {
+			return fmt.Errorf("%s must not be less than 0", keep.flag)
+		}
+	}
+	if _, err := f.schedule(); err != nil {
+		return fmt.Errorf("--prune-schedule: %w", err)
+	}
+	return nil
+}
+
+// Validate checks what depends on more than one group of flags.
+func (c ServeCmd) Validate() error {
+	if c.KeepEvents != 0 && c.KeepEvents < c.KeyLifetime+replayWindow {
+		return fmt.Errorf("--keep-events must be at least a day longer than --key-lifetime, here %s, or a repeated event would be taken for a new one",
+			c.KeyLifetime+replayWindow)
+	}
+	return nil
+}
+
+func (f RetentionFlags) schedule() (cron.Schedule, error) {
+	if f.PruneSchedule == "" {
+		return cron.ParseStandard(defaultSchedule)
+	}
+	return cron.ParseStandard(f.PruneSchedule)
+}
+
+// lifetime tells how long something lives, as the settings are now.
+type lifetime func(context.Context) (time.Duration, error)
+
+// pruneTask is a kind of things that are removed when they are old. Its name is also that of its row in the database
+// and of its label in the metrics.
+type pruneTask struct {
+	name     string
+	keep     time.Duration // what is older goes
+	least    lifetime      // how long it must be kept anyway; nil: not at all
+	schedule cron.Schedule
+	// step removes a little of what was made before a moment, from a cursor on.
+	step func(tx *store.Tx, ctx context.Context, before store.Time, cursor string, limit int) (store.Pruned, error)
+}
+
+// tasks are the kinds that are not kept for ever.
+func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
+	often, err := cron.ParseStandard(expirySchedule)
+	if err != nil {
+		return nil, fmt.Errorf("schedule of expiry: %w", err)
+	}
+	schedule, err := f.schedule()
+	if err != nil {
+		return nil, fmt.Errorf("schedule of pruning: %w", err)
+	}
+	sent := func(ctx context.Context) (time.Duration, error) {
+		lives, err := keys(ctx)
+		return lives + replayWindow, err
+	}
+	tasks := []pruneTask{{"expired", 0, nil, often, (*store.Tx).PruneExpired}}
+	for _, t := range []pruneTask{
+		{"events", f.KeepEvents, sent, schedule, (*store.Tx).PruneEvents},
+		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
+		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
+		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
+	} {
+		if t.keep > 0 {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+// newRetention makes the service that removes what is over. keys is how long an Idempotency-Key lives: people can lengthen
+// that while the program runs, and events are then kept longer too.
+func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logger) (*retention, error) {
+	tasks, err := f.tasks(keys)
+	if err != nil {
+		return nil, err
+	}
+	return &retention{db: db, log: log, now: clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts()}, nil
+}

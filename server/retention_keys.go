@@ -1,0 +1,20 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"schakel/registry"
+)
+
+// liveKeyLifetime is how long an Idempotency-Key lives by the profile.
+func liveKeyLifetime(profiles *registry.Profiles) lifetime {
+	return func(ctx context.Context) (time.Duration, error) {
+		p, err := profiles.Current(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("lifetime of keys: %w", err)
+		}
+		return p.KeyLifetime, nil
+	}
+}
