@@ -27,15 +27,25 @@ func versionMove(verb string) transition {
 
 // Publish freezes a draft for ever; that of an AsyncAPI document fills the
 // catalogue of event types. An event type that another contract defines is
-// refused (CodeConflict).
+// refused (CodeConflict), and so is a breaking change under a version number that
+// promises none (*BreakingChangeError): PublishWithReason takes that.
 func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string) (store.ContractVersion, error) {
+	return c.PublishWithReason(ctx, actor, id, version, "")
+}
+
+func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reason string,
+	check func(*store.Tx, store.ContractVersion) error,
+) (store.ContractVersion, error) {
 	types, digest, err := c.eventTypesOf(ctx, actor, id, version)
 	if err != nil {
 		return store.ContractVersion{}, err
 	}
-	return c.move(ctx, actor, id, version, "publish", "", func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
+	return c.move(ctx, actor, id, version, "publish", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		if v.Digest != digest {
 			return conflict("The draft was replaced a moment ago. Look at it again.")
+		}
+		if err := check(tx, *v); err != nil {
+			return err
 		}
 		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
 		return fillCatalogue(ctx, tx, row, *v, types)
@@ -101,12 +111,9 @@ func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, re
 // eventTypesOf reads a draft again, outside the transaction: a large document
 // takes a second, and everyone else would wait for it.
 func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version string) ([]contract.EventType, string, error) {
-	reader, err := c.Reader(ctx, actor)
+	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
 		return nil, "", err
-	}
-	if own := reader.Internal && reader.PartnerID != ""; own {
-		reader.Administrator = true // it maintains what no partner owns; change decides
 	}
 	v, content, err := c.Original(ctx, reader, id, version)
 	if err != nil {

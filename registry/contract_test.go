@@ -241,7 +241,7 @@ func TestUploadRealDocuments(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if _, err := w.Contracts.Publish(ctx, w.admin, "real", version); err != nil {
+			if _, err := w.Contracts.PublishWithReason(ctx, w.admin, "real", version, "another document altogether"); err != nil {
 				t.Errorf("%s: publish: %v", filepath.Base(file), err)
 			}
 			if _, got, err := w.Contracts.Original(ctx, Reader{Internal: true}, "real", version); err != nil || !bytes.Equal(got, content) {

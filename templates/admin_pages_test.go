@@ -62,7 +62,21 @@ func administratorPages() map[string]templ.Component {
 		"contract form": ContractForm(p, ContractFormView{New: true, Button: "Make", Wrong: map[string]string{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []Option{{Label: "Own"}}}),
 		"upload":        UploadPage(p, UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]string{"text": "No."}}),
 		"publish":       PublishPage(p, PublishView{Kind: "asyncapi", Changes: []TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []FindingRow{finding2(finding)}, Digest: "00"}),
-		"publish not":   PublishPage(p, PublishView{Kind: "openapi", Blocked: "It is published.", Message: "Look again.", Back: "/v"}),
+		"publish breaking": PublishPage(p, PublishView{
+			Kind: "asyncapi", Before: "1.0.0", BrokenTotal: 2, Broken: []ContractChangeRow{{Level: "breaking", Text: "<b>", Why: "w", Side: "consumer", Pointer: "/a", Removed: true, Code: "c"}},
+			Bound:       []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s", Types: []string{"nl.a"}}},
+			NeedsReason: true, Suggested: "2.0.0", Wrong: map[string]string{"reason": "Say why."}, Digest: "00", ChangesHref: "/c",
+		}),
+		"publish unknown": PublishPage(p, PublishView{Kind: "openapi", Before: "1.0.0", Unknown: "Too large.", NeedsReason: true}),
+		"publish same":    PublishPage(p, PublishView{Kind: "asyncapi", Before: "1.0.0", ChangesHref: "/c"}),
+		"changes": ContractChangesPage(p, ContractChangesView{
+			From: "1.0.0", To: "1.1.0", Others: []Option{{Value: "1.0.0", Label: "1.0.0"}}, Compared: true, Suggested: "1.1.0", Breaking: 1, Info: 1, Causes: 2, API: "/api",
+			Groups: []ContractChangeGroup{{Text: "The shared schema A: 1 breaking.", Level: "breaking", Total: 300, EventTypes: []string{"nl.a"}, Changes: []ContractChangeRow{{Level: "breaking", Text: "t", Side: "producer"}}}, {Text: "The document: 1 info.", Total: 1, Changes: []ContractChangeRow{{Level: "info", Text: "t", Side: "both"}}}},
+			Pager:  &Pager{Page: 1, PerPage: 1, Total: 2, URL: func(int) string { return "?page=2" }},
+		}),
+		"changes none":    ContractChangesPage(p, ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),
+		"changes refused": ContractChangesPage(p, ContractChangesView{To: "1.1.0", Message: "Too large."}),
+		"publish not":     PublishPage(p, PublishView{Kind: "openapi", Blocked: "It is published.", Wrong: map[string]string{"": "Look again."}, Back: "/v"}),
 	}
 }
 

@@ -82,9 +82,12 @@ const maxShownChanges = 200
 func changeGroup(g compare.Group) templates.ContractChangeGroup {
 	group := templates.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
 	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
-		group.Changes = append(group.Changes, templates.ContractChangeRow{
-			Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
-		})
+		group.Changes = append(group.Changes, changeRow(c))
 	}
 	return group
+}
+
+// changesHref is the page that compares two versions.
+func changesHref(id, version, from string) string {
+	return contractVersionHref(id, version) + "/changes?" + url.Values{"from": {from}}.Encode()
 }

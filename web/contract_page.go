@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -54,7 +53,7 @@ func contractView(c store.Contract, versions []store.ContractVersion) templates.
 		if i+1 < len(versions) {
 			since := versions[i+1].Version
 			v.Versions[i].ChangesSince = since
-			v.Versions[i].ChangesHref = contractVersionHref(c.ID, row.Version) + "/changes?" + url.Values{"from": {since}}.Encode()
+			v.Versions[i].ChangesHref = changesHref(c.ID, row.Version, since)
 		}
 	}
 	return v

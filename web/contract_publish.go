@@ -14,7 +14,7 @@ import (
 )
 
 // publishForm says what publishing a version does, and asks.
-func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "") }
+func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
 
 // publishVersion publishes a version that its reader has seen: when the draft was
 // replaced since, nothing is published.
@@ -29,11 +29,11 @@ func (p *portal) publishVersion(c echo.Context) error {
 		return err
 	}
 	if form.Get("digest") != v.Digest {
-		return p.showPublish(c, http.StatusConflict, "The draft was replaced since you looked at it. Look again.")
+		return p.showPublish(c, http.StatusConflict, form.Get("reason"), formErrors{"": "The draft was replaced since you looked at it. Look again."})
 	}
-	_, err = p.Registry.Contracts.Publish(ctx, actor(c), id, version)
+	_, err = p.Registry.Contracts.PublishWithReason(ctx, actor(c), id, version, form.Get("reason"))
 	if status, wrong := formRefusal(err); wrong != nil {
-		return p.showPublish(c, status, wrong[""])
+		return p.showPublish(c, status, form.Get("reason"), wrong)
 	}
 	if err != nil {
 		return err
@@ -41,7 +41,9 @@ func (p *portal) publishVersion(c echo.Context) error {
 	return p.done(c, contractVersionHref(id, version), "Version "+version+" is published.")
 }
 
-func (p *portal) showPublish(c echo.Context, status int, message string) error {
+// showPublish shows what a publication does, with the reason that was typed and
+// why it was refused.
+func (p *portal) showPublish(c echo.Context, status int, reason string, wrong formErrors) error {
 	ctx, reader := c.Request().Context(), registry.Reader{Administrator: true, Internal: true}
 	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
 	if err != nil {
@@ -54,7 +56,11 @@ func (p *portal) showPublish(c echo.Context, status int, message string) error {
 	back := contractVersionHref(about.ID, version.Version)
 	v := templates.PublishView{
 		Action: adminVersionHref(about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest,
-		Visibility: about.Visibility, Kind: about.Kind, Message: message,
+		Visibility: about.Visibility, Kind: about.Kind,
+		Reason: reason, Wrong: wrong,
+	}
+	if err := p.fillBreaking(c, &v, version); err != nil {
+		return err
 	}
 	findings, err := registry.Findings(version)
 	if err != nil {
@@ -67,7 +73,7 @@ func (p *portal) showPublish(c echo.Context, status int, message string) error {
 	v.Blocked = blocked(version, v.Changes)
 	page := p.frame(c, "Publish "+about.Title+" "+version.Version,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
-	page.Invalid = message != ""
+	page.Invalid = wrong != nil
 	return p.render(c, status, templates.PublishPage(page, v))
 }
 

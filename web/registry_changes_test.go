@@ -74,3 +74,27 @@ func TestContractChangesVisibility(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishBreaking: a breaking change under a minor version needs a reason.
+func TestPublishBreaking(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	writer := h.writer(t)
+	publishedContract(t, writer, "public")
+	upload(t, writer, nextContract("1.1.0")).want(t, 201)
+	target := contractTarget + "/versions/1.1.0/publication"
+	refused := writer.do(t, http.MethodPost, target, "")
+	refused.problem(t, http.StatusConflict, "breaking-change")
+	if text := string(refused.body); !strings.Contains(text, "2.0.0") || !strings.Contains(text, `"errors":[{"pointer":"/`) {
+		t.Errorf("it does not say what breaks: %s", text)
+	}
+	for _, body := range []string{`{"reason":""}`, `{"reason":" "}`} {
+		writer.postJSON(t, target, body).problem(t, http.StatusConflict, "breaking-change")
+	}
+	writer.postJSON(t, target, `{"reason":"no"}`).want(t, http.StatusBadRequest)
+	writer.postJSON(t, target, `{"why":"Agreed."}`).want(t, http.StatusBadRequest)
+	done := writer.postJSON(t, target, `{"reason":"Agreed with all partners."}`).want(t, 200)
+	if !strings.Contains(string(done.body), "Agreed with all partners.") {
+		t.Errorf("the reason is lost: %s", done.body)
+	}
+}

@@ -1,12 +1,20 @@
 package web
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 )
+
+// publicationRequest says why a version breaks what its number promises to keep.
+type publicationRequest struct {
+	Reason string `json:"reason"`
+}
 
 // publishVersion freezes a draft for ever (guarantee G8).
 func (m *machineAPI) publishVersion(c echo.Context) error {
@@ -14,8 +22,33 @@ func (m *machineAPI) publishVersion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := m.Registry.Contracts.Publish(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"))
-	return m.versionChanged(c, v, err)
+	var in publicationRequest
+	if err := readOptionalJSON(c, &in); err != nil {
+		return err
+	}
+	v, err := m.Registry.Contracts.PublishWithReason(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), in.Reason)
+	return m.versionChanged(c, v, breakingProblem(err))
+}
+
+// maxToldChanges bounds how many changes a refusal tells of.
+const maxToldChanges = 100
+
+// breakingProblem is the answer to a breaking change under a version number that
+// promises none, with what breaks.
+func breakingProblem(err error) error {
+	refused, ok := errors.AsType[*registry.BreakingChangeError](err)
+	if !ok {
+		return err
+	}
+	detail := refused.Unknown
+	if detail == "" {
+		detail = "This version breaks what was agreed in version " + refused.Before.Version + ". Give it number " + refused.Suggested + "."
+	}
+	p := newProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
+	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxToldChanges)] {
+		p.Errors = append(p.Errors, ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
+	}
+	return p
 }
 
 // deprecationRequest advises against a version.

@@ -102,7 +102,7 @@ func (m *machineAPI) routesRegister() {
 
 	write := m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryWrite), m.withCaller)
 	write.POST("/contracts", m.postContract)
-	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion)
+	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime))
 	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion)
 	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion)
 	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion)

@@ -24,8 +24,8 @@ func (p *portal) routesContracts() {
 	g.POST("/:id", p.updateContract)
 	g.GET("/:id/upload", p.uploadForm)
 	p.pagesUpTo(p.DocumentBytes+formOverhead, "/admin/contracts", p.requireAdministrator, p.slow(uploadTime)).POST("/:id/versions", p.uploadVersion)
-	g.GET("/:id/versions/:version/publication", p.publishForm)
-	g.POST("/:id/versions/:version/publication", p.publishVersion)
+	g.GET("/:id/versions/:version/publication", p.publishForm, p.slow(uploadTime))
+	g.POST("/:id/versions/:version/publication", p.publishVersion, p.slow(uploadTime))
 	g.POST("/:id/versions/:version/deprecation", p.deprecateVersion)
 	for _, s := range versionSteps() {
 		g.POST("/:id/versions/:version/"+s.verb, p.versionStep(s))

@@ -1,0 +1,190 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/registry/compare"
+	"schakel/store"
+)
+
+// Publication is what publishing a draft means for those who hold to the contract.
+type Publication struct {
+	// Before is the version it follows: the highest stable one below it. Without
+	// an ID there is none, and nothing can break.
+	Before store.ContractVersion
+	// Breaking are the changes that make others adapt.
+	Breaking []compare.Change
+	// Suggested is the version number that fits the changes.
+	Suggested string
+	// Unknown says why the two could not be compared; empty when they were.
+	Unknown string
+	// NeedsReason is set when the version number promises that nothing breaks
+	// and something does, or that is not known.
+	NeedsReason bool
+}
+
+// BreakingChangeError refuses to publish a breaking change under a minor or patch
+// version without a reason. It is also an *Error of CodeInvalid with the field reason.
+type BreakingChangeError struct {
+	Publication
+}
+
+// Error counts what breaks.
+func (e *BreakingChangeError) Error() string {
+	return fmt.Sprintf("%d breaking changes since version %s", len(e.Breaking), e.Before.Version)
+}
+
+// Unwrap makes it an *Error for whoever does not show changes.
+func (e *BreakingChangeError) Unwrap() error {
+	text := "Say why this is published under this version all the same: "
+	if e.Unknown != "" {
+		text += e.Unknown
+	} else {
+		text += fmt.Sprintf("it breaks what was agreed in version %s. Its number would be %s.", e.Before.Version, e.Suggested)
+	}
+	return invalidFields(problems{"reason": text})
+}
+
+// Preview tells what publishing a version a reader may see would break.
+func (c *Contracts) Preview(ctx context.Context, reader Reader, id, version string) (Publication, error) {
+	v, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return Publication{}, err
+	}
+	versions, err := c.cfg.DB.ContractVersions(ctx, id)
+	if err != nil {
+		return Publication{}, fmt.Errorf("list contract versions: %w", err)
+	}
+	var p Publication
+	var any bool
+	if p.Before, any = versionBefore(versions, v, true); !any {
+		return p, nil
+	}
+	made, err := c.compareVersions(ctx, p.Before, v)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeConflict {
+		p.Unknown = refused.Message
+	} else if err != nil {
+		return p, err
+	}
+	for _, change := range made.Changes {
+		if change.Level == compare.Breaking {
+			p.Breaking = append(p.Breaking, change)
+		}
+	}
+	p.Suggested = made.Suggested
+	p.NeedsReason = (p.Unknown != "" || len(p.Breaking) > 0) && promisesNoBreak(p.Before.Version, v.Version)
+	return p, nil
+}
+
+// promisesNoBreak tells whether a version number says that nothing breaks: the
+// same major one, or the same minor one while the major is 0. A pre-release
+// promises nothing.
+func promisesNoBreak(before, after string) bool {
+	old, next := strings.Split(before, "."), strings.Split(after, ".")
+	if isPreRelease(after) || len(old) < 3 || len(next) < 3 || old[0] != next[0] {
+		return false
+	}
+	return old[0] != "0" || old[1] == next[1]
+}
+
+// PublishWithReason is Publish for a version that breaks what its number promises
+// to keep, with why that is done; the reason is shown with the version.
+func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+	reader, err := c.maintainer(ctx, actor)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	v, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	var p Publication
+	if v.Status == store.VersionDraft {
+		if p, err = c.Preview(ctx, reader, id, version); err != nil {
+			return store.ContractVersion{}, err
+		}
+	}
+	if reason = strings.TrimSpace(reason); p.NeedsReason && reason == "" {
+		return store.ContractVersion{}, &BreakingChangeError{p}
+	}
+	if err := checkReason(reason, p.NeedsReason); err != nil {
+		return store.ContractVersion{}, err
+	}
+	return c.publish(ctx, actor, id, version, reason, func(tx *store.Tx, now store.ContractVersion) error {
+		if now.Digest != v.Digest {
+			return conflict("The draft was replaced a moment ago. Look at it again.")
+		}
+		versions, err := tx.ContractVersions(ctx, id)
+		if err != nil {
+			return fmt.Errorf("list contract versions: %w", err)
+		}
+		if before, _ := versionBefore(versions, now, true); v.Status == store.VersionDraft && before.ID != p.Before.ID {
+			return conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
+		}
+		return nil
+	})
+}
+
+// maintainer is the reader that an actor is for the contracts it may change.
+func (c *Contracts) maintainer(ctx context.Context, actor Actor) (Reader, error) {
+	reader, err := c.Reader(ctx, actor)
+	if own := reader.Internal && reader.PartnerID != ""; own {
+		reader.Administrator = true // it maintains what no partner owns; change decides
+	}
+	return reader, err
+}
+
+// Bound is an approved subscription with those of its event types that matter.
+type Bound struct {
+	store.Subscription
+	Partner store.Partner
+	Affects []string // sorted
+}
+
+// BoundBy lists the approved subscriptions to any of some event types, by partner.
+// Only an administrator sees who is subscribed.
+func (c *Contracts) BoundBy(ctx context.Context, actor Actor, types []string) ([]Bound, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	var list []Bound
+	for _, name := range types {
+		rows, _, err := c.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{EventType: name, Status: store.SubscriptionApproved})
+		if err != nil {
+			return nil, fmt.Errorf("list subscriptions: %w", err)
+		}
+		for _, row := range rows {
+			i, known := at[row.ID]
+			if !known {
+				partner, err := c.cfg.DB.Partner(ctx, row.PartnerID)
+				if err != nil {
+					return nil, fmt.Errorf("find partner: %w", err)
+				}
+				i, at[row.ID] = len(list), len(list)
+				list = append(list, Bound{Subscription: row, Partner: partner})
+			}
+			list[i].Affects = append(list[i].Affects, name)
+		}
+	}
+	slices.SortFunc(list, func(a, b Bound) int {
+		return strings.Compare(a.Partner.Name+"\x00"+a.ID, b.Partner.Name+"\x00"+b.ID)
+	})
+	return list, nil
+}
+
+// EventTypesThatBreak lists the event types that changes touch, sorted.
+func EventTypesThatBreak(changes []compare.Change) []string {
+	var types []string
+	for _, c := range changes {
+		if c.Level == compare.Breaking {
+			types = append(types, c.EventTypes...)
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/compare"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// fillBreaking adds what a publication breaks, and for whom, to its page.
+func (p *portal) fillBreaking(c echo.Context, v *templates.PublishView, version store.ContractVersion) error {
+	if version.Status != store.VersionDraft {
+		return nil
+	}
+	ctx, reader := c.Request().Context(), registry.Reader{Administrator: true, Internal: true}
+	made, err := p.Registry.Contracts.Preview(ctx, reader, version.ContractID, version.Version)
+	if err != nil || made.Before.ID == "" {
+		return err
+	}
+	v.Before, v.Suggested, v.Unknown, v.NeedsReason = made.Before.Version, made.Suggested, made.Unknown, made.NeedsReason
+	v.ChangesHref = changesHref(version.ContractID, version.Version, made.Before.Version)
+	v.BrokenTotal = len(made.Breaking)
+	for _, change := range made.Breaking[:min(len(made.Breaking), maxShownChanges)] {
+		v.Broken = append(v.Broken, changeRow(change))
+	}
+	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), registry.EventTypesThatBreak(made.Breaking))
+	for _, b := range bound {
+		v.Bound = append(v.Bound, templates.BoundRow{
+			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: b.Affects,
+		})
+	}
+	return err
+}
+
+// boundName is the name of a subscription, or its id.
+func boundName(s store.Subscription) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.ID
+}
+
+func changeRow(c compare.Change) templates.ContractChangeRow {
+	return templates.ContractChangeRow{
+		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+	}
+}
