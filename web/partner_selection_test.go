@@ -1,0 +1,224 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"schakel/delivery/event"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// asked is a form that asks for a subscription; pairs of name and value change it.
+func asked(endpoint string, pairs ...string) url.Values {
+	return changed(url.Values{
+		"types": {"nl.example.student.enrolled"}, "endpoint": {idOf(endpoint)}, "purpose": {"Our records."}, "rows": {"3"},
+	}, pairs...)
+}
+
+func TestSubscriptionWithFilters(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	endpoint := newEndpoint(t, b)
+	answer := b.post("/partner/subscriptions/new", asked(endpoint,
+		"filter-0-attribute", "subject", "filter-0-comparison", "prefix", "filter-0-value", "<47>",
+		"filter-2-attribute", "source", "filter-2-comparison", "not-exact", "filter-2-value", "urn:x:test",
+		"filters", `[ {"any":[{"exact":{"grade":"7"}},{"suffix":{"grade":"8"}}]} ]`, "orderBy", "other", "orderOther", "studentnumber"))
+	wantStatus(t, answer, http.StatusSeeOther)
+	here := answer.Header.Get("Location")
+	sub, err := h.db.Subscription(t.Context(), idOf(here))
+	noError(t, err)
+	want := `[{"prefix":{"subject":"<47>"}},{"not":{"exact":{"source":"urn:x:test"}}},{"any":[{"exact":{"grade":"7"}},{"suffix":{"grade":"8"}}]}]`
+	if sub.Filters != want || sub.OrderBy != "studentnumber" {
+		t.Fatalf("stored %s by %q", sub.Filters, sub.OrderBy)
+	}
+	told := []string{"subject begins with “<47>”", "source is not “urn:x:test”", "grade is “7” or grade ends with “8”", "In order for each value of studentnumber"}
+	page := shows(t, b.get(here), http.StatusOK, told...)
+	lacks(t, page, "<47>")
+	admin := h.browser()
+	admin.login(t, testEmail)
+	shows(t, admin.get("/admin/subscriptions/"+sub.ID), http.StatusOK, append(told, "can change filters and order later")...)
+
+	form := text(b.get(here + "/selection"))
+	wantWords(t, form, `value="&lt;47&gt;"`, `value="urn:x:test"`, `value="not-exact" selected`, `{&#34;any&#34;:`, `value="other" selected`, `value="studentnumber"`)
+	noError(t, h.reg.Subscriptions.Approve(t.Context(), h.admin, sub.ID))
+	wantRedirect(t, b.post(here+"/selection", url.Values{
+		"rows": {"1"}, "filter-0-attribute": {"subject"}, "filter-0-comparison": {"exact"}, "filter-0-value": {"4711"}, "orderBy": {"subject"},
+	}), here)
+	if sub, err = h.db.Subscription(t.Context(), sub.ID); err != nil || sub.Filters != `[{"exact":{"subject":"4711"}}]` || sub.OrderBy != "subject" || sub.Status != store.SubscriptionApproved {
+		t.Errorf("changed to %+v (%v)", sub, err)
+	}
+	shows(t, b.get(here), http.StatusOK, "The filters and the order are saved.", "subject is “4711”")
+	noError(t, h.reg.Subscriptions.Suspend(t.Context(), h.admin, sub.ID, "Too many failures."))
+	lacks(t, text(b.get(here)), "Change filters and order")
+	wantRedirect(t, b.get(here+"/selection"), here)
+	wantRedirect(t, b.post(here+"/selection", url.Values{"rows": {"1"}}), here)
+	shows(t, b.get(here), http.StatusOK, "You cannot change this subscription: it is suspended.", "subject is “4711”")
+}
+
+func TestFiltersRefusedBesideTheField(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	endpoint := newEndpoint(t, b)
+	here := newSubscription(t, b, endpoint)
+	tests := []struct {
+		field, says string
+		pairs       []string
+	}{
+		{"filter-0-value", "Fill in what", []string{"filter-0-attribute", "subject"}},
+		{"filter-1-attribute", "Fill in an attribute", []string{"filter-1-value", "x"}},
+		{"filter-1-attribute", "names are lower-case", []string{"filter-1-attribute", "Subject", "filter-1-value", "x"}},
+		{"filter-0-attribute", "data cannot be filtered on", []string{"filter-0-attribute", "data", "filter-0-value", "x"}},
+		{"filter-0-attribute", "not known", []string{"filter-0-attribute", "subject", "filter-0-comparison", "sql", "filter-0-value", "x"}},
+		{"filters", "must be a JSON list", []string{"filters", "subject = 4711"}},
+		{"filters", "At /1/any/0/sql: this dialect is not known", []string{"filters", `[{"exact":{"type":"a"}},{"any":[{"sql":"x"}]}]`}},
+		{"filters", "take 17", []string{"filters", `[{"exact":{"type":"` + strings.Repeat("a", 17000) + `"}}]`}},
+		{"orderBy", "Choose another attribute than data", []string{"orderBy", "data"}},
+		{"orderOther", "one attribute", []string{"orderBy", "other", "orderOther", "Student Number"}},
+		{"orderOther", "one attribute", []string{"orderBy", "other"}},
+	}
+	for _, tt := range tests {
+		for action, form := range map[string]url.Values{
+			"/partner/subscriptions/new": asked(endpoint, append(tt.pairs, "types", "nl.example.student.left")...),
+			here + "/selection":          changed(url.Values{"rows": {"2"}}, tt.pairs...),
+		} {
+			answer := b.post(action, form)
+			page := text(answer)
+			if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, `href="#`+tt.field+`"`) ||
+				!strings.Contains(page, `id="`+tt.field+`-error"`) || !strings.Contains(html.UnescapeString(page), tt.says) {
+				t.Errorf("%s %v: status %d, or no %q at %s", action, tt.pairs, answer.StatusCode, tt.says, tt.field)
+			}
+			if !strings.Contains(tt.field, "order") {
+				form.Set("do", "preview")
+				wantStatus(t, b.post(action, form), http.StatusUnprocessableEntity)
+			}
+		}
+	}
+	both := text(b.post("/partner/subscriptions/new", asked(endpoint, "filter-0-attribute", "subject", "purpose", "")))
+	wantWords(t, both, `href="#filter-0-value"`, `href="#purpose"`)
+	if sub, err := h.db.Subscription(t.Context(), idOf(here)); err != nil || sub.Filters != "" || sub.OrderBy != "" {
+		t.Errorf("changed to %+v (%v)", sub, err)
+	}
+}
+
+func TestButtonsOfTheBuilderLoseNothing(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	endpoint := newEndpoint(t, b)
+	typed := []string{
+		"filter-0-attribute", "subject", "filter-0-comparison", "suffix", "filter-0-value", "half", "filters", "[half",
+		"orderBy", "partitionkey", "name", "Mine", "q", "left",
+	}
+	kept := []string{`value="half"`, `value="suffix" selected`, "[half</textarea>", `value="partitionkey" selected`, "Our records.</textarea>", `value="nl.example.student.enrolled" checked`}
+	for do, rows := range map[string]string{"search": "filter-2-value", "rows": "filter-4-value"} {
+		answer := b.post("/partner/subscriptions/new", asked(endpoint, append(typed, "do", do)...))
+		wantStatus(t, answer, http.StatusOK)
+		wantWords(t, text(answer), append(kept, `id="`+rows+`"`)...)
+	}
+	here := newSubscription(t, b, endpoint)
+	answer := b.post(here+"/selection", changed(url.Values{"rows": {"19"}, "do": {"rows"}}, typed...))
+	wantStatus(t, answer, http.StatusOK)
+	page := text(answer)
+	wantWords(t, page, `value="half"`, `id="filter-19-value"`)
+	lacks(t, page, `id="filter-20-value"`, "More filters")
+}
+
+func TestAnotherPartnersSelection(t *testing.T) { // guarantee G7
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	other, _ := h.at(t, "other@example.nl")
+	here := newSubscription(t, b, newEndpoint(t, b)) + "/selection"
+	form := url.Values{"rows": {"1"}, "filter-0-attribute": {"subject"}, "filter-0-comparison": {"exact"}, "filter-0-value": {"4711"}}
+	preview := changed(url.Values{"do": {"preview"}})
+	wantStatus(t, other.get(here), http.StatusNotFound)
+	wantStatus(t, other.post(here, form), http.StatusNotFound)
+	wantStatus(t, other.post(here, preview), http.StatusNotFound)
+	visitor := h.browser()
+	for _, answer := range []*http.Response{visitor.get(here), visitor.post(here, form)} {
+		wantStatus(t, answer, http.StatusSeeOther)
+		if to := answer.Header.Get("Location"); !strings.HasPrefix(to, "/login") {
+			t.Errorf("a visitor goes to %s", to)
+		}
+	}
+	if sub, err := h.db.Subscription(t.Context(), idOf(strings.TrimSuffix(here, "/selection"))); err != nil || sub.Filters != "" {
+		t.Errorf("changed to %+v (%v)", sub, err)
+	}
+}
+
+// sent stores an event of a sender.
+func (w *queueWorld) sent(from, id, subject string) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) error {
+		_, err := tx.InsertEvents(w.t.Context(), []store.Event{{
+			ID: tx.NewID("evt"), PartnerID: from, ClientID: "cli_test", CEID: id, CESource: "urn:x", CEType: queueType, CESubject: subject, AcceptedAt: tx.Now,
+			Attributes: []byte(`{"specversion":"1.0","id":"` + id + `","source":"urn:x","type":"` + queueType + `","subject":"` + subject + `"}`),
+		}})
+		return err
+	})
+}
+
+// The preview shows events that the partner gets and no other's (guarantees G2, G3, G7).
+func TestPreviewOfFilters(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	own, err := w.db.OwnPartner(t.Context())
+	noError(t, err)
+	w.sent(own.ID, "ours-1", "4711")
+	w.sent(own.ID, "ours-2", "4800<b>")
+	w.sent(w.other.id, "theirs-1", "4711")
+	w.sent(w.first.id, "mine-1", "4711")
+	here := "/partner/subscriptions/" + w.first.subscription + "/selection"
+	form := url.Values{"rows": {"1"}, "filter-0-attribute": {"subject"}, "filter-0-comparison": {"prefix"}, "filter-0-value": {"47"}, "do": {"preview"}}
+	page := shows(t, w.first.browser.post(here, form), http.StatusOK, "1 of 2 recent events pass", "ours-1", "ours-2", "4800<b>", "2 events")
+	lacks(t, page, "theirs-1", "mine-1", "<b>")
+	if before, after, _ := strings.Cut(page, "ours-2"); !strings.Contains(after, "Yes") || strings.Contains(before, "Yes") {
+		t.Error("the wrong event passes")
+	}
+	if sub, err := w.db.Subscription(t.Context(), w.first.subscription); err != nil || sub.Filters != "" {
+		t.Errorf("a preview changed %+v (%v)", sub, err)
+	}
+	w.withCatalogue(t)
+	asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", "nl.example.student.left")
+	shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusOK, "You do not get these event types yet", "no recent events")
+	asks.Del("types")
+	shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusUnprocessableEntity, "Choose at least one event type.")
+	asks.Set("types", queueType)
+	shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusOK, "2 of 2 recent events pass")
+	w.subscriptionIs(w.first, store.SubscriptionSuspended)
+	page = shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusOK, "You do not get these event types yet")
+	lacks(t, page, "ours-1")
+}
+
+func TestDeliveryPageSaysBehindWhichItWaits(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	keyed := func() (d store.Delivery) {
+		e := w.event(event.DataNone, "")
+		w.write(func(tx *store.Tx) error {
+			d = store.Delivery{
+				ID: tx.NewID("dlv"), EventID: e.ID, SubscriptionID: w.first.subscription, EndpointID: w.first.endpoint, PartnerID: w.first.id,
+				EventType: e.CEType, Status: store.DeliveryPending, OrderKey: "4711", IdempotencyKey: uuid.NewString(),
+				KeyExpiresAt: store.At(tx.Now.Add(time.Hour)), DueAt: tx.Now,
+			}
+			return tx.InsertDeliveries(t.Context(), []store.Delivery{d})
+		})
+		return d
+	}
+	rejected := w.attempt(keyed(), store.DeliveryHeld, webhook.ReasonRejected, store.Attempt{StatusCode: 400})
+	waiting := keyed()
+	for base, b := range map[string]*browser{"/admin": w.admin, "/partner": w.first.browser} {
+		page := shows(t, b.get(base+"/deliveries/"+waiting.ID), http.StatusOK, "It waits behind an earlier delivery with the same key")
+		wantWords(t, page, `href="`+base+"/deliveries/"+rejected.ID+`"`)
+		lacks(t, page, "Next try:")
+		lacks(t, text(b.get(base+"/deliveries/"+rejected.ID)), "It waits behind")
+	}
+}
