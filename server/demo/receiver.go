@@ -61,6 +61,7 @@ func (r *Receiver) Handler() http.Handler {
 	mux.HandleFunc("POST /token", r.token)
 	mux.HandleFunc("POST /hooks/{hook}", r.hook)
 	mux.HandleFunc("GET /{$}", r.page)
+	mux.HandleFunc("GET /style.css", showStyle)
 	// A page elsewhere must not break the receiver behind its visitor's back.
 	same := http.NewCrossOriginProtection()
 	mux.Handle("POST /break", same.Handler(r.turn(true)))

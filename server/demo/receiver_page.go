@@ -2,6 +2,7 @@ package demo
 
 import (
 	"html/template"
+	"io"
 	"net/http"
 	"slices"
 )
@@ -34,9 +35,26 @@ func (r *Receiver) page(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'")
 	_ = t.Execute(w, view)
 }
+
+func showStyle(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	_, _ = io.WriteString(w, receiverStyle)
+}
+
+const receiverStyle = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }
+code, td { overflow-wrap: anywhere; }
+button { font: inherit; padding: 0.5rem 1rem; }
+caption, th, td { text-align: start; vertical-align: top; }
+th, td { padding: 0.25rem 0.75rem 0.25rem 0; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr, td { display: block; }
+  tr { border-top: 1px solid; padding: 0.5rem 0; }
+}
+`
 
 const receiverPage = `<!doctype html>
 <html lang="en">
@@ -45,6 +63,7 @@ const receiverPage = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Receiver of the demonstration</title>
+<link rel="stylesheet" href="/style.css">
 </head>
 <body>
 <main>

@@ -1,0 +1,95 @@
+// What the stories in a real browser share: a browser that may reach nothing but
+// this machine, and a look at every page it sees with axe.
+const { mkdirSync, readFileSync } = require("node:fs");
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+
+const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+const looks = [
+  { name: "light", colorScheme: "light", viewport: { width: 1280, height: 900 } },
+  { name: "dark", colorScheme: "dark", viewport: { width: 1280, height: 900 } },
+  { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 } },
+];
+
+class Kit {
+  constructor(browser, folder) {
+    Object.assign(this, { browser, folder, faults: [], seen: new Map() });
+    mkdirSync(folder, { recursive: true });
+  }
+
+  static async start(executablePath, folder) {
+    return new Kit(await chromium.launch({ executablePath, args: flags }), folder);
+  }
+
+  // person opens a browser of its own, with or without JavaScript.
+  async person(name, { javaScriptEnabled = true } = {}) {
+    const context = await this.browser.newContext({ javaScriptEnabled, viewport: looks[0].viewport, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.scripted = javaScriptEnabled;
+    page.on("request", (r) => {
+      const url = new URL(r.url());
+      if (!["localhost", "127.0.0.1"].includes(url.hostname) && url.protocol !== "data:") this.fault(`${name}: a request left this machine: ${r.url()}`);
+    });
+    page.on("pageerror", (e) => this.fault(`${name}: script error at ${page.url()}: ${e.message}`));
+    page.on("console", (m) => {
+      if (m.type() === "error" && !/status of (4|5)\d\d/.test(m.text())) this.fault(`${name}: console at ${page.url()}: ${m.text()}`);
+    });
+    return page;
+  }
+
+  fault(text) {
+    this.faults.push(text);
+  }
+
+  // look judges the page as it stands, in each look, once for each kind of page.
+  // A page without JavaScript is the same page, and axe cannot run in it.
+  async look(page, label) {
+    const key = label ?? new URL(page.url()).pathname.replace(/[a-z]{3}_[0-9A-Z]{26}/g, "id").replace(/[A-Z0-9]{26}/g, "token");
+    if (this.seen.has(key)) return;
+    this.seen.set(key, true);
+    if (!page.scripted) return;
+    for (const look of looks) {
+      await page.emulateMedia({ colorScheme: look.colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize(look.viewport);
+      const file = `${String(this.seen.size).padStart(2, "0")}${key.replace(/[^a-zA-Z0-9.-]+/g, "-")}-${look.name}.png`;
+      await page.screenshot({ path: path.join(this.folder, file), fullPage: true });
+      await this.axe(page, `${key} (${look.name})`);
+      await this.fits(page, `${key} (${look.name})`);
+    }
+    await page.emulateMedia({ colorScheme: looks[0].colorScheme });
+    await page.setViewportSize(looks[0].viewport);
+  }
+
+  async axe(page, where) {
+    const violations = await page.evaluate(`(() => { ${axeSource}; return axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).slice(0, 5).join(", "))); })()`);
+    for (const v of violations) this.fault(`axe: ${where}: ${v}`);
+  }
+
+  // fits wants no page that must be scrolled sideways (WCAG 1.4.10).
+  async fits(page, where) {
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (over > 0) this.fault(`${where}: the page is ${over} pixels too wide`);
+  }
+
+  async finish() {
+    await this.browser.close();
+    for (const f of this.faults) console.error(f);
+    console.log(`${this.seen.size} pages looked at`);
+    process.exit(this.faults.length > 0 ? 1 : 0);
+  }
+}
+
+// until repeats a question to a page until it is answered; some things take a moment.
+async function until(what, page, ask) {
+  const deadline = Date.now() + 60_000;
+  while (!(await ask())) {
+    if (Date.now() > deadline) throw new Error(`did not come to pass: ${what}; at ${page.url()}:\n${(await page.locator("main").innerText()).slice(0, 1500)}`);
+    await page.waitForTimeout(300);
+    await page.reload();
+  }
+}
+
+module.exports = { Kit, until };

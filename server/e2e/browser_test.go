@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"schakel/server/demo"
+)
+
+// TestStoryInBrowser plays the whole story in a real browser against the
+// demonstration, with JavaScript and without: register, confirm, approve, add an
+// endpoint, subscribe, approve, publish, delivered; break the receiver, dead
+// letter, mend it, resend, delivered. Every page on the way is looked at by axe,
+// light, dark and on a phone. The screenshots are kept when E2E_KEEP names a folder.
+func TestStoryInBrowser(t *testing.T) {
+	t.Parallel()
+	node, modules := needNode(t)
+	chromium := need(t, "chromium")
+	for _, scripted := range []bool{true, false} {
+		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
+			t.Parallel()
+			d := startDemo(t) // one each: breaking the receiver is seen by all
+			folder := t.TempDir()
+			if keep := os.Getenv("E2E_KEEP"); keep != "" && scripted {
+				folder = keep
+			}
+			settings, err := json.Marshal(d.story(t, scripted, chromium, folder))
+			must(t, err)
+			cmd := exec.CommandContext(t.Context(), node, "browser/story.js")
+			cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
+			// Chromium is a child of node: both are of one group, and end together.
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Logf("screenshots were in %s: %s", folder, out)
+		})
+	}
+}
+
+// demonstration is `schakel demo` in a process of its own.
+type demonstration struct {
+	base, control, password string
+}
+
+// startDemo starts a demonstration and reads where things are from what it prints.
+func startDemo(t *testing.T) *demonstration {
+	t.Helper()
+	scratch := t.TempDir()
+	port, other := freePort(t), freePort(t)
+	cmd := exec.Command(programPath(t), "--log-level", "warn", "demo", "--addr", "127.0.0.1:"+port, "--partner-addr", "127.0.0.1:"+other)
+	cmd.Env = append(os.Environ(), "TMPDIR="+scratch) // where it makes its folder
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var complaints logBuffer
+	cmd.Stderr = &complaints
+	stdout, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	lines := bufio.NewScanner(stdout)
+	printed := ""
+	for lines.Scan() && !strings.Contains(lines.Text(), "Ctrl-C") {
+		printed += lines.Text() + "\n"
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines.Scan() { // so that it can go on printing
+		}
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // Ctrl-C
+		ctx, cancel := context.WithTimeout(context.Background(), stopBound)
+		defer cancel()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			t.Error("Ctrl-C did not end the demonstration")
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		if code := cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("the demonstration ended with %d:\n%s", code, complaints.tail())
+		}
+		if left, err := filepath.Glob(filepath.Join(scratch, "*")); err != nil || len(left) > 0 {
+			t.Errorf("the demonstration left %v behind", left)
+		}
+	})
+	d := &demonstration{base: "http://localhost:" + port}
+	for pattern, into := range map[string]*string{`Receiver of the partners: (\S+)`: &d.control, `Password of every account: (\S+)`: &d.password} {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(printed)
+		if found == nil {
+			t.Fatalf("the demonstration does not print %q:\n%s%s", pattern, printed, complaints.tail())
+		}
+		*into = found[1]
+	}
+	return d
+}
+
+// story are the settings of browser/story.js.
+func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder string) map[string]any {
+	t.Helper()
+	_, page, err := get(http.DefaultClient, d.control)
+	must(t, err)
+	secret := regexp.MustCompile(`Client secret</dt><dd><code>(\w+)<`).FindStringSubmatch(page)
+	if secret == nil {
+		t.Fatalf("the receiver's page shows no secret: %s", page)
+	}
+	kvk := fmt.Sprint(10_000_000 + rand.IntN(1_000_000))
+	return map[string]any{
+		"base": d.base, "control": d.control + "/", "javaScript": scripted,
+		"organisation": "Stichting Verhaal " + kvk, "oin": "00000003" + kvk + "0000", "email": "noor@" + kvk + ".example",
+		"admin": map[string]string{"email": demo.OwnA().Email, "password": d.password},
+		"hook": map[string]string{
+			"url": d.control + "/hooks/mine-" + kvk, "tokenUrl": d.control + "/token", "id": "schakel-demo", "secret": secret[1],
+		},
+		"type": demo.TypeStudentRemoved, "row": "leerling-verwijderd", "ids": []string{uuid.NewString(), uuid.NewString()},
+		"binary": programPath(t), "chromium": chromium, "folder": folder,
+		"tour": map[string][]string{
+			"admin": {
+				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
+				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/account", "/admin/contracts/new",
+			},
+			"partner": {
+				"/partner", "/partner/organisation", "/partner/endpoints", "/partner/clients", "/partner/clients/new", "/partner/subscriptions",
+				"/partner/audit", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
+				"/contracts/" + demo.EventsContract + "/versions/1.2.0", "/no-such-page",
+			},
+		},
+	}
+}
