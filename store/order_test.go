@@ -48,3 +48,22 @@ func TestOrder(t *testing.T) { // guarantee G5
 		same(t, behind, err, "")
 	})
 }
+
+func TestPullInOrder(t *testing.T) { // guarantee G5
+	eachPuller(t, func(t *testing.T, p *puller) {
+		events := p.newEvents(3)
+		p.write(func(tx *store.Tx) error {
+			rows := make([]store.Delivery, len(events))
+			for i, key := range []string{"a", "a", "b"} {
+				rows[i] = delivery([]string{"dlv_1", "dlv_2", "dlv_3"}[i], events[i].ID, p.sub, tx.Now)
+				rows[i].OrderKey = key
+			}
+			return tx.InsertDeliveries(p.ctx, rows)
+		})
+		first := p.receive(10)
+		same(t, len(first), nil, 2) // the first of a, and b
+		same(t, p.received(10), nil, []string{})
+		p.acknowledge(first, store.PullDone, store.PullDone)
+		same(t, p.received(10), nil, []string{"dlv_2"})
+	})
+}

@@ -82,6 +82,7 @@ func (tx *Tx) leaseForPull(ctx context.Context, c PullClaim, limit int) ([]Deliv
 	var rows []Delivery
 	return rows, tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
 			SELECT d.id FROM delivery d WHERE d.subscription_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ?
+			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))
 			ORDER BY d.due_at, d.id LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ?, attempts = attempts + 1, round = round + 1, updated_at = ?
 		WHERE id IN (SELECT id FROM due) RETURNING `+deliveryColumns,
