@@ -15,13 +15,26 @@ const maxPatterns = 100
 // MayPublish tells whether a client may publish an event of this type from this
 // source; if not, the error is an *Error that names what is missing.
 func MayPublish(c store.Client, eventType, source string) error {
-	if !slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
-		return &Error{Code: CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
+	if err := MayPublishType(c, eventType); err != nil {
+		return err
 	}
-	if !slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
-		return &Error{Code: CodeForbidden, Message: "This client may not publish events from source " + source + "."}
+	return MayPublishFrom(c, source)
+}
+
+// MayPublishType is MayPublish for the type alone.
+func MayPublishType(c store.Client, eventType string) error {
+	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
+		return nil
 	}
-	return nil
+	return &Error{Code: CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
+}
+
+// MayPublishFrom is MayPublish for the source alone (CE-10).
+func MayPublishFrom(c store.Client, source string) error {
+	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
+		return nil
+	}
+	return &Error{Code: CodeForbidden, Message: "This client may not publish events from source " + source + "."}
 }
 
 // matches compares a value with a pattern: the value itself, or a prefix and a star.
