@@ -55,12 +55,15 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
 		return nil, err
 	}
-	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation}, log)
+	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
 	if err != nil {
 		return nil, err
 	}
 	if p.registry, err = registry.New(reg, p.accounts); err != nil {
 		return nil, err
+	}
+	if _, err := p.registry.Profile.Current(ctx); err != nil {
+		return nil, err // so that no request begins without
 	}
 	if _, err := p.registry.Partners.EnsureOwn(ctx, cfg.Organisation, cfg.OIN); err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	draining := make(chan struct{})
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
-	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, cfg.DeliveryFlags, log)
+	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, log)
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
 	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
 	if err != nil {
@@ -108,7 +111,8 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Tokens = issuer
 	w.API = &web.APIConfig{
-		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, Limits: cfg.events(), DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, DocumentBytes: cfg.MaxDocumentBytes,
+		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &web.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, DocumentBytes: cfg.MaxDocumentBytes,

@@ -23,6 +23,7 @@ type CLI struct {
 	Restore RestoreCmd `cmd:"" help:"Make a database of a backup, after checking it."`
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
+	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 }
 

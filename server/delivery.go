@@ -17,11 +17,12 @@ import (
 	"schakel/store"
 )
 
-// DeliveryFlags say how failed deliveries are tried again.
+// DeliveryFlags say how failed deliveries are tried again, as long as no
+// administrator chose otherwise among the settings.
 type DeliveryFlags struct {
-	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Pauses after the first, second, third failure and so on; the last one repeats."`
-	RetryAttempts int             `default:"50" help:"Attempts after which a delivery goes to the dead-letter queue."`
-	KeyLifetime   time.Duration   `default:"168h" help:"How long an Idempotency-Key is valid, for what comes in and for what goes out."`
+	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
+	RetryAttempts int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
+	KeyLifetime   time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
 }
 
 // Validate checks what flags cannot say one by one.
@@ -40,20 +41,14 @@ func (f DeliveryFlags) Validate() error {
 	return nil
 }
 
-func (f DeliveryFlags) schedule() webhook.Schedule {
-	s := webhook.DefaultSchedule()
-	s.Waits, s.MaxAttempts, s.Deadline = f.RetryWaits, f.RetryAttempts, f.KeyLifetime
-	return s
-}
-
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, f DeliveryFlags, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
-		DB: db, Now: clock, Log: log, KeyLifetime: f.KeyLifetime, Notifier: services.Mails, OnReady: pulls.Wake,
+		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake,
 		Ways: map[string]outbox.Way{
 			store.EndpointWebhook: &outbox.Webhook{
 				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
-				Schedule: f.schedule(), Open: services.Endpoints.TokenSecret, Now: clock,
+				Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: clock,
 			},
 		},
 	})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"schakel/delivery/event"
 	"schakel/delivery/outbound"
 )
 
@@ -67,9 +66,9 @@ type OutboundFlags struct {
 
 // LimitFlags bound what one request may carry.
 type LimitFlags struct {
-	MaxEventBytes    int64 `default:"65536" help:"Largest event, in bytes. Below 65536 is refused: receivers must take that much."`
-	MaxBatchBytes    int64 `default:"1048576" help:"Largest batch of events, in bytes."`
-	MaxBatchEvents   int   `default:"100" help:"Most events in a batch."`
+	MaxEventBytes    int64 `default:"65536" help:"Unless the settings in the portal say otherwise: largest event, in bytes. Below 65536 is refused: receivers must take that much."`
+	MaxBatchBytes    int64 `default:"1048576" help:"Unless the settings in the portal say otherwise: largest batch of events, in bytes."`
+	MaxBatchEvents   int   `default:"100" help:"Unless the settings in the portal say otherwise: most events in a batch."`
 	MaxDocumentBytes int64 `default:"16777216" help:"Largest contract document, in bytes."`
 }
 
@@ -139,11 +138,6 @@ func (f LimitFlags) Validate() error {
 		return errors.New("--max-batch-bytes must be at least --max-event-bytes")
 	}
 	return nil
-}
-
-// events are the bounds of what comes in.
-func (f LimitFlags) events() event.Limits {
-	return event.Limits{EventBytes: int(f.MaxEventBytes), BatchEvents: f.MaxBatchEvents, BatchBytes: int(f.MaxBatchBytes)}
 }
 
 // readSecretFile reads a secret of one line; an empty path is an empty secret.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
@@ -25,21 +24,11 @@ type APIConfig struct {
 	Issuer *token.Issuer
 	// Registry holds subscriptions and contracts.
 	Registry *registry.Services
-	// Limits bound events and batches; the zero value is that of event.Limits.
-	Limits event.Limits
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
-	// KeyPolicy says whether POST /events needs an Idempotency-Key. Default KeyRequired.
-	KeyPolicy KeyPolicy
-	// LenientKey takes an Idempotency-Key without its quotes too (OPEN-17). Default no.
-	LenientKey bool
-	// AcceptUnknownTypes takes events of types that no published contract
-	// defines, when the client was granted them. Default no (CE-15).
-	AcceptUnknownTypes bool
-	// ClientRate is how many requests with events a client may send a second on
-	// average, ClientBurst how many at once (EDU-20a). Default no limit.
-	ClientRate  float64
-	ClientBurst int
+	// Advised is told the code of each advice that the sender of accepted events
+	// got. Default nobody.
+	Advised func(code string)
 }
 
 // Engine is what the APIs need of the delivery engine.
@@ -67,8 +56,8 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
 	}
-	if cfg.KeyPolicy == "" {
-		cfg.KeyPolicy = KeyRequired
+	if cfg.Advised == nil {
+		cfg.Advised = func(string) {}
 	}
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
@@ -80,6 +69,6 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	return &machineAPI{
 		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
 		callers: newRecent[caller](app.cfg.Now), types: newRecent[store.EventType](app.cfg.Now),
-		rates: newClientRates(cfg.ClientRate, cfg.ClientBurst, app.cfg.Now),
+		rates: newClientRates(app.cfg.Now),
 	}, nil
 }

@@ -57,12 +57,12 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
 	noError(t, err)
 	issuer, err := token.New(token.Config{
-		Issuer: apiTestBase, AuthMethods: []string{token.PrivateKeyJWT, token.ClientSecretBasic}, Scopes: registry.AllScopes(),
+		Issuer: apiTestBase, LiveAuthMethods: h.reg.Clients.AuthMethods, Scopes: registry.AllScopes(),
 		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
 	})
 	noError(t, err)
 	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
-	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake})
+	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
 	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg}

@@ -13,20 +13,30 @@ import (
 )
 
 // allowEvents refuses events of a type or source that the client was not granted
-// (CE-10, 403), and of a type that no contract defines (CE-15, 400). Of a batch
-// all mistakes are named, and nothing is kept.
-func (m *machineAPI) allowEvents(ctx context.Context, who caller, mode event.Mode, events []event.Event) error {
+// (CE-10, 403), of a type that no contract defines (CE-15, 400), and what the
+// profile refuses. Of a batch all mistakes are named, and nothing is kept. It
+// answers what to tell the sender of events that are taken.
+func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState, who caller, mode event.Mode, events []event.Event) ([]ProblemError, error) {
 	var denied, unknown []ProblemError
+	var said advice
 	for i := range events {
 		e := &events[i]
 		at := place{batch: mode == event.Batch, index: i}
-		if err := registry.MayPublish(who.client, e.Type, e.Source); err != nil {
-			denied = append(denied, at.problem(deniedAttribute(who.client, e), detailOf(err)))
+		if err := registry.MayPublishType(who.client, e.Type); err != nil {
+			denied = append(denied, at.problem("type", detailOf(err)))
 			continue
 		}
-		known, err := m.typeKnown(ctx, e.Type)
+		refused, advised := bindSource(set, registry.MayPublishFrom(who.client, e.Source))
+		if refused != nil {
+			denied = append(denied, at.problem("source", detailOf(refused)))
+			continue
+		}
+		if advised != "" {
+			said.told = append(said.told, at.problem("source", advised).coded("source-not-granted"))
+		}
+		known, err := m.typeKnown(ctx, set, e.Type)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !known {
 			unknown = append(unknown, at.problem("type", "No published contract defines this event type."))
@@ -36,22 +46,14 @@ func (m *machineAPI) allowEvents(ctx context.Context, who caller, mode event.Mod
 	case len(denied) > 0:
 		p := newProblem(http.StatusForbidden, "not-granted", "This client may not publish this. Ask the administrator for the types and sources it needs. Nothing of this request was stored.")
 		p.Errors = denied
-		return p
+		return nil, p
 	case len(unknown) > 0:
 		p := newProblem(http.StatusBadRequest, "unknown-type", "No published contract defines this type. Publish the contract first. Nothing of this request was stored.")
 		p.Errors = unknown
-		return p
+		return nil, p
 	}
-	return nil
-}
-
-// deniedAttribute tells whether it is the type or the source that is not granted.
-func deniedAttribute(client store.Client, e *event.Event) string {
-	client.PublishSources = store.Strings{"*"}
-	if registry.MayPublish(client, e.Type, e.Source) != nil {
-		return "type"
-	}
-	return "source"
+	advise(set, mode, events, &said)
+	return said.told, said.err()
 }
 
 func detailOf(err error) string {
@@ -75,9 +77,16 @@ func (p place) problem(attribute, detail string) ProblemError {
 	return found
 }
 
-// typeKnown tells whether a published or deprecated contract defines the type.
-func (m *machineAPI) typeKnown(ctx context.Context, name string) (bool, error) {
-	if m.AcceptUnknownTypes {
+// coded is the error under another code.
+func (e ProblemError) coded(code string) ProblemError {
+	e.Code = code
+	return e
+}
+
+// typeKnown tells whether a published or deprecated contract defines the type, or
+// the profile does not ask for one.
+func (m *machineAPI) typeKnown(ctx context.Context, set *registry.ProfileState, name string) (bool, error) {
+	if set.UnknownTypes == registry.PolicyAccept {
 		return true, nil
 	}
 	_, err := m.types.get(ctx, name, m.DB.EventType)

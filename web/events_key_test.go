@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"schakel/registry"
 )
 
 // TestPublishKey tries the keys of IDEM-06, IDEM-18 and IDEM-I01.
@@ -54,21 +56,25 @@ func TestPublishKey(t *testing.T) {
 func TestPublishKeyPolicies(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		policy  KeyPolicy
+		policy  string
 		lenient bool
 		key     string
 		status  int
 		warning bool
 	}{
-		{KeyRequired, false, "", 400, false},
-		{KeyRequired, true, "8e03978e-40d5-43e8-bc93-6894a57f9324", 202, false},
-		{KeyRequired, true, `"8e03978e-40d5-43e8-bc93-6894a57f9324"`, 202, false},
-		{KeyRequired, true, `8e03978e-40d5-43e8-bc93-6894a57f9324"`, 400, false},
-		{KeyWarn, false, "", 202, true},
-		{KeyWarn, false, "wrong", 400, false},
-		{KeyOff, false, "wrong", 202, false},
+		{registry.PolicyRequire, false, "", 400, false},
+		{registry.PolicyRequire, true, "8e03978e-40d5-43e8-bc93-6894a57f9324", 202, false},
+		{registry.PolicyRequire, true, `"8e03978e-40d5-43e8-bc93-6894a57f9324"`, 202, false},
+		{registry.PolicyRequire, true, `8e03978e-40d5-43e8-bc93-6894a57f9324"`, 400, false},
+		{registry.PolicyWarn, false, "", 202, true},
+		{registry.PolicyWarn, false, "wrong", 400, false},
+		{registry.PolicyOff, false, "wrong", 202, false},
 	} {
-		h := newAPIHarness(t, func(c *APIConfig) { c.KeyPolicy, c.LenientKey = tc.policy, tc.lenient }).withCatalogue(t)
+		h := newAPIHarness(t, nil).withCatalogue(t)
+		h.set(t, "idempotency.require_key", tc.policy)
+		if tc.lenient {
+			h.set(t, "idempotency.key_syntax", registry.KeyLenient)
+		}
 		headers := []string{"Content-Type", "application/cloudevents+json"}
 		if tc.key != "" {
 			headers = append(headers, "Idempotency-Key", tc.key)

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 )
 
 // postEvents takes one event or a batch, and answers 202 once it is on disk
@@ -22,21 +23,27 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := m.idempotencyKey(c)
+	ctx := c.Request().Context()
+	set, err := m.Registry.Profile.Current(ctx)
 	if err != nil {
 		return err
 	}
-	if after, ok := m.rates.allow(who.client.ID); !ok {
+	key, err := m.idempotencyKey(c, set)
+	if err != nil {
+		return err
+	}
+	if after, ok := m.rates.allow(who.client.ID, set.ClientRate, set.ClientBurst); !ok {
 		return retryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
 	}
-	mode, body, events, err := m.readEvents(c.Request())
+	mode, body, events, err := readEvents(c.Request(), set)
 	if err != nil {
 		return err
 	}
-	if err := m.allowEvents(c.Request().Context(), who, mode, events); err != nil {
+	told, err := m.allowEvents(ctx, set, who, mode, events)
+	if err != nil {
 		return err
 	}
-	receipt, err := m.Engine.Accept(c.Request().Context(), outbox.Submission{
+	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
 		Key: key, Fingerprint: fingerprint(c.Request().Header, mode, body), Events: events,
 	})
@@ -46,47 +53,52 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	if mode != event.Batch && len(receipt.Events) == 1 {
 		c.Response().Header().Set("Location", "/events/v1/events/"+receipt.Events[0].EventID)
 	}
-	return c.JSON(http.StatusAccepted, receipt)
+	return c.JSON(http.StatusAccepted, m.accepted(receipt, told))
 }
 
-// idempotencyKey reads the key under the policy of this installation.
-func (m *machineAPI) idempotencyKey(c echo.Context) (string, error) {
-	if m.KeyPolicy == KeyOff {
-		return "", nil
+// acceptedAnswer is a receipt with what the profile advises; the advice is not
+// kept with the receipt, so a repeated request gets that of now.
+type acceptedAnswer struct {
+	outbox.Receipt
+	Advice []ProblemError `json:"advice,omitempty"`
+}
+
+func (m *machineAPI) accepted(r outbox.Receipt, told []ProblemError) acceptedAnswer {
+	for _, t := range told {
+		m.Advised(t.Code)
 	}
-	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), m.LenientKey)
-	if err != nil {
-		return "", m.documented(newProblem(http.StatusBadRequest, "key-invalid", err.Error()+"."))
-	}
-	if key == "" && m.KeyPolicy == KeyRequired {
-		return "", m.documented(newProblem(http.StatusBadRequest, "key-missing",
-			"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request."))
-	}
-	if key == "" {
-		c.Response().Header().Set("Warning", `299 - "Idempotency-Key is missing; a repeated request cannot be recognised"`)
-	}
-	return key, nil
+	return acceptedAnswer{r, told[:min(len(told), maxAdvice)]}
 }
 
 // readEvents reads the body, no further than the limit of its format, and the
 // events in it.
-func (m *machineAPI) readEvents(r *http.Request) (event.Mode, []byte, []event.Event, error) {
+func readEvents(r *http.Request, set *registry.ProfileState) (event.Mode, []byte, []event.Event, error) {
 	mode, err := detectMode(r.Header)
 	if err != nil {
 		return 0, nil, nil, eventProblem(err)
 	}
-	body, whole, err := readAtMost(r, m.bodyBytes(mode))
+	if mode == event.Batch && set.Batches == registry.PolicyOff {
+		return 0, nil, nil, noBatches()
+	}
+	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}
+	body, whole, err := readAtMost(r, bodyBytes(limits, mode))
 	if err != nil {
 		return 0, nil, nil, err
 	}
 	if !whole {
-		return 0, nil, nil, m.tooLarge(r.Header, mode)
+		return 0, nil, nil, tooLarge(r.Header, limits, mode)
 	}
-	mode, events, err := event.Read(r.Header, body, m.Limits)
+	mode, events, err := event.Read(r.Header, body, limits)
 	if err != nil {
 		return 0, nil, nil, eventProblem(err)
 	}
 	return mode, body, events, nil
+}
+
+// noBatches is the answer to a batch where the chain takes none (EDU-16).
+func noBatches() error {
+	return newProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "This chain takes no batches. Send each event in a request of its own.").
+		with("Accept-Post", event.MediaType)
 }
 
 func detectMode(header http.Header) (event.Mode, error) {
@@ -94,25 +106,20 @@ func detectMode(header http.Header) (event.Mode, error) {
 }
 
 // bodyBytes is the largest body of a mode; event.Read counts more exactly.
-func (m *machineAPI) bodyBytes(mode event.Mode) int64 {
-	single := max(m.Limits.EventBytes, event.MinEventBytes)
+func bodyBytes(limits event.Limits, mode event.Mode) int64 {
 	if mode != event.Batch {
-		return int64(single)
+		return int64(limits.EventBytes)
 	}
-	batch := m.Limits.BatchBytes
-	if batch <= 0 {
-		batch = 1 << 20
-	}
-	return int64(max(batch, single+2))
+	return int64(limits.BatchBytes)
 }
 
 // tooLarge is the answer to a body over the limit, unless it is in no format of
 // ours: then its size does not matter.
-func (m *machineAPI) tooLarge(header http.Header, mode event.Mode) error {
-	if _, _, err := event.Read(header, nil, m.Limits); errors.Is(err, event.ErrUnsupportedFormat) {
+func tooLarge(header http.Header, limits event.Limits, mode event.Mode) error {
+	if _, _, err := event.Read(header, nil, limits); errors.Is(err, event.ErrUnsupportedFormat) {
 		return eventProblem(err)
 	}
-	return eventProblem(&event.TooLarge{Limit: "bytes of body", Index: -1, Max: int(m.bodyBytes(mode)), Got: int(m.bodyBytes(mode)) + 1})
+	return eventProblem(&event.TooLarge{Limit: "bytes of body", Index: -1, Max: int(bodyBytes(limits, mode)), Got: int(bodyBytes(limits, mode)) + 1})
 }
 
 // drainBytes is how much of a body that is too large is still read, so that the

@@ -158,7 +158,8 @@ func TestPublishMethods(t *testing.T) {
 
 func TestPublishRate(t *testing.T) {
 	t.Parallel()
-	h := newAPIHarness(t, func(c *APIConfig) { c.ClientRate, c.ClientBurst = 0.5, 2 }).withCatalogue(t)
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	h.set(t, "intake.client_rate", "0.5", "intake.client_burst", "2")
 	fast, other := h.publisher(t, ""), h.publisher(t, "")
 	fast.publish(t, sampleEvent("1")).want(t, http.StatusAccepted)
 	fast.publish(t, sampleEvent("2")).want(t, http.StatusAccepted)
@@ -174,7 +175,8 @@ func TestPublishRate(t *testing.T) {
 
 func TestPublishUnknownTypesAccepted(t *testing.T) {
 	t.Parallel()
-	h := newAPIHarness(t, func(c *APIConfig) { c.AcceptUnknownTypes = true })
+	h := newAPIHarness(t, nil)
+	h.set(t, "events.unknown_types", "accept")
 	h.publisher(t, "").publish(t, sampleEvent("1")).want(t, http.StatusAccepted)
 }
 

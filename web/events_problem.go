@@ -49,7 +49,7 @@ func (m *machineAPI) intakeProblem(err error) error {
 	case errors.Is(err, outbox.ErrKeyInUse):
 		return m.documented(retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being stored. Repeat this one in a moment, with the same key.", time.Second))
 	case errors.Is(err, outbox.ErrKeyReused):
-		return m.documented(newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key."))
+		return m.keyReused()
 	case errors.Is(err, outbox.ErrBusy):
 		return retryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Repeat this request, with the same key.", 2*time.Second)
 	case errors.Is(err, outbox.ErrUnavailable):
@@ -58,6 +58,10 @@ func (m *machineAPI) intakeProblem(err error) error {
 		return errors.Join(p, err)
 	}
 	return err
+}
+
+func (m *machineAPI) keyReused() error {
+	return m.documented(newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key."))
 }
 
 // documented makes the type of a problem lead to what we publish about

@@ -2,17 +2,11 @@ package web
 
 import (
 	"errors"
+	"net/http"
 	"strings"
-)
 
-// KeyPolicy says what happens to a request without an Idempotency-Key (OPEN-04).
-type KeyPolicy string
-
-// The policies. A key that is there must be right under each of them but KeyOff.
-const (
-	KeyRequired KeyPolicy = "require" // 400 (IDEM-02)
-	KeyWarn     KeyPolicy = "warn"    // taken, with a Warning header in the answer
-	KeyOff      KeyPolicy = "off"     // taken; a key that is there is not looked at
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
 )
 
 // The ways in which an Idempotency-Key is wrong; the texts are shown.
@@ -21,6 +15,39 @@ var (
 	errKeyString = errors.New(`write the Idempotency-Key as a quoted string without parameters, like "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
 	errKeyUUID   = errors.New("the Idempotency-Key must be a random UUID (version 4) of 36 characters, like 8e03978e-40d5-43e8-bc93-6894a57f9324")
 )
+
+// idempotencyKey reads the key as the profile asks (IDEM-02, IDEM-I01). A key that
+// is there must be right, unless keys are not looked at.
+func (m *machineAPI) idempotencyKey(c echo.Context, set *registry.ProfileState) (string, error) {
+	if set.RequireKey == registry.PolicyOff {
+		return "", nil
+	}
+	key, err := m.sentKey(c, set)
+	if err != nil {
+		return "", err
+	}
+	if key == "" && set.RequireKey == registry.PolicyRequire {
+		return "", m.keyMissing()
+	}
+	if key == "" {
+		c.Response().Header().Set("Warning", `299 - "Idempotency-Key is missing; a repeated request cannot be recognised"`)
+	}
+	return key, nil
+}
+
+// sentKey is the key of a request, or "" when there is none.
+func (m *machineAPI) sentKey(c echo.Context, set *registry.ProfileState) (string, error) {
+	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
+	if err != nil {
+		return "", m.documented(newProblem(http.StatusBadRequest, "key-invalid", err.Error()+"."))
+	}
+	return key, nil
+}
+
+func (m *machineAPI) keyMissing() error {
+	return m.documented(newProblem(http.StatusBadRequest, "key-missing",
+		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request."))
+}
 
 // readIdempotencyKey reads the values of the header: one Item of RFC 8941 that is
 // a String and holds a UUID of version 4 (IDEM-06, IDEM-I01). It answers the UUID

@@ -78,6 +78,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
 		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
 		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
+		{Label: "Settings", Href: "/admin/settings", Group: "This Schakel"},
 		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
 		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
 		{Label: "Administrators", Href: "/admin/accounts", Group: "This Schakel"},

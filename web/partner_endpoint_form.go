@@ -22,8 +22,12 @@ func (d desk) newEndpoint(c echo.Context) error {
 	if !slices.Contains(kinds, kind) {
 		kind = kinds[0]
 	}
+	set, err := d.Registry.Profile.Current(c.Request().Context())
+	if err != nil {
+		return err
+	}
 	in := registry.EndpointInput{
-		Kind: kind, ContentMode: registry.ModeStructured, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
+		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}
 	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, nil)
 }

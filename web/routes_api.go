@@ -64,7 +64,7 @@ func (m *machineAPI) routesEvents() {
 	subscribe := scoped(scopeSubscriptionsWrite)
 	subscribe.POST("/subscriptions", m.postSubscription)
 	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription)
-	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.deleteOnce)
 
 	consume := scoped(scopeEventsConsume)
 	consume.GET("/deliveries", m.listDeliveries)
@@ -72,7 +72,7 @@ func (m *machineAPI) routesEvents() {
 	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery)
 	consume.POST("/resends", m.postResend)
 	consume.GET("/resends/:resendId", m.showResend)
-	consume.DELETE("/resends/:resendId", m.cancelResend)
+	consume.DELETE("/resends/:resendId", m.cancelResend, m.deleteOnce)
 
 	consume.POST("/subscriptions/:subscriptionId/receive", m.postReceive, m.app.slow(receiveTime))
 	consume.POST("/subscriptions/:subscriptionId/acknowledge", m.postAcknowledge)
@@ -80,7 +80,7 @@ func (m *machineAPI) routesEvents() {
 	consume.POST("/subscriptions/:subscriptionId/reject", m.postReject)
 	consume.POST("/subscriptions/:subscriptionId/renew", m.postRenew)
 
-	m.describe(m.app.api(maxJSONBytes, base), "events")
+	m.describeLive(m.app.api(maxJSONBytes, base), "events")
 }
 
 // uploadTime is how long a large document may take on a slow line.
@@ -104,7 +104,7 @@ func (m *machineAPI) routesRegister() {
 	write.POST("/contracts", m.postContract)
 	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime))
 	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion)
-	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion)
+	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.deleteOnce)
 	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion)
 
 	// A form has a little more than the document in it.

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"schakel/registry"
+)
+
+// ProfileCmd holds the commands for the settings of the chain collaboration. They
+// write to the database directly; a running program heeds them within seconds.
+type ProfileCmd struct {
+	Show   ProfileShowCmd   `cmd:"" help:"List the settings, what the profile asks for, and what departs from it."`
+	Export ProfileExportCmd `cmd:"" help:"Write the settings as a YAML file with explanations."`
+	Import ProfileImportCmd `cmd:"" help:"Take over the settings of a file; says what changes."`
+}
+
+// ProfileFlags say where the data is, and what holds where nobody chose.
+type ProfileFlags struct {
+	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
+	DeliveryFlags
+	LimitFlags
+}
+
+// withProfiles opens the database for one command.
+func (f ProfileFlags) withProfiles(ctx context.Context, do func(*registry.Profiles) error) error {
+	db, err := openStore(ctx, f.Database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return do(registry.NewProfiles(db, clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
+}
+
+// ProfileShowCmd lists the settings.
+type ProfileShowCmd struct{ ProfileFlags }
+
+// Run prints a line a setting.
+func (c *ProfileShowCmd) Run(ctx context.Context, streams Streams) error {
+	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+		state, err := profiles.Load(ctx)
+		if err != nil {
+			return err
+		}
+		values := state.Values()
+		w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "SETTING\tVALUE\tPROFILE ASKS\tSTANDING\tRULES")
+		for _, s := range registry.Settings() {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Key, values[s.Key], orDash(s.Strict), s.Standing(values[s.Key]), strings.Join(s.Rules, ", "))
+		}
+		return w.Flush()
+	})
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// ProfileExportCmd writes the settings as a file.
+type ProfileExportCmd struct {
+	ProfileFlags
+	File string `arg:"" optional:"" default:"-" help:"File to write; - is standard output."`
+}
+
+// Run writes the file.
+func (c *ProfileExportCmd) Run(ctx context.Context, streams Streams) error {
+	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+		state, err := profiles.Load(ctx)
+		if err != nil {
+			return err
+		}
+		content := registry.ExportProfile(&state.Profile)
+		if c.File == "-" {
+			_, err = streams.Out.Write(content)
+		} else {
+			err = os.WriteFile(c.File, content, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+		return nil
+	})
+}
+
+// ProfileImportCmd takes over the settings of a file.
+type ProfileImportCmd struct {
+	ProfileFlags
+	File   string `arg:"" help:"File to read; - is standard input."`
+	DryRun bool   `help:"Only say what would change."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit trail."`
+}
+
+// Run prints what changes and changes it.
+func (c *ProfileImportCmd) Run(ctx context.Context, streams Streams) error {
+	content, err := readProfileFile(c.File, streams.In)
+	if err != nil {
+		return err
+	}
+	file, err := registry.ParseProfile(content)
+	if err != nil {
+		return badProfile(err)
+	}
+	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+		state, changes, err := profiles.Compare(ctx, file.Values)
+		if bad, ok := file.Problems(err); ok {
+			return badProfile(bad)
+		}
+		if err != nil {
+			return err
+		}
+		for _, change := range changes {
+			fmt.Fprintf(streams.Out, "%s: %s -> %s%s\n", change.Key, change.Before, change.After, relaxation(change))
+		}
+		switch {
+		case len(changes) == 0:
+			fmt.Fprintln(streams.Out, "nothing changes")
+			return nil
+		case c.DryRun:
+			fmt.Fprintln(streams.Out, "nothing was changed; leave out --dry-run to change this")
+			return nil
+		}
+		saved, _, err := profiles.Save(ctx, registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: file.Values, Reason: c.Reason})
+		if err != nil {
+			return withFields(err)
+		}
+		fmt.Fprintf(streams.Out, "saved as version %d\n", saved.Version)
+		return nil
+	})
+}
+
+// relaxation names the rules that a change departs from.
+func relaxation(c registry.SettingChange) string {
+	if c.Standing(c.After) != registry.StandingRelaxed {
+		return ""
+	}
+	return " (relaxes " + strings.Join(c.Rules, ", ") + ")"
+}
+
+func readProfileFile(name string, in io.Reader) ([]byte, error) {
+	var content []byte
+	var err error
+	if name == "-" {
+		content, err = io.ReadAll(io.LimitReader(in, registry.MaxProfileBytes+1))
+	} else {
+		var file *os.File
+		if file, err = os.Open(name); err == nil {
+			content, err = io.ReadAll(io.LimitReader(file, registry.MaxProfileBytes+1))
+			_ = file.Close() // only read
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
+}
+
+// badProfile writes each problem of a file on a line of its own.
+func badProfile(err error) error {
+	bad, ok := errors.AsType[*registry.ProfileFileError](err)
+	if !ok {
+		return err
+	}
+	lines := []string{"this file cannot be imported; nothing was changed"}
+	for _, p := range bad.Problems {
+		lines = append(lines, "  "+p.String())
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}

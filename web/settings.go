@@ -1,0 +1,140 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// routesSettings registers the pages about the profile of the chain collaboration.
+func (p *portal) routesSettings() {
+	g := p.pages("/admin/settings", p.requireAdministrator)
+	g.GET("", p.settings)
+	g.POST("", p.saveSettings)
+	g.GET("/edit", p.editSettings)
+	g.POST("/strict", p.strictSettings)
+	g.GET("/export", p.exportSettings)
+	g.GET("/import", p.importSettings)
+	g.POST("/import", p.previewSettings)
+	g.POST("/import/confirmation", p.applySettings)
+}
+
+// settings shows the settings and names what is relaxed.
+func (p *portal) settings(c echo.Context) error {
+	return p.showSettings(c, http.StatusOK, "", nil)
+}
+
+func (p *portal) showSettings(c echo.Context, status int, reason string, wrong formErrors) error {
+	ctx := c.Request().Context()
+	state, err := p.Registry.Profile.Load(ctx)
+	if err != nil {
+		return err
+	}
+	v := settingsView(state)
+	v.Now, v.Message = p.cfg.Now(), wrong[""]
+	if v.Strict != nil {
+		v.Strict.ReasonValue, v.Strict.ReasonError = reason, wrong["reason"]
+	}
+	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "profile"}, ""); err != nil {
+		return err
+	}
+	page := p.frame(c, "Settings")
+	page.Lead = "What this chain agreed on: how strictly the rules of the profile are held, and what the profile leaves open."
+	page.Actions = templates.LinkButton(templates.Primary, "Change settings", "/admin/settings/edit")
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.SettingsPage(page, v))
+}
+
+func settingsView(state *registry.ProfileState) templates.SettingsView {
+	var v templates.SettingsView
+	values := state.Values()
+	for _, group := range registry.Groups() {
+		shown := templates.SettingGroup{Key: group.Key, Title: group.Title}
+		for _, s := range registry.Settings() {
+			if s.Group() != group.Key {
+				continue
+			}
+			row := settingRow(s, values[s.Key])
+			shown.Rows = append(shown.Rows, row)
+			if s.Standing(values[s.Key]) == registry.StandingRelaxed {
+				v.Relaxed = append(v.Relaxed, row)
+			}
+		}
+		v.Groups = append(v.Groups, shown)
+	}
+	if len(v.Relaxed) > 0 {
+		v.Strict = strictDanger(state)
+	}
+	return v
+}
+
+func settingRow(s registry.Setting, value string) templates.SettingRow {
+	row := templates.SettingRow{
+		Key: s.Key, Title: s.Title, Explain: s.Explain, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "),
+		Standing: templates.SettingStanding(s.Standing(value)),
+	}
+	if s.Strict != "" {
+		row.Asked = s.Text(s.Strict)
+	}
+	return row
+}
+
+// strictDanger takes every relaxation back after a reason.
+func strictDanger(state *registry.ProfileState) *templates.Danger {
+	return &templates.Danger{
+		ID: "strict", Label: "Take every relaxation back", Action: "/admin/settings/strict", Button: "Back to strict",
+		Explain:    "Every setting becomes what the profile asks for, also where it is tighter now; what the profile leaves open stays. Partners and clients that rely on a relaxation are refused from then on.",
+		ReasonName: "reason", ReasonLabel: "Reason, for the audit trail", Hidden: []templates.Hidden{{Name: "version", Value: strconv.FormatInt(state.Version, 10)}},
+	}
+}
+
+// strictSettings makes the strict profile the profile.
+func (p *portal) strictSettings(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	reason := form.Get("reason")
+	if reason == "" {
+		return p.showSettings(c, http.StatusUnprocessableEntity, reason, formErrors{"reason": "Say why; it is kept in the audit trail."})
+	}
+	ctx := c.Request().Context()
+	state, err := p.Registry.Profile.Load(ctx)
+	if err != nil {
+		return err
+	}
+	change := registry.ProfileChange{Version: formVersion(form), Values: state.StrictValues(), Reason: reason}
+	_, _, err = p.Registry.Profile.Save(ctx, actor(c), change)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showSettings(c, status, reason, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, "/admin/settings", "The strict profile holds from now on.")
+}
+
+// formVersion is the version of the profile that a form was made of; one that
+// cannot be read is a version that never is.
+func formVersion(form Form) int64 {
+	n, err := strconv.ParseInt(form.Get("version"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// exportSettings sends the settings as a file.
+func (p *portal) exportSettings(c echo.Context) error {
+	state, err := p.Registry.Profile.Load(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="schakel-profile.yaml"`)
+	return c.Blob(http.StatusOK, "application/yaml; charset=utf-8", registry.ExportProfile(&state.Profile))
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/templates"
+)
+
+// editSettings shows the form with the settings of now.
+func (p *portal) editSettings(c echo.Context) error {
+	state, err := p.Registry.Profile.Load(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return p.showSettingsForm(c, http.StatusOK, settingsForm{version: state.Version, values: state.Values()}, nil)
+}
+
+// settingsForm is what was typed.
+type settingsForm struct {
+	version int64
+	values  map[string]string
+	reason  string
+	changes []registry.SettingChange
+}
+
+// saveSettings changes the settings. When someone else did so meanwhile, the form
+// comes back with what was typed and what it would change now.
+func (p *portal) saveSettings(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := settingsForm{version: formVersion(form), values: map[string]string{}, reason: form.Get("reason")}
+	for _, s := range registry.Settings() {
+		in.values[s.Key] = form.Get(s.Key)
+	}
+	ctx := c.Request().Context()
+	_, changes, err := p.Registry.Profile.Save(ctx, actor(c), registry.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
+	status, wrong := formRefusal(err)
+	if status == http.StatusConflict {
+		state, would, err := p.Registry.Profile.Compare(ctx, in.values)
+		if err != nil {
+			return err
+		}
+		in.version, in.changes = state.Version, would
+	}
+	if wrong != nil {
+		return p.showSettingsForm(c, status, in, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, "/admin/settings", savedText(changes))
+}
+
+func savedText(changes []registry.SettingChange) string {
+	if len(changes) == 0 {
+		return "Nothing was changed."
+	}
+	return templates.Plural(len(changes), "setting was", "settings were") + " changed. All parts work by it within two seconds."
+}
+
+func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, wrong formErrors) error {
+	v := templates.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
+	for _, group := range registry.Groups() {
+		shown := templates.SettingFormGroup{Title: group.Title}
+		for _, s := range registry.Settings() {
+			if s.Group() == group.Key {
+				shown.Fields = append(shown.Fields, settingField(s, in.values[s.Key], wrong[s.Key]))
+				v.Order = append(v.Order, s.Key)
+			}
+		}
+		v.Groups = append(v.Groups, shown)
+	}
+	page := p.frame(c, "Change settings", templates.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.SettingsFormPage(page, v))
+}
+
+// settingField asks for a setting. What the profile asks for is named.
+func settingField(s registry.Setting, value, wrong string) templates.SettingField {
+	f := templates.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: wrong, Required: true}
+	for _, choice := range s.Choices {
+		option := templates.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
+		switch s.Standing(choice.Value) {
+		case registry.StandingStrict:
+			option.Hint = "What the profile asks for."
+		case registry.StandingRelaxed:
+			option.Hint = "Relaxes " + strings.Join(s.Rules, ", ") + "."
+		}
+		f.Options = append(f.Options, option)
+	}
+	if s.Choices == nil {
+		f.Hint += " From " + s.Least + " to " + s.Text(s.Most) + "."
+		if s.Strict != "" {
+			f.Hint += " The profile asks for " + s.Strict + "."
+		}
+	}
+	return templates.SettingField{Field: f, Options: s.Choices != nil}
+}
+
+func changeRows(changes []registry.SettingChange) []templates.SettingChangeRow {
+	var rows []templates.SettingChangeRow
+	for _, c := range changes {
+		rows = append(rows, templates.SettingChangeRow{
+			Title: c.Title, Before: c.Text(c.Before), After: c.Text(c.After), Rules: strings.Join(c.Rules, ", "),
+			Standing: templates.SettingStanding(c.Standing(c.After)),
+		})
+	}
+	return rows
+}
