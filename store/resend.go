@@ -57,12 +57,20 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 // a person's confirmation, which is the resend (IDEM-12, IDEM-13). What a consumer pulls carries no key and waits as long as it
 // takes.
 func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
-	return tx.exec(ctx, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d
-			WHERE d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ?
-			AND d.endpoint_id NOT IN (SELECT e.id FROM endpoint e WHERE e.kind = 'pull') LIMIT ?`+tx.skipLocked("d")+`)
+	return tx.exec(ctx, `WITH expired AS MATERIALIZED (`+expiredKeys+` LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'dead', reason = 'key-expired', due_at = NULL, lease_owner = '', updated_at = ?,
 		detail = 'The Idempotency-Key expired before the event arrived. Resend it to send it under a new key.'
 		WHERE id IN (SELECT id FROM expired)`, tx.Now, tx.Now, limit, tx.Now)
+}
+
+const expiredKeys = `SELECT d.id FROM delivery d WHERE d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ?
+	AND d.endpoint_id NOT IN (SELECT e.id FROM endpoint e WHERE e.kind = 'pull')`
+
+// HasExpiredKeys tells whether ExpireKeys would find something. It may read all that waits, and holds nobody up by that.
+func (q *Queries) HasExpiredKeys(ctx context.Context, now Time) (bool, error) {
+	var ids []string
+	err := q.list(ctx, &ids, expiredKeys+` LIMIT 1`, now, now)
+	return len(ids) > 0, err
 }
 
 // States of a job.

@@ -206,7 +206,11 @@ func TestExpireKeys(t *testing.T) { // IDEM-12
 			return n
 		}
 		same(t, expire(10), nil, int64(0))
+		found, err := w.db.HasExpiredKeys(w.ctx, w.now())
+		same(t, found, err, false)
 		w.clock.Advance(8 * 24 * time.Hour)
+		found, err = w.db.HasExpiredKeys(w.ctx, w.now())
+		same(t, found, err, true)
 		var claimed []store.Claimed
 		w.write(func(tx *store.Tx) (err error) {
 			claimed, err = tx.Claim(w.ctx, w.endpoint.ID, "node_a", 10, w.in(time.Minute))

@@ -16,8 +16,12 @@ const sweepStep = 500
 func (e *Engine) sweepLoop(ctx context.Context) {
 	ticker := time.NewTicker(6 * e.cfg.Poll)
 	defer ticker.Stop()
+	expiry := true
 	for {
-		err := errors.Join(e.sweepAll(ctx), e.expireKeys(ctx))
+		err := e.sweepAll(ctx)
+		if expiry {
+			err = errors.Join(err, e.expireKeys(ctx))
+		}
 		if err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("sweep failed", "error", err)
 		}
@@ -25,13 +29,19 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.sweep:
+			expiry = false
 		case <-ticker.C:
+			expiry = true
 		}
 	}
 }
 
 // expireKeys gives up what could not be sent while its Idempotency-Key lived.
 func (e *Engine) expireKeys(ctx context.Context) error {
+	found, err := e.cfg.DB.HasExpiredKeys(ctx, store.At(e.cfg.Now()))
+	if err != nil || !found {
+		return err
+	}
 	for {
 		var expired int64
 		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
