@@ -1,0 +1,219 @@
+package web
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// settingsOffice is a portal with an administrator who is logged in.
+func settingsOffice(t *testing.T) (*deskHarness, *browser) {
+	t.Helper()
+	d := newDeskHarness(t)
+	b := d.browser()
+	b.login(t, testEmail)
+	return d, b
+}
+
+// settingsOf is the form with the settings of now; pairs change it.
+func (d *deskHarness) settingsOf(t *testing.T, pairs ...string) url.Values {
+	t.Helper()
+	state, err := d.reg.Profile.Load(t.Context())
+	noError(t, err)
+	form := url.Values{"version": {strconv.FormatInt(state.Version, 10)}, "reason": {""}}
+	for key, value := range state.Values() {
+		form.Set(key, value)
+	}
+	return changed(form, pairs...)
+}
+
+func (d *deskHarness) wantSetting(t *testing.T, key, want string) {
+	t.Helper()
+	state, err := d.reg.Profile.Load(t.Context())
+	noError(t, err)
+	if got := state.Values()[key]; got != want {
+		t.Errorf("%s is %s, want %s", key, got, want)
+	}
+}
+
+// TestSettingsPage: what is relaxed is named first, with its rule; a change is
+// told and kept in the audit trail.
+func TestSettingsPage(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	page := text(b.get("/admin/settings"))
+	wantWords(t, page, "2 settings depart from the strict profile", "This relaxes EDU-21, OPEN-10.", "This relaxes SEC-02.", "Lifetime of a key", "168h", "Back to strict")
+	for _, s := range registry.Settings() {
+		wantWords(t, page, s.Title, strings.Join(s.Rules, ", "))
+	}
+	form := text(b.get("/admin/settings/edit"))
+	for _, s := range registry.Settings() {
+		wantWords(t, form, `name="`+s.Key+`"`)
+	}
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "idempotency.require_key", "off", "idempotency.ttl", "200h", "reason", "old systems")), "/admin/settings")
+	page = text(b.get("/admin/settings"))
+	wantWords(t, page, "2 settings were changed", "3 settings depart", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from require to off")
+	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed Idempotency-Key on events from require to off")
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t)), "/admin/settings")
+	wantWords(t, text(b.get("/admin/settings")), "Nothing was changed.")
+}
+
+// TestSettingsRefused: each field is checked, with the error beside it and what
+// was typed still there.
+func TestSettingsRefused(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	for _, s := range registry.Settings() {
+		answer := b.post("/admin/settings", d.settingsOf(t, s.Key, "no-such-value"))
+		page := text(answer)
+		if answer.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", s.Key, answer.StatusCode)
+		}
+		wantWords(t, page, `href="#`+s.Key+`"`, s.Key+`-error`)
+		if s.Choices == nil {
+			wantWords(t, page, `value="no-such-value"`)
+		}
+	}
+	answer := b.post("/admin/settings", d.settingsOf(t, "reason", strings.Repeat("r", 1001)))
+	wantStatus(t, answer, http.StatusUnprocessableEntity)
+	answer = b.post("/admin/settings", d.settingsOf(t, "idempotency.ttl", "48h"))
+	wantStatus(t, answer, http.StatusUnprocessableEntity)
+	wantWords(t, text(answer), "IDEM-12", "sending.deadline-error")
+	state, err := d.reg.Profile.Load(t.Context())
+	noError(t, err)
+	if state.Version != 0 {
+		t.Errorf("version %d", state.Version)
+	}
+}
+
+// TestSettingsChangedMeanwhile: the second of two changes is not lost, and does
+// not undo the first unseen.
+func TestSettingsChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	mine := d.settingsOf(t, "events.batch", "off")
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.max_attempts", "7")), "/admin/settings")
+	answer := b.post("/admin/settings", mine)
+	page := text(answer)
+	if answer.StatusCode != http.StatusConflict {
+		t.Fatalf("%d", answer.StatusCode)
+	}
+	wantWords(t, page, "Someone else changed the settings meanwhile", "What would change now", "7 attempts", "50 attempts", `name="version" value="1"`)
+	d.wantSetting(t, "events.batch", "on")
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "events.batch", "off")), "/admin/settings")
+	d.wantSetting(t, "sending.max_attempts", "7")
+}
+
+func TestSettingsBackToStrict(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	wantStatus(t, b.post("/admin/settings/strict", url.Values{"version": {"0"}}), http.StatusUnprocessableEntity)
+	answer := b.post("/admin/settings/strict", url.Values{"version": {"9"}, "reason": {"audit"}})
+	wantStatus(t, answer, http.StatusConflict)
+	wantWords(t, text(answer), "Someone else changed")
+	wantStatus(t, b.post("/admin/settings/strict", url.Values{"reason": {"audit"}}), http.StatusConflict)
+	wantRedirect(t, b.post("/admin/settings/strict", url.Values{"version": {"0"}, "reason": {"audit"}}), "/admin/settings")
+	page := text(b.get("/admin/settings"))
+	wantWords(t, page, "nothing is relaxed")
+	if strings.Contains(page, "Back to strict") {
+		t.Error("offers to go where it is")
+	}
+	d.wantSetting(t, "register.spec_versions", "refuse")
+	d.wantSetting(t, "tokens.client_auth", "private_key_jwt")
+}
+
+// importFile posts a file as a browser does.
+func (b *browser) importFile(t *testing.T, content string) *http.Response {
+	t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("document", "profile.yaml")
+	noError(t, err)
+	_, err = part.Write([]byte(content))
+	noError(t, err)
+	noError(t, w.Close())
+	b.header.Set("Content-Type", w.FormDataContentType())
+	defer b.header.Del("Content-Type")
+	return b.do(http.MethodPost, "/admin/settings/import", body.String())
+}
+
+// TestSettingsFile: export, look at what an import changes, change it.
+func TestSettingsFile(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	answer := b.get("/admin/settings/export")
+	wantStatus(t, answer, http.StatusOK)
+	if got := answer.Header.Get("Content-Disposition"); got != `attachment; filename="schakel-profile.yaml"` {
+		t.Errorf("Content-Disposition %q", got)
+	}
+	file := text(answer)
+	wantWords(t, file, "# RELAXED: the profile asks for refuse.", "  ttl: 168h\n")
+	wantWords(t, text(b.importFile(t, file)), "Nothing: the settings are like this already.")
+	other := strings.Replace(file, "  ttl: 168h\n", "  ttl: 200h\n", 1)
+	answer = b.importFile(t, other)
+	wantStatus(t, answer, http.StatusOK)
+	page := text(answer)
+	wantWords(t, page, "What the file changes", "1 change", "Lifetime of a key", "168h", "200h", "Change these settings")
+	d.wantSetting(t, "idempotency.ttl", "168h")
+	apply := url.Values{"text": {other}, "version": {"0"}, "reason": {"agreed in the chain"}}
+	wantRedirect(t, b.post("/admin/settings/import/confirmation", apply), "/admin/settings")
+	d.wantSetting(t, "idempotency.ttl", "200h")
+	answer = b.post("/admin/settings/import/confirmation", changed(apply, "text", file))
+	wantStatus(t, answer, http.StatusConflict)
+	wantWords(t, text(answer), "Someone else changed the settings meanwhile", "agreed in the chain", `name="version" value="1"`)
+}
+
+// TestSettingsFileRefused: what is wrong is told with its line, and a pasted text
+// stays in the form.
+func TestSettingsFileRefused(t *testing.T) {
+	t.Parallel()
+	_, b := settingsOffice(t)
+	answer := b.importFile(t, "schakel-profile: 1\nevents:\n  batch: perhaps\n  bach: \"on\"\n")
+	wantStatus(t, answer, http.StatusUnprocessableEntity)
+	wantWords(t, text(answer), "Did you mean events.batch?", `href="#document"`)
+	answer = b.importFile(t, "schakel-profile: 1\nevents:\n  batch: perhaps\n")
+	wantWords(t, text(answer), "Choose one of: off, on.")
+	wantStatus(t, b.importFile(t, ""), http.StatusUnprocessableEntity)
+	answer = b.post("/admin/settings/import/confirmation", url.Values{"text": {"a: <b>"}, "version": {"0"}})
+	wantStatus(t, answer, http.StatusUnprocessableEntity)
+	wantWords(t, text(answer), "a: &lt;b&gt;", "There is no group")
+	wantStatus(t, b.post("/admin/settings/import", url.Values{}), http.StatusUnsupportedMediaType)
+}
+
+// TestSettingsAreTheAdministrators: others neither see nor change them.
+func TestSettingsAreTheAdministrators(t *testing.T) {
+	t.Parallel()
+	d, _ := settingsOffice(t)
+	partner, _ := d.at(t, "pat@example.nl")
+	form := d.settingsOf(t, "events.batch", "off")
+	for _, path := range []string{"/admin/settings", "/admin/settings/edit", "/admin/settings/export", "/admin/settings/import"} {
+		wantStatus(t, partner.get(path), http.StatusForbidden)
+		wantStatus(t, d.browser().get(path), http.StatusSeeOther)
+	}
+	for _, path := range []string{"/admin/settings", "/admin/settings/strict", "/admin/settings/import", "/admin/settings/import/confirmation"} {
+		wantStatus(t, partner.post(path, form), http.StatusForbidden)
+	}
+	d.wantSetting(t, "events.batch", "on")
+}
+
+// TestSettingOfContentMode: CE-50, what a new endpoint begins with.
+func TestSettingOfContentMode(t *testing.T) {
+	t.Parallel()
+	d, b := settingsOffice(t)
+	partner, _ := d.at(t, "pat@example.nl")
+	chosen := func(mode string) {
+		t.Helper()
+		page := text(partner.get("/partner/endpoints/new?kind=" + store.EndpointWebhook))
+		match(t, `value="`+mode+`"[^>]* (checked|selected)`, page)
+	}
+	chosen("structured")
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.content_mode", "binary")), "/admin/settings")
+	chosen("binary")
+}
