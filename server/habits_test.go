@@ -67,7 +67,7 @@ func walk(t *testing.T, visit func(path string, text []byte)) {
 			return err
 		case d.IsDir() && path != root && skipped(d.Name()):
 			return filepath.SkipDir
-		case d.IsDir():
+		case !d.Type().IsRegular():
 			return nil
 		}
 		text, err := os.ReadFile(path)
