@@ -94,7 +94,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Endpoints:     &Endpoints{cfg},
 		Subscriptions: &Subscriptions{cfg},
 		Routes:        &Routes{cfg},
-		Contracts:     &Contracts{cfg, profiles},
+		Contracts:     &Contracts{cfg, profiles, newTurns()},
 		EventTypes:    &EventTypes{cfg},
 		Audit:         &AuditTrail{cfg},
 		Mails:         &Mails{cfg},

@@ -16,6 +16,7 @@ import (
 type Contracts struct {
 	cfg     Config
 	profile *Profiles
+	turns   turns
 }
 
 // ContractInput is the metadata of a contract (EDU-06c).

@@ -54,6 +54,11 @@ func (c *Contracts) Compare(ctx context.Context, reader Reader, id, version, fro
 
 func (c *Contracts) compareVersions(ctx context.Context, before, after store.ContractVersion) (Comparison, error) {
 	result := Comparison{From: before, To: after}
+	leave, err := c.turns.take(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer leave()
 	old, err := c.readVersion(ctx, before)
 	if err != nil {
 		return result, err

@@ -119,6 +119,11 @@ func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version s
 	if err != nil {
 		return nil, "", err
 	}
+	leave, err := c.turns.take(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer leave()
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	if err != nil || doc == nil {
 		return nil, "", fmt.Errorf("read contract %s %s: %w", id, version, errors.Join(err, errors.New("it was readable at its upload")))

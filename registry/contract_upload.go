@@ -45,11 +45,16 @@ type Upload struct {
 }
 
 // Validate looks at a document without keeping it: what it is, what is found in
-// it, and whether it could be registered.
+// it, and whether it could be registered. It waits while others are looked at.
 func (c *Contracts) Validate(ctx context.Context, content []byte) (doc *contract.Document, findings []contract.Finding, err error) {
 	if len(content) == 0 {
 		content = []byte{}
 	}
+	leave, err := c.turns.take(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
 	doc, findings, err = contract.Parse(content, contract.Limits{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read contract: %w", err)

@@ -109,9 +109,10 @@ func (m *machineAPI) routesRegister() {
 
 	// A form has a little more than the document in it.
 	limit := m.DocumentBytes + 8<<10
-	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, m.app.slow(uploadTime))
+	few := m.fewAtOnce(newShares(uploadsPerPartner))
+	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
 	upload.POST("/contracts/:contractId/versions", m.postVersion)
-	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, m.app.slow(uploadTime))
+	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
 	validate.POST("/validations", m.postValidation)
 
 	m.describe(m.app.api(maxJSONBytes, base), "registry")
