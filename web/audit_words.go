@@ -54,7 +54,7 @@ func auditSentence(a store.Audit) string {
 func auditActions() []string {
 	list := []string{
 		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditTested,
-		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved,
+		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 	}
 	list = append(list, partnerActions()...)
