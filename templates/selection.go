@@ -68,14 +68,13 @@ func (v SelectionView) labels() []labelled {
 
 // PreviewView shows which recent events filters let pass.
 type PreviewView struct {
+	// Rows are some of the events: those that pass first, then the others, newest first.
 	Rows []PreviewRow
-	// Matching counts the rows that pass.
-	Matching int
+	// Matching counts the events that pass, of Total that were tried.
+	Matching, Total int
 	// Withheld are the types of which nothing is shown, because they were not granted yet.
 	Withheld []string
-	// Words tell the filters.
-	Words []string
-	Now   time.Time
+	Now      time.Time
 }
 
 // PreviewRow is one event.
@@ -87,8 +86,8 @@ type PreviewRow struct {
 
 func (v PreviewView) table() TableView {
 	return TableView{
-		ID: "preview", Caption: "Preview: " + Count(v.Matching) + " of " + Plural(len(v.Rows), "recent event passes", "recent events pass"),
-		Total: len(v.Rows), Noun: [2]string{"event", "events"},
+		ID: "preview", Caption: "Preview: " + Count(v.Matching) + " of " + Plural(v.Total, "recent event passes", "recent events pass"),
+		Total: len(v.Rows), Noun: [2]string{"event listed", "events listed"},
 		Columns: []Column{{Label: "Event"}, {Label: "Event type"}, {Label: "Subject"}, {Label: "Accepted"}, {Label: "Passes"}},
 		Empty:   Empty{Text: "There are no recent events of these types that you get. Look again when some have come."},
 	}

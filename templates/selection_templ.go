@@ -203,7 +203,7 @@ func SelectionWords(words []string, orderBy string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span>Events that pass every one of these:</span><ul class=\"utrecht-unordered-list schakel-bullets\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span>Events that pass every one of these:</span><ul class=\"utrecht-unordered-list schakel-words\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,8 +9,12 @@ import (
 	"schakel/templates"
 )
 
-// previewEvents is how many recent events filters are tried on.
-const previewEvents = 200
+// What a preview shows: filters are tried on the most recent events, and some of
+// those are listed.
+const (
+	previewEvents = 200
+	previewRows   = 50
+)
 
 // preview tries filters on the recent events that the owner may know of. The
 // filters must be right.
@@ -23,16 +27,21 @@ func (d desk) preview(ctx context.Context, owner store.Partner, types []string, 
 	if err != nil {
 		return nil, err
 	}
-	v := &templates.PreviewView{Withheld: withheld, Now: d.cfg.Now()}
+	v := &templates.PreviewView{Withheld: withheld, Now: d.cfg.Now(), Total: len(events)}
+	var others []templates.PreviewRow
 	for _, e := range events {
 		row := templates.PreviewRow{ID: shown(e.CEID), Type: e.CEType, Subject: shown(e.CESubject), Accepted: e.AcceptedAt.Time}
 		if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), nil); err == nil {
 			row.Match = compiled.Match(parsed.Extension)
 		}
 		if row.Match {
-			v.Matching++
+			v.Rows = append(v.Rows, row)
+		} else {
+			others = append(others, row)
 		}
-		v.Rows = append(v.Rows, row)
 	}
+	v.Matching = len(v.Rows)
+	v.Rows = append(v.Rows, others...)
+	v.Rows = v.Rows[:min(len(v.Rows), previewRows)]
 	return v, nil
 }
