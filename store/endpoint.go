@@ -46,10 +46,13 @@ type Endpoint struct {
 	UpdatedAt       Time   `db:"updated_at"`
 }
 
-// InsertEndpoint adds an endpoint under a new id.
+// InsertEndpoint adds an endpoint under a new id, and tells all nodes: a test event may be for it before any subscription is.
 func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
 	e.ID, e.CreatedAt, e.UpdatedAt, e.ConfigVersion, e.Circuit = tx.NewID("ept"), tx.Now, tx.Now, 1, CircuitClosed
-	return tx.insert(ctx, "endpoint", e)
+	if err := tx.insert(ctx, "endpoint", e); err != nil {
+		return err
+	}
+	return tx.bumpFanout(ctx)
 }
 
 // UpdateEndpoint writes the settings and status of an endpoint (not its circuit) and raises its ConfigVersion.
