@@ -22,8 +22,8 @@ type Setting struct {
 	Choices []Choice
 	// Least and Most bound a number or a time, as text.
 	Least, Most string
-	// Unit says what a number counts.
-	Unit string
+	// Unit says what a number counts, Zero what 0 means where it is no number of them.
+	Unit, Zero string
 
 	// loose tells in which direction a number or time departs from the profile:
 	// 1 when it grows, -1 when it shrinks.
@@ -104,10 +104,31 @@ func (s Setting) Text(value string) string {
 	if i := s.index(value); i >= 0 {
 		return s.Choices[i].Text
 	}
+	if s.Zero != "" && value == "0" {
+		return s.Zero
+	}
 	if s.Unit != "" {
-		return value + " " + s.Unit
+		return grouped(value) + " " + s.Unit
 	}
 	return value
+}
+
+// Relaxes are the rules that a value departs from when it is relaxed: those of
+// the profile, without the open points of its review.
+func (s Setting) Relaxes() []string {
+	return slices.DeleteFunc(slices.Clone(s.Rules), func(rule string) bool { return strings.HasPrefix(rule, "OPEN-") })
+}
+
+// grouped writes a number with commas between its thousands.
+func grouped(number string) string {
+	whole, fraction, _ := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
 }
 
 func (s Setting) index(value string) int {

@@ -80,7 +80,7 @@ func intakeSettings() []Setting {
 		{
 			Key: "intake.client_rate", Title: "Requests a second for each client",
 			Explain: "How many requests with events one client may send on average; 0 is no limit. More gets 429 with Retry-After. Addresses are never counted (EDU-20b).",
-			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "0", Most: "100000", Unit: "requests a second",
+			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "0", Most: "100000", Unit: "requests a second", Zero: "No limit",
 			at: func(p *Profile) any { return &p.ClientRate },
 		},
 		{

@@ -38,7 +38,7 @@ func wayOutSettings() []Setting {
 		{
 			Key: "sending.circuit_failures", Title: "Failures before a pause",
 			Explain: "After so many failures in a row an endpoint is left alone for a while; 0 is never.",
-			Rules:   []string{"EDU-12"}, Least: "0", Most: "1000", Unit: "failures",
+			Rules:   []string{"EDU-12"}, Least: "0", Most: "1000", Unit: "failures", Zero: "Never",
 			at: func(p *Profile) any { return &p.CircuitFailures },
 		},
 		{

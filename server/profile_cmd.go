@@ -142,7 +142,7 @@ func relaxation(c registry.SettingChange) string {
 	if c.Standing(c.After) != registry.StandingRelaxed {
 		return ""
 	}
-	return " (relaxes " + strings.Join(c.Rules, ", ") + ")"
+	return " (relaxes " + strings.Join(c.Relaxes(), ", ") + ")"
 }
 
 func readProfileFile(name string, in io.Reader) ([]byte, error) {

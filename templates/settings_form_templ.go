@@ -14,8 +14,7 @@ type SettingsFormView struct {
 	Version string
 	Reason  string
 	Wrong   map[string]string
-	// Order of the fields, for the summary of errors.
-	Order []string
+	Errors  []FieldError
 	// Changes would be made now; set when someone else changed the settings meanwhile.
 	Changes []SettingChangeRow
 }
@@ -30,10 +29,6 @@ type SettingFormGroup struct {
 type SettingField struct {
 	Field   Field
 	Options bool
-}
-
-func (v SettingsFormView) errors() []FieldError {
-	return append(oneMessage(v.Wrong[""]), wrongFields(v.Wrong, append(v.Order, "reason")...)...)
 }
 
 // SettingsFormPage changes the settings.
@@ -70,7 +65,7 @@ func SettingsFormPage(p Page, v SettingsFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ErrorSummary(v.Errors).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -40,7 +40,7 @@ func (p *portal) showSettings(c echo.Context, status int, reason string, wrong f
 	if v.Strict != nil {
 		v.Strict.ReasonValue, v.Strict.ReasonError = reason, wrong["reason"]
 	}
-	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "profile"}, ""); err != nil {
+	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "profile"}, "/admin/audit?action="+registry.ActionProfileChanged); err != nil {
 		return err
 	}
 	page := p.frame(c, "Settings")
@@ -75,7 +75,7 @@ func settingsView(state *registry.ProfileState) templates.SettingsView {
 
 func settingRow(s registry.Setting, value string) templates.SettingRow {
 	row := templates.SettingRow{
-		Key: s.Key, Title: s.Title, Explain: s.Explain, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "),
+		Title: s.Title, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "), Relaxes: strings.Join(s.Relaxes(), ", "),
 		Standing: templates.SettingStanding(s.Standing(value)),
 	}
 	if s.Strict != "" {

@@ -71,14 +71,25 @@ func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, w
 		for _, s := range registry.Settings() {
 			if s.Group() == group.Key {
 				shown.Fields = append(shown.Fields, settingField(s, in.values[s.Key], wrong[s.Key]))
-				v.Order = append(v.Order, s.Key)
 			}
 		}
 		v.Groups = append(v.Groups, shown)
 	}
 	page := p.frame(c, "Change settings", templates.Crumb{Label: "Settings", Href: "/admin/settings"})
 	page.Invalid = wrong != nil
+	v.Errors = settingErrors(wrong)
 	return p.render(c, status, templates.SettingsFormPage(page, v))
+}
+
+// settingErrors names the setting in each line of the summary, in the order of the form.
+func settingErrors(wrong formErrors) []templates.FieldError {
+	var list []templates.FieldError
+	for _, s := range registry.Settings() {
+		if text := wrong[s.Key]; text != "" {
+			list = append(list, templates.FieldError{Field: s.Key, Text: s.Title + ": " + text})
+		}
+	}
+	return append(list, wrong.summary("reason")...)
 }
 
 // settingField asks for a setting. What the profile asks for is named.
@@ -90,7 +101,7 @@ func settingField(s registry.Setting, value, wrong string) templates.SettingFiel
 		case registry.StandingStrict:
 			option.Hint = "What the profile asks for."
 		case registry.StandingRelaxed:
-			option.Hint = "Relaxes " + strings.Join(s.Rules, ", ") + "."
+			option.Hint = "Relaxes " + strings.Join(s.Relaxes(), ", ") + "."
 		}
 		f.Options = append(f.Options, option)
 	}
