@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
 )
 
 const contextAccount = "account"
@@ -84,6 +83,9 @@ func accountOf(c echo.Context) store.Account { return *c.Get(contextAccount).(*s
 // It comes from the account of the session and from nowhere else (guarantee G7).
 func partnerID(c echo.Context) string { return accountOf(c).PartnerID }
 
+// loginEnded is the login page for who sent a form without being logged in.
+const loginEnded = "/login?ended=1"
+
 // requireAccount sends visitors to the login page, and back after that.
 func (a *App) requireAccount(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -98,8 +100,8 @@ func (a *App) requireAccount(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Request().Method == http.MethodGet {
 			return c.Redirect(http.StatusSeeOther, "/login?next="+url.QueryEscape(c.Request().URL.RequestURI()))
 		}
-		a.flash(c, templates.KindWarning, "Your session had ended, so this was not done. Log in and try again.")
-		return c.Redirect(http.StatusSeeOther, "/login")
+		// Told by the address and not by the session: a visitor must not be able to have a row written by each request.
+		return c.Redirect(http.StatusSeeOther, loginEnded)
 	}
 }
 

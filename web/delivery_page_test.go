@@ -113,7 +113,7 @@ func TestWhoMaySeeWhatMoves(t *testing.T) {
 		"/admin/errors", "/admin/errors/all", "/admin/deliveries/" + d.ID + "/resend", "/admin/deliveries/" + d.ID + "/discard", "/admin/jobs/x/cancel",
 	} {
 		wantStatus(t, w.first.browser.post(path, url.Values{"id": {d.ID}, "action": {"resend"}, "reason": {"x"}}), http.StatusForbidden)
-		wantRedirect(t, w.browser().post(path, url.Values{"id": {d.ID}, "action": {"resend"}}), "/login")
+		wantRedirect(t, w.browser().post(path, url.Values{"id": {d.ID}, "action": {"resend"}}), loginEnded)
 	}
 	for _, path := range []string{"/partner/deliveries/" + d.ID, "/partner/deliveries/" + d.ID + "/data", "/partner/deliveries/dlv_x", "/partner/jobs/x"} {
 		wantStatus(t, w.other.browser.get(path), http.StatusNotFound)

@@ -64,6 +64,9 @@ func (a *App) showLogin(c echo.Context, status int, v templates.LoginView) error
 	}
 	p := a.page(c, "Log in")
 	p.Invalid = v.Wrong != ""
+	if p.Flash == nil && c.QueryParam("ended") != "" {
+		p.Flash = &templates.Flash{Kind: templates.KindWarning, Text: "Your session had ended, so this was not done. Log in and try again."}
+	}
 	return a.render(c, status, templates.LoginPage(p, v))
 }
 

@@ -205,7 +205,7 @@ func TestLoginRenewsToken(t *testing.T) {
 	h := newHarness(t, nil)
 	h.administrator(t)
 	b := h.browser()
-	b.post("/account/password", url.Values{}) // leaves a message, and so a session
+	b.login(t, testEmail)
 	planted := b.cookies["schakel"]
 	if planted == "" {
 		t.Fatal("no session before the login")
@@ -292,5 +292,21 @@ func TestWhoMayEnter(t *testing.T) {
 	visitor.header.Set("HX-Request", "true")
 	if got := visitor.get("/test/account"); got.StatusCode != 401 || got.Header.Get("HX-Redirect") != "/login" {
 		t.Errorf("part of a page: %d, HX-Redirect %q", got.StatusCode, got.Header.Get("HX-Redirect"))
+	}
+}
+
+// TestVisitorsLeaveNothingBehind keeps strangers from filling the database with sessions.
+func TestVisitorsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.app.pages("/test", h.app.requireAccount).POST("/form", h.app.accountPage)
+	b := h.browser()
+	wantRedirect(t, b.post("/test/form", nil), loginEnded)
+	if page := text(b.get(loginEnded)); !strings.Contains(page, "Your session had ended") {
+		t.Error("the login page does not say what happened")
+	}
+	b.get("/login?next=/account")
+	if len(b.cookies) > 0 {
+		t.Errorf("cookies %v", b.cookies)
 	}
 }
