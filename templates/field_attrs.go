@@ -63,7 +63,7 @@ func (f Field) optionAttrs(i int, o Option) templ.Attributes {
 	if o.Hint == "" {
 		return nil
 	}
-	return templ.Attributes{"aria-describedby": f.optionID(i) + "-hint"}
+	return templ.Attributes{"aria-describedby": f.optionID(i) + "-note"}
 }
 
 func choiceClass(kind string) string {
