@@ -291,6 +291,9 @@ func ValidEmail(email string) bool {
 		return false
 	}
 	_, domain, _ := strings.Cut(email, "@")
+	if strings.HasPrefix(domain, "[") {
+		return false // an IP address: a stranger could choose the machine that our mail server talks to
+	}
 	return strings.Contains(domain, ".") || domain == "localhost"
 }
 
