@@ -151,29 +151,48 @@ func (c *Contracts) BoundBy(ctx context.Context, actor Actor, types []string) ([
 	if err := actor.requireAdministrator(); err != nil {
 		return nil, err
 	}
-	at := map[string]int{}
-	var list []Bound
-	for _, name := range types {
-		rows, _, err := c.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{EventType: name, Status: store.SubscriptionApproved})
-		if err != nil {
-			return nil, fmt.Errorf("list subscriptions: %w", err)
-		}
-		for _, row := range rows {
-			i, known := at[row.ID]
-			if !known {
-				partner, err := c.cfg.DB.Partner(ctx, row.PartnerID)
-				if err != nil {
-					return nil, fmt.Errorf("find partner: %w", err)
-				}
-				i, at[row.ID] = len(list), len(list)
-				list = append(list, Bound{Subscription: row, Partner: partner})
-			}
-			list[i].Affects = append(list[i].Affects, name)
+	list, err := c.bound(ctx, types)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Partner, err = c.cfg.DB.Partner(ctx, list[i].PartnerID); err != nil {
+			return nil, fmt.Errorf("find partner: %w", err)
 		}
 	}
 	slices.SortFunc(list, func(a, b Bound) int {
 		return strings.Compare(a.Partner.Name+"\x00"+a.ID, b.Partner.Name+"\x00"+b.ID)
 	})
+	return list, nil
+}
+
+// CountBound counts the approved subscriptions to any of some event types.
+func (c *Contracts) CountBound(ctx context.Context, types []string) (int, error) {
+	list, err := c.bound(ctx, types)
+	return len(list), err
+}
+
+// bound lists approved subscriptions without their partners.
+func (c *Contracts) bound(ctx context.Context, types []string) ([]Bound, error) {
+	if len(types) == 0 {
+		return nil, nil
+	}
+	rows, _, err := c.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{Status: store.SubscriptionApproved})
+	if err != nil {
+		return nil, fmt.Errorf("list subscriptions: %w", err)
+	}
+	var list []Bound
+	for _, row := range rows {
+		b := Bound{Subscription: row}
+		for _, name := range row.Types {
+			if slices.Contains(types, name) {
+				b.Affects = append(b.Affects, name)
+			}
+		}
+		if len(b.Affects) > 0 {
+			list = append(list, b)
+		}
+	}
 	return list, nil
 }
 

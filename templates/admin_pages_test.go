@@ -74,6 +74,13 @@ func administratorPages() map[string]templ.Component {
 			Groups: []ContractChangeGroup{{Text: "The shared schema A: 1 breaking.", Level: "breaking", Total: 300, EventTypes: []string{"nl.a"}, Changes: []ContractChangeRow{{Level: "breaking", Text: "t", Side: "producer"}}}, {Text: "The document: 1 info.", Total: 1, Changes: []ContractChangeRow{{Level: "info", Text: "t", Side: "both"}}}},
 			Pager:  &Pager{Page: 1, PerPage: 1, Total: 2, URL: func(int) string { return "?page=2" }},
 		}),
+		"reading": ReadingPage(p, ReadingView{
+			Text: "# Big", Servers: []ReadingNamed{{"main", "amqp", "broker", "text"}}, Security: []ReadingNamed{{Name: "key"}}, Total: 2, Uses: &ReadingUses{Count: 1, Rows: []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
+			Parts: []ReadingPart{{ID: "part-1", Kind: "operation", Name: "GET /a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []Item{{Label: "Security", Text: "key"}}, Links: []ReadingLink{{"Message", "m", ""}, {"Message", "n", "/n"}},
+				Tables: []ReadingTable{{Title: "Request", Text: "t", More: true, Fields: []ReadingField{{Type: "object"}, {Name: "a.b", Type: "string", Required: true, RefName: "B", RefHref: "/b", Text: "*x*", Rules: []string{"r"}, Deprecated: true}}}, {Title: "Response 204", Text: "Done."}}, Examples: []ReadingExample{{"Example", "{}"}}},
+				{ID: "part-2", Kind: "schema", Name: "A"}},
+		}),
+		"reading nothing": ReadingPage(p, ReadingView{Uses: &ReadingUses{}}),
 		"changes none":    ContractChangesPage(p, ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),
 		"changes refused": ContractChangesPage(p, ContractChangesView{To: "1.1.0", Message: "Too large."}),
 		"publish not":     PublishPage(p, PublishView{Kind: "openapi", Blocked: "It is published.", Wrong: map[string]string{"": "Look again."}, Back: "/v"}),

@@ -25,13 +25,20 @@ func (p *portal) fillBreaking(c echo.Context, v *templates.PublishView, version 
 		v.Broken = append(v.Broken, changeRow(change))
 	}
 	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), registry.EventTypesThatBreak(made.Breaking))
+	v.Bound = boundRows(bound)
+	return err
+}
+
+// boundRows are subscriptions for a page of administrators.
+func boundRows(bound []registry.Bound) []templates.BoundRow {
+	var rows []templates.BoundRow
 	for _, b := range bound {
-		v.Bound = append(v.Bound, templates.BoundRow{
+		rows = append(rows, templates.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
 			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: b.Affects,
 		})
 	}
-	return err
+	return rows
 }
 
 // boundName is the name of a subscription, or its id.

@@ -80,7 +80,7 @@ func versionView(about store.Contract, row store.ContractVersion) templates.Vers
 		Withdrawn: row.WithdrawnAt.Time, CreatedBy: row.CreatedBy, PublishedBy: row.PublishedBy,
 	}
 	here := contractVersionHref(about.ID, row.Version)
-	v.ChangesHref = here + "/changes"
+	v.ChangesHref, v.ReadingHref = here+"/changes", here+"/reading"
 	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
 		v.Downloads = append(v.Downloads, templates.Named{Name: form[0], Href: here + "/" + form[1]})
 	}

@@ -1,0 +1,162 @@
+package outline
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"schakel/registry/contract"
+)
+
+// Kinds of entries.
+const (
+	KindOperation = "operation"
+	KindChannel   = "channel"
+	KindMessage   = "message"
+	KindSchema    = "schema"
+)
+
+// Outline is what a document holds, without the details.
+type Outline struct {
+	Servers, Security []Named
+	Entries           []Entry // operations, channels, messages and schemas, each by name
+	doc               *document
+}
+
+// Named is a server or security scheme.
+type Named struct {
+	Name, Kind, Detail string
+	Text               string // Markdown
+}
+
+// Entry is a part of a document that stands by itself.
+type Entry struct {
+	Kind, Name, Summary string
+	Pointer             string // JSON Pointer
+	Deprecated          bool
+	detail              func() Detail
+}
+
+// Detail is all that a page tells of an entry.
+type Detail struct {
+	Text   string // Markdown
+	Facts  []Fact
+	Links  []Link
+	Tables []Table
+	// Examples are JSON, or text as it stands.
+	Examples []Example
+}
+
+// Fact is a property of an entry in a few words.
+type Fact struct{ Label, Text string }
+
+// Link leads to another entry by its pointer.
+type Link struct{ Label, Name, Pointer string }
+
+// Example is a sample of a message or body.
+type Example struct{ Name, Text string }
+
+// maxEntries bounds the entries of an outline.
+const maxEntries = 20_000
+
+// Of makes the outline of a document, which need not be valid.
+func Of(d *contract.Document) *Outline {
+	root, _ := d.Root.(map[string]any)
+	o := &Outline{doc: &document{root: root, old: strings.HasPrefix(d.SpecVersion, "2.")}}
+	o.Servers, o.Security = o.doc.servers(), o.doc.security()
+	if d.Kind == contract.OpenAPI {
+		o.add(o.doc.httpOperations("paths", "")...)
+		o.add(o.doc.httpOperations("webhooks", "webhook ")...)
+	} else if o.doc.old {
+		o.add(o.doc.oldAsync()...)
+	} else {
+		o.add(o.doc.async()...)
+	}
+	o.add(o.doc.schemas()...)
+	return o
+}
+
+func (o *Outline) add(entries ...Entry) {
+	for _, e := range entries {
+		if len(o.Entries) < maxEntries {
+			o.Entries = append(o.Entries, e)
+		}
+	}
+}
+
+// Detail tells all of an entry of this outline.
+func (o *Outline) Detail(e Entry) Detail {
+	if e.detail == nil {
+		return Detail{}
+	}
+	return e.detail()
+}
+
+func (d *document) servers() []Named {
+	var list []Named
+	if servers, ok := d.root["servers"].([]any); ok {
+		for _, item := range servers[:min(len(servers), 100)] {
+			s := d.object(item)
+			list = append(list, Named{Name: cmp.Or(text(s, "name"), text(s, "url")), Kind: "http", Detail: text(s, "url"), Text: text(s, "description")})
+		}
+	}
+	servers := child(d.root, "servers")
+	for _, name := range names(servers) {
+		s := d.object(servers[name])
+		address := cmp.Or(text(s, "url"), text(s, "host")+text(s, "pathname"))
+		list = append(list, Named{Name: name, Kind: strings.TrimSpace(text(s, "protocol") + " " + text(s, "protocolVersion")), Detail: address, Text: text(s, "description")})
+	}
+	return list
+}
+
+func (d *document) security() []Named {
+	schemes := child(child(d.root, "components"), "securitySchemes")
+	var list []Named
+	for _, name := range names(schemes) {
+		s := d.object(schemes[name])
+		list = append(list, Named{Name: name, Kind: text(s, "type"), Detail: schemeDetail(s), Text: text(s, "description")})
+	}
+	return list
+}
+
+func schemeDetail(s map[string]any) string {
+	switch text(s, "type") {
+	case "http":
+		return strings.TrimSpace(text(s, "scheme") + " " + text(s, "bearerFormat"))
+	case "apiKey", "httpApiKey":
+		return strings.TrimSpace(text(s, "name") + " in " + text(s, "in"))
+	case "openIdConnect":
+		return text(s, "openIdConnectUrl")
+	case "oauth2":
+		var flows []string
+		for _, name := range names(child(s, "flows")) {
+			flows = append(flows, strings.TrimSpace(name+" "+text(child(child(s, "flows"), name), "tokenUrl")))
+		}
+		return strings.Join(flows, ", ")
+	}
+	return ""
+}
+
+func (d *document) schemas() []Entry {
+	schemas := child(child(d.root, "components"), "schemas")
+	var list []Entry
+	for _, name := range names(schemas) {
+		value, at := schemas[name], "/components/schemas/"+escape(name)
+		object := d.object(value)
+		list = append(list, Entry{
+			Kind: KindSchema, Name: name, Summary: text(object, "title"), Pointer: at, Deprecated: object["deprecated"] == true,
+			detail: func() Detail {
+				return Detail{Text: text(object, "description"), Tables: []Table{d.table("Fields", value, at)}, Examples: d.examplesOf(object)}
+			},
+		})
+	}
+	return list
+}
+
+// names lists the members of an object in order, without extensions, as many as are shown.
+func names(object map[string]any) []string {
+	list := slices.Sorted(maps.Keys(object))
+	list = slices.DeleteFunc(list, func(name string) bool { return strings.HasPrefix(name, "x-") })
+	return list[:min(len(list), maxEntries)]
+}

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/registry/outline"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// readingPage shows a version of a contract to read. Large documents take a
+// second, so one is read at a time.
+func (p *portal) readingPage() echo.HandlerFunc {
+	turn := make(chan struct{}, 1)
+	return func(c echo.Context) error {
+		reader, err := p.reader(c)
+		if err != nil {
+			return err
+		}
+		ctx := c.Request().Context()
+		about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+		if err != nil {
+			return err
+		}
+		version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+		if err != nil {
+			return err
+		}
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		v, err := readingView(c, about, version, content)
+		<-turn
+		if err != nil {
+			return err
+		}
+		if v.Uses, err = p.readingUses(c, reader, about, version); err != nil {
+			return err
+		}
+		page := p.frame(c, about.Title+" "+version.Version+" to read", templates.Crumb{Label: "Contracts", Href: "/contracts"},
+			templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: version.Version, Href: v.VersionHref})
+		page.Badge = templates.State(version.Status)
+		page.Actions = templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref)
+		return p.render(c, http.StatusOK, templates.ReadingPage(page, v))
+	}
+}
+
+// readingPerPage is how many parts a page shows.
+const readingPerPage = 20
+
+// reading knows where the parts of a document are shown.
+type reading struct {
+	here string
+	at   map[string]int // entry by pointer
+	list []outline.Entry
+}
+
+func readingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (templates.ReadingView, error) {
+	here := contractVersionHref(about.ID, version.Version)
+	v := templates.ReadingView{
+		VersionHref: here, Action: here + "/reading", Kind: clean(c.QueryParam("kind")), Search: clean(c.QueryParam("q")),
+	}
+	doc, _, err := contract.Parse(content, contract.Limits{})
+	if err != nil || doc == nil {
+		return v, err
+	}
+	o := outline.Of(doc)
+	paging := pagePaging(c)
+	paging.PerPage = readingPerPage
+	if paging.Page == 1 && v.Kind+v.Search == "" {
+		v.Text, v.Servers, v.Security = doc.Description, readingNamed(o.Servers), readingNamed(o.Security)
+	}
+	r := &reading{here: v.Action, at: map[string]int{}, list: o.Entries}
+	var shown []int
+	for i, e := range o.Entries {
+		r.at[e.Pointer] = i
+		named := strings.Contains(strings.ToLower(e.Name+" "+e.Summary), strings.ToLower(v.Search))
+		if named && (v.Kind == "" || v.Kind == e.Kind) {
+			shown = append(shown, i)
+		}
+	}
+	v.Total, v.Pager = len(shown), pager(c, paging, len(shown))
+	for _, i := range slicePage(shown, paging) {
+		v.Parts = append(v.Parts, r.part(i, o.Detail(o.Entries[i])))
+	}
+	return v, nil
+}
+
+// href leads to the part at a pointer, on the page of all parts that shows it.
+func (r *reading) href(pointer string) string {
+	i, ok := r.at[pointer]
+	if !ok {
+		return ""
+	}
+	return r.here + "?page=" + strconv.Itoa(i/readingPerPage+1) + "#" + partID(i)
+}
+
+func partID(i int) string { return "part-" + strconv.Itoa(i+1) }
+
+func (r *reading) part(i int, d outline.Detail) templates.ReadingPart {
+	e := r.list[i]
+	part := templates.ReadingPart{ID: partID(i), Kind: e.Kind, Name: e.Name, Summary: e.Summary, Text: d.Text, Deprecated: e.Deprecated}
+	for _, f := range d.Facts {
+		part.Facts = append(part.Facts, templates.Item{Label: f.Label, Text: f.Text})
+	}
+	for _, l := range d.Links {
+		part.Links = append(part.Links, templates.ReadingLink{Label: l.Label, Name: l.Name, Href: r.href(l.Pointer)})
+	}
+	for _, t := range d.Tables {
+		part.Tables = append(part.Tables, r.table(t))
+	}
+	for _, x := range d.Examples {
+		part.Examples = append(part.Examples, templates.ReadingExample{Name: x.Name, Text: x.Text})
+	}
+	return part
+}
+
+func (r *reading) table(t outline.Table) templates.ReadingTable {
+	table := templates.ReadingTable{Title: t.Title, Text: t.Text, More: t.More}
+	for _, f := range t.Fields {
+		field := templates.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
+		if i, ok := r.at[f.Ref]; ok && f.Ref != "" {
+			field.RefName, field.RefHref = r.list[i].Name, r.href(f.Ref)
+		}
+		table.Fields = append(table.Fields, field)
+	}
+	return table
+}
+
+func readingNamed(list []outline.Named) []templates.ReadingNamed {
+	var rows []templates.ReadingNamed
+	for _, n := range list {
+		rows = append(rows, templates.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail, Text: n.Text})
+	}
+	return rows
+}
+
+// readingUses tells how many subscriptions are to the event types of a version,
+// and to administrators which.
+func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*templates.ReadingUses, error) {
+	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft {
+		return nil, nil
+	}
+	ctx := c.Request().Context()
+	types, err := p.Registry.Contracts.EventTypes(ctx, reader, about.ID, version.Version)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+	}
+	uses := &templates.ReadingUses{}
+	if uses.Count, err = p.Registry.Contracts.CountBound(ctx, names); err != nil || !reader.Administrator {
+		return uses, err
+	}
+	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), names)
+	uses.Rows = boundRows(bound)
+	return uses, err
+}
