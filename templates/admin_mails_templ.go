@@ -107,7 +107,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 							var templ_7745c5c3_Var6 string
 							templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 35, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 35, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 							if templ_7745c5c3_Err != nil {
@@ -138,7 +138,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Recipient)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 38, Col: 19}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 38, Col: 19}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -182,7 +182,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 								var templ_7745c5c3_Var10 string
 								templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Error)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 44, Col: 51}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 44, Col: 51}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 								if templ_7745c5c3_Err != nil {
@@ -222,7 +222,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Attempts))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 49, Col: 25}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 49, Col: 25}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -285,7 +285,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 								var templ_7745c5c3_Var15 string
 								templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs("next try " + Relative(r.Due, v.Now))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 58, Col: 45}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 58, Col: 45}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 								if templ_7745c5c3_Err != nil {
@@ -295,7 +295,7 @@ func AdminMails(p Page, v AdminMailsView) templ.Component {
 								var templ_7745c5c3_Var16 string
 								templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs("not sent")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_mails.templ`, Line: 60, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_mails.templ`, Line: 60, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 								if templ_7745c5c3_Err != nil {

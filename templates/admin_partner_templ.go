@@ -150,7 +150,7 @@ func AdminPartner(p Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_partner.templ`, Line: 86, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 86, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

@@ -200,7 +200,7 @@ func AdminPartners(p Page, v AdminPartnersView) templ.Component {
 							var templ_7745c5c3_Var9 string
 							templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Contact)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_partners.templ`, Line: 52, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partners.templ`, Line: 52, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 							if templ_7745c5c3_Err != nil {
@@ -240,7 +240,7 @@ func AdminPartners(p Page, v AdminPartnersView) templ.Component {
 								var templ_7745c5c3_Var11 string
 								templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_partners.templ`, Line: 58, Col: 13}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partners.templ`, Line: 58, Col: 13}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 								if templ_7745c5c3_Err != nil {

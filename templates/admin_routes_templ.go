@@ -225,7 +225,7 @@ func AdminRoutes(p Page, v AdminRoutesView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.By)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_routes.templ`, Line: 54, Col: 12}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_routes.templ`, Line: 54, Col: 12}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {

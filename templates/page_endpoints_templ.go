@@ -236,7 +236,7 @@ func EndpointListPage(p Page, v EndpointListView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Kind)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_endpoints.templ`, Line: 65, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoints.templ`, Line: 65, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {

@@ -140,7 +140,7 @@ func MailboxPage(p Page, v MailboxView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.To)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_mailbox.templ`, Line: 47, Col: 12}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_mailbox.templ`, Line: 47, Col: 12}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -279,7 +279,7 @@ func MailPage(p Page, v MailView) templ.Component {
 								var templ_7745c5c3_Var12 string
 								templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(piece.Text)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_mailbox.templ`, Line: 73, Col: 20}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_mailbox.templ`, Line: 73, Col: 20}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 								if templ_7745c5c3_Err != nil {

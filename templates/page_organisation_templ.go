@@ -333,7 +333,7 @@ func ChangesPage(p Page, v ChangesView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_organisation.templ`, Line: 86, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_organisation.templ`, Line: 86, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {

@@ -275,7 +275,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 98, Col: 15}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 98, Col: 15}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -307,7 +307,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 102, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 102, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -338,7 +338,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(t.Contract)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 105, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 105, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {
@@ -369,7 +369,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 108, Col: 24}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 108, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {

@@ -199,7 +199,7 @@ func SubscriptionListPage(p Page, v SubscriptionListView) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Types)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscriptions.templ`, Line: 62, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscriptions.templ`, Line: 62, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
