@@ -24,6 +24,8 @@ type Page struct {
 	Flash *Flash
 	// Invalid puts "Error: " before the window title after a refused form.
 	Invalid bool
+	// Feed is the address of an Atom feed of what the page shows; empty is none.
+	Feed string
 	// Version of the program, for the footer.
 	Version string
 	// Asset gives the address of a static file; nil means "/static/" + name.

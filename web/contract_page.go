@@ -31,6 +31,9 @@ func (p *portal) contractPage(c echo.Context) error {
 		return err
 	}
 	page := p.frame(c, contract.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"})
+	if contract.Visibility == store.VisibilityPublic && len(versions) > 0 {
+		page.Feed = contractHref(contract.ID) + "/feed.atom"
+	}
 	if reader.Administrator {
 		page.Actions = templ.Join(
 			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
@@ -103,5 +106,6 @@ func contractAPI(id string) []templates.Named {
 		{Name: "Latest document, as uploaded", Href: versionPath(id, registry.Latest) + "/original"},
 		{Name: "Latest document, as JSON", Href: versionPath(id, registry.Latest) + "/content.json"},
 		{Name: "Releases, for a dependency updater", Href: contractPath(id) + "/releases"},
+		{Name: "Changes in the latest version", Href: versionPath(id, registry.Latest) + "/changes"},
 	}
 }

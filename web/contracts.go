@@ -35,6 +35,7 @@ func (p *portal) contractsPage(c echo.Context) error {
 	page := p.page(c, "Contracts")
 	page.Lead = "The OpenAPI and AsyncAPI documents that the exchange is based on."
 	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Contracts"})
+	page.Feed = registerFeedHref
 	if reader.Administrator {
 		page.Actions = templates.LinkButton(templates.Primary, "Make a contract", "/admin/contracts/new")
 	}

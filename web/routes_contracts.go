@@ -9,6 +9,8 @@ const formOverhead = 64 << 10
 func (p *portal) routesContracts() {
 	read := p.pages("/contracts")
 	read.GET("", p.contractsPage)
+	read.GET("/feed.atom", p.registerFeed)
+	read.GET("/:id/feed.atom", p.contractFeed)
 	read.GET("/:id", p.contractPage)
 	read.GET("/:id/versions/:version", p.versionPage)
 	read.GET("/:id/versions/:version/changes", p.changesPage(newComparisons(p.Registry.Contracts)), p.slow(uploadTime))

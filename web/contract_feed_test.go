@@ -1,0 +1,46 @@
+package web
+
+import (
+	"encoding/xml"
+	"net/http"
+	"strings"
+	"testing"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+func TestFeeds(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	target := "/contracts/student-events/feed.atom"
+	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students", Visibility: store.VisibilityPartners})
+	noError(t, err)
+	wantStatus(t, o.admin.get(target), http.StatusNotFound)
+	_, err = o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students & <events>", Visibility: store.VisibilityPublic})
+	noError(t, err)
+	o.secondVersion(t, "2.0.0") // a draft is not told
+	for path, entries := range map[string]int{target: 1, "/contracts/feed.atom": 1} {
+		answer := o.browser().get(path)
+		wantStatus(t, answer, http.StatusOK)
+		if media := answer.Header.Get("Content-Type"); !strings.HasPrefix(media, "application/atom+xml") {
+			t.Errorf("%s is %s", path, media)
+		}
+		var feed atomFeed
+		noError(t, xml.Unmarshal([]byte(text(answer)), &feed))
+		if len(feed.Entries) != entries || feed.ID == "" || feed.Updated != feed.Entries[0].Updated || feed.Author == "" ||
+			feed.Entries[0].Title != "Students & <events> 1.0.0" || !strings.HasPrefix(feed.Entries[0].ID, "http") {
+			t.Errorf("%s: %+v", path, feed)
+		}
+	}
+	wantText(t, text(o.browser().get("/contracts/student-events")), `type="application/atom+xml"`, target)
+	wantText(t, text(o.browser().get("/contracts")), `href="/contracts/feed.atom"`)
+	_, err = o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "student-events", "2.0.0")
+	noError(t, err)
+	_, err = o.reg.Contracts.Withdraw(t.Context(), registry.SystemActor(), "student-events", "1.0.0", "It was wrong.")
+	noError(t, err)
+	feed := text(o.browser().get(target))
+	if strings.Contains(feed, "1.0.0") || !strings.Contains(feed, "2.0.0") {
+		t.Errorf("what is withdrawn is told: %s", feed)
+	}
+}
