@@ -77,6 +77,14 @@ func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in 
 		if err != nil {
 			return err
 		}
+		mine, err := tx.Clients(ctx, owner.ID)
+		if err != nil {
+			return fmt.Errorf("count clients: %w", err)
+		}
+		revoked := func(k store.Client) bool { return k.Status == store.ClientRevoked }
+		if err := withinMost(actor, "clients", len(slices.DeleteFunc(mine, revoked))); err != nil {
+			return err
+		}
 		client = store.Client{PartnerID: owner.ID, Status: store.ClientActive}
 		c.apply(&client, in, actor, tx.Now)
 		if client.AuthMethod != token.PrivateKeyJWT {

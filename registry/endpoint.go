@@ -57,6 +57,13 @@ func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, i
 		if err != nil {
 			return err
 		}
+		mine, err := tx.Endpoints(ctx, owner.ID)
+		if err != nil {
+			return fmt.Errorf("count endpoints: %w", err)
+		}
+		if err := withinMost(actor, "endpoints", len(mine)); err != nil {
+			return err
+		}
 		endpoint = store.Endpoint{PartnerID: owner.ID, Kind: in.Kind, Status: store.EndpointActive}
 		e.apply(&endpoint, in)
 		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {

@@ -68,7 +68,8 @@ type MigrateCmd struct {
 
 // Run migrates and says from what version to what.
 func (c *MigrateCmd) Run(ctx context.Context, streams Streams) error {
-	db, err := store.Open(ctx, c.Database, store.Options{Now: clock})
+	// Alone, because a running program must not have its tables changed under it.
+	db, err := store.Open(ctx, c.Database, store.Options{Now: clock, Alone: true})
 	if err != nil {
 		return err
 	}

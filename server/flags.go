@@ -137,6 +137,9 @@ func (f LimitFlags) Validate() error {
 	if f.MaxBatchBytes < f.MaxEventBytes {
 		return errors.New("--max-batch-bytes must be at least --max-event-bytes")
 	}
+	if f.MaxDocumentBytes < 65536 {
+		return errors.New("--max-document-bytes must be at least 65536")
+	}
 	return nil
 }
 

@@ -1,0 +1,15 @@
+package registry
+
+import "fmt"
+
+// mostOfAKind is how many endpoints, and how many clients, a partner may have: each costs the engine memory and the
+// database rows, and whoever registers is a stranger. An administrator may make more.
+const mostOfAKind = 100
+
+// withinMost refuses one more than a partner may have.
+func withinMost(actor Actor, what string, there int) error {
+	if actor.Administrator || there < mostOfAKind {
+		return nil
+	}
+	return conflict(fmt.Sprintf("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what))
+}

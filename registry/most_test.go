@@ -1,0 +1,26 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestAPartnerHasSoManyAndNoMore(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		there, err := w.Endpoints.List(t.Context(), actor.Scope(), "")
+		must(t, err)
+		for i := len(there); i <= mostOfAKind; i++ {
+			in := webhook()
+			in.Name = fmt.Sprint("endpoint ", i)
+			_, err := w.Endpoints.Create(t.Context(), actor, "", in)
+			if i < mostOfAKind {
+				must(t, err)
+				continue
+			}
+			wantCode(t, "one too many", CodeConflict, err)
+			_, err = w.Endpoints.Create(t.Context(), w.admin, actor.PartnerID, in)
+			must(t, err)
+		}
+	})
+}
