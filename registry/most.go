@@ -1,7 +1,5 @@
 package registry
 
-import "fmt"
-
 // mostOfAKind is how many endpoints, and how many clients, a partner may have: each costs the engine memory and the
 // database rows, and whoever registers is a stranger. An administrator may make more.
 const mostOfAKind = 100
@@ -11,5 +9,5 @@ func withinMost(actor Actor, what string, there int) error {
 	if actor.Administrator || there < mostOfAKind {
 		return nil
 	}
-	return conflict(fmt.Sprintf("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what))
+	return conflict("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what)
 }
