@@ -85,7 +85,7 @@ func TestLongPollAsksAgain(t *testing.T) {
 		r, revoked := w.request(10, MaxWait), errors.New("revoked")
 		r.Allowed = func(context.Context) error { return revoked }
 		done := w.waiting(t.Context(), r)
-		w.publish(1)
+		w.pull.Wake(nil)
 		if a := w.get(done); !errors.Is(a.err, revoked) || len(a.got) != 0 {
 			t.Errorf("got %+v", a)
 		}

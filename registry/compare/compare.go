@@ -17,7 +17,10 @@ const maxTime = 30 * time.Second
 // means that the documents say the same, however they are written. The documents need not be valid, but what is wrongly
 // written may be passed over. The error is [ErrTooLarge] for documents beyond the bounds, and otherwise says what
 // could not be read.
-func Documents(old, new *contract.Document) ([]Change, error) {
+func Documents(old, new *contract.Document) ([]Change, error) { return within(maxTime, old, new) }
+
+// within is Documents with another limit of time.
+func within(limit time.Duration, old, new *contract.Document) ([]Change, error) {
 	if old == nil || new == nil {
 		return nil, errors.New("compare contracts: no document given")
 	}
@@ -31,7 +34,7 @@ func Documents(old, new *contract.Document) ([]Change, error) {
 		p.asyncAPI(old, new)
 	}
 	p.documentation()
-	ctx, cancel := context.WithTimeout(context.Background(), maxTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	judged, err := p.judge(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ func parse(t testing.TB, content string) *contract.Document {
 
 func compared(t testing.TB, old, new string) []Change {
 	t.Helper()
-	changes, err := Documents(parse(t, old), parse(t, new))
+	changes, err := compareDocuments(parse(t, old), parse(t, new))
 	if err != nil {
 		t.Fatalf("compare: %v", err)
 	}

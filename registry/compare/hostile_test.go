@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,7 +50,7 @@ func TestHostile(t *testing.T) {
 		before, after := strings.ReplaceAll(content, `"X"`, `"string"`), strings.ReplaceAll(content, `"X"`, `"integer"`)
 		start := time.Now()
 		old, new := parse(t, before), parse(t, after)
-		changes, err := Documents(old, new)
+		changes, err := compareDocuments(old, new)
 		if err != nil && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -76,13 +77,29 @@ func FuzzDocuments(f *testing.F) {
 		if err != nil || new == nil {
 			t.Skip("not a document")
 		}
-		changes, err := Documents(old, new)
+		changes, err := compareDocuments(old, new)
 		if err != nil && !errors.Is(err, ErrTooLarge) && !contract.HasErrors(append(old.Validate(), new.Validate()...)) {
 			t.Fatalf("valid documents: %v", err)
 		}
 		checkComplete(t, old, new, changes)
-		if changes, err := Documents(old, old); err == nil && len(changes) > 0 {
+		if changes, err := compareDocuments(old, old); err == nil && len(changes) > 0 {
 			t.Errorf("changes from itself: %v", brief(changes))
 		}
 	})
+}
+
+// compareDocuments is Documents with time enough on any machine: what a test finds must not hang on a clock.
+func compareDocuments(old, new *contract.Document) ([]Change, error) {
+	return within(time.Hour, old, new)
+}
+
+func TestDocumentsEndsInTime(t *testing.T) {
+	t.Parallel()
+	old, new := parse(t, api(`{"type":"string"}`, "{}")), parse(t, api(`{"type":"integer"}`, "{}"))
+	if _, err := within(time.Nanosecond, old, new); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want that the time was over", err)
+	}
+	if changes, err := Documents(old, new); err != nil || len(changes) == 0 {
+		t.Errorf("%v, %v", changes, err)
+	}
 }

@@ -24,7 +24,7 @@ func TestMutations(t *testing.T) {
 			before := list[name]
 			after := mutated(t, random, before)
 			for _, pair := range [][2]*contract.Document{{before, after}, {after, before}} {
-				changes, err := Documents(pair[0], pair[1])
+				changes, err := compareDocuments(pair[0], pair[1])
 				if err != nil {
 					t.Errorf("%s: %v\n%s", name, err, written(after.Root))
 				}
