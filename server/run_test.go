@@ -102,8 +102,10 @@ func TestRunEndsWell(t *testing.T) {
 	ended := make(chan int, 1)
 	dir := t.TempDir()
 	go func() {
-		ended <- execute(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
-			"--database", "sqlite:" + filepath.Join(dir, "s.db"), "--secret-key-file", filepath.Join(dir, "s.key")},
+		ended <- execute(ctx, []string{
+			"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+			"--database", "sqlite:" + filepath.Join(dir, "s.db"), "--secret-key-file", filepath.Join(dir, "s.key"),
+		},
 			Streams{Out: signalWriter{up}, Err: io.Discard})
 	}()
 	select {

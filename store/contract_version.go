@@ -57,8 +57,10 @@ func (tx *Tx) SetVersionStatus(ctx context.Context, v *ContractVersion, from ...
 	w.add(`id = ?`, v.ID)
 	w.in(`status`, from)
 	err := tx.one(ctx, `UPDATE contract_version SET status = ?, published_at = ?, published_by = ?, deprecated_at = ?, sunset_at = ?,
-		withdrawn_at = ?, status_reason = ?`+w.sql(), append([]any{v.Status, v.PublishedAt, v.PublishedBy, v.DeprecatedAt, v.SunsetAt,
-		v.WithdrawnAt, v.StatusReason}, w.args...)...)
+		withdrawn_at = ?, status_reason = ?`+w.sql(), append([]any{
+		v.Status, v.PublishedAt, v.PublishedBy, v.DeprecatedAt, v.SunsetAt,
+		v.WithdrawnAt, v.StatusReason,
+	}, w.args...)...)
 	if err == ErrNotFound {
 		return ErrConflict
 	}

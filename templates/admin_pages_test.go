@@ -40,12 +40,16 @@ func administratorPages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"overview": AdminOverview(p, AdminOverviewView{Waiting: []Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []EndpointRow{point}, History: past, Now: now(), Every: time.Second}),
 		"partners": AdminPartners(p, AdminPartnersView{Statuses: StateOptions("requested"), Rows: []PartnerRow{{Name: "ROC", Href: "/p", OIN: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: now()}),
-		"partner": AdminPartner(p, AdminPartnerView{OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []EndpointRow{point},
-			Subscriptions: []SubscriptionRow{sub}, Clients: []ClientRow{client}, Accounts: []AccountRow{account}, History: past, Now: now()}),
+		"partner": AdminPartner(p, AdminPartnerView{
+			OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []EndpointRow{point},
+			Subscriptions: []SubscriptionRow{sub}, Clients: []ClientRow{client}, Accounts: []AccountRow{account}, History: past, Now: now(),
+		}),
 		"no partner":    AdminPartner(p, AdminPartnerView{}),
 		"subscriptions": AdminSubscriptions(p, AdminSubscriptionsView{Rows: []SubscriptionRow{sub}, Total: 1, Now: now()}),
-		"subscription": AdminSubscription(p, AdminSubscriptionView{Status: "requested", Partner: partner, Endpoint: endpoint, Purpose: "a\nb", Types: []GrantedType{kind, {Name: "gone"}},
-			Sources: []GrantedSource{{"nl.a", "ROC", "urn:a", true}}, Acts: todo, History: past, Now: now(), DeliveriesHref: "/d"}),
+		"subscription": AdminSubscription(p, AdminSubscriptionView{
+			Status: "requested", Partner: partner, Endpoint: endpoint, Purpose: "a\nb", Types: []GrantedType{kind, {Name: "gone"}},
+			Sources: []GrantedSource{{"nl.a", "ROC", "urn:a", true}}, Acts: todo, History: past, Now: now(), DeliveriesHref: "/d",
+		}),
 		"clients":      AdminClients(p, AdminClientsView{Waiting: []ClientRow{client}, Organisation: "Office", Now: now()}),
 		"client":       AdminClient(p, AdminClientView{ID: "cli_1", Partner: partner, Asks: ClientAsks{Scopes: []string{"events.publish"}}, Secret: "s", Acts: todo, History: past, Now: now()}),
 		"endpoints":    AdminEndpoints(p, AdminEndpointsView{Rows: []EndpointRow{point}, Total: 1, Now: now()}),
@@ -56,8 +60,10 @@ func administratorPages() map[string]templ.Component {
 		"contracts":    ContractList(p, ContractListView{Rows: []ContractRow{{ID: "a", Title: "A", Href: "/a", Kind: "openapi", Version: "1.0.0", VersionHref: "/v", Status: "published"}}, Total: 1, ShowVisibility: true}),
 		"no contracts": ContractList(p, ContractListView{CanCreate: true}),
 		"contract":     ContractPage(p, ContractView{ID: "a", Kind: "asyncapi", Description: "A\nB", ContactName: "N", ContactEmail: "n@example.nl", Visibility: "public", Versions: []VersionRow{{Version: "1.0.0", Href: "/v", Status: "deprecated", Sunset: now()}}, Types: []GrantedType{kind}, TypesOf: "1.0.0", API: []Named{{"Metadata", "/m"}}, History: &past, Now: now()}),
-		"version": VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "published", Description: []string{"Text"}, Findings: []FindingRow{finding, {Severity: "info", Detail: "d"}}, Types: []GrantedType{kind}, Downloads: []Named{{"JSON", "/j"}},
-			Source: SourceView{First: 1, Total: 3, Lines: []string{"a", "b"}, Found: map[int]bool{2: true}, NextHref: "/n"}, DeprecateAction: "/d", SunsetError: "Later.", Acts: todo, Now: now()}),
+		"version": VersionPage(p, VersionView{
+			Contract: partner, Kind: "asyncapi", Status: "published", Description: []string{"Text"}, Findings: []FindingRow{finding, {Severity: "info", Detail: "d"}}, Types: []GrantedType{kind}, Downloads: []Named{{"JSON", "/j"}},
+			Source: SourceView{First: 1, Total: 3, Lines: []string{"a", "b"}, Found: map[int]bool{2: true}, NextHref: "/n"}, DeprecateAction: "/d", SunsetError: "Later.", Acts: todo, Now: now(),
+		}),
 		"draft":         VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p"}),
 		"contract form": ContractForm(p, ContractFormView{New: true, Button: "Make", Wrong: map[string]string{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []Option{{Label: "Own"}}}),
 		"upload":        UploadPage(p, UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]string{"text": "No."}}),
@@ -76,9 +82,13 @@ func administratorPages() map[string]templ.Component {
 		}),
 		"reading": ReadingPage(p, ReadingView{
 			Text: "# Big", Servers: []ReadingNamed{{"main", "amqp", "broker", "text"}}, Security: []ReadingNamed{{Name: "key"}}, Total: 2, Uses: &ReadingUses{Count: 1, Rows: []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
-			Parts: []ReadingPart{{ID: "part-1", Kind: "operation", Name: "GET /a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []Item{{Label: "Security", Text: "key"}}, Links: []ReadingLink{{"Message", "m", ""}, {"Message", "n", "/n"}},
-				Tables: []ReadingTable{{Title: "Request", Text: "t", More: true, Fields: []ReadingField{{Type: "object"}, {Name: "a.b", Type: "string", Required: true, RefName: "B", RefHref: "/b", Text: "*x*", Rules: []string{"r"}, Deprecated: true}}}, {Title: "Response 204", Text: "Done."}}, Examples: []ReadingExample{{"Example", "{}"}}},
-				{ID: "part-2", Kind: "schema", Name: "A"}},
+			Parts: []ReadingPart{
+				{
+					ID: "part-1", Kind: "operation", Name: "GET /a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []Item{{Label: "Security", Text: "key"}}, Links: []ReadingLink{{"Message", "m", ""}, {"Message", "n", "/n"}},
+					Tables: []ReadingTable{{Title: "Request", Text: "t", More: true, Fields: []ReadingField{{Type: "object"}, {Name: "a.b", Type: "string", Required: true, RefName: "B", RefHref: "/b", Text: "*x*", Rules: []string{"r"}, Deprecated: true}}}, {Title: "Response 204", Text: "Done."}}, Examples: []ReadingExample{{"Example", "{}"}},
+				},
+				{ID: "part-2", Kind: "schema", Name: "A"},
+			},
 		}),
 		"reading nothing": ReadingPage(p, ReadingView{Uses: &ReadingUses{}}),
 		"changes none":    ContractChangesPage(p, ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),

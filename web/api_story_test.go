@@ -113,7 +113,6 @@ func storyResend(t *testing.T, consumer *apiClient, delivery string) {
 	consumer.get(t, "/events/v1/resends/"+answer.ResendID).want(t, 200)
 	consumer.do(t, http.MethodDelete, "/events/v1/resends/"+answer.ResendID, "").want(t, 204)
 	consumer.do(t, http.MethodDelete, "/events/v1/resends/"+answer.ResendID, "").want(t, 204)
-
 }
 
 func storyEnd(t *testing.T, consumer, publisher *apiClient, subscription string) {
@@ -127,7 +126,6 @@ func storyEnd(t *testing.T, consumer, publisher *apiClient, subscription string)
 	if len(shown.Deliveries) != 0 {
 		t.Errorf("G2: delivered after the end: %s", shown.Deliveries)
 	}
-
 }
 
 // kill makes one failed attempt at a delivery, after which it is dead.

@@ -74,7 +74,8 @@ func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors
 		choiceField("partner", "Partner", q.partner, partners), choiceField("action", "Action", q.action, actions),
 		choiceField("actor", "Done by", q.actor, actors),
 		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: maxFilterText},
-		{Name: "from", Label: "From", Type: "date", Value: q.from}, {Name: "until", Label: "Until", Type: "date", Value: q.until},
+		{Name: "from", Label: "From", Type: "date", Value: q.from},
+		{Name: "until", Label: "Until", Type: "date", Value: q.until},
 	}, wrong), nil
 }
 

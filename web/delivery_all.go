@@ -109,9 +109,14 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 	}
 	items := []templates.Item{{Label: "State", Text: listed(queue.resendable(q.status), stateWord)}}
 	for _, item := range []templates.Item{
-		{Label: "Partner", Text: partner}, {Label: "Endpoint", Text: endpoint}, {Label: "Subscription", Text: q.subscription},
-		{Label: "Event type", Text: q.eventType}, {Label: "Event id", Text: q.event}, {Label: "Kind of error", Text: q.kindWords(queue)},
-		{Label: "Changed from", Text: q.from}, {Label: "Changed until", Text: q.until},
+		{Label: "Partner", Text: partner},
+		{Label: "Endpoint", Text: endpoint},
+		{Label: "Subscription", Text: q.subscription},
+		{Label: "Event type", Text: q.eventType},
+		{Label: "Event id", Text: q.event},
+		{Label: "Kind of error", Text: q.kindWords(queue)},
+		{Label: "Changed from", Text: q.from},
+		{Label: "Changed until", Text: q.until},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

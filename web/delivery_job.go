@@ -117,10 +117,16 @@ func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area delivery
 	}
 	var items []templates.Item
 	for _, item := range []templates.Item{
-		{Label: "State", Text: listed(f.Statuses, stateWord)}, {Label: "Partner", Text: partner}, {Label: "Endpoint", Text: endpoint},
-		{Label: "Subscription", Text: f.SubscriptionID}, {Label: "Event type", Text: f.EventType}, {Label: "Event id", Text: f.CEID + f.EventID},
-		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)}, {Label: "Changed from", Text: moment(f.From)},
-		{Label: "Changed before", Text: moment(f.Until)}, {Label: "Chosen by id", Text: chosen(f.IDs)},
+		{Label: "State", Text: listed(f.Statuses, stateWord)},
+		{Label: "Partner", Text: partner},
+		{Label: "Endpoint", Text: endpoint},
+		{Label: "Subscription", Text: f.SubscriptionID},
+		{Label: "Event type", Text: f.EventType},
+		{Label: "Event id", Text: f.CEID + f.EventID},
+		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)},
+		{Label: "Changed from", Text: moment(f.From)},
+		{Label: "Changed before", Text: moment(f.Until)},
+		{Label: "Chosen by id", Text: chosen(f.IDs)},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

@@ -71,12 +71,12 @@ func (a *advice) err() error {
 
 // bindSource tells what is done with an event whose source its client was not
 // granted (CE-10): err refuses it, advised is told with the answer.
-func bindSource(set *registry.ProfileState, err error) (refused error, advised string) {
+func bindSource(set *registry.ProfileState, err error) (advised string, refused error) {
 	switch e, _ := errors.AsType[*registry.Error](err); {
 	case err == nil || set.SourceBinding == registry.PolicyOff:
-		return nil, ""
+		return "", nil
 	case set.SourceBinding == registry.PolicyWarn && e != nil:
-		return nil, e.Message
+		return e.Message, nil
 	}
-	return err, ""
+	return "", err
 }

@@ -26,7 +26,7 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState
 			denied = append(denied, at.problem("type", detailOf(err)))
 			continue
 		}
-		refused, advised := bindSource(set, registry.MayPublishFrom(who.client, e.Source))
+		advised, refused := bindSource(set, registry.MayPublishFrom(who.client, e.Source))
 		if refused != nil {
 			denied = append(denied, at.problem("source", detailOf(refused)))
 			continue

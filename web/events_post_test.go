@@ -106,8 +106,10 @@ func TestPublishRefused(t *testing.T) {
 		"CE-32 large, other": {c, "", "text/plain", strings.Repeat("p", event.MinEventBytes+1), 415, "not-a-cloudevent", "", -1},
 		"CE-56 one too many": {c, "", batch, "[" + strings.Repeat(sampleEvent("x")+",", 100) + sampleEvent("x") + "]", 413, "too-large", "", -1},
 		"CE-56 too large":    {c, "", batch, "[" + sampleEvent("x", `"pad":"`+strings.Repeat("p", 1<<20)+`"`) + "]", 413, "too-large", "", -1},
-		"CE-56 large element": {c, "", batch, "[" + sampleEvent("y") + "," + sampleEvent("x", `"pad":"`+strings.Repeat("p", event.MinEventBytes)+`"`) + "]",
-			413, "too-large", "", 1},
+		"CE-56 large element": {
+			c, "", batch, "[" + sampleEvent("y") + "," + sampleEvent("x", `"pad":"`+strings.Repeat("p", event.MinEventBytes)+`"`) + "]",
+			413, "too-large", "", 1,
+		},
 	} {
 		answer := tc.client.do(t, http.MethodPost, "/events/v1/events"+tc.target, tc.body, "Content-Type", tc.media, "Idempotency-Key", freshKey())
 		if answer.status != tc.status {

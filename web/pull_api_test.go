@@ -178,13 +178,24 @@ func TestPullRefused(t *testing.T) {
 			w.consumer.do(t, http.MethodPost, w.base+verb, body, "Content-Type", "text/plain").problem(t, 415, "not-json")
 		}
 		for _, wrong := range [][2]string{
-			{"/receive", `{"maxEvents":0}`}, {"/receive", `{"maxEvents":101}`}, {"/receive", `{"maxWaitTime":61}`}, {"/receive", `{"maxWaitTime":-1}`},
-			{"/receive", `{"lockDuration":301}`}, {"/receive", `{"lockDuration":-1}`}, {"/receive", `{"maxWaitTime":4611686018427387904}`},
-			{"/acknowledge", `{"lockTokens":[]}`}, {"/acknowledge", `{}`}, {"/acknowledge", `{"lockTokens":["a"],"lockDuration":5}`},
-			{"/reject", `{"lockTokens":[` + strings.Repeat(`"a",`, 100) + `"a"]}`}, {"/reject", `{"lockTokens":["a"],"releaseDelayInSeconds":5}`},
-			{"/release", `{"lockTokens":["a"],"releaseDelayInSeconds":3601}`}, {"/release?releaseDelayInSeconds=x", `{"lockTokens":["a"]}`},
-			{"/release?releaseDelayInSeconds=5", `{"lockTokens":["a"],"releaseDelayInSeconds":6}`}, {"/release", `{"lockTokens":["a"],"lockDuration":5}`},
-			{"/renew", `{"lockTokens":["a"],"lockDuration":0}`}, {"/renew", `{"lockTokens":["a"],"lockDuration":301}`},
+			{"/receive", `{"maxEvents":0}`},
+			{"/receive", `{"maxEvents":101}`},
+			{"/receive", `{"maxWaitTime":61}`},
+			{"/receive", `{"maxWaitTime":-1}`},
+			{"/receive", `{"lockDuration":301}`},
+			{"/receive", `{"lockDuration":-1}`},
+			{"/receive", `{"maxWaitTime":4611686018427387904}`},
+			{"/acknowledge", `{"lockTokens":[]}`},
+			{"/acknowledge", `{}`},
+			{"/acknowledge", `{"lockTokens":["a"],"lockDuration":5}`},
+			{"/reject", `{"lockTokens":[` + strings.Repeat(`"a",`, 100) + `"a"]}`},
+			{"/reject", `{"lockTokens":["a"],"releaseDelayInSeconds":5}`},
+			{"/release", `{"lockTokens":["a"],"releaseDelayInSeconds":3601}`},
+			{"/release?releaseDelayInSeconds=x", `{"lockTokens":["a"]}`},
+			{"/release?releaseDelayInSeconds=5", `{"lockTokens":["a"],"releaseDelayInSeconds":6}`},
+			{"/release", `{"lockTokens":["a"],"lockDuration":5}`},
+			{"/renew", `{"lockTokens":["a"],"lockDuration":0}`},
+			{"/renew", `{"lockTokens":["a"],"lockDuration":301}`},
 			{"/renew", `{"lockTokens":["a"],"releaseDelayInSeconds":5}`},
 		} {
 			if p := w.consumer.postJSON(t, w.base+wrong[0], wrong[1]).problem(t, 400, "invalid"); len(p.Errors) != 1 || p.Errors[0].Pointer == "" {

@@ -31,11 +31,6 @@ func (a *App) api(limit int64, prefix string, with ...echo.MiddlewareFunc) route
 	return routeGroup{a.echo, prefix, append([]echo.MiddlewareFunc{bodyLimit(limit)}, with...)}
 }
 
-// group makes a group below this one.
-func (g routeGroup) group(prefix string, with ...echo.MiddlewareFunc) routeGroup {
-	return routeGroup{g.echo, g.prefix + prefix, slices.Concat(g.with, with)}
-}
-
 func (g routeGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
 	g.echo.Add(method, g.prefix+path, h, slices.Concat(g.with, with)...)
 }

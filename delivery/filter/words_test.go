@@ -13,8 +13,10 @@ func TestWords(t *testing.T) {
 		{`[{"exact":{"subject":"4711"}}]`, `subject is “4711”`},
 		{`[{"prefix":{"type":"nl."}},{"not":{"suffix":{"type":".v1"}}}]`, `type begins with “nl.”; type does not end with “.v1”`},
 		{`[{"exact":{"type":"a","subject":"b"}}]`, `type is “a” and subject is “b”`},
-		{`[{"any":[{"exact":{"type":"a"}},{"all":[{"exact":{"type":"b"}},{"not":{"exact":{"grade":"7"}}}]}]}]`,
-			`type is “a” or (type is “b” and grade is not “7”)`},
+		{
+			`[{"any":[{"exact":{"type":"a"}},{"all":[{"exact":{"type":"b"}},{"not":{"exact":{"grade":"7"}}}]}]}]`,
+			`type is “a” or (type is “b” and grade is not “7”)`,
+		},
 		{`[{"not":{"any":[{"exact":{"type":"a"}},{"prefix":{"type":"b"}}]}}]`, `not (type is “a” or type begins with “b”)`},
 		{`[{"any":[{"all":[{"exact":{"type":"a"}}]}]}]`, `type is “a”`},
 	}
@@ -38,12 +40,22 @@ func TestSplitAndJoin(t *testing.T) {
 		{``, nil, ``, ``},
 		{`[]`, nil, ``, ``},
 		{`[{"exact":{"subject":"<1>"}}]`, []Simple{{"subject", "exact", "<1>", false}}, ``, `[{"exact":{"subject":"<1>"}}]`},
-		{`[` + any + `,{"not":{"suffix":{"subject":"\"x"}}}]`, []Simple{{"subject", "suffix", `"x`, true}}, `[` + any + `]`,
-			`[{"not":{"suffix":{"subject":"\"x"}}},` + any + `]`},
-		{`[{"prefix":{"type":"a","subject":"b"}}]`, []Simple{{"type", "prefix", "a", false}, {"subject", "prefix", "b", false}}, ``,
-			`[{"prefix":{"type":"a"}},{"prefix":{"subject":"b"}}]`},
-		{`[{"not":{"exact":{"type":"a","subject":"b"}}}]`, nil, `[{"not":{"exact":{"type":"a","subject":"b"}}}]`,
-			`[{"not":{"exact":{"type":"a","subject":"b"}}}]`},
+		{
+			`[` + any + `,{"not":{"suffix":{"subject":"\"x"}}}]`,
+			[]Simple{{"subject", "suffix", `"x`, true}},
+			`[` + any + `]`,
+			`[{"not":{"suffix":{"subject":"\"x"}}},` + any + `]`,
+		},
+		{
+			`[{"prefix":{"type":"a","subject":"b"}}]`,
+			[]Simple{{"type", "prefix", "a", false}, {"subject", "prefix", "b", false}},
+			``,
+			`[{"prefix":{"type":"a"}},{"prefix":{"subject":"b"}}]`,
+		},
+		{
+			`[{"not":{"exact":{"type":"a","subject":"b"}}}]`, nil, `[{"not":{"exact":{"type":"a","subject":"b"}}}]`,
+			`[{"not":{"exact":{"type":"a","subject":"b"}}}]`,
+		},
 	}
 	for _, tt := range tests {
 		simple, others, err := Split([]byte(tt.filters))

@@ -30,7 +30,6 @@ func TestStoryOverAPI(t *testing.T) {
 type apiStory struct {
 	*program
 	*receiver
-	chain        *demo.Chain
 	own, partner string // access tokens
 	endpoint     string
 }
