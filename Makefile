@@ -37,7 +37,7 @@ lint: ## vet, staticcheck, formatting, and whether generated code is current
 	@.ci/generated
 
 bench: ## measure the codec, the store, the engine and the way from publish to receipt
-	$(GO) test -run '^$$' -bench . -benchmem ./delivery/event ./store ./delivery/outbox ./server/e2e
+	$(GO) test -run '^$$' -bench . -benchmem ./delivery/event ./store ./delivery/outbox ./server ./server/e2e
 
 e2e: ## only the tests of the whole program, in a real browser too
 	@GO='$(GO)' .ci/test ./server/e2e
