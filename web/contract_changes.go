@@ -35,6 +35,8 @@ func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
 		made, err := compared.get(ctx, reader, about.ID, to.Version, clean(c.QueryParam("from")))
 		status, refused := formRefusal(err)
 		switch {
+		case len(v.Others) == 0:
+			v.Message = "This is the only version, so there is nothing to compare it with yet."
 		case isNotFound(err) && clean(c.QueryParam("from")) == "":
 			v.Message = "There is no version before this one. Choose one to compare with."
 		case refused != nil:

@@ -19,6 +19,7 @@ func (o *office) secondVersion(t *testing.T, version string) {
 func TestChangesPage(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+	wantText(t, o.page(t, "/contracts/student-events/versions/1.0.0/changes"), "This is the only version")
 	o.secondVersion(t, "2.0.0")
 	target := "/contracts/student-events/versions/2.0.0/changes"
 	page := o.page(t, target)
