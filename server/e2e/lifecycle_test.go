@@ -94,7 +94,8 @@ func TestCommandLine(t *testing.T) {
 	s := newProgram(t, newPKI(t), demo.OwnA(), sqlitePath(t))
 	for _, args := range []string{
 		"", "serve", "demo", "migrate", "user", "user add", "user reset", "user list",
-		"client", "client add", "client list", "client revoke", "publish",
+		"client", "client add", "client list", "client revoke", "publish", "backup", "restore",
+		"profile", "profile show", "profile export", "profile import",
 	} {
 		code, out := s.command(t, "", append(strings.Fields(args), "--help")...)
 		if code != 0 || !strings.Contains(out, "Usage: schakel") {
