@@ -11,7 +11,7 @@ import (
 	"schakel/server/demo"
 )
 
-// rounds is how often the process is killed (issue: 50).
+// rounds is how often the process is killed.
 const rounds = 50
 
 // TestKillUnderLoad kills the process fifty times while publishers send and the
