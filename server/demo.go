@@ -18,6 +18,7 @@ import (
 // runDemo serves two Schakels and what they need around them until the context
 // ends, and removes the scratch folder when it made it.
 func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) (err error) {
+	log = calm(ctx, log)
 	dir := c.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "schakel-demo-"); err != nil {
@@ -46,6 +47,30 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 	}
 	return err
 }
+
+// calm keeps a line for every request from burying the addresses and logins; --log-level=debug shows all.
+func calm(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if log.Enabled(ctx, slog.LevelDebug) {
+		return log
+	}
+	return slog.New(warnings{log.Handler()})
+}
+
+// warnings passes on what is at least a warning.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
 
 // demonstration is two Schakels and the receiver, built but not started.
 type demonstration struct {

@@ -27,6 +27,9 @@ type Form struct {
 // readForm reads a urlencoded form; what is in the query string is not part of it.
 func readForm(c echo.Context) (Form, error) {
 	r := c.Request()
+	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+		return newForm(nil) // a button without fields, pressed by a script
+	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		return Form{}, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as application/x-www-form-urlencoded.")
