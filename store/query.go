@@ -34,7 +34,7 @@ func (w *where) text(condition, value string) {
 	}
 }
 
-// after adds the condition unless the instant is unset.
+// instant adds the condition unless t is unset.
 func (w *where) instant(condition string, t Time) {
 	if !t.IsZero() {
 		w.add(condition, t)

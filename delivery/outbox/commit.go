@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -90,14 +89,14 @@ func (e *Engine) finish(p *pending) {
 	if p.Key != "" {
 		e.inFlight.leave(p.ClientID + " " + p.Key)
 	}
-	if p.err == nil && !p.Replayed() {
+	if p.isNew() {
 		e.stats.accept(p.receipt)
 	}
 	close(p.done)
 }
 
-// Replayed tells whether the request was answered from its key.
-func (p *pending) Replayed() bool { return p.receipt.Replayed }
+// isNew tells whether the events of the submission are to be written: it was not refused, nor answered from its key.
+func (p *pending) isNew() bool { return p.err == nil && !p.receipt.Replayed }
 
 // write writes a group and tells which endpoints have new deliveries.
 func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map[string]struct{}, error) {
@@ -116,7 +115,7 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map
 	}
 	var events []store.Event
 	for i, p := range group {
-		if p.err == nil && !p.Replayed() {
+		if p.isNew() {
 			events = append(events, rows[i]...)
 		}
 	}
@@ -136,7 +135,7 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 	var deliveries []store.Delivery
 	touched := make(map[string]struct{})
 	for i, p := range group {
-		if p.err != nil || p.Replayed() {
+		if !p.isNew() {
 			continue
 		}
 		for n, row := range rows[i] {
@@ -234,7 +233,7 @@ func (p *pending) answerFromKey(ctx context.Context, tx *store.Tx) error {
 // kept with their keys.
 func (e *Engine) markDuplicates(ctx context.Context, tx *store.Tx, group []*pending, fresh map[string]bool) error {
 	for _, p := range group {
-		if p.err != nil || p.Replayed() {
+		if !p.isNew() {
 			continue
 		}
 		changed := false
@@ -245,7 +244,7 @@ func (e *Engine) markDuplicates(ctx context.Context, tx *store.Tx, group []*pend
 			}
 			id, err := tx.EventIDByIdentity(ctx, p.ClientID, a.Source, a.ID)
 			if err != nil {
-				return errors.Join(fmt.Errorf("find event sent before: %w", err))
+				return fmt.Errorf("find event sent before: %w", err)
 			}
 			a.EventID, a.Duplicate, changed = id, true, true
 		}

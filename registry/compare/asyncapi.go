@@ -3,6 +3,8 @@ package compare
 import (
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/oasdiff/oasdiff/checker"
 
 	"schakel/registry/contract"
@@ -201,10 +203,10 @@ func (p *pair) channelParameters(c Change, was, is *channel) {
 	for _, name := range unionKeys(before, after) {
 		old, _ := p.old.object(before[name], "")
 		new, _ := p.new.object(after[name], "")
-		c.Pointer, c.Removed = is.at+"/parameters"+join(name), false
+		c.Pointer, c.Removed = is.at+"/parameters"+jsonpointer.Join(name), false
 		switch {
 		case new == nil && old != nil:
-			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "channel-parameter-removed", was.at+"/parameters"+join(name), true
+			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "channel-parameter-removed", was.at+"/parameters"+jsonpointer.Join(name), true
 			c.Text, c.Why = "The parameter "+quote(name)+" was removed.", "Addresses that were made with it no longer fit."
 		case old == nil && new != nil:
 			c.Level, c.Code = Breaking, "channel-parameter-added"
@@ -237,10 +239,10 @@ func (p *pair) bindings(c Change, was map[string]any, wasAt string, is map[strin
 		if same(before[protocol], after[protocol]) {
 			continue
 		}
-		c.Level, c.Code, c.Pointer, c.Removed = Warning, "bindings-changed", place+join(protocol), false
+		c.Level, c.Code, c.Pointer, c.Removed = Warning, "bindings-changed", place+jsonpointer.Join(protocol), false
 		c.Text = "What is said for " + quote(protocol) + " changed."
 		if after[protocol] == nil {
-			c.Pointer, c.Removed = wasAt+"/bindings"+join(protocol), true
+			c.Pointer, c.Removed = wasAt+"/bindings"+jsonpointer.Join(protocol), true
 			c.Text = "What was said for " + quote(protocol) + " was removed."
 		} else if before[protocol] == nil {
 			c.Level, c.Text = Info, "What holds for "+quote(protocol)+" was added."

@@ -3,6 +3,8 @@ package compare
 import (
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -48,7 +50,7 @@ func readAsync(c *copier, d *contract.Document) *async {
 	}
 	channels := child(c.root, "channels")
 	for _, key := range sortedKeys(channels) {
-		object, at := c.object(channels[key], join("channels", key))
+		object, at := c.object(channels[key], jsonpointer.Join("channels", key))
 		if object == nil {
 			continue
 		}
@@ -68,7 +70,7 @@ func readAsync(c *copier, d *contract.Document) *async {
 
 func (a *async) addMessages(to *channel, list map[string]any, at string) {
 	for _, key := range sortedKeys(list) {
-		object, place := a.c.object(list[key], at+join(key))
+		object, place := a.c.object(list[key], at+jsonpointer.Join(key))
 		if object != nil {
 			to.messages[key] = a.message(key, object, place)
 		}
@@ -83,7 +85,7 @@ func (a *async) message(key string, object map[string]any, at string) *message {
 func (a *async) readOperations() {
 	operations := child(a.c.root, "operations")
 	for _, key := range sortedKeys(operations) {
-		object, at := a.c.object(operations[key], join("operations", key))
+		object, at := a.c.object(operations[key], jsonpointer.Join("operations", key))
 		if object == nil {
 			continue
 		}
@@ -108,7 +110,7 @@ func opposite(action string) string {
 func (a *async) channelOf(owner map[string]any) string {
 	ref := text(child(owner, "channel"), "$ref")
 	pointer, _ := localPointer(ref)
-	list, _ := tokens(pointer)
+	list, _ := jsonpointer.Tokens(pointer)
 	if len(list) == 2 && list[0] == "channels" {
 		return list[1]
 	}
@@ -136,7 +138,7 @@ func (a *async) direct(key string, named []any, action string) {
 		}
 	}
 	for name, m := range in.messages {
-		if len(wanted) == 0 || wanted[strings.TrimPrefix(join(name), "/")] || wanted[m.at] {
+		if len(wanted) == 0 || wanted[strings.TrimPrefix(jsonpointer.Join(name), "/")] || wanted[m.at] {
 			m.sent = m.sent || action == "send"
 			m.received = m.received || action == "receive"
 		}
@@ -154,7 +156,7 @@ func (a *async) readUnused() {
 	rest := &channel{messages: map[string]*message{}, at: "/components"}
 	list := child(child(a.c.root, "components"), "messages")
 	for _, key := range sortedKeys(list) {
-		object, at := a.c.object(list[key], join("components", "messages", key))
+		object, at := a.c.object(list[key], jsonpointer.Join("components", "messages", key))
 		if object != nil && !used[at] {
 			rest.messages[key] = a.message(key, object, at)
 		}
@@ -190,7 +192,7 @@ func (a *async) addTwo(c *channel, value any, place, way, action string) {
 	if object == nil {
 		return
 	}
-	list, _ := tokens(at)
+	list, _ := jsonpointer.Tokens(at)
 	key := way
 	if len(list) == 3 && list[0] == "components" {
 		key = list[2]

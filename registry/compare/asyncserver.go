@@ -1,13 +1,17 @@
 package compare
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
 
 // asyncServers compares the servers, or brokers, by name.
 func (p *pair) asyncServers() {
 	before, after := child(p.old.root, "servers"), child(p.new.root, "servers")
 	for _, name := range unionKeys(before, after) {
-		was, wasAt := p.old.object(before[name], join("servers", name))
-		is, isAt := p.new.object(after[name], join("servers", name))
+		was, wasAt := p.old.object(before[name], jsonpointer.Join("servers", name))
+		is, isAt := p.new.object(after[name], jsonpointer.Join("servers", name))
 		c := Change{Side: SideBoth, Subjects: []string{"server " + name}, Pointer: isAt}
 		switch {
 		case was == nil && is == nil:
@@ -64,7 +68,7 @@ func (c *copier) asyncAlternatives(owner map[string]any, at string) []alternativ
 	var list []alternative
 	for _, found := range c.listed(located{owner, at}, "security") {
 		name := strings.TrimSpace(strings.Join([]string{text(found.object, "type"), text(found.object, "scheme"), text(found.object, "in"), text(found.object, "name")}, " "))
-		if list, _ := tokens(found.at); len(list) == 3 && list[0] == "components" {
+		if list, _ := jsonpointer.Tokens(found.at); len(list) == 3 && list[0] == "components" {
 			name = list[2]
 		}
 		var scopes []string

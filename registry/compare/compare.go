@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -56,7 +58,7 @@ func (p *pair) settle(c *Change) {
 		root = p.old.root
 	}
 	for c.Pointer != "" {
-		if _, ok := lookup(root, c.Pointer); ok {
+		if _, ok := jsonpointer.Lookup(root, c.Pointer); ok {
 			return
 		}
 		c.Pointer = c.Pointer[:strings.LastIndexByte(c.Pointer, '/')]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // ErrTooLarge is given for documents that take more work to compare than is allowed.
@@ -45,9 +47,9 @@ func (c *copier) document() (map[string]any, error) {
 	for len(c.queue) > 0 && c.copied <= maxCopied {
 		pointer := c.queue[0]
 		c.queue = c.queue[1:]
-		value, _ := lookup(c.root, pointer)
+		value, _ := jsonpointer.Lookup(c.root, pointer)
 		name := c.names[pointer]
-		c.graft(join("components", "schemas", name), pointer)
+		c.graft(jsonpointer.Join("components", "schemas", name), pointer)
 		c.schemas[name] = c.whole(value, pointer)
 	}
 	if c.copied > maxCopied {
@@ -90,7 +92,7 @@ func (c *copier) lift(pointer string) string {
 
 // nameFor makes the same name of the same pointer in either document.
 func (c *copier) nameFor(pointer string) string {
-	list, _ := tokens(pointer)
+	list, _ := jsonpointer.Tokens(pointer)
 	if len(list) == 3 && list[0] == "components" && list[1] == "schemas" && plain(list[2]) == list[2] {
 		return list[2]
 	}

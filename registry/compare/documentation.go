@@ -1,6 +1,10 @@
 package compare
 
-import "fmt"
+import (
+	"fmt"
+
+	"schakel/registry/jsonpointer"
+)
 
 // documentationChanged is the code of a change that is of the document as a whole.
 const documentationChanged = "documentation-changed"
@@ -36,12 +40,12 @@ func (t *texts) walk(before, after any, at string, named bool) {
 		for _, key := range unionKeys(was, is) {
 			if !named && isText(key) {
 				if !same(was[key], is[key]) {
-					t.found(at + join(key))
+					t.found(at + jsonpointer.Join(key))
 				}
 			} else if data(key) && !named {
 				continue
 			} else if is != nil && is[key] != nil {
-				t.walk(was[key], is[key], at+join(key), !named && namesChosen(key))
+				t.walk(was[key], is[key], at+jsonpointer.Join(key), !named && namesChosen(key))
 			}
 		}
 	case []any:

@@ -1,6 +1,10 @@
 package compare
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
 
 // maxFlattened bounds how deep allOf is followed into the schemas that it builds on.
 const maxFlattened = 20
@@ -34,7 +38,7 @@ func closed(object map[string]any) bool {
 // opposite gives what stands at the same place of the other document: both have to be rewritten the same way, or the
 // rewriting itself would look like a change.
 func (c *copier) opposite(at string) map[string]any {
-	value, _ := lookup(c.other, at)
+	value, _ := jsonpointer.Lookup(c.other, at)
 	object, _ := value.(map[string]any)
 	return object
 }
@@ -62,7 +66,7 @@ func (f *flattened) take(object map[string]any, at string, depth int) {
 		if silent(properties[name]) && f.properties[name] != nil {
 			continue
 		}
-		link := map[string]any{"$ref": f.c.lift(at + "/properties" + join(name))}
+		link := map[string]any{"$ref": f.c.lift(at + "/properties" + jsonpointer.Join(name))}
 		f.properties[name] = append(f.properties[name], link)
 	}
 	for _, item := range items(object, "required") {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // Group is what one cause brought about.
@@ -65,7 +67,7 @@ func (g *Group) complete() {
 
 // causeName says in words what a cause points at.
 func causeName(cause string) string {
-	list, _ := tokens(cause)
+	list, _ := jsonpointer.Tokens(cause)
 	switch {
 	case len(list) == 0:
 		return "The document"
@@ -97,7 +99,7 @@ func singular(kind string) string {
 
 // causeOf gives the part of a document that a pointer lies in.
 func causeOf(pointer string) string {
-	list, ok := tokens(pointer)
+	list, ok := jsonpointer.Tokens(pointer)
 	if !ok || len(list) == 0 {
 		return pointer
 	}
@@ -110,7 +112,7 @@ func causeOf(pointer string) string {
 	case list[0] == "info", list[0] == "security":
 		size = 1
 	}
-	return join(list[:min(size, len(list))]...)
+	return jsonpointer.Join(list[:min(size, len(list))]...)
 }
 
 func sorted(list []string) []string {

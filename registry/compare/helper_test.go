@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -42,7 +44,7 @@ func checkComplete(t testing.TB, old, new *contract.Document, changes []Change) 
 		if c.Removed {
 			root = old.Root
 		}
-		if _, ok := lookup(root, c.Pointer); !ok {
+		if _, ok := jsonpointer.Lookup(root, c.Pointer); !ok {
 			t.Errorf("the pointer leads nowhere: %+v", c)
 		}
 		if strings.Contains(c.Text+c.Why, "{who}") || strings.Contains(c.Text, "%!") || strings.Contains(c.Text, "/-/") || !strings.HasSuffix(c.Text, ".") {

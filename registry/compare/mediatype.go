@@ -3,6 +3,8 @@ package compare
 import (
 	"mime"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // way is how content goes between the parties, seen from those who are bound.
@@ -30,7 +32,7 @@ func content(owner map[string]any, at string) map[string]schemaAt {
 	list := map[string]schemaAt{}
 	given := child(owner, "content")
 	for _, name := range sortedKeys(given) {
-		list[mediaType(name)] = schemaAt{given[name], at + "/content" + join(name)}
+		list[mediaType(name)] = schemaAt{given[name], at + "/content" + jsonpointer.Join(name)}
 	}
 	return list
 }

@@ -3,6 +3,8 @@ package compare
 import (
 	"regexp"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // call is an operation of one document.
@@ -34,7 +36,7 @@ func (c *copier) calls() map[string]call {
 	braces := regexp.MustCompile(`\{[^}]*\}`)
 	paths := child(c.root, "paths")
 	for _, path := range sortedKeys(paths) {
-		item, at := c.object(paths[path], join("paths", path))
+		item, at := c.object(paths[path], jsonpointer.Join("paths", path))
 		for method, found := range c.callsOf(item, at) {
 			found.path, found.subject = path, strings.ToUpper(method)+" "+path
 			list[method+" "+braces.ReplaceAllString(path, "{}")] = found
@@ -54,7 +56,7 @@ func (c *copier) callsOf(item map[string]any, at string) map[string]call {
 	for method := range child(item, "additionalOperations") {
 		operation := child(child(item, "additionalOperations"), method)
 		if _, known := list[method]; operation != nil && !known {
-			list[method] = call{operation: operation, at: at + "/additionalOperations" + join(method), item: item, pathAt: at}
+			list[method] = call{operation: operation, at: at + "/additionalOperations" + jsonpointer.Join(method), item: item, pathAt: at}
 		}
 	}
 	return list
@@ -69,8 +71,8 @@ func (p *pair) operations(old, new call) {
 	}
 	before, after := child(old.operation, "responses"), child(new.operation, "responses")
 	for _, status := range sortedKeys(before) {
-		was, wasAt := p.old.object(before[status], old.at+"/responses"+join(status))
-		is, isAt := p.new.object(after[status], new.at+"/responses"+join(status))
+		was, wasAt := p.old.object(before[status], old.at+"/responses"+jsonpointer.Join(status))
+		is, isAt := p.new.object(after[status], new.at+"/responses"+jsonpointer.Join(status))
 		if was != nil && is != nil {
 			p.mediaTypes(exchange{way: answered, subject: new.subject, in: "the answer with status " + status}, content(was, wasAt), content(is, isAt))
 		}
@@ -134,7 +136,7 @@ type located struct {
 func (c *copier) listed(owner located, key string) []located {
 	var list []located
 	for i, value := range items(owner.object, key) {
-		if object, at := c.object(value, owner.at+join(key)+"/"+itoa(i)); object != nil {
+		if object, at := c.object(value, owner.at+jsonpointer.Join(key)+"/"+itoa(i)); object != nil {
 			list = append(list, located{object, at})
 		}
 	}

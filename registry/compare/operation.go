@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // methods are the members of a path item that are operations.
@@ -18,8 +20,8 @@ func (c *copier) copyPaths() {
 		if !strings.HasPrefix(path, "/") {
 			continue
 		}
-		item, at := c.object(paths[path], join("paths", path))
-		to := join("paths", path)
+		item, at := c.object(paths[path], jsonpointer.Join("paths", path))
+		to := jsonpointer.Join("paths", path)
 		c.graft(to, at)
 		c.paths[path] = c.pathItem(item, at, to)
 	}
@@ -39,7 +41,7 @@ func (c *copier) pathItem(item map[string]any, at, to string) map[string]any {
 	for _, method := range sortedKeys(child(item, "additionalOperations")) {
 		operation := child(child(item, "additionalOperations"), method)
 		if operation != nil && validMethod(method) {
-			below := "/additionalOperations" + join(method)
+			below := "/additionalOperations" + jsonpointer.Join(method)
 			others[method] = c.operation(operation, at+below, to+below)
 		}
 	}
@@ -128,7 +130,7 @@ func (c *copier) responses(operation map[string]any, at, to string) map[string]a
 	made := map[string]any{}
 	responses := child(operation, "responses")
 	for _, status := range sortedKeys(responses) {
-		below := "/responses" + join(status)
+		below := "/responses" + jsonpointer.Join(status)
 		response, from := c.object(responses[status], at+below)
 		if response == nil || strings.HasPrefix(status, "x-") {
 			continue
@@ -137,13 +139,13 @@ func (c *copier) responses(operation map[string]any, at, to string) map[string]a
 		headers := map[string]any{}
 		given := child(response, "headers")
 		for _, name := range sortedKeys(given) {
-			header, place := c.object(given[name], from+"/headers"+join(name))
+			header, place := c.object(given[name], from+"/headers"+jsonpointer.Join(name))
 			if header == nil || strings.EqualFold(name, "content-type") {
 				continue
 			}
-			c.graft(to+below+"/headers"+join(name), place)
+			c.graft(to+below+"/headers"+jsonpointer.Join(name), place)
 			copied := map[string]any{"required": header["required"] == true}
-			c.described(copied, header, place, to+below+"/headers"+join(name))
+			c.described(copied, header, place, to+below+"/headers"+jsonpointer.Join(name))
 			headers[name] = copied
 		}
 		made[status] = map[string]any{"description": "", "headers": headers, "content": c.content(response, from, to+below)}
@@ -156,11 +158,11 @@ func (c *copier) content(owner map[string]any, at, to string) map[string]any {
 	made := map[string]any{}
 	given := child(owner, "content")
 	for _, name := range sortedKeys(given) {
-		mediaType, from := c.object(given[name], at+"/content"+join(name))
+		mediaType, from := c.object(given[name], at+"/content"+jsonpointer.Join(name))
 		if mediaType == nil {
 			continue
 		}
-		c.graft(to+"/content"+join(name), from)
+		c.graft(to+"/content"+jsonpointer.Join(name), from)
 		copied := map[string]any{}
 		for _, key := range []string{"schema", "itemSchema"} {
 			if schema, ok := mediaType[key]; ok {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -80,7 +82,7 @@ func (p *placer) placeMap(value reflect.Value, raw any, at string) {
 	for _, name := range sortedKeys(object) {
 		item := value.MapIndex(reflect.ValueOf(name).Convert(value.Type().Key()))
 		if item.IsValid() && item.Kind() == reflect.Pointer {
-			p.place(item, object[name], at+join(name))
+			p.place(item, object[name], at+jsonpointer.Join(name))
 		}
 	}
 }
@@ -107,7 +109,7 @@ func (p *placer) origin(object map[string]any, at string) *openapi3.Origin {
 	pointer := p.copier.origin(at)
 	origin := &openapi3.Origin{Key: &openapi3.Location{Line: p.line(pointer)}}
 	for _, name := range sortedKeys(object) {
-		origin.Fields = append(origin.Fields, openapi3.Location{Name: name, Line: p.line(p.copier.origin(at + join(name)))})
+		origin.Fields = append(origin.Fields, openapi3.Location{Name: name, Line: p.line(p.copier.origin(at + jsonpointer.Join(name)))})
 	}
 	return origin
 }

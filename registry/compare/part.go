@@ -2,6 +2,8 @@ package compare
 
 import (
 	"strconv"
+
+	"schakel/registry/jsonpointer"
 )
 
 // part is a schema that both documents have and that is judged by itself: a payload, the headers of a message, the body of
@@ -41,7 +43,7 @@ func (p *pair) compare(what part, before, after schemaAt) {
 }
 
 func (c *copier) part(path string, what part, schema schemaAt) {
-	to := join("paths", path)
+	to := jsonpointer.Join("paths", path)
 	c.graft(to, schema.at)
 	content := map[string]any{"application/json": map[string]any{"schema": c.schemaAt(schema.value, schema.at)}}
 	if what.read {

@@ -3,6 +3,8 @@ package compare
 import (
 	"maps"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -50,7 +52,7 @@ func (r *reader) value(value any, at string) (any, string) {
 			r.leave(ref, at)
 			return nil, at
 		}
-		if value, ok = lookup(r.root, pointer); !ok {
+		if value, ok = jsonpointer.Lookup(r.root, pointer); !ok {
 			return nil, at
 		}
 		at = pointer

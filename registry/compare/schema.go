@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -79,7 +81,7 @@ func (c *copier) reference(object map[string]any, ref, at string) any {
 // leads tells whether a chain of references comes to an end inside the document.
 func (c *copier) leads(pointer string) bool {
 	for range maxHops {
-		value, ok := lookup(c.root, pointer)
+		value, ok := jsonpointer.Lookup(c.root, pointer)
 		if !ok {
 			return false
 		}
@@ -101,7 +103,7 @@ func (c *copier) keywords(object map[string]any, at string) map[string]any {
 	flat := c.flatten(object, at)
 	for _, key := range sortedKeys(object) {
 		value := object[key]
-		below := at + join(key)
+		below := at + jsonpointer.Join(key)
 		if key == "allOf" && flat != nil {
 			continue
 		}
@@ -137,7 +139,7 @@ func (c *copier) schemaMap(made map[string]any, key string, value any, at string
 	object, _ := value.(map[string]any)
 	list := map[string]any{}
 	for _, name := range sortedKeys(object) {
-		list[name] = c.schemaAt(object[name], at+join(name))
+		list[name] = c.schemaAt(object[name], at+jsonpointer.Join(name))
 	}
 	if len(list) > 0 {
 		made[key] = list
@@ -188,7 +190,7 @@ func (c *copier) dependencies(made map[string]any, value any, at string) {
 			required[name] = list
 			continue
 		}
-		schemas[name] = c.schemaAt(object[name], at+join(name))
+		schemas[name] = c.schemaAt(object[name], at+jsonpointer.Join(name))
 	}
 	if len(required) > 0 {
 		made["dependentRequired"] = required

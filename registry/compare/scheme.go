@@ -1,5 +1,7 @@
 package compare
 
+import "schakel/registry/jsonpointer"
+
 // openAPISchemes compares the security schemes themselves, for both kinds of document.
 func (p *pair) openAPISchemes() {
 	before, after := p.old.schemes(), p.new.schemes()
@@ -26,7 +28,7 @@ func (p *pair) scheme(name string, was map[string]any, is located) {
 	}
 	before, after := child(was, "flows"), child(is.object, "flows")
 	for _, flow := range unionKeys(before, after) {
-		p.flow(c, flow, child(before, flow), child(after, flow), is.at+"/flows"+join(flow))
+		p.flow(c, flow, child(before, flow), child(after, flow), is.at+"/flows"+jsonpointer.Join(flow))
 	}
 }
 

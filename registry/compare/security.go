@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // alternative is one way to be let in: names of security schemes with the scopes that are asked for.
@@ -177,7 +179,7 @@ func (c *copier) schemes() map[string]located {
 		c.secured = map[string]located{}
 		given := child(child(c.root, "components"), "securitySchemes")
 		for name, value := range given {
-			object, at := c.object(value, join("components", "securitySchemes", name))
+			object, at := c.object(value, jsonpointer.Join("components", "securitySchemes", name))
 			c.secured[name] = located{object, at}
 		}
 	}

@@ -3,6 +3,8 @@ package compare
 import (
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/oasdiff/oasdiff/checker"
 	"github.com/oasdiff/oasdiff/checker/rules"
 )
@@ -10,7 +12,7 @@ import (
 // sharpen puts the pointer of a change at the property that it is of, where oasdiff only named the whole body.
 func (t *translator) sharpen(c *Change, found checker.Change) {
 	path, ok := propertyPath(found)
-	if !ok || len(path) > 0 && strings.Contains(c.Pointer, "/properties"+join(path[len(path)-1])) {
+	if !ok || len(path) > 0 && strings.Contains(c.Pointer, "/properties"+jsonpointer.Join(path[len(path)-1])) {
 		return // of another kind, or told exactly
 	}
 	for _, side := range []struct {
@@ -86,7 +88,7 @@ func vague(pointer string, way []string, body string) bool {
 
 // bodies gives the pointers, in the copy, of the schemas that a finding can be of.
 func (c *copier) bodies(found checker.Change, rule rules.Rule) []string {
-	at := join("paths", found.GetPath(), strings.ToLower(found.GetOperation()))
+	at := jsonpointer.Join("paths", found.GetPath(), strings.ToLower(found.GetOperation()))
 	if rule.Direction == rules.DirectionRequest {
 		at += "/requestBody"
 	} else {
@@ -95,13 +97,13 @@ func (c *copier) bodies(found checker.Change, rule rules.Rule) []string {
 		if len(args) > 0 {
 			status, _ = args[len(args)-1].(string)
 		}
-		at += "/responses" + join(status)
+		at += "/responses" + jsonpointer.Join(status)
 	}
-	owner, _ := lookup(c.made, at)
+	owner, _ := jsonpointer.Lookup(c.made, at)
 	object, _ := owner.(map[string]any)
 	var list []string
 	for _, name := range sortedKeys(child(object, "content")) {
-		list = append(list, at+"/content"+join(name)+"/schema")
+		list = append(list, at+"/content"+jsonpointer.Join(name)+"/schema")
 	}
 	return list
 }
@@ -119,7 +121,7 @@ func (c *copier) walk(at string, names []string) []string {
 			way = append(way, c.origin(at))
 			continue
 		case child(node, "properties")[name] != nil:
-			next = at + "/properties" + join(name)
+			next = at + "/properties" + jsonpointer.Join(name)
 		case name == "items" && node["items"] != nil:
 			next = at + "/items"
 		default:
@@ -135,10 +137,10 @@ func (c *copier) walk(at string, names []string) []string {
 // place that it came from.
 func (c *copier) named(at string) string {
 	place := c.origin(at)
-	if _, ok := lookup(c.root, place); ok {
+	if _, ok := jsonpointer.Lookup(c.root, place); ok {
 		return place
 	}
-	value, _ := lookup(c.made, at)
+	value, _ := jsonpointer.Lookup(c.made, at)
 	object, _ := value.(map[string]any)
 	if pointer, local := localPointer(text(object, "$ref")); local && pointer != "" {
 		return c.origin(pointer)
@@ -149,7 +151,7 @@ func (c *copier) named(at string) string {
 // follow gives the schema at a pointer in the copy, behind a reference if that is what stands there.
 func (c *copier) follow(at string) (map[string]any, string) {
 	for range maxHops {
-		value, _ := lookup(c.made, at)
+		value, _ := jsonpointer.Lookup(c.made, at)
 		object, _ := value.(map[string]any)
 		pointer, local := localPointer(text(object, "$ref"))
 		if !local || pointer == "" {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/oasdiff/oasdiff/checker"
 	"github.com/oasdiff/oasdiff/checker/rules"
 )
@@ -126,7 +128,7 @@ func (t *translator) locate(c *Change, found checker.Change, isPart bool) {
 		c.Pointer, c.Removed = t.judged.old.pointer(s.Line), true
 	}
 	if c.Pointer == "" {
-		c.Pointer = t.pair.new.origin(join("paths", found.GetPath()))
+		c.Pointer = t.pair.new.origin(jsonpointer.Join("paths", found.GetPath()))
 		if !isPart {
 			c.Pointer += "/" + strings.ToLower(found.GetOperation())
 		}

@@ -9,56 +9,6 @@ import (
 	"strings"
 )
 
-// join writes tokens as a JSON Pointer (RFC 6901).
-func join(tokens ...string) string {
-	var b strings.Builder
-	for _, token := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
-	}
-	return b.String()
-}
-
-// tokens splits a JSON Pointer; ok is false when it is none.
-func tokens(pointer string) (list []string, ok bool) {
-	if pointer == "" {
-		return nil, true
-	}
-	if pointer[0] != '/' {
-		return nil, false
-	}
-	list = strings.Split(pointer[1:], "/")
-	for i, token := range list {
-		list[i] = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-	}
-	return list, true
-}
-
-// lookup finds the value that a JSON Pointer names.
-func lookup(root any, pointer string) (any, bool) {
-	list, ok := tokens(pointer)
-	if !ok {
-		return nil, false
-	}
-	for _, token := range list {
-		switch node := root.(type) {
-		case map[string]any:
-			if root, ok = node[token]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(node) {
-				return nil, false
-			}
-			root = node[i]
-		default:
-			return nil, false
-		}
-	}
-	return root, true
-}
-
 // localPointer gives the JSON Pointer of a reference inside the document.
 func localPointer(ref string) (string, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")

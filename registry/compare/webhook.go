@@ -2,14 +2,16 @@ package compare
 
 import (
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // reversed compares operations that the owner of the document calls at the others: webhooks and callbacks. The directions
 // are turned round: the others read the request and send the answer.
 func (p *pair) reversed(kind, of string, before map[string]any, beforeAt string, after map[string]any, afterAt string) {
 	for _, name := range unionKeys(before, after) {
-		was, wasAt := p.old.object(before[name], beforeAt+join(name))
-		is, isAt := p.new.object(after[name], afterAt+join(name))
+		was, wasAt := p.old.object(before[name], beforeAt+jsonpointer.Join(name))
+		is, isAt := p.new.object(after[name], afterAt+jsonpointer.Join(name))
 		olds, news := p.old.callsOf(was, wasAt), p.new.callsOf(is, isAt)
 		for _, method := range unionKeys(olds, news) {
 			subject := strings.TrimSuffix(kind, "s") + " " + name + " (" + strings.ToUpper(method) + ")"
@@ -39,8 +41,8 @@ func (p *pair) reversed(kind, of string, before map[string]any, beforeAt string,
 func (p *pair) reversedCallbacks(old, new call) {
 	before, after := child(old.operation, "callbacks"), child(new.operation, "callbacks")
 	for _, name := range unionKeys(before, after) {
-		was, wasAt := p.old.object(before[name], old.at+"/callbacks"+join(name))
-		is, isAt := p.new.object(after[name], new.at+"/callbacks"+join(name))
+		was, wasAt := p.old.object(before[name], old.at+"/callbacks"+jsonpointer.Join(name))
+		is, isAt := p.new.object(after[name], new.at+"/callbacks"+jsonpointer.Join(name))
 		p.reversed("callbacks", name+" of "+new.subject, was, wasAt, is, isAt)
 	}
 }
@@ -98,8 +100,8 @@ func (p *pair) answers(old, new call) {
 		if strings.HasPrefix(status, "x-") {
 			continue
 		}
-		was, wasAt := p.old.object(before[status], old.at+"/responses"+join(status))
-		is, isAt := p.new.object(after[status], new.at+"/responses"+join(status))
+		was, wasAt := p.old.object(before[status], old.at+"/responses"+jsonpointer.Join(status))
+		is, isAt := p.new.object(after[status], new.at+"/responses"+jsonpointer.Join(status))
 		switch {
 		case was != nil && is != nil:
 			p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the answer with status " + status, parts: true, what: "answer"}, content(was, wasAt), content(is, isAt))

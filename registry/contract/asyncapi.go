@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // asyncAPI holds what the rules on one AsyncAPI document share.
@@ -97,7 +99,7 @@ func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
 		}
 		a.error("message-not-of-channel", at.to("messages", fmt.Sprint(i)),
 			fmt.Sprintf("The message %q is not one of channel %q.", shorten(message, 120), shorten(channel[0], 80)),
-			fmt.Sprintf("Refer to #%s/messages/ and the name of a message there; add the message to the channel first.", pointer("channels", shorten(channel[0], 80))))
+			fmt.Sprintf("Refer to #%s/messages/ and the name of a message there; add the message to the channel first.", jsonpointer.Join("channels", shorten(channel[0], 80))))
 	}
 }
 
@@ -107,7 +109,7 @@ func (a *asyncAPI) belongs(ref, channel string) bool {
 	if len(way) == 3 && way[0] == channel && way[1] == "messages" {
 		return true
 	}
-	_, at, how := a.refs.follow(child(a.root, "channels")[channel], pointer("channels", channel))
+	_, at, how := a.refs.follow(child(a.root, "channels")[channel], jsonpointer.Join("channels", channel))
 	if how != found {
 		return how == outside
 	}
@@ -119,7 +121,7 @@ func (a *asyncAPI) belongs(ref, channel string) bool {
 // underRoot gives what follows #/member/ in a reference, as tokens; nil for other references.
 func underRoot(ref, key string) []string {
 	fragment, ok := strings.CutPrefix(ref, "#")
-	list, valid := tokens(decodeFragment(fragment))
+	list, valid := jsonpointer.Tokens(decodeFragment(fragment))
 	if !ok || !valid || len(list) < 2 || list[0] != key {
 		return nil
 	}

@@ -3,6 +3,8 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+
+	"schakel/registry/jsonpointer"
 )
 
 // bundler writes a schema with all that it refers to, so that it can be used apart from the document.
@@ -151,13 +153,13 @@ func (b *bundler) reference(ref string) any {
 		b.names[at] = name
 		b.queue = append(b.queue, pending{name, value})
 	}
-	return map[string]any{"$ref": "#" + pointer(b.section(), name)}
+	return map[string]any{"$ref": "#" + jsonpointer.Join(b.section(), name)}
 }
 
 // free gives a name that is not taken, after the last part of the pointer.
 func (b *bundler) free(at string) string {
 	base := "root"
-	if list, _ := tokens(at); len(list) > 0 {
+	if list, _ := jsonpointer.Tokens(at); len(list) > 0 {
 		base = plainName(list[len(list)-1])
 	}
 	if b.taken[base]++; b.taken[base] == 1 {

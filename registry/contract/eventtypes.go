@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // EventType is a CloudEvents type that a message of an AsyncAPI document defines.
@@ -107,7 +109,7 @@ func (s *eventScan) message(value any, at *place, key string) {
 		return
 	}
 	s.seen[where] = true
-	if list, _ := tokens(where); key == "" && len(list) == 3 {
+	if list, _ := jsonpointer.Tokens(where); key == "" && len(list) == 3 {
 		key = list[2]
 	}
 	m := s.readMessage(object, where, key)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -159,7 +161,7 @@ func (e *explainer) schemaAt(address string) any {
 	if !ok || !strings.HasPrefix(address, schemaBase) {
 		return nil
 	}
-	found, _ := lookup(e.source, decodeFragment(fragment))
+	found, _ := jsonpointer.Lookup(e.source, decodeFragment(fragment))
 	return found
 }
 
@@ -185,7 +187,7 @@ func (c *nameCollector) collect(schema any, depth int) {
 	c.names = append(c.names, sortedKeys(child(object, "properties"))...)
 	if ref := member(object, "$ref"); strings.HasPrefix(ref, "#") && !c.seen[ref] {
 		c.seen[ref] = true
-		target, _ := lookup(c.source, decodeFragment(ref[1:]))
+		target, _ := jsonpointer.Lookup(c.source, decodeFragment(ref[1:]))
 		c.collect(target, depth+1)
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -12,14 +14,14 @@ import (
 
 // findings words one fault.
 func (e *explainer) findings(f fault) []Finding {
-	at := pointer(f.InstanceLocation...)
+	at := jsonpointer.Join(f.InstanceLocation...)
 	switch k := f.ErrorKind.(type) {
 	case *kind.Required:
 		return e.missing(at, k.Missing)
 	case *kind.AdditionalProperties:
 		var list []Finding
 		for _, name := range k.Properties {
-			list = append(list, e.unknownMember(f.SchemaURL, at+pointer(name), name))
+			list = append(list, e.unknownMember(f.SchemaURL, at+jsonpointer.Join(name), name))
 		}
 		return list
 	case badName:
@@ -99,7 +101,7 @@ func (e *explainer) badName(place, name string, f fault) []Finding {
 		}
 	}
 	return []Finding{{
-		Severity: SeverityError, Code: "schema-name", Pointer: place + pointer(name),
+		Severity: SeverityError, Code: "schema-name", Pointer: place + jsonpointer.Join(name),
 		Detail: fmt.Sprintf("The name %q is not allowed here.", shorten(name, 80)), Remedy: remedy,
 	}}
 }

@@ -1,6 +1,10 @@
 package contract
 
-import "slices"
+import (
+	"slices"
+
+	"schakel/registry/jsonpointer"
+)
 
 // place is where something stands, written out as a pointer only when a finding needs it. The nil place is the root.
 type place struct {
@@ -32,5 +36,5 @@ func (p *place) String() string {
 		tokens = append(tokens, p.token)
 	}
 	slices.Reverse(tokens)
-	return base + pointer(tokens...)
+	return base + jsonpointer.Join(tokens...)
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"schakel/registry/jsonpointer"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -58,7 +60,7 @@ type spot struct {
 }
 
 func (s *spot) add(p string) {
-	if list, ok := tokens(p); ok {
+	if list, ok := jsonpointer.Tokens(p); ok {
 		s.addTokens(list)
 	}
 }
@@ -78,7 +80,7 @@ func (s *spot) addTokens(list []string) {
 
 func (s *spot) find(p string) (line, column int) {
 	line, column = s.line, s.column
-	list, _ := tokens(p)
+	list, _ := jsonpointer.Tokens(p)
 	for _, token := range list {
 		if s = s.below[token]; s == nil || s.line == 0 {
 			break

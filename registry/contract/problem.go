@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"schakel/registry/jsonpointer"
 )
 
 // problem is why a document could not be read. It gets a path while the readers return from where it was met.
@@ -24,7 +26,7 @@ func (p *problem) within(token string) *problem {
 func (p *problem) finding(content []byte) Finding {
 	slices.Reverse(p.path)
 	f := Finding{
-		Severity: SeverityError, Code: p.code, Pointer: pointer(p.path...),
+		Severity: SeverityError, Code: p.code, Pointer: jsonpointer.Join(p.path...),
 		Line: p.line, Column: p.column, Detail: p.detail, Remedy: p.remedy,
 	}
 	if f.Line == 0 {

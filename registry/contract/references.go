@@ -2,8 +2,9 @@ package contract
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // resolver finds what references inside the document lead to.
@@ -50,7 +51,7 @@ func (r *resolver) resolve(ref string) (value any, at string, how outcome) {
 		}
 		base, fragment = known, ""
 	}
-	if value, ok := lookup(r.root, base+fragment); ok {
+	if value, ok := jsonpointer.Lookup(r.root, base+fragment); ok {
 		return value, base + fragment, found
 	}
 	return nil, "", missing
@@ -100,31 +101,6 @@ func (r *resolver) object(value any, at *place) (map[string]any, *place) {
 		at = &place{known: last}
 	}
 	return object, at
-}
-
-// lookup finds the value a JSON Pointer names.
-func lookup(root any, p string) (any, bool) {
-	list, ok := tokens(p)
-	if !ok {
-		return nil, false
-	}
-	for _, token := range list {
-		switch node := root.(type) {
-		case map[string]any:
-			if root, ok = node[token]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(node) || strconv.Itoa(i) != token {
-				return nil, false
-			}
-			root = node[i]
-		default:
-			return nil, false
-		}
-	}
-	return root, true
 }
 
 // decodeFragment undoes percent-encoding; what is not well encoded is taken as it stands.

@@ -3,6 +3,8 @@ package contract
 import (
 	"fmt"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // checkRules applies the rules that no schema can state. Each works on what it can recognise and leaves what has a wrong
@@ -54,13 +56,13 @@ func checkReferences(r *report, root map[string]any) {
 	walk(root, func(object map[string]any, at func() string) {
 		for _, key := range []string{"$ref", "$dynamicRef", "operationRef"} {
 			if ref, ok := object[key].(string); ok {
-				r.reference(ref, func() string { return at() + pointer(key) })
+				r.reference(ref, func() string { return at() + jsonpointer.Join(key) })
 			}
 		}
 		mapping := child(child(object, "discriminator"), "mapping")
 		for _, name := range sortedKeys(mapping) {
 			if ref, ok := mapping[name].(string); ok && strings.HasPrefix(ref, "#") {
-				r.reference(ref, func() string { return at() + pointer("discriminator", "mapping", name) })
+				r.reference(ref, func() string { return at() + jsonpointer.Join("discriminator", "mapping", name) })
 			}
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // The members below are maps from names that the author chose, so that a name such as "example" or "default" in them is
@@ -77,7 +79,7 @@ func (w *walker) descend(token string, value any, names bool) {
 		return
 	}
 	length := len(w.path)
-	w.path = append(append(w.path, '/'), escapeToken(token)...)
+	w.path = append(append(w.path, '/'), jsonpointer.Escape(token)...)
 	w.value(value, names)
 	w.path = w.path[:length]
 }

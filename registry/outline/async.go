@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // async are the operations, channels and messages of AsyncAPI 3.
@@ -18,7 +20,7 @@ func (d *document) async() []Entry {
 			if messages.links > maxLinks {
 				break
 			}
-			links = append(links, messages.link(key, child(channel, "messages")[key], "/channels/"+escape(name)+"/messages/"+escape(key)))
+			links = append(links, messages.link(key, child(channel, "messages")[key], "/channels/"+jsonpointer.Escape(name)+"/messages/"+jsonpointer.Escape(key)))
 		}
 		channels = append(channels, d.channel(name, cmp.Or(text(channel, "address"), name), channel, links))
 	}
@@ -32,7 +34,7 @@ func (d *document) async() []Entry {
 
 func (d *document) channel(name, address string, channel map[string]any, links []Link) Entry {
 	return Entry{
-		Kind: KindChannel, Name: name, Summary: cmp.Or(text(channel, "title"), text(channel, "summary")), Pointer: "/channels/" + escape(name),
+		Kind: KindChannel, Name: name, Summary: cmp.Or(text(channel, "title"), text(channel, "summary")), Pointer: "/channels/" + jsonpointer.Escape(name),
 		detail: func() Detail {
 			detail := Detail{Text: text(channel, "description"), Links: links}
 			detail.fact("Address", address)
@@ -62,7 +64,7 @@ func (d *document) asyncOperation(name string, operation map[string]any, message
 		links = append(links, messages.link("", item, ""))
 	}
 	return Entry{
-		Kind: KindOperation, Name: name, Summary: cmp.Or(text(operation, "title"), text(operation, "summary")), Pointer: "/operations/" + escape(name),
+		Kind: KindOperation, Name: name, Summary: cmp.Or(text(operation, "title"), text(operation, "summary")), Pointer: "/operations/" + jsonpointer.Escape(name),
 		detail: func() Detail {
 			detail := Detail{Text: cmp.Or(text(operation, "description"), text(operation, "summary")), Links: links}
 			detail.fact("Action", actionName(text(operation, "action")))
@@ -87,7 +89,7 @@ func (d *document) oldAsync() []Entry {
 	messages := newMessages(d)
 	all := child(d.root, "channels")
 	for _, name := range names(all) {
-		channel, at := d.object(all[name]), "/channels/"+escape(name)
+		channel, at := d.object(all[name]), "/channels/"+jsonpointer.Escape(name)
 		links := []Link{}
 		for _, action := range []string{"publish", "subscribe"} {
 			operation := child(channel, action)
@@ -159,7 +161,7 @@ func (m *messageList) ofOperation(operation map[string]any, at string) []Link {
 func (m *messageList) shared() {
 	messages := child(child(m.doc.root, "components"), "messages")
 	for _, name := range names(messages) {
-		m.link(name, messages[name], "/components/messages/"+escape(name))
+		m.link(name, messages[name], "/components/messages/"+jsonpointer.Escape(name))
 	}
 }
 

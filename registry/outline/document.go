@@ -3,8 +3,9 @@ package outline
 import (
 	"encoding/json"
 	"net/url"
-	"strconv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // document reads a decoded document.
@@ -32,7 +33,7 @@ func (d *document) follow(value any) (any, string) {
 		if decoded, err := url.PathUnescape(pointer); err == nil {
 			pointer = decoded
 		}
-		if value, ok = d.lookup(pointer); !ok {
+		if value, ok = jsonpointer.Lookup(d.root, pointer); !ok {
 			return nil, ""
 		}
 		at = pointer
@@ -46,41 +47,13 @@ func (d *document) object(value any) map[string]any {
 	return object
 }
 
-func (d *document) lookup(pointer string) (any, bool) {
-	if pointer == "" {
-		return d.root, true
-	}
-	var node any = d.root
-	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		switch v := node.(type) {
-		case map[string]any:
-			next, ok := v[token]
-			if !ok {
-				return nil, false
-			}
-			node = next
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			node = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return node, true
-}
-
-func escape(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
 // lastName is the last part of a pointer.
 func lastName(pointer string) string {
-	name := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+	list, _ := jsonpointer.Tokens(pointer)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
 }
 
 func text(object map[string]any, key string) string {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // httpOperations are the operations of paths or webhooks.
@@ -12,7 +14,7 @@ func (d *document) httpOperations(section, prefix string) []Entry {
 	paths := child(d.root, section)
 	for _, path := range names(paths) {
 		item := d.object(paths[path])
-		at := "/" + section + "/" + escape(path)
+		at := "/" + section + "/" + jsonpointer.Escape(path)
 		for _, method := range []string{"get", "query", "put", "post", "patch", "delete", "options", "head", "trace"} {
 			if operation := child(item, method); operation != nil {
 				found = append(found, d.httpOperation(prefix+strings.ToUpper(method)+" "+path, at+"/"+method, item, operation))
@@ -23,7 +25,7 @@ func (d *document) httpOperations(section, prefix string) []Entry {
 			if len(found) > maxEntries {
 				return found
 			}
-			found = append(found, d.httpOperation(prefix+method+" "+path, at+"/additionalOperations/"+escape(method), item, d.object(more[method])))
+			found = append(found, d.httpOperation(prefix+method+" "+path, at+"/additionalOperations/"+jsonpointer.Escape(method), item, d.object(more[method])))
 		}
 	}
 	return found

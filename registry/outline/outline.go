@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry/jsonpointer"
+
 	"schakel/registry/contract"
 )
 
@@ -142,7 +144,7 @@ func (d *document) schemas() []Entry {
 	schemas := child(child(d.root, "components"), "schemas")
 	var list []Entry
 	for _, name := range names(schemas) {
-		value, at := schemas[name], "/components/schemas/"+escape(name)
+		value, at := schemas[name], "/components/schemas/"+jsonpointer.Escape(name)
 		object := d.object(value)
 		list = append(list, Entry{
 			Kind: KindSchema, Name: name, Summary: text(object, "title"), Pointer: at, Deprecated: object["deprecated"] == true,
