@@ -67,21 +67,28 @@ func (db *DB) NewID(prefix string) string { return db.ids.next(prefix, db.now())
 // Dialect tells which database this is.
 func (q *Queries) Dialect() Dialect { return q.dialect }
 
-// Write runs fn in one transaction and commits it; an error of fn rolls all of it back.
+// Write runs fn in one transaction and commits it; an error of fn rolls all of it back. In the context of an [Operation] it
+// is a step of that, which commits later.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	if o := db.operationIn(ctx); o != nil {
+		return o.step(fn)
+	}
 	stx, err := db.write.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = stx.Rollback() }()
-	tx := &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids}
-	if err := fn(tx); err != nil {
+	if err := fn(db.newTx(stx)); err != nil {
 		return err
 	}
 	if err := stx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+func (db *DB) newTx(stx *sqlx.Tx) *Tx {
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids}
 }
 
 // Ping asks the database for a sign of life, on the writer too.
@@ -108,7 +115,7 @@ func (db *DB) closeOpened() error {
 func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close(), db.unlock()) }
 
 func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) error {
-	err := sqlx.GetContext(ctx, q.ext, dest, q.ext.Rebind(query), args...)
+	err := sqlx.GetContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
@@ -116,7 +123,17 @@ func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) 
 }
 
 func (q *Queries) list(ctx context.Context, dest any, query string, args ...any) error {
-	return sqlx.SelectContext(ctx, q.ext, dest, q.ext.Rebind(query), args...)
+	return sqlx.SelectContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
+}
+
+// in is where a query runs: in the open transaction of the operation of ctx, when the pool it would run on is of the same DB.
+func (q *Queries) in(ctx context.Context) sqlx.ExtContext {
+	if o, ok := ctx.Value(operationKey{}).(*Operation); ok && q.ext == sqlx.ExtContext(o.db.read) {
+		if tx := o.tx.Load(); tx != nil {
+			return tx.ext
+		}
+	}
+	return q.ext
 }
 
 // exec runs a statement and tells how many rows it touched. A broken uniqueness is ErrConflict.
