@@ -189,7 +189,6 @@ func TestNoSleep(t *testing.T) {
 	t.Parallel()
 	polls := []string{
 		"delivery/outbox/outbox_test.go", "delivery/outbox/outcome_test.go",
-		"server/e2e/wait_test.go",
 	}
 	for _, f := range sources(t) {
 		if !f.test() || slices.Contains(polls, f.path) || strings.Contains(f.text, "synctest.Test(") {

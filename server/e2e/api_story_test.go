@@ -8,6 +8,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/server/demo"
+	"schakel/server/trial"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -18,7 +19,7 @@ import (
 // and the partner has it sent again.
 func TestStoryOverAPI(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func(testing.TB) string{"sqlite": sqlitePath, "postgres": storetest.PostgresURL} {
+	for name, database := range map[string]func(testing.TB) string{"sqlite": func(t testing.TB) string { return trial.SQLitePath(t) }, "postgres": storetest.PostgresURL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			playAPIStory(t, database(t))
@@ -28,76 +29,76 @@ func TestStoryOverAPI(t *testing.T) {
 
 // apiStory is a program with a client of its own and one of a partner.
 type apiStory struct {
-	*program
-	*receiver
+	*trial.Program
+	*trial.Receiver
 	own, partner string // access tokens
 	endpoint     string
 }
 
 func playAPIStory(t *testing.T, database string) {
 	t.Helper()
-	p := newPKI(t)
-	s := &apiStory{program: newProgram(t, p, demo.OwnA(), database), receiver: newReceiver(t, p)}
+	p := trial.NewPKI(t)
+	s := &apiStory{Program: trial.NewProgram(t, p, demo.OwnA(), database), Receiver: trial.NewReceiver(t, p)}
 	var own, partner demo.Credentials
-	s.setUp(t, func(c *demo.Chain) {
+	s.SetUp(t, func(c *demo.Chain) {
 		ctx := t.Context()
 		own = s.client(t, c, c.Admin, []string{"events.publish", "registry.read", "registry.write"})
-		_, actor, err := c.Approved(ctx, organisation("North", "34567890"))
-		must(t, err)
+		_, actor, err := c.Approved(ctx, trial.Organisation("North", "34567890"))
+		trial.Must(t, err)
 		partner = s.client(t, c, actor, []string{"events.consume", "subscriptions.write", "registry.read"})
-		s.endpoint = must1[store.Endpoint](t)(c.Endpoint(ctx, actor, s.target("hook", "/hook"))).ID
+		s.endpoint = trial.Must1[store.Endpoint](t)(c.Endpoint(ctx, actor, s.Target("hook", "/hook"))).ID
 	})
-	s.start(t)
-	s.own = s.program.token(t, own, "events.publish", "registry.read", "registry.write")
-	s.partner = s.program.token(t, partner, "events.consume", "subscriptions.write", "registry.read")
+	s.Start(t)
+	s.own = s.Program.Token(t, own, "events.publish", "registry.read", "registry.write")
+	s.partner = s.Program.Token(t, partner, "events.consume", "subscriptions.write", "registry.read")
 	s.publishContract(t)
 	s.subscribe(t)
-	id, body := newEvent(s.program.own, demo.TypeEnrolled)
-	s.settled(t, s.publish(t, s.own, body), store.DeliveryDelivered)
-	checkUnchanged(t, body, s.waitFor(t, "/hook", id).body)
+	id, body := trial.NewEvent(s.Program.Own, demo.TypeEnrolled)
+	s.settled(t, s.Publish(t, s.own, body), store.DeliveryDelivered)
+	checkUnchanged(t, body, s.WaitFor(t, "/hook", id).Body)
 
-	s.behave(func(string, string) int { return http.StatusInternalServerError })
-	id, body = newEvent(s.program.own, demo.TypeEnrolled)
-	event := s.publish(t, s.own, body)
+	s.Behave(func(string, string) int { return http.StatusInternalServerError })
+	id, body = trial.NewEvent(s.Program.Own, demo.TypeEnrolled)
+	event := s.Publish(t, s.own, body)
 	s.settled(t, event, store.DeliveryDead)
 	var dead struct {
 		Deliveries []struct{ DeliveryID, EventID string }
 	}
-	s.call(t, http.MethodGet, "/events/v1/deliveries?status=dead", s.partner, nil, nil).want(t, http.StatusOK).into(t, &dead)
+	s.Call(t, http.MethodGet, "/events/v1/deliveries?status=dead", s.partner, nil, nil).Want(t, http.StatusOK).Into(t, &dead)
 	if len(dead.Deliveries) != 1 || dead.Deliveries[0].EventID != event {
 		t.Fatalf("dead letters: %+v", dead)
 	}
-	s.behave(nil)
-	s.call(t, http.MethodPost, "/events/v1/deliveries/"+dead.Deliveries[0].DeliveryID+"/resend", s.partner, nil, nil).want(t, http.StatusAccepted)
+	s.Behave(nil)
+	s.Call(t, http.MethodPost, "/events/v1/deliveries/"+dead.Deliveries[0].DeliveryID+"/resend", s.partner, nil, nil).Want(t, http.StatusAccepted)
 	s.settled(t, event, store.DeliveryDelivered)
-	checkUnchanged(t, body, s.waitFor(t, "/hook", id).body)
-	s.stop(t)
+	checkUnchanged(t, body, s.WaitFor(t, "/hook", id).Body)
+	s.Stop(t)
 }
 
 func (s *apiStory) client(t *testing.T, c *demo.Chain, actor registry.Actor, scopes []string) demo.Credentials {
 	t.Helper()
 	in := registry.NewClient{Name: "Machine", AuthMethod: token.ClientSecretBasic, Scopes: scopes}
 	if actor.Administrator {
-		in.PublishTypes, in.PublishSources = []string{"nl.voorbeeld.*"}, []string{s.program.own.Source()}
+		in.PublishTypes, in.PublishSources = []string{"nl.voorbeeld.*"}, []string{s.Program.Own.Source()}
 	}
 	client, secret, err := c.Clients.Create(t.Context(), actor, "", in)
-	must(t, err)
+	trial.Must(t, err)
 	return demo.Credentials{ID: client.ID, Secret: secret}
 }
 
 func (s *apiStory) publishContract(t *testing.T) {
 	t.Helper()
 	content, err := os.ReadFile("../demo/leerlingen-events.yaml")
-	must(t, err)
-	s.call(t, http.MethodPost, "/registry/v1/contracts", s.own, nil, map[string]any{
+	trial.Must(t, err)
+	s.Call(t, http.MethodPost, "/registry/v1/contracts", s.own, nil, map[string]any{
 		"id": "students", "kind": "asyncapi", "title": "Students", "visibility": "partners",
-	}).want(t, http.StatusCreated)
+	}).Want(t, http.StatusCreated)
 	header := map[string]string{"Content-Type": "application/yaml"}
-	s.call(t, http.MethodPost, "/registry/v1/contracts/students/versions", s.own, header, content).want(t, http.StatusCreated)
-	s.call(t, http.MethodPost, "/registry/v1/contracts/students/versions/1.2.0/publication", s.own, nil, nil).want(t, http.StatusOK)
-	s.call(t, http.MethodGet, "/registry/v1/contracts/students", "", nil, nil).want(t, http.StatusNotFound) // for partners alone
+	s.Call(t, http.MethodPost, "/registry/v1/contracts/students/versions", s.own, header, content).Want(t, http.StatusCreated)
+	s.Call(t, http.MethodPost, "/registry/v1/contracts/students/versions/1.2.0/publication", s.own, nil, nil).Want(t, http.StatusOK)
+	s.Call(t, http.MethodGet, "/registry/v1/contracts/students", "", nil, nil).Want(t, http.StatusNotFound) // for partners alone
 	var catalogue struct{ EventTypes []struct{ Name string } }
-	s.call(t, http.MethodGet, "/events/v1/event-types", s.partner, nil, nil).want(t, http.StatusOK).into(t, &catalogue)
+	s.Call(t, http.MethodGet, "/events/v1/event-types", s.partner, nil, nil).Want(t, http.StatusOK).Into(t, &catalogue)
 	if len(catalogue.EventTypes) != len(demo.EventTypes()) {
 		t.Errorf("catalogue: %+v", catalogue)
 	}
@@ -107,16 +108,16 @@ func (s *apiStory) publishContract(t *testing.T) {
 func (s *apiStory) subscribe(t *testing.T) {
 	t.Helper()
 	var sub struct{ ID, Status string }
-	s.call(t, http.MethodPost, "/events/v1/subscriptions", s.partner, nil, map[string]any{
+	s.Call(t, http.MethodPost, "/events/v1/subscriptions", s.partner, nil, map[string]any{
 		"endpointId": s.endpoint, "types": []string{demo.TypeEnrolled}, "purpose": "Keep our copy up to date.",
-	}).want(t, http.StatusCreated).into(t, &sub)
+	}).Want(t, http.StatusCreated).Into(t, &sub)
 	if sub.Status != store.SubscriptionRequested {
 		t.Errorf("a new subscription is %s", sub.Status)
 	}
-	id, body := newEvent(s.program.own, demo.TypeEnrolled)
-	s.publish(t, s.own, body)
-	s.setUp(t, func(c *demo.Chain) { must(t, c.Subscriptions.Approve(t.Context(), c.Admin, sub.ID)) })
-	if _, early := s.got("/hook", id); early {
+	id, body := trial.NewEvent(s.Program.Own, demo.TypeEnrolled)
+	s.Publish(t, s.own, body)
+	s.SetUp(t, func(c *demo.Chain) { trial.Must(t, c.Subscriptions.Approve(t.Context(), c.Admin, sub.ID)) })
+	if _, early := s.Got("/hook", id); early {
 		t.Error("an event went to a subscription that was not approved")
 	}
 }
@@ -124,10 +125,10 @@ func (s *apiStory) subscribe(t *testing.T) {
 // settled waits until the one delivery of an event is in a state.
 func (s *apiStory) settled(t *testing.T, event, status string) {
 	t.Helper()
-	eventually(t, "the delivery is "+status, func() (bool, string) {
+	trial.Eventually(t, "the delivery is "+status, func() (bool, string) {
 		var got struct{ Deliveries []struct{ Status string } }
-		a := s.call(t, http.MethodGet, "/events/v1/events/"+event, s.own, nil, nil).want(t, http.StatusOK)
-		a.into(t, &got)
-		return len(got.Deliveries) == 1 && got.Deliveries[0].Status == status, string(a.body)
+		a := s.Call(t, http.MethodGet, "/events/v1/events/"+event, s.own, nil, nil).Want(t, http.StatusOK)
+		a.Into(t, &got)
+		return len(got.Deliveries) == 1 && got.Deliveries[0].Status == status, string(a.Body)
 	})
 }

@@ -7,31 +7,32 @@ import (
 	"testing"
 
 	"schakel/server/demo"
+	"schakel/server/trial"
 )
 
 // BenchmarkPublishToReceipt measures the whole way over TLS and loopback: publish
 // in batches of 20, durable in SQLite, delivered one by one to a webhook, and
 // settled. One operation is one event.
 func BenchmarkPublishToReceipt(b *testing.B) {
-	p := newPKI(b)
-	r := newReceiver(b, p)
-	s := newProgram(b, p, demo.OwnA(), sqlitePath(b), "--log-level", "warn")
+	p := trial.NewPKI(b)
+	r := trial.NewReceiver(b, p)
+	s := trial.NewProgram(b, p, demo.OwnA(), trial.SQLitePath(b), "--log-level", "warn")
 	var creds demo.Credentials
-	s.setUp(b, func(c *demo.Chain) {
+	s.SetUp(b, func(c *demo.Chain) {
 		ctx := b.Context()
-		must(b, demo.PublishContracts(ctx, c.Services, c.Admin))
-		creds = must1[demo.Credentials](b)(c.Publisher(ctx, c.Admin, s.own))
-		_, actor, err := c.Approved(ctx, organisation("North", "34567890"))
-		must(b, err)
-		target := r.target("bench", "/bench")
+		trial.Must(b, demo.PublishContracts(ctx, c.Services, c.Admin))
+		creds = trial.Must1[demo.Credentials](b)(c.Publisher(ctx, c.Admin, s.Own))
+		_, actor, err := c.Approved(ctx, trial.Organisation("North", "34567890"))
+		trial.Must(b, err)
+		target := r.Target("bench", "/bench")
 		endpoint, err := c.Endpoint(ctx, actor, target)
-		must(b, err)
+		trial.Must(b, err)
 		sub, err := c.Request(ctx, actor, endpoint.ID, demo.TypeEnrolled)
-		must(b, err)
-		must(b, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
+		trial.Must(b, err)
+		trial.Must(b, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
 	})
-	s.start(b)
-	token := s.token(b, creds, "events.publish")
+	s.Start(b)
+	token := s.Token(b, creds, "events.publish")
 	const batch = 20
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -44,15 +45,15 @@ func BenchmarkPublishToReceipt(b *testing.B) {
 			}
 			bodies := make([]string, n)
 			for i := range bodies {
-				_, bodies[i] = newEvent(s.own, demo.TypeEnrolled)
+				_, bodies[i] = trial.NewEvent(s.Own, demo.TypeEnrolled)
 			}
-			a, err := s.try(http.MethodPost, "/events/v1/events", token, eventHeader("application/cloudevents-batch+json"), "["+strings.Join(bodies, ",")+"]")
-			if err != nil || a.status != http.StatusAccepted {
-				b.Errorf("publish: %d %v %s", a.status, err, a.body)
+			a, err := s.Try(http.MethodPost, "/events/v1/events", token, trial.EventHeader("application/cloudevents-batch+json"), "["+strings.Join(bodies, ",")+"]")
+			if err != nil || a.Status != http.StatusAccepted {
+				b.Errorf("publish: %d %v %s", a.Status, err, a.Body)
 				return
 			}
 		}
 	})
-	eventually(b, "all events arrive", func() (bool, string) { return r.offers("/bench") >= b.N, "" })
+	trial.Eventually(b, "all events arrive", func() (bool, string) { return r.Offers("/bench") >= b.N, "" })
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }

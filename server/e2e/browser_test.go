@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"schakel/server/demo"
+	"schakel/server/trial"
 )
 
 // TestStoryInBrowser plays the whole story in a real browser against the
@@ -38,7 +39,7 @@ func TestStoryInBrowser(t *testing.T) {
 				folder = keep
 			}
 			settings, err := json.Marshal(d.story(t, scripted, chromium, folder))
-			must(t, err)
+			trial.Must(t, err)
 			cmd := exec.CommandContext(t.Context(), node, "browser/story.js")
 			cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
 			// Chromium is a child of node: both are of one group, and end together.
@@ -62,15 +63,15 @@ type demonstration struct {
 func startDemo(t *testing.T) *demonstration {
 	t.Helper()
 	scratch := t.TempDir()
-	port, other := freePort(t), freePort(t)
-	cmd := exec.Command(programPath(t), "--log-level", "warn", "demo", "--addr", "127.0.0.1:"+port, "--partner-addr", "127.0.0.1:"+other)
+	port, other := trial.FreePort(t), trial.FreePort(t)
+	cmd := exec.Command(trial.Path(t), "--log-level", "warn", "demo", "--addr", "127.0.0.1:"+port, "--partner-addr", "127.0.0.1:"+other)
 	cmd.Env = append(os.Environ(), "TMPDIR="+scratch) // where it makes its folder
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	var complaints logBuffer
+	var complaints trial.Log
 	cmd.Stderr = &complaints
 	stdout, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	trial.Must(t, err)
+	trial.Must(t, cmd.Start())
 	lines := bufio.NewScanner(stdout)
 	printed := ""
 	for lines.Scan() && !strings.Contains(lines.Text(), "Ctrl-C") {
@@ -85,7 +86,7 @@ func startDemo(t *testing.T) *demonstration {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // Ctrl-C
-		ctx, cancel := context.WithTimeout(context.Background(), stopBound)
+		ctx, cancel := context.WithTimeout(context.Background(), trial.StopBound)
 		defer cancel()
 		select {
 		case <-ended:
@@ -95,7 +96,7 @@ func startDemo(t *testing.T) *demonstration {
 			<-ended
 		}
 		if code := cmd.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("the demonstration ended with %d:\n%s", code, complaints.tail())
+			t.Errorf("the demonstration ended with %d:\n%s", code, complaints.Tail())
 		}
 		if left, err := filepath.Glob(filepath.Join(scratch, "*")); err != nil || len(left) > 0 {
 			t.Errorf("the demonstration left %v behind", left)
@@ -105,7 +106,7 @@ func startDemo(t *testing.T) *demonstration {
 	for pattern, into := range map[string]*string{`Receiver of the partners: (\S+)`: &d.control, `Password of every account: (\S+)`: &d.password} {
 		found := regexp.MustCompile(pattern).FindStringSubmatch(printed)
 		if found == nil {
-			t.Fatalf("the demonstration does not print %q:\n%s%s", pattern, printed, complaints.tail())
+			t.Fatalf("the demonstration does not print %q:\n%s%s", pattern, printed, complaints.Tail())
 		}
 		*into = found[1]
 	}
@@ -115,8 +116,8 @@ func startDemo(t *testing.T) *demonstration {
 // story are the settings of browser/story.js.
 func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder string) map[string]any {
 	t.Helper()
-	_, page, err := get(http.DefaultClient, d.control)
-	must(t, err)
+	_, page, err := trial.Get(http.DefaultClient, d.control)
+	trial.Must(t, err)
 	secret := regexp.MustCompile(`Client secret</dt><dd><code>(\w+)<`).FindStringSubmatch(page)
 	if secret == nil {
 		t.Fatalf("the receiver's page shows no secret: %s", page)
@@ -130,7 +131,7 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 			"url": d.control + "/hooks/mine-" + kvk, "tokenUrl": d.control + "/token", "id": "schakel-demo", "secret": secret[1],
 		},
 		"type": demo.TypeStudentRemoved, "row": "leerling-verwijderd", "ids": []string{uuid.NewString(), uuid.NewString()},
-		"binary": programPath(t), "chromium": chromium, "folder": folder,
+		"binary": trial.Path(t), "chromium": chromium, "folder": folder,
 		"tour": map[string][]string{
 			"admin": {
 				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",

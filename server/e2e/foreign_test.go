@@ -15,13 +15,14 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/server/demo"
+	"schakel/server/trial"
 	"schakel/store"
 )
 
 // foreign is a program with one publisher and an endpoint for each content mode.
 type foreign struct {
-	*program
-	*receiver
+	*trial.Program
+	*trial.Receiver
 	token string
 }
 
@@ -29,8 +30,8 @@ type foreign struct {
 // and content mode.
 func newForeign(t *testing.T, hooks map[string]demo.Target) *foreign {
 	t.Helper()
-	p := newPKI(t)
-	f := &foreign{program: newProgram(t, p, demo.OwnA(), sqlitePath(t)), receiver: newReceiver(t, p)}
+	p := trial.NewPKI(t)
+	f := &foreign{Program: trial.NewProgram(t, p, demo.OwnA(), trial.SQLitePath(t)), Receiver: trial.NewReceiver(t, p)}
 	f.prepare(t, hooks)
 	return f
 }
@@ -38,27 +39,27 @@ func newForeign(t *testing.T, hooks map[string]demo.Target) *foreign {
 func (f *foreign) prepare(t *testing.T, hooks map[string]demo.Target) {
 	t.Helper()
 	var creds demo.Credentials
-	f.setUp(t, func(c *demo.Chain) {
+	f.SetUp(t, func(c *demo.Chain) {
 		ctx := t.Context()
-		must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
-		creds = must1[demo.Credentials](t)(c.Publisher(ctx, c.Admin, f.own))
-		_, actor, err := c.Approved(ctx, organisation("Foreign", "34567890"))
-		must(t, err)
-		_, err = c.Subscribe(ctx, actor, f.target("go", "/go"), demo.EventTypes()...)
-		must(t, err)
+		trial.Must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
+		creds = trial.Must1[demo.Credentials](t)(c.Publisher(ctx, c.Admin, f.Own))
+		_, actor, err := c.Approved(ctx, trial.Organisation("Foreign", "34567890"))
+		trial.Must(t, err)
+		_, err = c.Subscribe(ctx, actor, f.Target("go", "/go"), demo.EventTypes()...)
+		trial.Must(t, err)
 		for mode, hook := range hooks {
 			endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
 				Name: hook.Name, Kind: store.EndpointWebhook, ContentMode: mode, URL: hook.URL, TokenURL: hook.TokenURL,
 				TokenClientID: hook.ID, TokenSecret: hook.Secret, TokenAuthMethod: token.ClientSecretBasic,
 			})
-			must(t, err)
+			trial.Must(t, err)
 			sub, err := c.Request(ctx, actor, endpoint.ID, demo.EventTypes()...)
-			must(t, err)
-			must(t, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
+			trial.Must(t, err)
+			trial.Must(t, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
 		}
 	})
-	f.start(t)
-	f.token = f.program.token(t, creds, "events.publish")
+	f.Start(t)
+	f.token = f.Program.Token(t, creds, "events.publish")
 }
 
 // TestCurl publishes in the three HTTP modes with curl.
@@ -66,9 +67,9 @@ func TestCurl(t *testing.T) {
 	t.Parallel()
 	curl := need(t, "curl")
 	f := newForeign(t, nil)
-	structured, body := newEvent(f.own, demo.TypeEnrolled)
-	first, one := newEvent(f.own, demo.TypeEnrolled)
-	second, two := newEvent(f.own, demo.TypeUnenrolled)
+	structured, body := trial.NewEvent(f.Own, demo.TypeEnrolled)
+	first, one := trial.NewEvent(f.Own, demo.TypeEnrolled)
+	second, two := trial.NewEvent(f.Own, demo.TypeUnenrolled)
 	for name, send := range map[string]struct {
 		header []string
 		body   string
@@ -77,17 +78,17 @@ func TestCurl(t *testing.T) {
 		"structured": {[]string{"content-type: application/cloudevents+json; charset=utf-8"}, body, []string{structured}},
 		"batch":      {[]string{"content-type: application/cloudevents-batch+json"}, "[" + one + "," + two + "]", []string{first, second}},
 		"binary": {[]string{
-			"content-type: text/plain", "ce-specversion: 1.0", "ce-id: by-curl", "ce-source: " + f.own.Source(), "ce-type: " + demo.TypeEnrolled,
+			"content-type: text/plain", "ce-specversion: 1.0", "ce-id: by-curl", "ce-source: " + f.Own.Source(), "ce-type: " + demo.TypeEnrolled,
 		}, "plain text, not JSON", []string{"by-curl"}},
 	} {
 		args := []string{
-			"--silent", "--show-error", "--cacert", f.caFile, "--write-out", "\n%{http_code}", "--data-binary", "@-",
-			"-H", "authorization: Bearer " + f.token, "-H", "idempotency-key: " + eventHeader("")["Idempotency-Key"],
+			"--silent", "--show-error", "--cacert", f.CAFile, "--write-out", "\n%{http_code}", "--data-binary", "@-",
+			"-H", "authorization: Bearer " + f.token, "-H", "idempotency-key: " + trial.EventHeader("")["Idempotency-Key"],
 		}
 		for _, h := range send.header {
 			args = append(args, "-H", h)
 		}
-		cmd := exec.CommandContext(t.Context(), curl, append(args, f.base+"/events/v1/events")...)
+		cmd := exec.CommandContext(t.Context(), curl, append(args, f.Base+"/events/v1/events")...)
 		cmd.Stdin = strings.NewReader(send.body)
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "\n202") {
@@ -95,7 +96,7 @@ func TestCurl(t *testing.T) {
 			continue
 		}
 		for _, id := range send.ids {
-			f.waitFor(t, "/go", id)
+			f.WaitFor(t, "/go", id)
 		}
 	}
 }
@@ -105,8 +106,8 @@ func TestCurl(t *testing.T) {
 func TestJavaScriptSDK(t *testing.T) {
 	t.Parallel()
 	node, modules := needNode(t)
-	p := newPKI(t)
-	f := &foreign{program: newProgram(t, p, demo.OwnA(), sqlitePath(t)), receiver: newReceiver(t, p)}
+	p := trial.NewPKI(t)
+	f := &foreign{Program: trial.NewProgram(t, p, demo.OwnA(), trial.SQLitePath(t)), Receiver: trial.NewReceiver(t, p)}
 	hooks := map[string]demo.Target{}
 	seen := map[string]*jsReceiver{}
 	for _, mode := range []string{registry.ModeStructured, registry.ModeBinary} {
@@ -114,8 +115,8 @@ func TestJavaScriptSDK(t *testing.T) {
 		hooks[mode] = seen[mode].target
 	}
 	f.prepare(t, hooks)
-	cmd := exec.CommandContext(t.Context(), node, "clients/sender.js", f.base+"/events/v1/events", f.token, f.own.Source(), demo.TypeEnrolled)
-	cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "NODE_EXTRA_CA_CERTS="+p.caFile)
+	cmd := exec.CommandContext(t.Context(), node, "clients/sender.js", f.Base+"/events/v1/events", f.token, f.Own.Source(), demo.TypeEnrolled)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "NODE_EXTRA_CA_CERTS="+p.CAFile)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("sender: %v\n%s", err, out)
@@ -126,7 +127,7 @@ func TestJavaScriptSDK(t *testing.T) {
 			IDs    []string
 			Answer struct{ Events []struct{ ID string } }
 		}
-		must(t, json.Unmarshal(line, &sent))
+		trial.Must(t, json.Unmarshal(line, &sent))
 		if len(sent.Answer.Events) != len(sent.IDs) {
 			t.Errorf("%s: answer %s", sent.Mode, line)
 		}
@@ -145,17 +146,17 @@ type jsReceiver struct {
 	lines  []string
 }
 
-func startJSReceiver(t *testing.T, p *pki, node, modules string) *jsReceiver {
+func startJSReceiver(t *testing.T, p *trial.PKI, node, modules string) *jsReceiver {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), node, "clients/receiver.js", p.certFile, p.keyFile, receiverToken)
+	cmd := exec.CommandContext(t.Context(), node, "clients/receiver.js", p.CertFile, p.KeyFile, trial.ReceiverToken)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
-	var complaints logBuffer
+	var complaints trial.Log
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	trial.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	trial.Must(t, err)
+	trial.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatalf("the receiver did not start: %s", complaints.String())
@@ -180,7 +181,7 @@ func startJSReceiver(t *testing.T, p *pki, node, modules string) *jsReceiver {
 // waitFor waits until the SDK took an event, with the data that was sent.
 func (js *jsReceiver) waitFor(t *testing.T, mode, id string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the JavaScript SDK takes event %s in %s mode", id, mode), func() (bool, string) {
+	trial.Eventually(t, fmt.Sprintf("the JavaScript SDK takes event %s in %s mode", id, mode), func() (bool, string) {
 		js.mu.Lock()
 		defer js.mu.Unlock()
 		ok := slices.ContainsFunc(js.lines, func(line string) bool {

@@ -5,11 +5,9 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"schakel/store/storetest"
@@ -19,40 +17,6 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // cache is where make test puts what these tests need; it is kept between runs.
 const cache = "../../.cache/e2e"
-
-// binary builds the program once for all tests and names the file. It looks for
-// data races where the tests do.
-var binary = sync.OnceValues(func() (string, error) {
-	name := "schakel"
-	args := []string{"build", "-tags", "netgo"}
-	if raceEnabled {
-		name, args = "schakel-race", append(args, "-race")
-	}
-	dir, err := filepath.Abs(filepath.Join(cache, "bin"))
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	// Another run may be using the old one: a new name, then the place of the old.
-	fresh := filepath.Join(dir, fmt.Sprint(name, "-", os.Getpid()))
-	path := filepath.Join(dir, name)
-	out, err := exec.Command("go", append(args, "-o", fresh, "schakel/server")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return path, os.Rename(fresh, path)
-})
-
-func programPath(t testing.TB) string {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // need skips a test when a program it drives is not installed. Under CI what
 // make test installs is there, or that is a failure.

@@ -16,28 +16,29 @@ import (
 
 	"schakel/registry"
 	"schakel/server/demo"
+	"schakel/server/trial"
 )
 
 // TestGoSDK sends with the CloudEvents SDK for Go in both content modes, and has
 // it receive what was sent, in both too.
 func TestGoSDK(t *testing.T) {
 	t.Parallel()
-	p := newPKI(t)
-	f := &foreign{program: newProgram(t, p, demo.OwnA(), sqlitePath(t)), receiver: newReceiver(t, p)}
+	p := trial.NewPKI(t)
+	f := &foreign{Program: trial.NewProgram(t, p, demo.OwnA(), trial.SQLitePath(t)), Receiver: trial.NewReceiver(t, p)}
 	sdk := startGoSDKReceiver(t, p)
 	f.prepare(t, map[string]demo.Target{registry.ModeStructured: sdk.at("/structured"), registry.ModeBinary: sdk.at("/binary")})
 	for name, as := range map[string]func(context.Context) context.Context{
 		"structured": cloudevents.WithEncodingStructured, "binary": cloudevents.WithEncodingBinary,
 	} {
-		protocol, err := cehttp.New(cehttp.WithTarget(f.base+"/events/v1/events"), cehttp.WithClient(http.Client{Transport: authorised{f}}))
-		must(t, err)
+		protocol, err := cehttp.New(cehttp.WithTarget(f.Base+"/events/v1/events"), cehttp.WithClient(http.Client{Transport: authorised{f}}))
+		trial.Must(t, err)
 		client, err := cloudevents.NewClient(protocol)
-		must(t, err)
+		trial.Must(t, err)
 		e := cloudevents.NewEvent()
 		e.SetID(uuid.NewString())
-		e.SetSource(f.own.Source())
+		e.SetSource(f.Own.Source())
 		e.SetType(demo.TypeStudentChanged)
-		must(t, e.SetData(cloudevents.ApplicationJSON, map[string]any{"naam": "Zoë", "n": 1}))
+		trial.Must(t, e.SetData(cloudevents.ApplicationJSON, map[string]any{"naam": "Zoë", "n": 1}))
 		result := client.Send(as(t.Context()), e)
 		if !cloudevents.IsACK(result) {
 			t.Errorf("%s: %v", name, result)
@@ -56,26 +57,26 @@ type authorised struct{ f *foreign }
 func (a authorised) RoundTrip(q *http.Request) (*http.Response, error) {
 	q = q.Clone(q.Context())
 	q.Header.Set("Authorization", "Bearer "+a.f.token)
-	q.Header.Set("Idempotency-Key", eventHeader("")["Idempotency-Key"])
-	return a.f.client.Transport.RoundTrip(q)
+	q.Header.Set("Idempotency-Key", trial.EventHeader("")["Idempotency-Key"])
+	return a.f.Client.Transport.RoundTrip(q)
 }
 
 // goSDKReceiver is a webhook made with the SDK.
 type goSDKReceiver struct {
-	*receiver // for its tokens
-	hooks     *httptest.Server
+	*trial.Receiver // for its tokens
+	hooks           *httptest.Server
 
 	mu   sync.Mutex
 	took map[string]string // data by path and id
 }
 
-func startGoSDKReceiver(t *testing.T, p *pki) *goSDKReceiver {
+func startGoSDKReceiver(t *testing.T, p *trial.PKI) *goSDKReceiver {
 	t.Helper()
-	s := &goSDKReceiver{receiver: newReceiver(t, p), took: map[string]string{}}
+	s := &goSDKReceiver{Receiver: trial.NewReceiver(t, p), took: map[string]string{}}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/structured", "/binary"} {
 		protocol, err := cehttp.New()
-		must(t, err)
+		trial.Must(t, err)
 		handler, err := cloudevents.NewHTTPReceiveHandler(t.Context(), protocol, func(e cloudevents.Event) cloudevents.Result {
 			if err := e.Validate(); err != nil {
 				return cloudevents.NewHTTPResult(http.StatusBadRequest, "%w", err)
@@ -85,11 +86,11 @@ func startGoSDKReceiver(t *testing.T, p *pki) *goSDKReceiver {
 			s.took[path+" "+e.ID()] = string(e.Data())
 			return cloudevents.NewHTTPResult(http.StatusAccepted, "taken")
 		})
-		must(t, err)
+		trial.Must(t, err)
 		mux.Handle(path, handler)
 	}
 	s.hooks = httptest.NewUnstartedServer(mux)
-	s.hooks.TLS = &tls.Config{Certificates: []tls.Certificate{p.cert}}
+	s.hooks.TLS = &tls.Config{Certificates: []tls.Certificate{p.Cert}}
 	s.hooks.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.hooks.StartTLS()
 	t.Cleanup(s.hooks.Close)
@@ -97,7 +98,7 @@ func startGoSDKReceiver(t *testing.T, p *pki) *goSDKReceiver {
 }
 
 func (s *goSDKReceiver) at(path string) demo.Target {
-	target := s.target("Go SDK "+path, path)
+	target := s.Target("Go SDK "+path, path)
 	target.URL = s.hooks.URL + path
 	return target
 }
@@ -105,7 +106,7 @@ func (s *goSDKReceiver) at(path string) demo.Target {
 // waitFor waits until the SDK took an event, with the data that was sent.
 func (s *goSDKReceiver) waitFor(t *testing.T, path, id string) {
 	t.Helper()
-	eventually(t, "the Go SDK takes event "+id+" at "+path, func() (bool, string) {
+	trial.Eventually(t, "the Go SDK takes event "+id+" at "+path, func() (bool, string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		data, ok := s.took[path+" "+id]

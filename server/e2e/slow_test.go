@@ -3,35 +3,21 @@ package e2e
 import (
 	"net/http"
 	"sync"
+
+	"schakel/server/trial"
 )
 
-// slowOnce makes the first event a receiver gets wait.
-type slowOnce struct {
-	*receiver
-	once             sync.Once
-	arrived, release chan struct{}
-}
-
-func newSlowOnce(r *receiver, arrived, release chan struct{}) *slowOnce {
-	s := &slowOnce{receiver: r, arrived: arrived, release: release}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.before = s.wait
-	return s
-}
-
-func (s *slowOnce) wait(q *http.Request) {
-	if q.URL.Path == "/token" {
-		return
-	}
-	s.once.Do(func() {
-		close(s.arrived)
-		<-s.release
+// waitOnce makes the first event a receiver gets wait until release is closed, and
+// closes arrived when it has come.
+func waitOnce(r *trial.Receiver, arrived, release chan struct{}) {
+	var once sync.Once
+	r.Before(func(q *http.Request) {
+		if q.URL.Path == "/token" {
+			return
+		}
+		once.Do(func() {
+			close(arrived)
+			<-release
+		})
 	})
-}
-
-func (s *slowOnce) restore() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.before = nil
 }

@@ -1,4 +1,4 @@
-package e2e
+package trial
 
 import (
 	"crypto/ecdsa"
@@ -13,18 +13,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"testing"
 	"time"
 )
 
-// pki is an authority of the test's own and a certificate for this machine.
-type pki struct {
-	caFile, certFile, keyFile string
-	cert                      tls.Certificate
-	client                    *http.Client // trusts the authority
+// PKI is an authority of the test's own and a certificate for this machine.
+type PKI struct {
+	CAFile, CertFile, KeyFile string // PEM
+	Cert                      tls.Certificate
+	Client                    *http.Client // trusts the authority; 30 s
 }
 
-func newPKI(t testing.TB) *pki {
+// NewPKI makes an authority and a certificate for localhost, valid for a day.
+func NewPKI(t T) *PKI {
 	t.Helper()
 	dir := t.TempDir()
 	caKey, key := newKey(t), newKey(t)
@@ -51,11 +51,11 @@ func newPKI(t testing.TB) *pki {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pki{
-		caFile:   writePEM(t, dir, "ca.pem", "CERTIFICATE", caDER),
-		certFile: writePEM(t, dir, "cert.pem", "CERTIFICATE", leafDER),
-		keyFile:  writePEM(t, dir, "key.pem", "PRIVATE KEY", keyDER),
-		cert:     tls.Certificate{Certificate: [][]byte{leafDER}, PrivateKey: key},
+	p := &PKI{
+		CAFile:   writePEM(t, dir, "ca.pem", "CERTIFICATE", caDER),
+		CertFile: writePEM(t, dir, "cert.pem", "CERTIFICATE", leafDER),
+		KeyFile:  writePEM(t, dir, "key.pem", "PRIVATE KEY", keyDER),
+		Cert:     tls.Certificate{Certificate: [][]byte{leafDER}, PrivateKey: key},
 	}
 	roots := x509.NewCertPool()
 	parsed, err := x509.ParseCertificate(caDER)
@@ -65,11 +65,11 @@ func newPKI(t testing.TB) *pki {
 	roots.AddCert(parsed)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
-	p.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	p.Client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	return p
 }
 
-func newKey(t testing.TB) *ecdsa.PrivateKey {
+func newKey(t T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -78,7 +78,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func writePEM(t testing.TB, dir, name, kind string, der []byte) string {
+func writePEM(t T, dir, name, kind string, der []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {

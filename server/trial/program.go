@@ -1,0 +1,183 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"schakel/server/demo"
+)
+
+// StopBound is how long SIGTERM may take (api.md: exits 0 within 10 s), with
+// something on top for the machine that runs the tests.
+const StopBound = 15 * time.Second
+
+// Program is a Schakel in a process of its own, on ports of its own.
+type Program struct {
+	*PKI
+	Own       demo.Organisation
+	Database  string   // as the flag
+	SecretKey string   // file with the key that encrypts secrets
+	Base      string   // https://localhost:port, or http
+	Admin     string   // http://127.0.0.1:port
+	Args      []string // of the process; may be changed while it is not running
+	Binary    string   // the program; default is Path
+	Output    *Log     // what the process wrote, over all its starts
+
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process is gone
+}
+
+// NewProgram makes a program that is not started: over TLS, with its data in
+// database, allowed to deliver to this machine, and giving up quickly.
+func NewProgram(t T, p *PKI, own demo.Organisation, database string, more ...string) *Program {
+	t.Helper()
+	port, adminPort := FreePort(t), FreePort(t)
+	s := &Program{
+		PKI: p, Own: own, Database: database, SecretKey: filepath.Join(t.TempDir(), "schakel.key"),
+		Base: "https://localhost:" + port, Admin: "http://127.0.0.1:" + adminPort, Output: &Log{},
+	}
+	s.Args = append([]string{
+		"serve", "--addr", "127.0.0.1:" + port, "--admin-addr", "127.0.0.1:" + adminPort, "--base-url", s.Base,
+		"--database", database, "--secret-key-file", s.SecretKey, "--organisation", own.Name, "--oin", own.OIN(),
+		"--tls-cert", p.CertFile, "--tls-key", p.KeyFile, "--ca-file", p.CAFile,
+		"--allow-outbound", "127.0.0.0/8", "--allow-outbound", "::1/128",
+		"--retry-waits", "100ms,200ms", "--retry-attempts", "4",
+	}, more...)
+	t.Cleanup(func() { s.cleanup(t) })
+	return s
+}
+
+// SQLitePath is the flag for a database in a fresh folder.
+func SQLitePath(t T) string { return "sqlite:" + filepath.Join(t.TempDir(), "schakel.db") }
+
+// Start starts the process and returns when it is ready.
+func (s *Program) Start(t T) {
+	t.Helper()
+	s.Launch(t)
+	s.AwaitReady(t)
+}
+
+// Launch starts the process and does not wait.
+func (s *Program) Launch(t T) {
+	t.Helper()
+	if s.Binary == "" {
+		s.Binary = Path(t)
+	}
+	s.cmd = exec.Command(s.Binary, s.Args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.Output, s.Output
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended = make(chan struct{})
+	go func() { _ = s.cmd.Wait(); close(s.ended) }()
+}
+
+// AwaitReady returns when the process says that it is ready, and fails when it ends.
+func (s *Program) AwaitReady(t T) {
+	t.Helper()
+	Eventually(t, "the program is ready", func() (bool, string) {
+		select {
+		case <-s.ended:
+			t.Fatalf("the program ended with %s:\n%s", s.cmd.ProcessState, s.Output.Tail())
+		default:
+		}
+		status, body, err := Get(http.DefaultClient, s.Admin+"/readyz")
+		if err != nil {
+			return false, err.Error()
+		}
+		return status == http.StatusOK, body
+	})
+}
+
+// Stop ends the process as an operator does, and wants it to end well.
+func (s *Program) Stop(t T) {
+	t.Helper()
+	began := time.Now()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(Patience):
+		t.Fatalf("SIGTERM did not end the program:\n%s", s.Output.Tail())
+	}
+	if took := time.Since(began); took > StopBound {
+		t.Errorf("SIGTERM took %s", took)
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM:\n%s", code, s.Output.Tail())
+	}
+}
+
+// PID is the process that was started last.
+func (s *Program) PID() int { return s.cmd.Process.Pid }
+
+// Ended is closed when the process is gone.
+func (s *Program) Ended() <-chan struct{} { return s.ended }
+
+// Kill ends the process as a power failure does.
+func (s *Program) Kill(t T) {
+	t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+}
+
+func (s *Program) cleanup(t T) {
+	if s.ended != nil {
+		_ = s.cmd.Process.Kill() // an error means that it has ended
+		<-s.ended
+	}
+	if t.Failed() {
+		t.Logf("log of %s:\n%s", s.Own.Name, s.Output.Tail())
+		s.Explain(t)
+	}
+	if strings.Contains(s.Output.String(), "WARNING: DATA RACE") {
+		t.Errorf("data race in the program:\n%s", s.Output.String())
+	}
+}
+
+// Command runs a subcommand that is not serve, and gives what it prints.
+func (s *Program) Command(t T, stdin string, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), Path(t), args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+s.CAFile)
+	output, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(output)
+}
+
+// FreePort is a port of this machine that nothing listens on.
+func FreePort(t T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+}
+
+// Get asks one page with a client.
+func Get(client *http.Client, url string) (status int, body string, err error) {
+	answer, err := client.Get(url)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(b), err
+}

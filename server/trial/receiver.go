@@ -1,0 +1,179 @@
+package trial
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+
+	"schakel/server/demo"
+)
+
+// Receiver plays partners: a token endpoint, and a webhook at every other path.
+// It keeps a ledger of what it was offered and of what it took, and notes what
+// breaks a rule: another Idempotency-Key at a second offer of an event, and a
+// keyed event offered after a later one with its subject.
+type Receiver struct {
+	server *httptest.Server
+	conns  atomic.Int64
+
+	mu     sync.Mutex
+	before func(*http.Request)       // is called first; nil is nothing
+	judge  func(path, id string) int // the status for an event; nil takes all
+	paths  map[string]*webhook
+	broken []string // rules, with the event
+}
+
+// webhook is what was seen at one path.
+type webhook struct {
+	events map[string]*seen
+	latest map[string]int // the highest number offered, by subject
+	offers int
+}
+
+type seen struct {
+	Taken
+	key   string
+	times int // offered
+}
+
+// Taken is an event as it arrived first.
+type Taken struct {
+	Body  []byte
+	Times int
+}
+
+// What a receiver may do apart from answering with a status.
+const (
+	Hang       = -1 - iota // keeps the event and never answers
+	Drip                   // takes the event and answers with a body that never ends, a byte a second
+	LoseAnswer             // takes the event and closes the connection without an answer
+)
+
+// Credentials the receiver gives tokens for, and the token.
+const (
+	receiverClient = "schakel"
+	receiverSecret = "secret of the receiver"
+	ReceiverToken  = "token-of-the-receiver"
+)
+
+// NewReceiver starts a receiver over TLS that takes everything.
+func NewReceiver(t T, p *PKI) *Receiver {
+	t.Helper()
+	r := &Receiver{paths: map[string]*webhook{}}
+	r.server = httptest.NewUnstartedServer(r)
+	r.server.TLS = &tls.Config{Certificates: []tls.Certificate{p.Cert}}
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // that a killed process breaks off is no news
+	r.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			r.conns.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			r.conns.Add(-1)
+		}
+	}
+	r.server.StartTLS()
+	t.Cleanup(func() {
+		r.server.CloseClientConnections() // so that what hangs ends
+		r.server.Close()
+	})
+	return r
+}
+
+// Target is a webhook at path.
+func (r *Receiver) Target(name, path string) demo.Target {
+	return demo.Target{
+		Name: name, URL: r.server.URL + path, TokenURL: r.server.URL + "/token",
+		Credentials: demo.Credentials{ID: receiverClient, Secret: receiverSecret},
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	before := r.before
+	r.mu.Unlock()
+	if before != nil {
+		before(q)
+	}
+	if q.URL.Path == "/token" {
+		r.token(w, q)
+		return
+	}
+	body, err := io.ReadAll(q.Body)
+	if err != nil || q.Header.Get("Authorization") != "Bearer "+ReceiverToken {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	answerAs(w, q, r.take(q, body))
+}
+
+func (r *Receiver) token(w http.ResponseWriter, q *http.Request) {
+	id, secret, _ := q.BasicAuth()
+	if id != receiverClient || secret != "secret+of+the+receiver" { // form-encoded, RFC 6749 2.3.1
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": ReceiverToken, "token_type": "Bearer", "expires_in": 3600})
+}
+
+// arrived is what the ledger needs of an event.
+type arrived struct {
+	ID, Subject string
+	Data        struct{ Seq int }
+}
+
+func (r *Receiver) take(q *http.Request, body []byte) int {
+	var e arrived
+	_ = json.Unmarshal(body, &e) // in binary mode the body is the data
+	if id := q.Header.Get("Ce-Id"); id != "" {
+		e = arrived{ID: id}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	path := q.URL.Path
+	if r.paths[path] == nil {
+		r.paths[path] = &webhook{events: map[string]*seen{}, latest: map[string]int{}}
+	}
+	s := r.offered(r.paths[path], path, e, q.Header.Get("Idempotency-Key"))
+	status := http.StatusAccepted
+	if r.judge != nil {
+		status = r.judge(path, e.ID)
+	}
+	if status == http.StatusAccepted || status == Drip || status == LoseAnswer {
+		s.Times++
+		if s.Body == nil {
+			s.Body = body
+		}
+	}
+	return status
+}
+
+// offered notes an offer. The caller holds the mutex.
+func (r *Receiver) offered(hook *webhook, path string, e arrived, key string) *seen {
+	hook.offers++
+	s := hook.events[e.ID]
+	if s == nil {
+		s = &seen{key: key}
+		hook.events[e.ID] = s
+	}
+	s.times++
+	if s.key != key {
+		r.broken = append(r.broken, fmt.Sprintf("%s: event %s came with key %s and then with %s", path, e.ID, s.key, key))
+	}
+	if e.Subject == "" || e.Data.Seq == 0 {
+		return s
+	}
+	if last := hook.latest[e.Subject]; e.Data.Seq < last {
+		r.broken = append(r.broken, fmt.Sprintf("%s: number %d of %s came after number %d", path, e.Data.Seq, e.Subject, last))
+	}
+	hook.latest[e.Subject] = max(hook.latest[e.Subject], e.Data.Seq)
+	return s
+}
