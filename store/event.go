@@ -100,14 +100,13 @@ func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[
 	rows := firstKeys(keys)
 	fresh = make(map[string]bool, len(rows))
 	err = tx.insertMany(ctx, bulk{
-		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at, response_headers)`,
+		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at)`,
 		suffix: ` ON CONFLICT (client_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status_code = excluded.status_code,
-			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at,
-			response_headers = excluded.response_headers
-			WHERE idempotency_key.expires_at <= excluded.created_at RETURNING client_id || ' ' || operation || ' ' || key`, width: 9,
+			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at
+			WHERE idempotency_key.expires_at <= excluded.created_at RETURNING client_id || ' ' || operation || ' ' || key`, width: 8,
 	}, len(rows), func(args []any, i int) []any {
 		k := rows[i]
-		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt, k.Headers)
+		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt)
 	}, func(id string) { fresh[id] = true })
 	return fresh, err
 }
@@ -138,10 +137,4 @@ func (q *Queries) Key(ctx context.Context, clientID, operation, key string) (Ide
 func (tx *Tx) SetKeyAnswer(ctx context.Context, clientID, operation, key string, body []byte) error {
 	return tx.one(ctx, `UPDATE idempotency_key SET response_body = ? WHERE client_id = ? AND operation = ? AND key = ?`,
 		body, clientID, operation, key)
-}
-
-// SetKeyOutcome fills in the whole answer of a key, in the transaction that inserted it.
-func (tx *Tx) SetKeyOutcome(ctx context.Context, k *IdempotencyKey) error {
-	return tx.one(ctx, `UPDATE idempotency_key SET status_code = ?, response_headers = ?, response_body = ?
-		WHERE client_id = ? AND operation = ? AND key = ?`, k.StatusCode, k.Headers, k.ResponseBody, k.ClientID, k.Operation, k.Key)
 }

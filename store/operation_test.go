@@ -12,10 +12,10 @@ import (
 // operationWorld makes an operation that claims a key and tells how to write a partner in it.
 func operationWorld(t *testing.T, w *world, key string) (context.Context, *store.Operation, func(name string) (store.Partner, error)) {
 	t.Helper()
-	k := store.IdempotencyKey{ClientID: "cli_a", Operation: "POST /x", Key: key, Fingerprint: []byte{1}, ResponseBody: []byte{}, CreatedAt: w.now(), ExpiresAt: w.in(time.Hour)}
+	k := store.IdempotencyKey{ClientID: "cli_a", Operation: "POST /x", Key: key, Fingerprint: []byte{1}, CreatedAt: w.now(), ExpiresAt: w.in(time.Hour)}
 	ctx, o := w.db.Operation(w.ctx, func(tx *store.Tx) error {
-		fresh, err := tx.InsertKeys(w.ctx, []store.IdempotencyKey{k})
-		if err == nil && !fresh[k.Name()] {
+		free, err := tx.ClaimKey(w.ctx, &k)
+		if err == nil && !free {
 			err = store.ErrConflict
 		}
 		return err
@@ -126,7 +126,7 @@ func TestOperationSteps(t *testing.T) {
 
 // The unique insert is the lock: who comes second with a key writes nothing.
 //
-// Rules: E8, IDEM-X05
+// Rules: E2, E8, IDEM-07, IDEM-X05
 func TestOperationClaimedByAnother(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, first, _ := operationWorld(t, w, "k")
@@ -142,6 +142,16 @@ func TestOperationClaimedByAnother(t *testing.T) {
 		}
 		_, total, err := w.db.Partners(w.ctx, store.PartnerFilter{Search: "Noord"})
 		same(t, total, err, 0)
+		w.clock.Advance(time.Hour - time.Microsecond)
+		_, early, _ := operationWorld(t, w, "k")
+		if err := early.Commit(func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("a moment before its end: %v", err)
+		}
+		w.clock.Advance(time.Microsecond)
+		_, third, write := operationWorld(t, w, "k")
+		_, err = write("Noord")
+		noError(t, err)
+		noError(t, third.Commit(func(*store.Tx) error { return nil }))
 	})
 }
 
