@@ -32,6 +32,7 @@ type Profile struct {
 	RequireKey  string        // IDEM-02
 	KeySyntax   string        // IDEM-I01
 	KeyLifetime time.Duration // IDEM-07
+	WriteKey    string        // IDEM-03
 	DeleteKey   string        // IDEM-05
 
 	MaxEventBytes  int    // CE-32
@@ -62,11 +63,12 @@ type Profile struct {
 }
 
 // DefaultProfile is the profile of an installation where nothing was chosen: the
-// strict one, but that it takes contracts in other versions of their
-// specifications (EDU-21) and clients with a secret (SEC-02).
+// strict one, but that it asks for an Idempotency-Key on events alone (IDEM-03), and
+// takes contracts in other versions of their specifications (EDU-21) and clients
+// with a secret (SEC-02).
 func DefaultProfile() Profile {
 	return Profile{
-		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, DeleteKey: PolicyAccept,
+		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyAccept, DeleteKey: PolicyAccept,
 		MaxEventBytes: 65536, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
 		UnknownTypes: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
 		Sensitive: PolicyWarn, SourceBinding: PolicyEnforce,

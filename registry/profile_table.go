@@ -66,6 +66,13 @@ func idempotencySettings() []Setting {
 			at: func(p *Profile) any { return &p.KeyLifetime },
 		},
 		{
+			Key: "idempotency.require_key_on_writes", Title: "Idempotency-Key on other changes",
+			Explain: "Whether a POST, PUT or PATCH of the APIs, such as asking for a subscription, must carry a key too. One that is sent is honoured always.",
+			Rules:   []string{"IDEM-03", "IDEM-04"}, Strict: PolicyRequire,
+			Choices: []Choice{{PolicyRequire, "Required: without a key the answer is 400"}, {PolicyAccept, "Honoured when it is sent"}},
+			at:      func(p *Profile) any { return &p.WriteKey },
+		},
+		{
 			Key: "idempotency.require_key_on_delete", Title: "Idempotency-Key on DELETE",
 			Explain: "Whether a DELETE of the APIs must carry a key. One that is sent is honoured always: the repeated request gets the first answer.",
 			Rules:   []string{"IDEM-05"}, Strict: PolicyAccept,

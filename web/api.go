@@ -47,6 +47,7 @@ type machineAPI struct {
 	callers *recent[caller]
 	types   *recent[store.EventType]
 	rates   *clientRates
+	running *runningKeys
 	docs    map[string]apiDocument
 	// converted keeps documents in their other form.
 	converted *convertedDocuments
@@ -69,6 +70,6 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	return &machineAPI{
 		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
 		callers: newRecent[caller](app.cfg.Now), types: newRecent[store.EventType](app.cfg.Now),
-		rates: newClientRates(app.cfg.Now),
+		rates: newClientRates(app.cfg.Now), running: newRunningKeys(),
 	}, nil
 }

@@ -67,6 +67,9 @@ func retryLater(status int, code, detail string, after time.Duration) *Problem {
 	return newProblem(status, code, detail).with("Retry-After", strconv.Itoa(seconds))
 }
 
+// problemType is the media type of a Problem (RFC 9457).
+const problemType = "application/problem+json"
+
 // statusClientGone is what the log shows when the client went away; it never arrives.
 const statusClientGone = 499
 
@@ -165,5 +168,5 @@ func (a *App) writeProblem(c echo.Context, p Problem) error {
 	if err != nil {
 		return err
 	}
-	return c.Blob(p.Status, "application/problem+json", body)
+	return c.Blob(p.Status, problemType, body)
 }

@@ -47,7 +47,7 @@ func batchIndex(index int) *int {
 func (m *machineAPI) intakeProblem(err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrKeyInUse):
-		return m.documented(retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being stored. Repeat this one in a moment, with the same key.", time.Second))
+		return m.keyInUse()
 	case errors.Is(err, outbox.ErrKeyReused):
 		return m.keyReused()
 	case errors.Is(err, outbox.ErrBusy):
@@ -58,6 +58,10 @@ func (m *machineAPI) intakeProblem(err error) error {
 		return errors.Join(p, err)
 	}
 	return err
+}
+
+func (m *machineAPI) keyInUse() error {
+	return m.documented(retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being handled. Repeat this one in a moment, with the same key.", time.Second))
 }
 
 func (m *machineAPI) keyReused() error {

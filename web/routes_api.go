@@ -62,17 +62,17 @@ func (m *machineAPI) routesEvents() {
 	follow.GET("/subscriptions", m.listSubscriptions)
 	follow.GET("/subscriptions/:subscriptionId", m.showSubscription)
 	subscribe := scoped(scopeSubscriptionsWrite)
-	subscribe.POST("/subscriptions", m.postSubscription)
-	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription)
-	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.deleteOnce)
+	subscribe.POST("/subscriptions", m.postSubscription, m.once)
+	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription, m.once)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.once)
 
 	consume := scoped(scopeEventsConsume)
 	consume.GET("/deliveries", m.listDeliveries)
 	consume.GET("/deliveries/:deliveryId", m.showDelivery)
-	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery)
-	consume.POST("/resends", m.postResend)
+	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery, m.once)
+	consume.POST("/resends", m.postResend, m.once)
 	consume.GET("/resends/:resendId", m.showResend)
-	consume.DELETE("/resends/:resendId", m.cancelResend, m.deleteOnce)
+	consume.DELETE("/resends/:resendId", m.cancelResend, m.once)
 
 	consume.POST("/subscriptions/:subscriptionId/receive", m.postReceive, m.app.slow(receiveTime))
 	consume.POST("/subscriptions/:subscriptionId/acknowledge", m.postAcknowledge)
@@ -101,17 +101,17 @@ func (m *machineAPI) routesRegister() {
 	read.GET("/contracts/:contractId/versions/:version/original", m.showOriginal)
 
 	write := m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryWrite), m.withCaller)
-	write.POST("/contracts", m.postContract)
-	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime))
-	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion)
-	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.deleteOnce)
-	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion)
+	write.POST("/contracts", m.postContract, m.once)
+	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime), m.once)
+	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion, m.once)
+	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.once)
+	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion, m.once)
 
 	// A form has a little more than the document in it.
 	limit := m.DocumentBytes + 8<<10
 	few := m.fewAtOnce(newShares(uploadsPerPartner))
 	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
-	upload.POST("/contracts/:contractId/versions", m.postVersion)
+	upload.POST("/contracts/:contractId/versions", m.postVersion, m.once)
 	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
 	validate.POST("/validations", m.postValidation)
 

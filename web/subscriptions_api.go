@@ -143,7 +143,7 @@ func (m *machineAPI) deleteSubscription(c echo.Context) error {
 		if err := m.Registry.Subscriptions.End(ctx, who.actor(), id, ""); err != nil {
 			return err
 		}
-		m.Engine.Changed()
+		store.AfterCommit(ctx, m.Engine.Changed)
 	}
 	return c.NoContent(http.StatusNoContent)
 }

@@ -41,7 +41,7 @@ func (m *machineAPI) patchSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m.Engine.Changed()
+	store.AfterCommit(ctx, m.Engine.Changed)
 	return m.showSubscription(c)
 }
 

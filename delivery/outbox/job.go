@@ -60,7 +60,7 @@ func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f sto
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("start job: %w", err)
 	}
-	signal(e.jobs)
+	store.AfterCommit(ctx, func() { signal(e.jobs) })
 	return j, nil
 }
 

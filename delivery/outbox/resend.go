@@ -50,8 +50,10 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 		return e.auditDelivery(ctx, tx, actor, "delivery.resent", d, "")
 	})
 	if err == nil {
-		e.readyAll()
-		signal(e.wake)
+		store.AfterCommit(ctx, func() {
+			e.readyAll()
+			signal(e.wake)
+		})
 	}
 	return err
 }

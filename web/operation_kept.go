@@ -1,0 +1,64 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+)
+
+// claim inserts the key of an operation, before what the operation writes.
+func (o *keyedOperation) claim(ctx context.Context) func(*store.Tx) error {
+	return func(tx *store.Tx) error {
+		row := o.row
+		row.CreatedAt, row.ExpiresAt = tx.Now, store.At(tx.Now.Add(o.lifetime))
+		free, err := tx.ClaimKey(ctx, &row)
+		if err != nil {
+			return fmt.Errorf("claim idempotency key: %w", err)
+		}
+		if !free {
+			return errKeyTaken
+		}
+		return nil
+	}
+}
+
+// keep puts the answer beside the key, in the same transaction.
+func (o *keyedOperation) keep(ctx context.Context, got *recordedAnswer) func(*store.Tx) error {
+	return func(tx *store.Tx) error {
+		headers, err := json.Marshal(got.header)
+		if err != nil {
+			return err
+		}
+		row := o.row
+		row.StatusCode, row.Headers, row.ResponseBody = int64(got.status), string(headers), append([]byte{}, got.body...)
+		return tx.SetKeyOutcome(ctx, &row)
+	}
+}
+
+// answerKept answers from what was kept; false when nothing was. A key whose time
+// is over counts as new (IDEM-07).
+func (o *keyedOperation) answerKept(c echo.Context) (bool, error) {
+	stored, err := o.m.DB.Key(c.Request().Context(), o.row.ClientID, o.row.Operation, o.row.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read idempotency key: %w", err)
+	case !o.m.app.cfg.Now().Before(stored.ExpiresAt.Time):
+		return false, nil
+	case !bytes.Equal(stored.Fingerprint, o.row.Fingerprint):
+		return false, o.m.keyReused()
+	}
+	got := &recordedAnswer{status: int(stored.StatusCode), body: stored.ResponseBody}
+	if stored.Headers != "" {
+		if err := json.Unmarshal([]byte(stored.Headers), &got.header); err != nil {
+			return false, fmt.Errorf("read kept headers: %w", err)
+		}
+	}
+	return true, got.send(c)
+}

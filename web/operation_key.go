@@ -1,0 +1,159 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// once gives a repeated request with the same Idempotency-Key the answer of the
+// first, which is kept in the transaction of what it tells (IDEM-01, IDEM-14,
+// IDEM-17). Every operation that changes something has it as its last middleware,
+// behind withCaller; POST /events has the like in the engine, and the verbs of
+// pull subscriptions are made repeatable by their lock tokens.
+//
+// The key is looked at before the body (IDEM-18). Keys are apart for each client
+// and operation (IDEM-16, E13).
+func (m *machineAPI) once(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who, err := m.caller(c)
+		if err != nil {
+			return err
+		}
+		set, err := m.Registry.Profile.Current(c.Request().Context())
+		if err != nil {
+			return err
+		}
+		key, err := m.writeKey(c, set)
+		if err != nil {
+			return err
+		}
+		if key == "" {
+			return next(c)
+		}
+		sum, err := requestFingerprint(c.Request())
+		if err != nil {
+			return err
+		}
+		o := &keyedOperation{m: m, lifetime: set.KeyLifetime, row: store.IdempotencyKey{
+			ClientID: who.client.ID, Operation: c.Request().Method + " " + c.Path(), Key: key, Fingerprint: sum,
+		}}
+		return o.run(c, next)
+	}
+}
+
+// writeKey is the key of a request that changes something, "" when it has none and
+// needs none (IDEM-03, IDEM-05).
+func (m *machineAPI) writeKey(c echo.Context, set *registry.ProfileState) (string, error) {
+	key, err := m.sentKey(c, set)
+	if err != nil || key != "" {
+		return key, err
+	}
+	policy := set.WriteKey
+	if c.Request().Method == http.MethodDelete {
+		policy = set.DeleteKey
+	}
+	if policy == registry.PolicyRequire {
+		return "", m.keyMissing()
+	}
+	return "", nil
+}
+
+// requestFingerprint is the SHA-256 over what a request asks (IDEM-08): its path and
+// query, its media type and its body, which the handler reads again.
+func requestFingerprint(r *http.Request) ([]byte, error) {
+	body, err := readAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q\n", r.URL.RequestURI(), r.Header.Values("Content-Type"))
+	h.Write(body)
+	return h.Sum(nil), nil
+}
+
+// errKeyTaken ends a transaction whose key another request has completed.
+var errKeyTaken = errors.New("another request completed this Idempotency-Key")
+
+// keyedOperation is one request under a key.
+type keyedOperation struct {
+	m        *machineAPI
+	lifetime time.Duration
+	row      store.IdempotencyKey
+}
+
+// run answers from what is kept, or does what is asked and keeps the answer. While
+// it runs, the same key is answered 409.
+func (o *keyedOperation) run(c echo.Context, next echo.HandlerFunc) error {
+	if !o.m.running.enter(o.row.Name()) {
+		return o.m.keyInUse()
+	}
+	defer o.m.running.leave(o.row.Name())
+	if done, err := o.answerKept(c); done || err != nil {
+		return err
+	}
+	return o.perform(c, next)
+}
+
+// perform runs the handler in one transaction with the key. The unique insert of
+// the key is the lock (E8): it comes first in the transaction, so of two nodes one
+// waits for the other and then finds the key taken.
+func (o *keyedOperation) perform(c echo.Context, next echo.HandlerFunc) error {
+	request := c.Request()
+	ctx, operation := o.m.DB.Operation(request.Context(), o.claim(request.Context()))
+	defer operation.Rollback()
+	c.SetRequest(request.WithContext(ctx))
+	got, err := record(c, next)
+	c.SetRequest(request)
+	if err != nil && !errors.Is(err, errKeyTaken) {
+		return err
+	}
+	if err == nil && !got.completed() {
+		return got.send(c)
+	}
+	if err == nil {
+		err = operation.Commit(o.keep(request.Context(), got))
+	}
+	if errors.Is(err, errKeyTaken) {
+		_, err := o.answerKept(c)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("complete operation: %w", err)
+	}
+	return got.send(c)
+}
+
+// runningKeys are the operations under way on this node.
+type runningKeys struct {
+	mu    sync.Mutex
+	names map[string]struct{}
+}
+
+func newRunningKeys() *runningKeys { return &runningKeys{names: make(map[string]struct{})} }
+
+func (r *runningKeys) enter(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, busy := r.names[name]; busy {
+		return false
+	}
+	r.names[name] = struct{}{}
+	return true
+}
+
+func (r *runningKeys) leave(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.names, name)
+}
