@@ -74,7 +74,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	draining := make(chan struct{})
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
-	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, log)
+	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, cfg.Lease, log)
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
 	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
 	if err != nil {

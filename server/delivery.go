@@ -23,6 +23,7 @@ type DeliveryFlags struct {
 	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
 	RetryAttempts int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
 	KeyLifetime   time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
+	Lease         time.Duration `default:"30s" help:"How long a delivery belongs to the node that took it, beyond the time of an attempt. After the crash of a node that shares a PostgreSQL, the others wait this long before they take its deliveries over. At least 1s."`
 }
 
 // Validate checks what flags cannot say one by one.
@@ -35,6 +36,9 @@ func (f DeliveryFlags) Validate() error {
 			return errors.New("--retry-waits must be longer than 0, as 5s,30s,2m")
 		}
 	}
+	if f.Lease < time.Second {
+		return errors.New("--lease must be at least 1s")
+	}
 	if f.KeyLifetime < time.Minute {
 		return errors.New("--key-lifetime must be at least 1m")
 	}
@@ -42,9 +46,9 @@ func (f DeliveryFlags) Validate() error {
 }
 
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
-		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake,
+		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
 		Ways: map[string]outbox.Way{
 			store.EndpointWebhook: &outbox.Webhook{
 				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
