@@ -75,6 +75,9 @@ func (tx *Tx) deleteEvents(ctx context.Context, events []string, limit int) (gon
 	if len(events) == 0 {
 		return 0, nil
 	}
+	if err := tx.rememberReaders(ctx, events); err != nil {
+		return 0, err
+	}
 	w := where{}
 	w.in(`event_id`, events)
 	w.add(`status IN ` + closedStates)

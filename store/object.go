@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ObjectChunk is how many bytes of an object one row and one transaction hold: so few that intake does not notice.
+const ObjectChunk = 256 << 10
+
+// Object is data that is too large to travel inside its event (EDU-01a). Its bytes never change.
+type Object struct {
+	ID          string `db:"id"`
+	OwnerID     string `db:"owner_id"` // the event or quarantined request that refers to it; empty while it is on its way in
+	PartnerID   string `db:"partner_id"`
+	ClientID    string `db:"client_id"`
+	ContentType string `db:"content_type"`
+	Size        int64  `db:"size"`
+	Digest      []byte `db:"digest"` // SHA-256
+	CreatedAt   Time   `db:"created_at"`
+	GoneAt      Time   `db:"gone_at"` // when the bytes were removed
+}
+
+// PutObject keeps an object under its given id, in a transaction for each piece of its data. It belongs to nobody until
+// [Tx.LinkObject]; when that never comes, [Tx.PruneObjects] removes it.
+func (db *DB) PutObject(ctx context.Context, o Object, data []byte) error {
+	for number := 0; number == 0 || len(data) > 0; number++ {
+		piece := data[:min(len(data), ObjectChunk)]
+		data = data[len(piece):]
+		err := db.Write(ctx, func(tx *Tx) error {
+			if number == 0 {
+				o.CreatedAt = tx.Now
+				if err := tx.insert(ctx, "object", &o); err != nil {
+					return err
+				}
+			}
+			_, err := tx.exec(ctx, `INSERT INTO object_chunk (object_id, number, data) VALUES (?, ?, ?)`, o.ID, number, piece)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("keep object: %w", err)
+		}
+	}
+	return nil
+}
+
+// LinkObject makes an object belong to an event or a quarantined request, in the transaction that writes that.
+func (tx *Tx) LinkObject(ctx context.Context, id, ownerID string) error {
+	return tx.one(ctx, `UPDATE object SET owner_id = ? WHERE id = ? AND gone_at IS NULL`, ownerID, id)
+}
+
+// DropObject removes an object that belongs to nobody; any other stays.
+func (tx *Tx) DropObject(ctx context.Context, id string) error {
+	n, err := tx.exec(ctx, `DELETE FROM object WHERE id = ? AND owner_id = ''`, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.exec(ctx, `DELETE FROM object_chunk WHERE object_id = ?`, id)
+	return err
+}
+
+// Object finds an object.
+func (q *Queries) Object(ctx context.Context, id string) (Object, error) {
+	var o Object
+	return o, q.get(ctx, &o, `SELECT * FROM object WHERE id = ?`, id)
+}
+
+// ObjectsOf lists the objects of an event or a quarantined request.
+func (q *Queries) ObjectsOf(ctx context.Context, ownerID string) ([]Object, error) {
+	var rows []Object
+	return rows, q.list(ctx, &rows, `SELECT * FROM object WHERE owner_id = ? ORDER BY id`, ownerID)
+}
+
+// MayReadEvent tells whether a partner may read an event that was delivered to it, or is still meant for it: what a
+// revocation held back stays held back (guarantee G2).
+func (q *Queries) MayReadEvent(ctx context.Context, eventID, partnerID string) (bool, error) {
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d WHERE d.event_id = ? AND d.partner_id = ? AND (d.delivered_at IS NOT NULL
+		OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.accepting))`, eventID, partnerID)
+	return n > 0, err
+}
+
+// HadObject tells whether an object had been delivered to a partner when its deliveries were removed.
+func (q *Queries) HadObject(ctx context.Context, id, partnerID string) (bool, error) {
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM object_reader WHERE object_id = ? AND partner_id = ?`, id, partnerID)
+	return n > 0, err
+}
+
+// rememberReaders notes who got the objects of events, before the deliveries of these are removed.
+func (tx *Tx) rememberReaders(ctx context.Context, events []string) error {
+	w := where{}
+	w.in(`o.owner_id`, events)
+	w.add(`d.delivered_at IS NOT NULL`)
+	_, err := tx.exec(ctx, `INSERT INTO object_reader (object_id, partner_id) SELECT DISTINCT o.id, d.partner_id
+		FROM object o JOIN delivery d ON d.event_id = o.owner_id`+w.sql()+` ON CONFLICT DO NOTHING`, w.args...)
+	if err != nil {
+		return fmt.Errorf("remember readers of objects: %w", err)
+	}
+	return nil
+}
+
+// ObjectReader reads the bytes of an object, piece by piece. It is for one goroutine.
+type ObjectReader struct {
+	ctx    context.Context
+	q      *Queries
+	object Object
+	at     int64
+	number int64 // of the piece at hand, from 1; 0 for none
+	piece  []byte
+}
+
+// OpenObject makes a reader of the bytes of an object; ctx bounds its life.
+func (q *Queries) OpenObject(ctx context.Context, o Object) *ObjectReader {
+	return &ObjectReader{ctx: ctx, q: q, object: o}
+}
+
+// Read implements io.Reader. An object whose bytes were removed meanwhile is ErrNotFound.
+func (r *ObjectReader) Read(p []byte) (int, error) {
+	if r.at >= r.object.Size {
+		return 0, io.EOF
+	}
+	number := r.at / ObjectChunk
+	if r.number != number+1 {
+		var piece []byte
+		err := r.q.get(r.ctx, &piece, `SELECT data FROM object_chunk WHERE object_id = ? AND number = ?`, r.object.ID, number)
+		if err != nil {
+			return 0, fmt.Errorf("read object: %w", err)
+		}
+		r.piece, r.number = piece, number+1
+	}
+	offset := r.at - number*ObjectChunk
+	if offset >= int64(len(r.piece)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(p, r.piece[offset:])
+	r.at += int64(n)
+	return n, nil
+}
+
+// Seek implements io.Seeker.
+func (r *ObjectReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.at
+	case io.SeekEnd:
+		offset += r.object.Size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the begin of an object")
+	}
+	r.at = offset
+	return offset, nil
+}
