@@ -19,6 +19,9 @@ const (
 	CircuitHalfOpen = "half-open"
 )
 
+// DefaultBatchBytes bounds a batch where an endpoint does not.
+const DefaultBatchBytes = 1 << 20
+
 // Endpoint is where a partner receives. Circuit and limits live here, so that they survive a restart.
 type Endpoint struct {
 	ID              string `db:"id"`
@@ -36,7 +39,14 @@ type Endpoint struct {
 	StatusReason    string `db:"status_reason"`
 	RatePerSecond   int64  `db:"rate_per_second"` // 0 is no limit
 	MaxConcurrency  int64  `db:"max_concurrency"`
-	TimeoutMS       int64  `db:"timeout_ms"` // of one attempt, milliseconds
+	TimeoutMS       int64  `db:"timeout_ms"`    // of one attempt, milliseconds
+	Windows         string `db:"windows"`       // when it may be sent to, JSON of delivery/window, or empty for always
+	BatchEvents     int64  `db:"batch_events"`  // events in one request at most; 0 is one by one (EDU-11)
+	BatchBytes      int64  `db:"batch_bytes"`   // of one batch at most; 0 is DefaultBatchBytes
+	BatchWaitMS     int64  `db:"batch_wait_ms"` // how long a batch waits to be filled, milliseconds
+	ContractID      string `db:"contract_id"`   // of the receiver's own API, or empty
+	ContractVersion string `db:"contract_version"`
+	BatchStated     bool   `db:"batch_stated"` // the partner states that it takes batches; no contract shows it
 	Circuit         string `db:"circuit"`
 	CircuitFailures int64  `db:"circuit_failures"` // failures in a row
 	CircuitOpenedAt Time   `db:"circuit_opened_at"`
@@ -60,7 +70,8 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	e.UpdatedAt = tx.Now
 	e.ConfigVersion++
 	err := tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
-		"token_auth_method", "status", "status_reason", "rate_per_second", "max_concurrency", "timeout_ms", "config_version", "updated_at")
+		"token_auth_method", "status", "status_reason", "rate_per_second", "max_concurrency", "timeout_ms",
+		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated", "config_version", "updated_at")
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import "context"
 // its subscription may not be sent to. It tells whether it did.
 func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool, error) {
 	n, err := tx.exec(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', round = 0, due_at = ?, lease_owner = '',
-		idempotency_key = ?, key_expires_at = ?, updated_at = ?
+		batch_id = '', alone = TRUE, idempotency_key = ?, key_expires_at = ?, updated_at = ?
 		WHERE id = ? AND status IN ('held', 'dead', 'delivered')
 		AND EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended') AND (subscription_id = '' OR EXISTS
 			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending))`,
@@ -71,72 +71,4 @@ func (q *Queries) HasExpiredKeys(ctx context.Context, now Time) (bool, error) {
 	var ids []string
 	err := q.list(ctx, &ids, expiredKeys+` LIMIT 1`, now, now)
 	return len(ids) > 0, err
-}
-
-// States of a job.
-const (
-	JobRunning   = "running"
-	JobDone      = "done"
-	JobCancelled = "cancelled"
-)
-
-// ResendJob resends or discards all deliveries a filter selects, in small steps.
-type ResendJob struct {
-	ID         string `db:"id"`
-	PartnerID  string `db:"partner_id"` // whose job it is; empty for an administrator's
-	Action     string `db:"action"`     // resend or discard
-	Filter     string `db:"filter"`     // DeliveryFilter as JSON
-	Reason     string `db:"reason"`
-	Status     string `db:"status"`
-	Total      int64  `db:"total"`
-	Done       int64  `db:"done"`
-	Refused    int64  `db:"refused"` // could not be resent, for instance because the subscription ended
-	Cursor     string `db:"cursor"`
-	CreatedBy  string `db:"created_by"`
-	CreatedAt  Time   `db:"created_at"`
-	UpdatedAt  Time   `db:"updated_at"`
-	FinishedAt Time   `db:"finished_at"`
-}
-
-// InsertResendJob adds a running job under a new id.
-func (tx *Tx) InsertResendJob(ctx context.Context, j *ResendJob) error {
-	j.ID, j.Status, j.CreatedAt, j.UpdatedAt = tx.NewID("rsd"), JobRunning, tx.Now, tx.Now
-	return tx.insert(ctx, "resend_job", j)
-}
-
-// UpdateResendJob writes the progress of a job.
-func (tx *Tx) UpdateResendJob(ctx context.Context, j *ResendJob) error {
-	j.UpdatedAt = tx.Now
-	return tx.update(ctx, "resend_job", j, "status", "done", "refused", "cursor", "updated_at", "finished_at")
-}
-
-// LockResendJob reads a job for its next step, so that no other node takes the same step.
-func (tx *Tx) LockResendJob(ctx context.Context, id string) (ResendJob, error) {
-	query := `SELECT * FROM resend_job WHERE id = ?`
-	if tx.dialect == Postgres {
-		query += ` FOR UPDATE`
-	}
-	var j ResendJob
-	return j, tx.get(ctx, &j, query, id)
-}
-
-// ResendJob finds a job.
-func (q *Queries) ResendJob(ctx context.Context, id string) (ResendJob, error) {
-	var j ResendJob
-	return j, q.get(ctx, &j, `SELECT * FROM resend_job WHERE id = ?`, id)
-}
-
-// RunningResendJobs lists the jobs that are not finished, oldest first.
-func (q *Queries) RunningResendJobs(ctx context.Context) ([]ResendJob, error) {
-	var rows []ResendJob
-	return rows, q.list(ctx, &rows, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
-}
-
-// ResendJobs lists the jobs of a partner, or of administrators when partnerID is empty, newest first.
-func (q *Queries) ResendJobs(ctx context.Context, partnerID string, p Page) ([]ResendJob, int, error) {
-	w := where{}
-	w.add(`partner_id = ?`, partnerID)
-	var rows []ResendJob
-	total, err := q.page(ctx, &rows, `*`, `resend_job`, w, `id DESC`, p)
-	return rows, total, err
 }

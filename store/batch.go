@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Batch is a group of deliveries that go in one request, in the order of Members. It is written before the first send
+// and its members never change, so that a retry is the same to the byte under the same key (EDU-11, IDEM-11).
+type Batch struct {
+	ID             string  `db:"id"`
+	EndpointID     string  `db:"endpoint_id"`
+	IdempotencyKey string  `db:"idempotency_key"`
+	KeyExpiresAt   Time    `db:"key_expires_at"`
+	Members        Strings `db:"members"` // ids of deliveries
+	Size           int64   `db:"size"`    // of the request's body, bytes
+	Reason         string  `db:"reason"`  // why it was taken apart; empty while it stands
+	CreatedAt      Time    `db:"created_at"`
+}
+
+// Why a batch was taken apart.
+const (
+	BatchRejected = "rejected" // the receiver refused it for what is in it
+	BatchBroken   = "broken"   // not all of its members may be sent any more
+)
+
+// FreezeBatch writes a batch under a new id. Its members are sent under its key from now on.
+func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
+	b.ID, b.CreatedAt = tx.NewID("btc"), tx.Now
+	if err := tx.insert(ctx, "delivery_batch", b); err != nil {
+		return fmt.Errorf("insert batch: %w", err)
+	}
+	w := where{}
+	w.in(`id`, b.Members)
+	_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = ?, idempotency_key = ?, key_expires_at = ?`+w.sql(),
+		append([]any{b.ID, b.IdempotencyKey, b.KeyExpiresAt}, w.args...)...)
+	if err != nil {
+		return fmt.Errorf("mark members of batch: %w", err)
+	}
+	return nil
+}
+
+// Batch finds a batch.
+func (q *Queries) Batch(ctx context.Context, id string) (Batch, error) {
+	var b Batch
+	return b, q.get(ctx, &b, `SELECT * FROM delivery_batch WHERE id = ?`, id)
+}
+
+// ClaimMembers takes all members of a batch for owner until lease, when each of them is open, in nobody else's hands and
+// may be sent at this moment (guarantee G2); otherwise none. The members come in their order.
+func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Time) ([]Claimed, error) {
+	w := where{}
+	w.in(`id`, b.Members)
+	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ? AND (lease_owner IN ('', ?) OR due_at <= ?)
+		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now, owner, tx.Now)
+	ids := make([]string, 0, len(b.Members))
+	if err := tx.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+tx.skipLocked("delivery"), w.args...); err != nil {
+		return nil, err
+	}
+	if len(b.Members) == 0 || len(ids) != len(b.Members) {
+		return nil, nil
+	}
+	w = where{}
+	w.in(`id`, ids)
+	var rows []Delivery
+	err := tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?`+w.sql()+` RETURNING `+deliveryColumns,
+		append([]any{lease, owner}, w.args...)...)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(b.Members))
+	for i, id := range b.Members {
+		place[id] = i
+	}
+	slices.SortFunc(rows, func(a, b Delivery) int { return place[a.ID] - place[b.ID] })
+	return tx.withEvents(ctx, rows)
+}
+
+// ClaimAgain is Claim without what was never sent: retries and what goes by itself. The rest waits to fill a batch.
+func (tx *Tx) ClaimAgain(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
+	return tx.claim(ctx, endpointID, owner, limit, lease, ` AND NOT `+fresh)
+}
+
+// ClaimTests is Claim for test events alone: those go outside the windows of their endpoint too.
+func (tx *Tx) ClaimTests(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
+	return tx.claim(ctx, endpointID, owner, limit, lease, ` AND d.subscription_id = ''`)
+}
+
+// fresh selects what may go into a new batch: it was never sent under its key.
+const fresh = `(d.batch_id = '' AND NOT d.alone AND d.round = 0 AND d.subscription_id <> '')`
+
+// Fresh says how much waits to fill a batch: the number of deliveries, counted up to limit, and since when the first of
+// them is due. It looks at as many that are due as that, so retries among them make it count too few.
+func (q *Queries) Fresh(ctx context.Context, endpointID string, limit int, now Time) (int, Time, error) {
+	var found struct {
+		N     int  `db:"n"`
+		First Time `db:"first_due"`
+	}
+	err := q.get(ctx, &found, `SELECT COUNT(*) AS n, MIN(due_at) AS first_due FROM (SELECT d.due_at, `+fresh+` AS fresh FROM delivery d
+		WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ? ORDER BY d.due_at LIMIT ?) looked
+		WHERE looked.fresh`, endpointID, now, limit)
+	return found.N, found.First, err
+}
+
+// DissolveBatch takes a batch apart: what is still open of it goes by itself, at once and under a key of its own that
+// newKey makes, for a key belongs to one content (IDEM-I02). How long each is tried by itself does not change. A member
+// in the hands of another node is left to it.
+func (tx *Tx) DissolveBatch(ctx context.Context, b Batch, owner, reason string, newKey func() string) error {
+	if _, err := tx.exec(ctx, `UPDATE delivery_batch SET reason = ? WHERE id = ? AND reason = ''`, reason, b.ID); err != nil {
+		return fmt.Errorf("mark batch: %w", err)
+	}
+	for _, id := range b.Members {
+		_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = '', alone = TRUE, idempotency_key = ?, due_at = ?, lease_owner = ''
+			WHERE id = ? AND batch_id = ? AND status IN ('pending', 'retrying') AND (lease_owner IN ('', ?) OR due_at <= ?)`,
+			newKey(), tx.Now, id, b.ID, owner, tx.Now)
+		if err != nil {
+			return fmt.Errorf("free member of batch: %w", err)
+		}
+	}
+	return nil
+}
+
+// MayStartAll is MayStart for the members of a batch: every one of them must be allowed (guarantee G2).
+func (q *Queries) MayStartAll(ctx context.Context, b Batch, owner string) (bool, error) {
+	w := where{}
+	w.in(`d.id`, b.Members)
+	w.add(`d.lease_owner = ? AND d.status IN ('pending', 'retrying')`, owner)
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
+		JOIN subscription s ON s.id = d.subscription_id AND s.sending`+w.sql(), w.args...)
+	return n == len(b.Members), err
+}
+
+// PruneBatches removes batches made before the moment given of which no member is left: it looks at limit of them behind
+// the cursor.
+func (tx *Tx) PruneBatches(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
+	var page []Batch
+	err := tx.list(ctx, &page, `SELECT * FROM delivery_batch WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("btc", before.Time), limit)
+	if err != nil || len(page) == 0 {
+		return Pruned{Done: true}, err
+	}
+	p := Pruned{Cursor: page[len(page)-1].ID, Done: len(page) < limit}
+	for _, b := range page {
+		w := where{}
+		w.in(`id`, b.Members)
+		if n, err := tx.count(ctx, `delivery`, w); err != nil || n > 0 {
+			if err != nil {
+				return p, err
+			}
+			continue
+		}
+		n, err := tx.exec(ctx, `DELETE FROM delivery_batch WHERE id = ?`, b.ID)
+		if err != nil {
+			return p, fmt.Errorf("delete batch: %w", err)
+		}
+		p.Rows += n
+	}
+	return p, nil
+}
+
+// Retries lists how subscriptions that say so themselves are retried, by id.
+func (q *Queries) Retries(ctx context.Context) (map[string]string, error) {
+	var rows []struct {
+		ID    string `db:"id"`
+		Retry string `db:"retry"`
+	}
+	if err := q.list(ctx, &rows, `SELECT id, retry FROM subscription WHERE retry <> '' AND accepting`); err != nil {
+		return nil, err
+	}
+	byID := make(map[string]string, len(rows))
+	for _, r := range rows {
+		byID[r.ID] = r.Retry
+	}
+	return byID, nil
+}
