@@ -60,7 +60,7 @@ type OIDCFlags struct {
 // OutboundFlags bound where the program itself may connect to.
 type OutboundFlags struct {
 	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
-	PlainHTTP     bool           `kong:"-"` // http:// to loopback, for a demonstration on one machine; no flag
+	PlainHTTP     bool           `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
 	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
 }
 

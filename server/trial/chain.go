@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"schakel/delivery/filter"
 	"schakel/registry"
 	"schakel/server/demo"
 	"schakel/store"
@@ -52,7 +53,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	}
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
-		Vault: vault, CheckURL: func(string) error { return nil },
+		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

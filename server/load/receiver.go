@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// What the receiver answers.
+const (
+	receiverToken = "token-of-the-receiver"
+	tokenBody     = `{"access_token":"` + receiverToken + `","token_type":"Bearer","expires_in":3600}`
+)
+
+// receiver plays the endpoints of partners: each has a port of its own, with a webhook and a token endpoint. It notes
+// each event it gets in the ledger that its id names.
+type receiver struct {
+	naming  naming
+	tokens  bool // whether a token is asked for
+	scheme  string
+	hosts   []string // of endpoint n, host and port
+	ledgers [10]atomic.Pointer[ledger]
+	holes   []atomic.Bool // endpoints that take a request and never answer
+
+	requests, refused atomic.Int64
+
+	ctx       context.Context
+	end       context.CancelFunc
+	listeners []net.Listener
+	mu        sync.Mutex
+	open      map[net.Conn]bool
+	all       sync.WaitGroup
+}
+
+// startReceiver starts endpoints on free ports; config is nil for plain HTTP.
+func startReceiver(n naming, endpoints int, tokens bool, config *tls.Config) (*receiver, error) {
+	ctx, end := context.WithCancel(context.Background())
+	r := &receiver{
+		naming: n, tokens: tokens, scheme: "http", holes: make([]atomic.Bool, endpoints), ctx: ctx, end: end,
+		open: map[net.Conn]bool{},
+	}
+	for i := range endpoints {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			r.close()
+			return nil, fmt.Errorf("listen as endpoint %d: %w", i, err)
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		r.hosts = append(r.hosts, "localhost:"+port)
+		if config != nil {
+			r.scheme, l = "https", tls.NewListener(l, config)
+		}
+		r.listeners = append(r.listeners, l)
+		r.all.Go(func() { r.listen(i, l) })
+	}
+	return r, nil
+}
+
+// url is an address at an endpoint.
+func (r *receiver) url(endpoint int, path string) string {
+	return r.scheme + "://" + r.hosts[endpoint] + path
+}
+
+func (r *receiver) listen(endpoint int, l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return // closed
+		}
+		if !r.keep(conn) {
+			_ = conn.Close()
+			return
+		}
+		r.all.Go(func() {
+			defer r.drop(conn)
+			r.serve(endpoint, newWire(conn))
+		})
+	}
+}
+
+func (r *receiver) keep(conn net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return false
+	}
+	r.open[conn] = true
+	return true
+}
+
+func (r *receiver) drop(conn net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, conn)
+	_ = conn.Close()
+}
+
+// close ends all connections and returns when nothing runs any more.
+func (r *receiver) close() {
+	r.end()
+	for _, l := range r.listeners {
+		_ = l.Close()
+	}
+	r.mu.Lock()
+	for conn := range r.open {
+		_ = conn.Close()
+	}
+	r.mu.Unlock()
+	r.all.Wait()
+}
+
+// serve answers the requests of one connection until it ends.
+func (r *receiver) serve(endpoint int, w *wire) {
+	accepted := []byte("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+	refused := []byte("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+	token := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(tokenBody), tokenBody)
+	for {
+		if w.next() != nil {
+			return
+		}
+		answer := accepted
+		switch {
+		case bytes.HasPrefix(w.first, []byte("POST /token ")):
+			answer = token
+		case r.tokens && !is(w.token, "Bearer "+receiverToken):
+			r.refused.Add(1)
+			answer = refused
+		default:
+			if r.holes[endpoint].Load() {
+				<-r.ctx.Done() // the one who sends gives up first
+				return
+			}
+			r.take(endpoint, w.body)
+		}
+		if _, err := w.conn.Write(answer); err != nil || w.closing {
+			return
+		}
+	}
+}
+
+// take notes every event of a body, which may be a batch.
+func (r *receiver) take(endpoint int, body []byte) {
+	r.requests.Add(1)
+	prefix := []byte(r.naming.run)
+	for {
+		_, rest, found := bytes.Cut(body, prefix)
+		if !found {
+			return
+		}
+		body = rest
+		l, place, ok := r.find(rest)
+		if !ok {
+			continue
+		}
+		if l.route(place) != endpoint {
+			l.misdirected.Add(1)
+			continue
+		}
+		l.receive(place, l.now())
+	}
+}
+
+// find reads what follows the prefix of an id: the digit of a ledger, a dash and a place.
+func (r *receiver) find(id []byte) (l *ledger, place int, ok bool) {
+	if len(id) < 2+placeDigits || id[0] < '0' || id[0] > '9' {
+		return nil, 0, false
+	}
+	l = r.ledgers[id[0]-'0'].Load()
+	place, ok = number(id[2 : 2+placeDigits])
+	return l, place, ok && l != nil
+}

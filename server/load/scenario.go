@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// scenario is one measurement.
+type scenario struct {
+	name      string
+	play      func(*stage) []result
+	tls       bool // both ways in and out
+	tokens    bool // of the receivers; publishing needs one always
+	endpoints int  // each event goes to exactly one of them
+	batch     int  // events in a request to publish; 1 is a single event
+	batchOut  int  // events in a delivery; 0 is singly
+	postgres  bool // in place of SQLite
+	nodes     int
+	rate      int  // requests a second; 0 is as fast as it goes
+	closed    bool // whether endpoint 0 is paused at the start
+}
+
+// ceiling is the name of the line that a scenario is read against: the same requests, without a Schakel between.
+func (s scenario) ceiling() string {
+	name := "ceiling, single"
+	if s.batch > 1 {
+		name = "ceiling, batch"
+	}
+	if s.tls {
+		name += ", TLS"
+	}
+	return name
+}
+
+// scenarios is the table of all measurements, in the order they are played.
+func scenarios(o options) []scenario {
+	single := scenario{play: throughput, tokens: true, endpoints: 1, batch: 1, nodes: 1}
+	batch, paced := single, single
+	batch.batch = o.Batch
+	paced.play, paced.rate = throughput, 1000
+	many := fmt.Sprintf("%d endpoints", o.Endpoints)
+	return []scenario{
+		single.straight(), batch.straight(), single.secure().straight(), batch.secure().straight(),
+		single.named("single, 1 endpoint"),
+		single.open().named("single, 1 endpoint, no tokens out"),
+		single.to(o.Endpoints).named("single, " + many),
+		single.secure().named("single, 1 endpoint, TLS"),
+		single.to(o.Endpoints).secure().named("single, " + many + ", TLS"),
+		batch.named("batch in, 1 endpoint"),
+		batch.to(o.Endpoints).named("batch in, " + many),
+		paced.named("paced 1,000/s, 1 endpoint"),
+		paced.behind().named("backlog, 1,000/s published meanwhile"),
+		single.behind().named("backlog, all that goes published meanwhile"),
+		paced.to(holeEndpoints).with(blackHole).named("dead endpoint"),
+		single.onPostgres(1).named("PostgreSQL, single, 1 endpoint"),
+		single.onPostgres(2).named("PostgreSQL, single, 1 endpoint, 2 nodes"),
+		single.to(o.Endpoints).onPostgres(1).named("PostgreSQL, single, " + many),
+		single.to(o.Endpoints).onPostgres(2).named("PostgreSQL, single, " + many + ", 2 nodes"),
+		batch.onPostgres(1).named("PostgreSQL, batch in, 1 endpoint"),
+		paced.onPostgres(1).named("PostgreSQL, paced 1,000/s, 1 endpoint"),
+	}
+}
+
+func (s scenario) named(name string) scenario { s.name = name; return s }
+func (s scenario) secure() scenario           { s.tls = true; return s }
+func (s scenario) open() scenario             { s.tokens = false; return s }
+func (s scenario) to(endpoints int) scenario  { s.endpoints = endpoints; return s }
+
+func (s scenario) with(play func(*stage) []result) scenario { s.play = play; return s }
+
+// behind is with a backlog at the first of two endpoints.
+func (s scenario) behind() scenario {
+	s = s.to(2).with(backlog)
+	s.closed = true
+	return s
+}
+
+func (s scenario) onPostgres(nodes int) scenario { s.postgres, s.nodes = true, nodes; return s }
+
+// straight is the ceiling of a scenario.
+func (s scenario) straight() scenario {
+	s.name, s.play, s.nodes = s.ceiling(), straight, 0
+	return s
+}
+
+// choose leaves the scenarios whose name matches, and the ceilings they are read against.
+func choose(all []scenario, pattern string) ([]scenario, error) {
+	match, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	needed := map[string]bool{}
+	for _, s := range all {
+		if match.MatchString(s.name) {
+			needed[s.name], needed[s.ceiling()] = true, true
+		}
+	}
+	var chosen []scenario
+	for _, s := range all {
+		if needed[s.name] {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("--only %q matches no scenario; --list names them", pattern)
+	}
+	return chosen, nil
+}
+
+// list names the scenarios.
+func list(out io.Writer, chosen []scenario) error {
+	for _, s := range chosen {
+		if _, err := fmt.Fprintln(out, s.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

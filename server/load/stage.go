@@ -1,0 +1,178 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"schakel/registry"
+	"schakel/server/demo"
+	"schakel/server/trial"
+)
+
+// house is what the scenarios of a run share.
+type house struct {
+	options
+	pki      *trial.PKI
+	roots    *x509.CertPool
+	naming   naming
+	postgres *postgres // nil when there is none
+	made     int       // databases so far
+}
+
+// newHouse prepares a run; t is for the whole of it.
+func newHouse(t trial.T, o options, needsPostgres bool) *house {
+	h := &house{options: o, pki: trial.NewPKI(t), roots: x509.NewCertPool(), naming: newNaming()}
+	raw, err := os.ReadFile(h.pki.CAFile)
+	trial.Must(t, err)
+	h.roots.AppendCertsFromPEM(raw)
+	if h.Binary == "" {
+		h.Binary = filepath.Join(t.TempDir(), "schakel")
+		if out, err := exec.Command("go", "build", "-tags", "netgo", "-o", h.Binary, "schakel/server").CombinedOutput(); err != nil {
+			t.Fatalf("build the program: %v\n%s", err, out)
+		}
+	}
+	switch {
+	case !needsPostgres:
+	case o.Postgres != "":
+		h.postgres = &postgres{url: o.Postgres}
+	default:
+		if h.postgres, err = startPostgres(t, o.Scratch); err != nil {
+			t.Logf("scenarios on PostgreSQL are left out: %v", err)
+		}
+	}
+	return h
+}
+
+// database makes an empty one for a scenario.
+func (h *house) database(t trial.T, onPostgres bool) string {
+	t.Helper()
+	if !onPostgres {
+		return trial.SQLitePath(t)
+	}
+	h.made++
+	return h.postgres.database(t, fmt.Sprintf("schakel_load_%d_%d", os.Getpid(), h.made))
+}
+
+// stage is one scenario while it is played.
+type stage struct {
+	trial.T
+	*house
+	plan      scenario
+	receiver  *receiver
+	nodes     []*trial.Program
+	endpoints []string // ids
+	token     string   // to publish with
+}
+
+// newStage starts the receiver, and the programs between it and what publishes.
+func newStage(t trial.T, h *house, plan scenario) *stage {
+	s := &stage{T: t, house: h, plan: plan, token: receiverToken}
+	var config *tls.Config
+	if plan.tls {
+		config = &tls.Config{Certificates: []tls.Certificate{h.pki.Cert}, NextProtos: []string{"http/1.1"}}
+	}
+	var err error
+	s.receiver, err = startReceiver(h.naming, plan.endpoints, plan.tokens, config)
+	trial.Must(t, err)
+	t.Cleanup(s.receiver.close)
+	if plan.nodes == 0 {
+		return s
+	}
+	database := h.database(t, plan.postgres)
+	for range plan.nodes {
+		s.nodes = append(s.nodes, s.newNode(database))
+	}
+	creds := s.agree()
+	if plan.closed {
+		s.pause(0, true)
+	}
+	for _, n := range s.nodes {
+		n.Start(t)
+	}
+	s.token = s.nodes[0].Token(t, creds, registry.ScopeEventsPublish)
+	return s
+}
+
+// newNode makes a program that is not started. All nodes are known to others by the address of the first.
+func (s *stage) newNode(database string) *trial.Program {
+	n := trial.NewProgram(s, s.pki, demo.OwnA(), database)
+	n.Binary = s.Binary
+	listen, admin := host(s, n.Base), host(s, n.Admin)
+	n.Base = "http://" + listen
+	if s.plan.tls {
+		n.Base = "https://" + listen
+	}
+	base := n.Base
+	if len(s.nodes) > 0 {
+		base, n.SecretKey = s.nodes[0].Base, s.nodes[0].SecretKey
+	}
+	n.Args = []string{
+		"serve", "--addr", listen, "--admin-addr", admin, "--base-url", base, "--database", database, "--secret-key-file", n.SecretKey,
+		"--organisation", n.Own.Name, "--oin", n.Own.OIN(), "--ca-file", s.pki.CAFile, "--log-level", "warn",
+		"--allow-outbound", "127.0.0.0/8", "--allow-outbound", "::1/128", "--plain-http-loopback",
+	}
+	if s.plan.tls {
+		n.Args = append(n.Args, "--tls-cert", s.pki.CertFile, "--tls-key", s.pki.KeyFile)
+	}
+	return n
+}
+
+func host(t trial.T, address string) string {
+	t.Helper()
+	return trial.Must1[*url.URL](t)(url.Parse(address)).Host
+}
+
+// ledgerPlaces is how many events one ledger has room for: more than any machine takes in ten minutes. Memory is only
+// taken for what is used.
+const ledgerPlaces = 1 << 26
+
+// newLedger opens ledger n; nil spreads its events evenly over the endpoints.
+func (s *stage) newLedger(n int, route func(place int) int) *ledger {
+	if route == nil {
+		route = func(place int) int { return place % s.plan.endpoints }
+	}
+	l := newLedger(ledgerPlaces, route)
+	s.receiver.ledgers[n].Store(l)
+	return l
+}
+
+// newFeed makes what publishes the events of ledger n, batch at a time; with no programs it posts straight to the
+// receiver.
+func (s *stage) newFeed(n int, l *ledger, batch int) *feed {
+	f := &feed{connections: s.Connected, batch: batch, ledger: l}
+	path, hosts := "/events", s.receiver.hosts[:1]
+	if len(s.nodes) > 0 {
+		path, hosts = "/events/v1/events", nil
+		for _, node := range s.nodes {
+			hosts = append(hosts, host(s, node.Base))
+		}
+	}
+	for _, h := range hosts {
+		to := target{addr: h}
+		if s.plan.tls {
+			to.tls = &tls.Config{RootCAs: s.roots, ServerName: "localhost", NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
+		}
+		f.targets = append(f.targets, to)
+	}
+	f.request = func(to target) *request { return s.naming.newRequest(n, batch, to.addr, path, s.token) }
+	return f
+}
+
+// measure reads what was used until now.
+func (s *stage) measure() usage {
+	s.Helper()
+	var pids []int
+	for _, n := range s.nodes {
+		pids = append(pids, n.PID())
+	}
+	postmaster := 0
+	if s.plan.postgres {
+		postmaster = s.postgres.pid
+	}
+	return trial.Must1[usage](s)(measure(pids, postmaster))
+}
