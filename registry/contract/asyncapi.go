@@ -16,6 +16,7 @@ type asyncAPI struct {
 
 func checkAsyncAPI(r *report, root map[string]any, release string) {
 	a := &asyncAPI{report: r, root: root}
+	a.objects(release)
 	if release == "2.6" {
 		a.checkTwo()
 		return

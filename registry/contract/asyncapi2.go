@@ -74,8 +74,11 @@ func (a *asyncAPI) security(owner map[string]any, at *place) {
 	for i, value := range items(owner, "security") {
 		requirement, _ := value.(map[string]any)
 		for _, name := range sortedKeys(requirement) {
+			where := at.to("security", fmt.Sprint(i), name)
+			scheme, _ := a.refs.object(schemes[name], nil)
+			checkScopes(a.report, scheme, requirement[name], where, false)
 			if _, ok := schemes[name]; !ok && !strings.HasPrefix(name, "$") {
-				a.error("security-undefined", at.to("security", fmt.Sprint(i), name), fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
+				a.error("security-undefined", where, fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
 					"Declare it under components/securitySchemes, or correct the name.")
 			}
 		}

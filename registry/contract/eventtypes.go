@@ -162,12 +162,22 @@ func checkEventTypes(r *report, d *Document) {
 		r.error("event-types-too-many", top(), fmt.Sprintf("The messages define more than %d event types, or their schemas are too large together.", maxEventTypes),
 			"Split the contract into smaller ones.")
 	}
+	if len(types) == 0 && !cut && hasMessages(d.Root) {
+		r.add(SeverityInfo, "event-types-none", top().String, "No message of this document defines a CloudEvents type, so that nothing in it can be subscribed to.",
+			"Give the property type of the headers or payload a const, or the message an x-cloudevents-type, if these are events.")
+	}
 	for _, e := range types {
 		if !validType(e.Type) {
 			r.add(SeverityWarning, "event-type-name", func() string { return e.Pointer }, fmt.Sprintf("The event type %q is not a reverse domain name.", shorten(e.Type, 100)),
 				"Let the type start with the domain name of the organisation that defines it, turned around, such as nl.example.student.enrolled.")
 		}
 	}
+}
+
+// hasMessages tells whether a document has channels or messages at all.
+func hasMessages(root any) bool {
+	object, _ := root.(map[string]any)
+	return len(child(object, "channels"))+len(child(child(object, "components"), "messages")) > 0
 }
 
 // validType tells whether a type is written as NL GOV asks: a reverse domain name with at least one more part.

@@ -37,6 +37,26 @@ func HasErrors(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError })
 }
 
+// CodeReferenceMissing is the code of a reference to something that was not uploaded. A document without other errors can
+// be kept as a draft, to be mended by uploading the rest, and is not published before.
+const CodeReferenceMissing = "reference-missing"
+
+// Missing gives the findings that say what was not uploaded.
+func Missing(findings []Finding) []Finding {
+	var list []Finding
+	for _, f := range findings {
+		if f.Code == CodeReferenceMissing {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Refused tells whether a document cannot even be kept as a draft: it has errors other than that something is missing.
+func Refused(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError && f.Code != CodeReferenceMissing })
+}
+
 // tidy sorts findings by place, drops those said before and cuts a very long list.
 func tidy(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {

@@ -34,26 +34,31 @@ func checkOpenAPI(r *report, root map[string]any, release string) {
 	for _, name := range sortedKeys(child(components, "callbacks")) {
 		o.callback(child(components, "callbacks")[name], top().to("components", "callbacks", name))
 	}
+	o.objects()
 }
 
 // paths checks that no two templates match the same paths, and each path item.
 func (o *openAPI) paths() {
 	paths := child(o.root, "paths")
 	first := map[string]string{}
+	var different []string
 	for _, path := range sortedKeys(paths) {
 		if !strings.HasPrefix(path, "/") {
 			continue
 		}
 		at := top().to("paths", path)
+		o.pathTemplate(path, at)
 		shape := templateShape(path)
 		if other, twice := first[shape]; twice {
 			o.error("path-duplicate", at, fmt.Sprintf("The path %q matches the same addresses as %q.", shorten(path, 100), shorten(other, 100)),
 				"Keep one of the two and bring their operations together.")
 		} else {
 			first[shape] = path
+			different = append(different, path)
 		}
 		o.pathItem(paths[path], at, &path)
 	}
+	o.ambiguous(different)
 }
 
 // templateShape is a path with the names in its braces left out.
@@ -137,7 +142,8 @@ func (o *openAPI) parameters(owner map[string]any, at *place) []parameter {
 		object, _ := o.refs.object(value, where)
 		p := parameter{name: member(object, "name"), in: member(object, "in"), at: where, unknown: object == nil}
 		twice := slices.ContainsFunc(list, func(other parameter) bool {
-			return !p.unknown && p.name == other.name && p.in == other.in
+			same := p.name == other.name || p.in == "header" && strings.EqualFold(p.name, other.name)
+			return !p.unknown && same && p.in == other.in
 		})
 		if twice && p.name != "" {
 			o.error("parameter-duplicate", where, fmt.Sprintf("The parameter %q in %s stands here twice.", shorten(p.name, 80), p.in), "Remove one of the two.")
@@ -171,10 +177,16 @@ func (o *openAPI) security(owner map[string]any, at *place) {
 	for i, value := range items(owner, "security") {
 		requirement, _ := value.(map[string]any)
 		for _, name := range sortedKeys(requirement) {
-			if _, ok := o.schemes[name]; ok || o.release == "3.2" && strings.ContainsAny(name, "/#:") {
+			where := at.to("security", fmt.Sprint(i), name)
+			if value, ok := o.schemes[name]; ok {
+				scheme, _ := o.refs.object(value, nil)
+				checkScopes(o.report, scheme, requirement[name], where, o.release == "3.0")
 				continue
 			}
-			o.error("security-undefined", at.to("security", fmt.Sprint(i), name), fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
+			if o.release == "3.2" && strings.ContainsAny(name, "/#:") {
+				continue
+			}
+			o.error("security-undefined", where, fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
 				"Declare it under components/securitySchemes, or correct the name.")
 		}
 	}

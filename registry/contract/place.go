@@ -24,6 +24,14 @@ func (p *place) to(tokens ...string) *place {
 	return p
 }
 
+// up gives the place above; nil at the root.
+func (p *place) up() *place {
+	if p == nil {
+		return nil
+	}
+	return p.above
+}
+
 // String gives the JSON Pointer.
 func (p *place) String() string {
 	var tokens []string

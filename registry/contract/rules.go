@@ -16,6 +16,7 @@ func (d *Document) checkRules(r *report) {
 	}
 	r.refs = newResolver(root)
 	checkReferences(r, root)
+	d.checkUnused(r, root)
 	if d.Kind == OpenAPI {
 		checkOpenAPI(r, root, d.release)
 		return
@@ -87,8 +88,8 @@ func (r *report) reference(ref string, at func() string) {
 		r.add(SeverityError, "reference-cycle", at, fmt.Sprintf("The reference %q leads back to itself.", shown),
 			"Let one of the references in the circle hold the definition itself.")
 	case outside:
-		r.add(SeverityWarning, "reference-outside", at, fmt.Sprintf("The reference %q leads outside this document and is not followed.", shown),
-			"Bring what it refers to into this document, so that the contract is whole.")
+		r.add(SeverityError, CodeReferenceMissing, at, fmt.Sprintf("What the reference %q leads to is not in this upload; nothing is ever fetched.", shown),
+			"Upload a zip with the document and the files it refers to, or bring them into the document. Until then it stays a draft.")
 	}
 }
 
