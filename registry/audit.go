@@ -71,6 +71,9 @@ const (
 	ActionDeliveryDiscarded   = "delivery.discarded"
 	ActionDeliveriesResent    = "deliveries.resend"
 	ActionDeliveriesDiscarded = "deliveries.discard"
+	ActionRequestQuarantined  = "quarantine.added"
+	ActionRequestReleased     = "quarantine.released"
+	ActionRequestDiscarded    = "quarantine.discarded"
 )
 
 // AuditTrail is who did what. Entries are written with what they tell of, and

@@ -22,6 +22,16 @@ const (
 	SourceURNOIN = "urn-nld-oin" // a source is urn:nld:oin: with an OIN of 20 digits (CE-08)
 	SourceURN    = "urn-nld"     // a source is a URN of namespace nld
 	SourceAny    = "any"         // any URI-reference
+
+	OversizeReject     = "reject"      // an event that is too large is refused
+	OversizeClaimCheck = "claim_check" // its data is kept as an object, to which the event refers (EDU-01a)
+
+	MismatchQuarantine = "quarantine" // a key that is used for something else: kept aside until a person decides (E11)
+	ConcurrentWait     = "wait"       // a repeat waits for the answer to the first (E12)
+
+	DedupeConsumer     = "consumer"     // consumers leave out repeated events
+	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
+	DedupeBoth         = "both"         // we and consumers
 )
 
 // Profile is what a chain collaboration agreed on: how strictly the rules of the
@@ -29,13 +39,17 @@ const (
 // OPEN-17). The table of Settings says what each member means. A Profile that
 // was handed out does not change.
 type Profile struct {
-	RequireKey  string        // IDEM-02
-	KeySyntax   string        // IDEM-I01
-	KeyLifetime time.Duration // IDEM-07
-	WriteKey    string        // IDEM-03
-	DeleteKey   string        // IDEM-05
+	RequireKey   string        // IDEM-02
+	KeySyntax    string        // IDEM-I01
+	KeyLifetime  time.Duration // IDEM-07
+	WriteKey     string        // IDEM-03
+	DeleteKey    string        // IDEM-05
+	OnMismatch   string        // IDEM-11, E11
+	OnConcurrent string        // IDEM-I06, E12
 
 	MaxEventBytes  int    // CE-32
+	Oversize       string // EDU-01a
+	MaxObjectBytes int    // EDU-01a
 	Batches        string // EDU-16
 	MaxBatchEvents int    // CE-56
 	MaxBatchBytes  int    // CE-56
@@ -57,6 +71,7 @@ type Profile struct {
 	CircuitWait     time.Duration   // EDU-12
 	CircuitMaxWait  time.Duration   // EDU-12
 	ContentMode     string          // CE-50
+	DedupeAt        string          // EDU-18b
 
 	SpecVersions string // EDU-21
 	ClientAuth   string // SEC-02
@@ -69,7 +84,8 @@ type Profile struct {
 func DefaultProfile() Profile {
 	return Profile{
 		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyAccept, DeleteKey: PolicyAccept,
-		MaxEventBytes: 65536, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
+		OnMismatch: PolicyRefuse, OnConcurrent: PolicyRefuse,
+		MaxEventBytes: 65536, Oversize: OversizeReject, MaxObjectBytes: 10 << 20, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
 		UnknownTypes: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
 		Sensitive: PolicyWarn, SourceBinding: PolicyEnforce,
 		ClientBurst: 100,
@@ -78,7 +94,7 @@ func DefaultProfile() Profile {
 			30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
-		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured,
+		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
 		SpecVersions: PolicyAccept, ClientAuth: AuthSecretBasic,
 	}
 }
@@ -129,6 +145,9 @@ func (p *Profile) checkTogether(wrong problems) {
 	if p.MaxBatchBytes < p.MaxEventBytes+2 {
 		wrong.add("events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+itoa(int64(p.MaxEventBytes+2))+", or lower the largest event.")
 	}
+	if p.MaxObjectBytes < p.MaxEventBytes {
+		wrong.add("events.max_object_bytes", "Data that is too large for an event must fit: choose at least "+itoa(int64(p.MaxEventBytes))+", or lower the largest event.")
+	}
 	if p.RetryDeadline > p.KeyLifetime {
 		wrong.add("sending.deadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(p.KeyLifetime)+", or lengthen the lifetime of keys.")
 	}
@@ -147,5 +166,6 @@ func (p Profile) strict() Profile {
 	}
 	p.RetryDeadline = min(p.RetryDeadline, p.KeyLifetime)
 	p.MaxBatchBytes = max(p.MaxBatchBytes, p.MaxEventBytes+2)
+	p.MaxObjectBytes = max(p.MaxObjectBytes, p.MaxEventBytes)
 	return p
 }

@@ -79,6 +79,20 @@ func idempotencySettings() []Setting {
 			Choices: []Choice{{PolicyRequire, "Required: without a key the answer is 400"}, {PolicyAccept, "Honoured when it is sent"}},
 			at:      func(p *Profile) any { return &p.DeleteKey },
 		},
+		{
+			Key: "idempotency.on_mismatch", Title: "A key used for other content",
+			Explain: "What happens to events whose key was used before for something else. Those that are kept aside are answered 202, are not delivered, and wait in the quarantine for an administrator, who gets a mail.",
+			Rules:   []string{"IDEM-11", "IDEM-I02", "OPEN-17"}, Strict: PolicyRefuse,
+			Choices: []Choice{{PolicyRefuse, "Refused with 422"}, {MismatchQuarantine, "Kept aside until an administrator decides"}},
+			at:      func(p *Profile) any { return &p.OnMismatch },
+		},
+		{
+			Key: "idempotency.on_concurrent", Title: "A repeat while the first is stored",
+			Explain: "What happens to events that are sent again while the first request with their key is still being stored. Afterwards a repeat always gets the first answer.",
+			Rules:   []string{"IDEM-15", "IDEM-I06", "OPEN-17"},
+			Choices: []Choice{{PolicyRefuse, "Refused with 409 and Retry-After"}, {ConcurrentWait, "Waits for the first and gets its answer"}},
+			at:      func(p *Profile) any { return &p.OnConcurrent },
+		},
 	}
 }
 

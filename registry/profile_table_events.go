@@ -13,6 +13,19 @@ func eventSizeSettings() []Setting {
 			at: func(p *Profile) any { return &p.MaxEventBytes },
 		},
 		{
+			Key: "events.oversize", Title: "Events that are too large",
+			Explain: "What happens to an event whose data makes it larger than that. Data that is kept apart leaves as dataref: an address of ours, where receivers of the event fetch it with their own token.",
+			Rules:   []string{"EDU-01a", "CE-21", "OPEN-02"},
+			Choices: []Choice{{OversizeReject, "Refused with 413"}, {OversizeClaimCheck, "Taken: the data is kept apart, and the event refers to it"}},
+			at:      func(p *Profile) any { return &p.Oversize },
+		},
+		{
+			Key: "events.max_object_bytes", Title: "Largest data kept apart",
+			Explain: "How large the data of one event may be when it is kept apart. It is in the database, and in every backup, as long as its event.",
+			Rules:   []string{"EDU-01a", "CE-21"}, Least: "65536", Most: "67108864", Unit: "bytes",
+			at: func(p *Profile) any { return &p.MaxObjectBytes },
+		},
+		{
 			Key: "events.batch", Title: "Batches",
 			Explain: "Whether clients may send several events in one request.",
 			Rules:   []string{"EDU-16", "CE-66"},

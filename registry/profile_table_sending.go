@@ -60,5 +60,16 @@ func wayOutSettings() []Setting {
 			Choices: []Choice{{ModeStructured, "Structured: the whole event as JSON"}, {ModeBinary, "Binary: attributes in headers, data as the body"}},
 			at:      func(p *Profile) any { return &p.ContentMode },
 		},
+		{
+			Key: "sending.dedupe_at", Title: "Where repeated events are left out",
+			Explain: "An event is known by its source and id. Consumers are asked to leave out repeats, in the transaction of their work; what cannot do so can be spared them here. Then an event that a subscription was handed before is not delivered to it again, unless a person resends it. After a crash while sending, one delivery can still arrive twice. Each subscription can ask for this by itself.",
+			Rules:   []string{"EDU-18a", "EDU-18b", "OPEN-07"},
+			Choices: []Choice{
+				{DedupeConsumer, "By consumers, and here for the subscriptions that ask for it"},
+				{DedupeIntermediary, "Here, for all subscriptions"},
+				{DedupeBoth, "Here for all subscriptions, and by consumers too"},
+			},
+			at: func(p *Profile) any { return &p.DedupeAt },
+		},
 	}
 }

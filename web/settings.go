@@ -67,6 +67,9 @@ func settingsView(state *registry.ProfileState) templates.SettingsView {
 		}
 		v.Groups = append(v.Groups, shown)
 	}
+	for _, f := range registry.FixedChoices() {
+		v.Fixed = append(v.Fixed, templates.FixedChoiceRow(f))
+	}
 	if len(v.Relaxed) > 0 {
 		v.Strict = strictDanger(state)
 	}
