@@ -16,19 +16,21 @@ type Attempt struct {
 	ResponseBody    []byte `db:"response_body"` // its beginning
 	ErrorKind       string `db:"error_kind"`
 	Error           string `db:"error"`
-	NextAt          Time   `db:"next_at"` // when the next try was due then
+	NextAt          Time   `db:"next_at"`  // when the next try was due then
+	BatchID         string `db:"batch_id"` // the Batch it was made with; what was sent and came back stands with its first member
 }
 
 // InsertAttempts adds attempts under new ids.
 func (tx *Tx) InsertAttempts(ctx context.Context, rows []Attempt) error {
-	return tx.insertMany(ctx, bulk{
+	_, err := tx.putMany(ctx, bulk{
 		into: `attempt (id, delivery_id, number, started_at, duration_us, url, request_headers, status_code, response_headers,
-			response_body, error_kind, error, next_at)`, width: 13,
+			response_body, error_kind, error, next_at, batch_id)`, width: 14,
 	}, len(rows), func(args []any, i int) []any {
 		a := &rows[i]
 		return append(args, tx.NewID("att"), a.DeliveryID, a.Number, a.StartedAt, a.DurationUS, a.URL, a.RequestHeaders, a.StatusCode,
-			a.ResponseHeaders, a.ResponseBody, a.ErrorKind, a.Error, a.NextAt)
-	}, nil)
+			a.ResponseHeaders, a.ResponseBody, a.ErrorKind, a.Error, a.NextAt, a.BatchID)
+	})
+	return err
 }
 
 // Attempts lists the attempts of a delivery, oldest first.

@@ -44,7 +44,7 @@ func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
 	}
 	defer pool.Close()
 	pool.SetMaxOpenConns(1) // every connection would have a memory of its own
-	db := &DB{Queries: Queries{ext: pool, dialect: SQLite}, read: pool, write: pool}
+	db := &DB{Queries: Queries{ext: pool, dialect: SQLite}, read: pool, write: pool, texts: newTexts()}
 	if err := db.migrateTo(ctx, version); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"strings"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
 )
 
 // bulk is an INSERT of many rows; width is its number of columns, suffix what follows the rows.
@@ -11,34 +14,107 @@ type bulk struct {
 	width        int
 }
 
-// bulkArgs bounds the parameters of one statement: SQLite takes 32,766, PostgreSQL 65,535.
-const bulkArgs = 1600
+// bulkRows is how many rows one statement takes at most. Fewer rows go in powers of two, so that a handful of statements
+// serve every number and stay prepared.
+const bulkRows = 64
 
-// insertMany inserts n rows, many in a statement: values appends the columns of row i. With a suffix that returns
-// one text column, each returned value is given to returned.
+// chunk is how many of n values the next statement takes.
+func chunk(n int) int {
+	size := bulkRows
+	for size > n {
+		size /= 2
+	}
+	return size
+}
+
+// insertMany is putMany. With a suffix that returns one text column, each returned value is given to returned.
 func (tx *Tx) insertMany(ctx context.Context, b bulk, n int, values func(args []any, i int) []any, returned func(string)) error {
-	row := "(" + marks(b.width) + ")"
-	step := bulkArgs / b.width
-	for from := 0; from < n; from += step {
-		to := min(from+step, n)
-		args := make([]any, 0, (to-from)*b.width)
-		for i := from; i < to; i++ {
-			args = values(args, i)
-		}
-		query := `INSERT INTO ` + b.into + ` VALUES ` + strings.TrimSuffix(strings.Repeat(row+", ", to-from), ", ") + b.suffix
-		if returned == nil {
-			if _, err := tx.exec(ctx, query, args...); err != nil {
-				return err
-			}
-			continue
-		}
+	if returned == nil {
+		_, err := tx.putMany(ctx, b, n, values)
+		return err
+	}
+	return tx.inChunks(b, n, values, func(query string, args []any) error {
 		var got []string
-		if err := tx.list(ctx, &got, query, args...); err != nil {
+		if err := sqlx.SelectContext(ctx, tx.ext, &got, query, args...); err != nil {
 			return conflict(err)
 		}
-		for _, id := range got {
-			returned(id)
+		for _, value := range got {
+			returned(value)
 		}
+		return nil
+	})
+}
+
+// putMany inserts n rows, many in a statement, and tells how many were written: values appends the columns of row i.
+func (tx *Tx) putMany(ctx context.Context, b bulk, n int, values func(args []any, i int) []any) (written int64, err error) {
+	err = tx.inChunks(b, n, values, func(query string, args []any) error {
+		res, err := tx.ext.ExecContext(ctx, query, args...)
+		if err != nil {
+			return conflict(err)
+		}
+		rows, err := res.RowsAffected()
+		written += rows
+		return err
+	})
+	return written, err
+}
+
+func (tx *Tx) inChunks(b bulk, n int, values func(args []any, i int) []any, run func(query string, args []any) error) error {
+	args := make([]any, 0, min(n, bulkRows)*b.width)
+	for from, size := 0, 0; from < n; from += size {
+		size, args = chunk(n-from), args[:0]
+		for i := from; i < from+size; i++ {
+			args = values(args, i)
+		}
+		if err := run(tx.texts.of(textKey{b.into, b.suffix, b.width, size}, tx.ext.Rebind), args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts keeps the statements of insertMany as the database reads them: making them anew costs more than running them.
+type texts struct {
+	mu   sync.Mutex
+	made map[textKey]string
+}
+
+// textKey names a statement that inserts rows, or when into is empty one that ends with a list of rows values.
+type textKey struct {
+	into, suffix string
+	width, rows  int
+}
+
+func newTexts() *texts { return &texts{made: make(map[textKey]string)} }
+
+func (t *texts) of(k textKey, rebind func(string) string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text, ok := t.made[k]
+	if !ok {
+		text = rebind(k.text())
+		t.made[k] = text
+	}
+	return text
+}
+
+func (k textKey) text() string {
+	if k.width == 0 {
+		return k.into + ` (` + marks(k.rows) + `)` + k.suffix
+	}
+	row := "(" + marks(k.width) + "), "
+	return `INSERT INTO ` + k.into + ` VALUES ` + strings.TrimSuffix(strings.Repeat(row, k.rows), ", ") + k.suffix
+}
+
+// eachChunk runs a statement that ends with a list of values, for all of them. first are the arguments before the list.
+func (tx *Tx) eachChunk(ctx context.Context, query string, first []any, values []any) error {
+	for len(values) > 0 {
+		size := chunk(len(values))
+		args := append(first[:len(first):len(first)], values[:size]...)
+		if _, err := tx.ext.ExecContext(ctx, tx.texts.of(textKey{into: query, rows: size}, tx.ext.Rebind), args...); err != nil {
+			return conflict(err)
+		}
+		values = values[size:]
 	}
 	return nil
 }

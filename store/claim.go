@@ -18,6 +18,11 @@ type Claimed struct {
 // A delivery whose lease ends without an outcome is due again. One whose Idempotency-Key has expired waits for a person
 // (IDEM-12). One that must come in order waits for those before it with the same key (guarantee G5).
 func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
+	return tx.claim(ctx, endpointID, owner, limit, lease, ``)
+}
+
+// claim is Claim for those that meet one more condition.
+func (tx *Tx) claim(ctx context.Context, endpointID, owner string, limit int, lease Time, condition string) ([]Claimed, error) {
 	var rows []Delivery
 	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
 			SELECT d.id FROM delivery d
@@ -25,7 +30,7 @@ func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, le
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
-			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))
+			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))`+condition+`
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (SELECT id FROM due)
 		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner)
@@ -166,10 +171,9 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 		return err
 	}
 	for status, ids := range arrived {
-		_, err := tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, lease_owner = '',
+		err := tx.eachChunk(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, lease_owner = '',
 			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?, delivered_at = ?
-			WHERE status IN ('pending', 'retrying', 'held', 'dead') AND id IN (`+marks(len(ids))+`)`,
-			append([]any{status, tx.Now, tx.Now}, ids...)...)
+			WHERE status IN ('pending', 'retrying', 'held', 'dead') AND id IN`, []any{status, tx.Now, tx.Now}, ids)
 		if err != nil {
 			return err
 		}

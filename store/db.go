@@ -42,6 +42,7 @@ type DB struct {
 	ids         *idSource
 	dsn         string
 	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
+	texts       *texts
 }
 
 // Queries are the reads, on the pool or inside a transaction.
@@ -53,9 +54,10 @@ type Queries struct {
 // Tx is a transaction that may write. Now is the one clock reading of all its writes.
 type Tx struct {
 	Queries
-	Now Time
-	tx  *sqlx.Tx
-	ids *idSource
+	Now   Time
+	tx    *sqlx.Tx
+	ids   *idSource
+	texts *texts
 }
 
 // NewID returns a fresh id that sorts by time, such as "sub_01J…" for the prefix "sub".
@@ -88,7 +90,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(stx *sqlx.Tx) *Tx {
-	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids}
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts}
 }
 
 // Ping asks the database for a sign of life, on the writer too.

@@ -43,6 +43,8 @@ type Delivery struct {
 	KeyExpiresAt   Time   `db:"key_expires_at"`
 	DueAt          Time   `db:"due_at"`
 	LeaseOwner     string `db:"lease_owner"`
+	BatchID        string `db:"batch_id"`    // the Batch it goes with, or went with last; empty for none
+	Alone          bool   `db:"alone"`       // it goes by itself, whatever its endpoint takes
 	LastStatus     int64  `db:"last_status"` // HTTP status of the last answer, 0 when there was none
 	CreatedAt      Time   `db:"created_at"`
 	UpdatedAt      Time   `db:"updated_at"`
@@ -50,18 +52,20 @@ type Delivery struct {
 }
 
 const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, reason, detail, attempts, round,
-	idempotency_key, key_expires_at, due_at, lease_owner, last_status, created_at, updated_at, delivered_at`
+	idempotency_key, key_expires_at, due_at, lease_owner, batch_id, alone, last_status, created_at, updated_at, delivered_at`
 
-// InsertDeliveries adds deliveries whose ids are given.
+// InsertDeliveries adds deliveries whose ids are given. One with a LeaseOwner belongs to that node until DueAt, as if it had
+// claimed it.
 func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
-	return tx.insertMany(ctx, bulk{
+	_, err := tx.putMany(ctx, bulk{
 		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, idempotency_key,
-			key_expires_at, due_at, created_at, updated_at)`, width: 13,
+			key_expires_at, due_at, lease_owner, created_at, updated_at)`, width: 14,
 	}, len(rows), func(args []any, i int) []any {
 		d := &rows[i]
 		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Status,
-			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, tx.Now, tx.Now)
-	}, nil)
+			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, d.LeaseOwner, tx.Now, tx.Now)
+	})
+	return err
 }
 
 // Delivery finds a delivery.

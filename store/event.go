@@ -25,7 +25,7 @@ type Event struct {
 
 const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, accepted_at`
 
-// InsertEvents adds events, whose ids are given, and tells which were new. One that its client sent before
+// InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
 // (same source and id) is left as it is: it is the same event (guarantee G4).
 func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[string]bool, err error) {
 	// In the order of the unique index, so that two nodes that insert the same events cannot wait for each other.
@@ -36,13 +36,38 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	slices.SortStableFunc(rows, func(a, b *Event) int {
 		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
 	})
-	fresh = make(map[string]bool, len(rows))
-	err = tx.insertMany(ctx, bulk{
-		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING RETURNING id`, width: 12,
+	written, err := tx.putMany(ctx, bulk{
+		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 12,
 	}, len(rows), func(args []any, i int) []any {
 		e := rows[i]
 		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.AcceptedAt)
-	}, func(id string) { fresh[id] = true })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tx.freshEvents(ctx, events, written)
+}
+
+// freshEvents tells which events are in the database under their own ids.
+func (tx *Tx) freshEvents(ctx context.Context, events []Event, written int64) (map[string]bool, error) {
+	fresh := make(map[string]bool, len(events))
+	if int(written) == len(events) {
+		for i := range events {
+			fresh[events[i].ID] = true
+		}
+		return fresh, nil
+	}
+	ids := make([]string, len(events))
+	for i := range events {
+		ids[i] = events[i].ID
+	}
+	w := where{}
+	w.in(`id`, ids)
+	var found []string
+	err := tx.list(ctx, &found, `SELECT id FROM event`+w.sql(), w.args...)
+	for _, id := range found {
+		fresh[id] = true
+	}
 	return fresh, err
 }
 

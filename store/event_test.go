@@ -72,7 +72,11 @@ func TestInsertEventsInChunks(t *testing.T) {
 		for i := range events {
 			events[i] = w.event(fmt.Sprintf("evt_%04d", i))
 		}
-		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, events[100:110]); return err })
+		before := slices.Clone(events[100:110])
+		for i := range before {
+			before[i].ID += "_before"
+		}
+		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, before); return err })
 		w.write(func(tx *store.Tx) error {
 			fresh, err := tx.InsertEvents(w.ctx, events)
 			same(t, len(fresh), err, 490)

@@ -44,7 +44,7 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	if o.MaxReaders == 0 {
 		o.MaxReaders = max(8, 4*runtime.NumCPU())
 	}
-	db := &DB{now: o.Now, ids: newIDSource(), dsn: database}
+	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts()}
 	var err error
 	switch {
 	case strings.HasPrefix(database, "sqlite:"):
@@ -63,6 +63,13 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	return db, nil
 }
 
+// What the connections to SQLite keep in memory: pages, in KiB when negative, and prepared statements. The writer needs the
+// inner pages of its indexes at hand; what a reader misses the system's own cache has.
+const (
+	writerCaches = "&_cache_size=-24576&_stmt_cache_size=96"
+	readerCaches = "&_cache_size=-2048&_stmt_cache_size=16"
+)
+
 func (db *DB) openSQLite(path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
@@ -79,13 +86,13 @@ func (db *DB) openSQLite(path string, o Options) error {
 	// FULL, because go-sqlite3's own default loses acknowledged rows at a power cut; immediate, because a
 	// transaction that reads first and then writes would fail half the time under load.
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=on&_cache_size=-65536"
+		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=on"
 	var err error
-	if db.write, err = sqlx.Open("sqlite3", dsn+"&_txlock=immediate"); err != nil {
+	if db.write, err = sqlx.Open("sqlite3", dsn+"&_txlock=immediate"+writerCaches); err != nil {
 		return err
 	}
 	db.write.SetMaxOpenConns(1)
-	if db.read, err = sqlx.Open("sqlite3", dsn+"&_query_only=on"); err != nil {
+	if db.read, err = sqlx.Open("sqlite3", dsn+"&_query_only=on"+readerCaches); err != nil {
 		return err
 	}
 	db.read.SetMaxOpenConns(o.MaxReaders)
