@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 // States of a delivery: pending → delivered, retrying, held, dead (in the dead-letter queue), discarded.
@@ -49,6 +50,7 @@ type Delivery struct {
 	CreatedAt      Time   `db:"created_at"`
 	UpdatedAt      Time   `db:"updated_at"`
 	DeliveredAt    Time   `db:"delivered_at"`
+	ReplayOf       string `db:"replay_of"` // the job that offered the event again by this delivery, or empty
 }
 
 const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, reason, detail, attempts, round,
@@ -92,8 +94,9 @@ type DeliveryFilter struct {
 	EventID        string   `json:"eventId,omitempty"`
 	EventType      string   `json:"eventType,omitempty"`
 	CEID           string   `json:"ceId,omitempty"`
-	From           Time     `json:"from,omitzero"`  // when the delivery last changed, inclusive
-	Until          Time     `json:"until,omitzero"` // exclusive
+	From           Time     `json:"from,omitzero"`      // when the delivery last changed, inclusive
+	Until          Time     `json:"until,omitzero"`     // exclusive
+	ReplayOf       string   `json:"replayOf,omitempty"` // the replay they came by
 	AfterID        string   `json:"afterId,omitempty"`
 	Page           `json:"-"`
 }
@@ -108,19 +111,38 @@ func (f DeliveryFilter) where() where {
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`subscription_id = ?`, f.SubscriptionID)
+	f.owner(&w)
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
 	w.text(`event_id IN (SELECT e.id FROM event e WHERE e.ce_id = ?)`, f.CEID)
 	w.instant(`updated_at >= ?`, f.From)
 	w.instant(`updated_at < ?`, f.Until)
+	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
+		w.add(`id < ?`, IDAt("dlv", f.Until.Add(time.Millisecond)))
+	}
 	w.text(`id > ?`, f.AfterID)
+	if f.ReplayOf != "" {
+		w.add(`replay_of <> ''`) // the partial index is used only by its very words
+		w.add(`replay_of = ?`, f.ReplayOf)
+	}
 	return w
+}
+
+// owner says whose the endpoint or the subscription is: the deliveries of a partner are found by an index.
+func (f DeliveryFilter) owner(w *where) {
+	switch {
+	case f.PartnerID != "" || len(f.IDs) > 0 || f.EventID != "":
+	case f.SubscriptionID != "":
+		w.add(`partner_id = (SELECT s.partner_id FROM subscription s WHERE s.id = ?)`, f.SubscriptionID)
+	case f.EndpointID != "":
+		w.add(`partner_id = (SELECT e.partner_id FROM endpoint e WHERE e.id = ?)`, f.EndpointID)
+	}
 }
 
 // partial repeats the condition of a partial index in its very words where it holds: SQLite uses the index only then,
 // and would read all that was ever delivered otherwise.
 func (w *where) partial(statuses []string) {
-	for _, index := range [][]string{{DeliveryPending, DeliveryRetrying}, {DeliveryHeld, DeliveryDead}} {
+	for _, index := range [][]string{{DeliveryPending, DeliveryRetrying}, {DeliveryHeld, DeliveryDead}, {DeliveryDiscarded}} {
 		outside := func(s string) bool { return !slices.Contains(index, s) }
 		if len(statuses) > 0 && !slices.ContainsFunc(statuses, outside) {
 			w.add(`status IN ('` + strings.Join(index, `', '`) + `')`)
@@ -128,10 +150,10 @@ func (w *where) partial(statuses []string) {
 	}
 }
 
-// Deliveries lists deliveries, newest first, with their total count.
+// Deliveries lists deliveries, newest first, with their total count up to [ListBound].
 func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, int, error) {
 	var rows []Delivery
-	total, err := q.page(ctx, &rows, `*`, `delivery`, f.where(), `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, `*`, `delivery`, f.where(), `id DESC`, f.Page)
 	return rows, total, err
 }
 

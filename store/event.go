@@ -90,7 +90,7 @@ type EventFilter struct {
 	Page
 }
 
-// Events lists events without their data, newest first, with their total count.
+// Events lists events without their data, newest first, with their total count up to [ListBound].
 func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
 	w := where{}
 	w.text(`partner_id = ?`, f.PartnerID)
@@ -101,7 +101,7 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.instant(`accepted_at < ?`, f.Until)
 	var rows []Event
 	columns := strings.Replace(eventColumns, " data,", "", 1)
-	total, err := q.page(ctx, &rows, columns, `event`, w, `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, columns, `event`, w, `id DESC`, f.Page)
 	return rows, total, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/store"
 )
@@ -29,7 +30,19 @@ var hotQueries = map[string]struct {
 	"free leases":  {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.FreeLeases(w.ctx, "a"); return err }},
 	"due mails":    {"mail_due", func(w *world, tx *store.Tx) error { _, err := tx.ClaimMails(w.ctx, 10, w.now()); return err }},
 	"dead letters": {"delivery_attention", deadLetters},
-	"event's":      {"delivery_event", func(w *world, tx *store.Tx) error { _, err := tx.DeliveriesOf(w.ctx, "evt_1"); return err }},
+	"discarded":    {"delivery_discarded", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryDiscarded}})},
+	"of a replay":  {"delivery_replay", deliveryPage(store.DeliveryFilter{ReplayOf: "rsd_1"})},
+	"of a partner": {"delivery_partner", deliveryPage(store.DeliveryFilter{PartnerID: "ptn_1"})},
+	// The owner of an endpoint or a subscription is found first, and its deliveries by that.
+	"of an endpoint":    {"delivery_partner", deliveryPage(store.DeliveryFilter{EndpointID: "ept_1"})},
+	"of a subscription": {"delivery_partner", deliveryPage(store.DeliveryFilter{SubscriptionID: "sub_1"})},
+	"failed since":      {"delivery_attention", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryHeld, store.DeliveryDead}, From: store.At(time.UnixMicro(1))})},
+	"replays waiting":   {"delivery_replay_open", func(w *world, tx *store.Tx) error { _, err := tx.ReplaysWaiting(w.ctx, w.endpoint.ID); return err }},
+	"what it got": {"delivery_event", func(w *world, tx *store.Tx) error {
+		_, err := tx.DeliveriesFor(w.ctx, "sub_1", []string{"evt_1", "evt_2"})
+		return err
+	}},
+	"event's": {"delivery_event", func(w *world, tx *store.Tx) error { _, err := tx.DeliveriesOf(w.ctx, "evt_1"); return err }},
 	"by CloudEvent": {"event_identity", func(w *world, tx *store.Tx) error {
 		_, err := tx.CountDeliveries(w.ctx, store.DeliveryFilter{CEID: "x"})
 		return err
@@ -39,6 +52,12 @@ var hotQueries = map[string]struct {
 func deadLetters(w *world, tx *store.Tx) error {
 	_, _, err := tx.Deliveries(w.ctx, store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, Page: store.Page{Number: 1, Size: 50}})
 	return err
+}
+
+// deliveryPage reads the first page of a filtered list, with its count.
+func deliveryPage(f store.DeliveryFilter) func(w *world, tx *store.Tx) error {
+	f.Page = store.Page{Number: 1, Size: 25}
+	return func(w *world, tx *store.Tx) error { _, _, err := tx.Deliveries(w.ctx, f); return err }
 }
 
 func pullOnce(w *world, tx *store.Tx) error {

@@ -189,8 +189,8 @@ func TestResendJob(t *testing.T) {
 		rows, err = w.db.RunningResendJobs(w.ctx)
 		same(t, rows, err, []store.ResendJob{admin})
 		id := func(j store.ResendJob) string { return j.ID }
-		listed(t, id, []string{admin.ID}, 1)(w.db.ResendJobs(w.ctx, "", store.Page{}))
-		listed(t, id, []string{j.ID}, 1)(w.db.ResendJobs(w.ctx, j.PartnerID, store.Page{Number: 1, Size: 5}))
+		listed(t, id, []string{admin.ID}, 1)(w.db.ResendJobs(w.ctx, store.JobFilter{}))
+		listed(t, id, []string{j.ID}, 1)(w.db.ResendJobs(w.ctx, store.JobFilter{PartnerID: j.PartnerID, Page: store.Page{Number: 1, Size: 5}}))
 		got, err = w.db.ResendJob(w.ctx, "rsd_none")
 		missing(t, got, err)
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { _, err := tx.LockResendJob(w.ctx, "rsd_none"); return err })

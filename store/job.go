@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// States of a job, and of its parts.
+const (
+	JobRunning   = "running"
+	JobDone      = "done"
+	JobCancelled = "cancelled"
+)
+
+// ResendJob resends or discards all deliveries a filter selects, or offers stored events again (a replay), in small steps.
+type ResendJob struct {
+	ID         string `db:"id"`
+	PartnerID  string `db:"partner_id"` // whose job it is; empty for an administrator's
+	Action     string `db:"action"`     // resend, discard or replay
+	Filter     string `db:"filter"`     // what it selects as JSON: a DeliveryFilter, or that of a replay
+	Reason     string `db:"reason"`
+	Status     string `db:"status"`
+	Total      int64  `db:"total"`
+	TotalMore  bool   `db:"total_more"` // there was more than Total: it was not counted to the end
+	Done       int64  `db:"done"`
+	Refused    int64  `db:"refused"` // could not be resent, for instance because the subscription ended
+	Cursor     string `db:"cursor"`
+	CreatedBy  string `db:"created_by"`
+	CreatedAt  Time   `db:"created_at"`
+	UpdatedAt  Time   `db:"updated_at"`
+	FinishedAt Time   `db:"finished_at"`
+}
+
+// InsertResendJob adds a running job under a new id.
+func (tx *Tx) InsertResendJob(ctx context.Context, j *ResendJob) error {
+	j.ID, j.Status, j.CreatedAt, j.UpdatedAt = tx.NewID("rsd"), JobRunning, tx.Now, tx.Now
+	return tx.insert(ctx, "resend_job", j)
+}
+
+// UpdateResendJob writes the progress of a job.
+func (tx *Tx) UpdateResendJob(ctx context.Context, j *ResendJob) error {
+	j.UpdatedAt = tx.Now
+	return tx.update(ctx, "resend_job", j, "status", "done", "refused", "cursor", "updated_at", "finished_at")
+}
+
+// LockResendJob reads a job for its next step, so that no other node takes the same step.
+func (tx *Tx) LockResendJob(ctx context.Context, id string) (ResendJob, error) {
+	query := `SELECT * FROM resend_job WHERE id = ?`
+	if tx.dialect == Postgres {
+		query += ` FOR UPDATE`
+	}
+	var j ResendJob
+	return j, tx.get(ctx, &j, query, id)
+}
+
+// ResendJob finds a job.
+func (q *Queries) ResendJob(ctx context.Context, id string) (ResendJob, error) {
+	var j ResendJob
+	return j, q.get(ctx, &j, `SELECT * FROM resend_job WHERE id = ?`, id)
+}
+
+// RunningResendJobs lists the jobs that are not finished, oldest first.
+func (q *Queries) RunningResendJobs(ctx context.Context) ([]ResendJob, error) {
+	var rows []ResendJob
+	return rows, q.list(ctx, &rows, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
+}
+
+// JobFilter selects jobs; empty members but PartnerID select all.
+type JobFilter struct {
+	PartnerID string
+	// Everybody adds the jobs of all partners to those of administrators.
+	Everybody bool
+	Actions   []string
+	Status    string
+	Page
+}
+
+// ResendJobs lists the jobs of a partner, of administrators when PartnerID is empty, or of everybody, newest first.
+func (q *Queries) ResendJobs(ctx context.Context, f JobFilter) ([]ResendJob, int, error) {
+	w := where{}
+	if !f.Everybody {
+		w.add(`partner_id = ?`, f.PartnerID)
+	}
+	w.in(`action`, f.Actions)
+	w.text(`status = ?`, f.Status)
+	var rows []ResendJob
+	total, err := q.page(ctx, &rows, `*`, `resend_job`, w, `id DESC`, f.Page)
+	return rows, total, err
+}
+
+// PruneJobs removes jobs that ended before the moment given, with their parts. Deliveries keep the id of the replay they came by.
+func (tx *Tx) PruneJobs(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	const old = `(SELECT id FROM resend_job WHERE status <> 'running' AND finished_at < ? ORDER BY id LIMIT ?)`
+	parts, err := tx.deletePartsOf(ctx, old, before, limit)
+	if err != nil || parts == int64(limit) {
+		return Pruned{Rows: parts}, err
+	}
+	n, err := tx.exec(ctx, `DELETE FROM resend_job WHERE id IN `+old, before, limit-int(parts))
+	if err != nil {
+		return Pruned{}, fmt.Errorf("delete old jobs: %w", err)
+	}
+	return Pruned{Rows: parts + n, Done: n < int64(limit)-parts}, nil
+}
+
+func (tx *Tx) deletePartsOf(ctx context.Context, jobs string, before Time, limit int) (int64, error) {
+	n, err := tx.exec(ctx, `DELETE FROM replay_part WHERE (job_id, subscription_id) IN
+		(SELECT job_id, subscription_id FROM replay_part WHERE job_id IN `+jobs+` LIMIT ?)`, before, limit, limit)
+	if err != nil {
+		return n, fmt.Errorf("delete parts of old replays: %w", err)
+	}
+	return n, nil
+}
