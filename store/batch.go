@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -47,24 +48,33 @@ func (q *Queries) Batch(ctx context.Context, id string) (Batch, error) {
 	return b, q.get(ctx, &b, `SELECT * FROM delivery_batch WHERE id = ?`, id)
 }
 
-// ClaimMembers takes all members of a batch for owner until lease, when each of them is open, in nobody else's hands and
-// may be sent at this moment (guarantee G2); otherwise none. The members come in their order.
+// ErrBusy is answered when another node has its hands on some of what was asked for.
+var ErrBusy = errors.New("busy")
+
+// ClaimMembers takes all members of a batch for owner until lease, when each of them is open and may be sent at this
+// moment (guarantee G2); otherwise none. When only another node stands in the way it answers ErrBusy. The members come in
+// their order.
 func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Time) ([]Claimed, error) {
 	w := where{}
 	w.in(`id`, b.Members)
-	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ? AND (lease_owner IN ('', ?) OR due_at <= ?)
-		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now, owner, tx.Now)
+	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ?
+		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now)
+	open, err := tx.count(ctx, `delivery`, w)
+	if err != nil || len(b.Members) == 0 || open != len(b.Members) {
+		return nil, err
+	}
+	w.add(`(lease_owner IN ('', ?) OR due_at <= ?)`, owner, tx.Now)
 	ids := make([]string, 0, len(b.Members))
 	if err := tx.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+tx.skipLocked("delivery"), w.args...); err != nil {
 		return nil, err
 	}
-	if len(b.Members) == 0 || len(ids) != len(b.Members) {
-		return nil, nil
+	if len(ids) != len(b.Members) {
+		return nil, ErrBusy
 	}
 	w = where{}
 	w.in(`id`, ids)
 	var rows []Delivery
-	err := tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?`+w.sql()+` RETURNING `+deliveryColumns,
+	err = tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?`+w.sql()+` RETURNING `+deliveryColumns,
 		append([]any{lease, owner}, w.args...)...)
 	if err != nil {
 		return nil, err
@@ -75,6 +85,15 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 	}
 	slices.SortFunc(rows, func(a, b Delivery) int { return place[a.ID] - place[b.ID] })
 	return tx.withEvents(ctx, rows)
+}
+
+// PutBack gives back what owner claimed and will not try now: it is due again at a later moment.
+func (tx *Tx) PutBack(ctx context.Context, ids []string, owner string, due Time) error {
+	w := where{}
+	w.in(`id`, ids)
+	w.add(`lease_owner = ? AND status IN ('pending', 'retrying')`, owner)
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = ''`+w.sql(), append([]any{due}, w.args...)...)
+	return err
 }
 
 // ClaimAgain is Claim without what was never sent: retries and what goes by itself. The rest waits to fill a batch.
@@ -103,15 +122,16 @@ func (q *Queries) Fresh(ctx context.Context, endpointID string, limit int, now T
 	return found.N, found.First, err
 }
 
-// DissolveBatch takes a batch apart: what is still open of it goes by itself, at once and under a key of its own that
-// newKey makes, for a key belongs to one content (IDEM-I02). How long each is tried by itself does not change. A member
-// in the hands of another node is left to it.
+// DissolveBatch takes a batch apart: what is still open of it goes by itself and under a key of its own that newKey makes,
+// for a key belongs to one content (IDEM-I02): when it was due anyway, or at once when owner had it in hand. How long each is
+// tried by itself does not change. A member in the hands of another node is left to it.
 func (tx *Tx) DissolveBatch(ctx context.Context, b Batch, owner, reason string, newKey func() string) error {
 	if _, err := tx.exec(ctx, `UPDATE delivery_batch SET reason = ? WHERE id = ? AND reason = ''`, reason, b.ID); err != nil {
 		return fmt.Errorf("mark batch: %w", err)
 	}
 	for _, id := range b.Members {
-		_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = '', alone = TRUE, idempotency_key = ?, due_at = ?, lease_owner = ''
+		_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = '', alone = TRUE, idempotency_key = ?, lease_owner = '',
+			due_at = CASE WHEN lease_owner = '' THEN due_at ELSE ? END
 			WHERE id = ? AND batch_id = ? AND status IN ('pending', 'retrying') AND (lease_owner IN ('', ?) OR due_at <= ?)`,
 			newKey(), tx.Now, id, b.ID, owner, tx.Now)
 		if err != nil {

@@ -71,6 +71,10 @@ func TestClaimMembers(t *testing.T) {
 			slices.Reverse(ids)
 			b := w.freeze(ids...)
 			tt.change(ids)
+			if name == "one is another node's" {
+				w.fails(store.ErrBusy, func(tx *store.Tx) error { _, err := tx.ClaimMembers(w.ctx, b, "a", w.now()); return err })
+				continue
+			}
 			got := w.claimMembers(b, "a")
 			if (tt.want && !slices.Equal(got, ids)) || (!tt.want && got != nil) {
 				t.Errorf("%s: got %v of %v", name, got, ids)
@@ -97,7 +101,11 @@ func TestDissolveBatch(t *testing.T) {
 			same(t, d.Alone, err, want)
 			same(t, d.BatchID == "", nil, want)
 			if want {
-				same(t, [2]any{d.LeaseOwner, d.DueAt}, nil, [2]any{"", w.now()})
+				due := w.now()
+				if i == 3 {
+					due = w.in(time.Hour)
+				}
+				same(t, [2]any{d.LeaseOwner, d.DueAt}, nil, [2]any{"", due})
 				same(t, d.KeyExpiresAt, nil, b.KeyExpiresAt)
 				seen[d.IdempotencyKey] = true
 			}
@@ -173,6 +181,19 @@ func TestFreshAndAgain(t *testing.T) {
 	})
 }
 
+func TestPutBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 2)
+		w.set(ids[0], `lease_owner = 'a'`)
+		w.set(ids[1], `lease_owner = 'b'`)
+		w.write(func(tx *store.Tx) error { return tx.PutBack(w.ctx, ids, "a", w.in(time.Minute)) })
+		for i, want := range []store.Time{w.in(time.Minute), w.now()} {
+			d, err := w.db.Delivery(w.ctx, ids[i])
+			same(t, d.DueAt, err, want)
+		}
+	})
+}
+
 func TestPruneBatches(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		kept := w.freeze(w.newDeliveries(w.subscription, 1)...)
@@ -182,7 +203,9 @@ func TestPruneBatches(t *testing.T) {
 		w.clock.Advance(time.Hour)
 		young := w.freeze("dlv_gone_3")
 		before := store.At(w.clock.Now().Add(-time.Minute))
-		rows := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) { return tx.PruneBatches(w.ctx, before, cursor, 2) }, 2)
+		rows := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) {
+			return tx.PruneBatches(w.ctx, before, cursor, 2)
+		}, 2)
 		same(t, rows, nil, int64(4))
 		for _, b := range []store.Batch{kept, young} {
 			got, err := w.db.Batch(w.ctx, b.ID)

@@ -11,6 +11,8 @@ import (
 type Claimed struct {
 	Delivery
 	Event Event
+	// Retry is how its subscription wants it retried, or empty; the engine fills it in.
+	Retry string
 }
 
 // Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"schakel/store"
 )
 
@@ -28,16 +30,24 @@ func (e *Engine) completeLoop(ctx context.Context) {
 }
 
 func (e *Engine) gatherOutcomes(first finished) []finished {
-	batch := []finished{first}
+	batch := first.appendTo(nil)
 	for len(batch) < e.cfg.MaxBatch {
 		select {
 		case f := <-e.outcomes:
-			batch = append(batch, f)
+			batch = f.appendTo(batch)
 		default:
 			return batch
 		}
 	}
 	return batch
+}
+
+// appendTo adds what is finished: the members of a batch one by one, so that they are written in one transaction.
+func (f finished) appendTo(all []finished) []finished {
+	if f.group != nil {
+		return append(all, f.group...)
+	}
+	return append(all, f)
 }
 
 // complete writes a batch, again and again while the database is away: an outcome that is not written means that the
@@ -85,6 +95,9 @@ func (e *Engine) writeOutcomes(ctx context.Context, batch []finished) (changed b
 			return fmt.Errorf("give deliveries back: %w", err)
 		}
 		for _, f := range batch {
+			if err := e.takeApart(ctx, tx, f, uuid.NewString); err != nil {
+				return err
+			}
 			acted, err := e.act(ctx, tx, f)
 			if err != nil {
 				return err

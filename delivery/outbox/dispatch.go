@@ -81,6 +81,11 @@ func (e *Engine) refreshLanes(ctx context.Context, epoch string) (string, error)
 	if err != nil {
 		return epoch, fmt.Errorf("read endpoints: %w", err)
 	}
+	retries, err := e.cfg.DB.Retries(ctx)
+	if err != nil {
+		return epoch, fmt.Errorf("read retry schedules: %w", err)
+	}
+	e.retries.Store(&retries)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := make(map[string]bool, len(endpoints))
@@ -106,8 +111,11 @@ func (e *Engine) refreshLanes(ctx context.Context, epoch string) (string, error)
 
 // order is a claim to be made for a lane.
 type order struct {
-	lane *lane
-	room int
+	lane  *lane
+	room  int
+	terms terms
+	tests bool // only test events
+	again bool // only what was tried before: the rest waits to fill a batch
 }
 
 // orders lists the lanes with room, those that hold least first, so that no lane starves behind a busy one.
@@ -122,7 +130,9 @@ func (e *Engine) orders() []order {
 			l.ready = true
 		}
 		if room := l.room(now); room > 0 {
-			orders = append(orders, order{l, room})
+			orders = append(orders, order{lane: l, room: room, terms: l.terms})
+		} else if room := l.testRoom(now); room > 0 {
+			orders = append(orders, order{lane: l, room: room, tests: true})
 		}
 	}
 	slices.SortFunc(orders, func(a, b order) int { return a.lane.held - b.lane.held })
@@ -152,25 +162,28 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 	// Whatever becomes due after this point sets ready again.
 	e.mu.Lock()
 	for _, o := range orders {
-		o.lane.ready = false
+		o.lane.ready, o.lane.tests, o.lane.lookAt = o.tests, false, time.Time{}
 	}
 	e.mu.Unlock()
-	claims := make([][]store.Claimed, len(orders))
+	looks, err := e.fillAll(ctx, orders)
+	if err != nil {
+		return err
+	}
+	claims := make([]load, len(orders))
 	next := make([]store.Time, len(orders))
 	var epoch string
-	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if epoch, err = tx.FanoutEpoch(ctx); err != nil {
 			return err
 		}
 		for i, o := range orders {
-			id, lease := o.lane.endpoint.ID, e.lease(tx.Now.Time, o.lane.endpoint)
-			if claims[i], err = tx.Claim(ctx, id, e.node, o.room, lease); err != nil {
+			if claims[i], err = e.take(ctx, tx, o); err != nil {
 				return fmt.Errorf("claim deliveries: %w", err)
 			}
-			if len(claims[i]) == o.room {
+			if claims[i].claimed == o.room || o.tests || !looks[i].IsZero() {
 				continue
 			}
-			if next[i], err = tx.NextDue(ctx, id, e.node); err != nil {
+			if next[i], err = tx.NextDue(ctx, o.lane.endpoint.ID, e.node); err != nil {
 				return fmt.Errorf("read next due time: %w", err)
 			}
 		}
@@ -181,8 +194,11 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 	defer e.mu.Unlock()
 	for i, o := range orders {
 		o.lane.due = notYet(next[i].Time, now)
-		if err != nil || len(claims[i]) == o.room {
+		if err != nil || claims[i].claimed == o.room || claims[i].again {
 			o.lane.ready = true
+		}
+		if !looks[i].IsZero() && claims[i].claimed < o.room {
+			o.lane.ready, o.lane.lookAt = true, looks[i]
 		}
 		if err == nil {
 			e.launch(o.lane, claims[i], epoch)
@@ -205,13 +221,20 @@ func (e *Engine) lease(now time.Time, ep store.Endpoint) store.Time {
 }
 
 // launch starts a sender for each claim. The caller holds the mutex.
-func (e *Engine) launch(l *lane, claims []store.Claimed, epoch string) {
-	slices.SortFunc(claims, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
-	l.held += len(claims)
-	e.held += len(claims)
-	e.senders.Add(len(claims))
-	for _, c := range claims {
+func (e *Engine) launch(l *lane, claims load, epoch string) {
+	slices.SortFunc(claims.singles, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+	held := len(claims.singles)
+	for _, b := range claims.bundles {
+		held += len(b.members)
+	}
+	l.held += held
+	e.held += held
+	e.senders.Add(len(claims.singles) + len(claims.bundles))
+	for _, c := range claims.singles {
 		go e.send(l, l.endpoint, l.slots, c, epoch)
+	}
+	for _, b := range claims.bundles {
+		go e.sendBundle(l, l.endpoint, l.slots, b, epoch)
 	}
 }
 

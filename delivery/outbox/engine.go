@@ -71,6 +71,7 @@ type Engine struct {
 	stats   stats
 	closing atomic.Bool
 	live    atomic.Pointer[Policy]
+	retries atomic.Pointer[map[string]string] // how subscriptions that say so themselves are retried
 	senders sync.WaitGroup
 	stop    []func() // stops the loops in the order they may stop
 }

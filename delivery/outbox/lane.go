@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"schakel/delivery/window"
 	"schakel/store"
 )
 
@@ -19,6 +20,11 @@ type lane struct {
 	due       time.Time     // when the next delivery is due; zero when none is known
 	notBefore time.Time     // Retry-After of the endpoint
 	circuit   circuit
+	terms     terms       // how it takes batches
+	lookAt    time.Time   // when to look again whether enough waits to fill a batch
+	week      window.Week // when it may be sent to
+	opensAt   time.Time   // when it may be again; zero when it may now
+	tests     bool        // a test event may wait, which goes at once
 }
 
 func newLane(e store.Endpoint) *lane {
@@ -42,7 +48,7 @@ func (l *lane) configure(e store.Endpoint) {
 		l.limiter.SetLimit(rate.Limit(e.RatePerSecond))
 		l.limiter.SetBurst(int(e.RatePerSecond))
 	}
-	l.circuit = circuitOf(e)
+	l.circuit, l.terms, l.week, l.opensAt, l.lookAt = circuitOf(e), termsOf(e), weekOf(e), time.Time{}, time.Time{}
 	l.endpoint = e
 }
 
@@ -50,9 +56,23 @@ func (l *lane) configure(e store.Endpoint) {
 // waits for the database. More is claimed when half of that is used up.
 const ahead = 8
 
+// maxBatched bounds what a lane with batches holds, unless two batches are more: it must not take the room of others.
+const maxBatched = 1024
+
+// each is how many deliveries one request can take.
+func (l *lane) each() int { return max(1, l.terms.events) }
+
+// most is how many deliveries a lane holds at most.
+func (l *lane) most() int {
+	if !l.terms.on() {
+		return ahead * cap(l.slots)
+	}
+	return min(2*l.terms.events*cap(l.slots), max(2*l.terms.events, maxBatched))
+}
+
 // room is how many deliveries may be claimed now; under a rate limit no more than what it lets through in a second.
 func (l *lane) room(now time.Time) int {
-	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) {
+	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || now.Before(l.lookAt) || l.closed(now) {
 		return 0
 	}
 	if l.circuit.open() {
@@ -64,23 +84,29 @@ func (l *lane) room(now time.Time) int {
 	if l.full() {
 		return 0
 	}
-	room := ahead*cap(l.slots) - l.held
+	room := l.most() - l.held
 	if l.limiter != nil {
-		room = min(room, int(l.endpoint.RatePerSecond)-l.held)
+		room = min(room, l.each()*int(l.endpoint.RatePerSecond)-l.held)
 	}
 	return max(0, room)
 }
 
 // full tells whether the lane holds enough for now; a completed delivery changes that.
-func (l *lane) full() bool { return l.held > ahead/2*cap(l.slots) }
+func (l *lane) full() bool { return l.held > l.most()/2 }
 
 // next is when the lane should be looked at again; zero when only a signal will wake it.
 func (l *lane) next() time.Time {
-	if l.endpoint.Status != store.EndpointActive || l.due.IsZero() {
+	next := l.due
+	if l.ready && (next.IsZero() || l.lookAt.Before(next)) {
+		next = l.lookAt // zero unless it waits to fill a batch
+	}
+	if l.ready && next.IsZero() {
+		next = l.opensAt
+	}
+	if l.endpoint.Status != store.EndpointActive || next.IsZero() {
 		return time.Time{}
 	}
-	next := l.due
-	for _, t := range []time.Time{l.notBefore, l.circuit.probeAt} {
+	for _, t := range []time.Time{l.notBefore, l.circuit.probeAt, l.lookAt, l.opensAt} {
 		if t.After(next) {
 			next = t
 		}

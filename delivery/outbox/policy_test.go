@@ -79,16 +79,16 @@ func TestLiveSchedule(t *testing.T) {
 		},
 	}
 	failed := webhook.Outcome{Status: 503}
-	first := w.result(store.Endpoint{}, store.Claimed{}, failed, w.schedule(t.Context()))
+	first := w.result(store.Endpoint{}, store.Claimed{}, failed, w.schedule(t.Context(), store.Claimed{}), nil)
 	if first.Status != store.DeliveryRetrying || !first.DueAt.Equal(now.Add(time.Hour)) {
 		t.Errorf("first failure: %s at %s", first.Status, first.DueAt)
 	}
-	second := w.result(store.Endpoint{}, store.Claimed{Delivery: store.Delivery{Round: 1}}, failed, w.schedule(t.Context()))
+	second := w.result(store.Endpoint{}, store.Claimed{Delivery: store.Delivery{Round: 1}}, failed, w.schedule(t.Context(), store.Claimed{}), nil)
 	if second.Status != store.DeliveryDead || second.Reason != webhook.ReasonAttempts {
 		t.Errorf("second failure: %s, %s", second.Status, second.Reason)
 	}
 	broken = true
-	if got := w.result(store.Endpoint{}, store.Claimed{}, failed, w.schedule(t.Context())); !got.DueAt.Equal(now.Add(time.Second)) {
+	if got := w.result(store.Endpoint{}, store.Claimed{}, failed, w.schedule(t.Context(), store.Claimed{}), nil); !got.DueAt.Equal(now.Add(time.Second)) {
 		t.Errorf("without an answer: %s", got.DueAt)
 	}
 }

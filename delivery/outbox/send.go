@@ -17,6 +17,11 @@ type finished struct {
 	ep      store.Endpoint
 	subID   string
 	ordered bool // others may wait for it
+	// group, when set, is the members of a batch in place of all else.
+	group []finished
+	// dissolve is a batch that is taken apart after this, and why.
+	dissolve *store.Batch
+	why      string
 }
 
 // send makes one attempt at a claimed delivery and hands over its outcome.
@@ -27,7 +32,8 @@ func (e *Engine) send(l *lane, ep store.Endpoint, slots chan struct{}, c store.C
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
 	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
-	if !e.mayStart(ctx, l, ep, c, epoch) {
+	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, c.ID, e.node) }
+	if !e.mayBegin(ctx, l, ep, c, epoch, may) {
 		e.outcomes <- done
 		return
 	}
@@ -41,15 +47,15 @@ func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
 	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
 }
 
-// mayStart asks for the last time before an attempt: is the node not stopping, does the endpoint want to hear from us,
-// is there time left in the lease, and is the delivery still ours and allowed, if anything changed since it was claimed
-// (guarantee G2).
-func (e *Engine) mayStart(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string) bool {
-	e.mu.Lock()
-	limiter, notBefore := l.limiter, l.notBefore
-	e.mu.Unlock()
+// mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint want to hear from us,
+// is there time left in the lease, and is the delivery still ours and allowed, which may tells, if anything changed since
+// it was claimed (guarantee G2).
+func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
-	if e.closing.Load() || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
+	e.mu.Lock()
+	limiter, notBefore, closed := l.limiter, l.notBefore, c.SubscriptionID != "" && l.closed(now)
+	e.mu.Unlock()
+	if e.closing.Load() || closed || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
 		return false
 	}
 	if limiter != nil {
@@ -64,7 +70,7 @@ func (e *Engine) mayStart(ctx context.Context, l *lane, ep store.Endpoint, c sto
 	if current == epoch {
 		return true
 	}
-	ok, err := e.cfg.DB.MayStart(ctx, c.ID, e.node)
+	ok, err := may()
 	return err == nil && ok
 }
 

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -14,8 +15,11 @@ import (
 // TestEventType is the type of the event that shows whether an endpoint works.
 const TestEventType = "nl.schakel.endpoint.test.v1"
 
+// ErrNothingSent: a consumer fetches from the endpoint. The text may be shown.
+var ErrNothingSent = errors.New("nothing is sent to an endpoint of kind pull, so there is nothing to test; receive from it as its page shows")
+
 // SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event
-// and delivery ids. It is delivered like any other: with a token, retries and an end in the dead-letter queue.
+// and delivery ids. It goes outside the windows of the endpoint too; to one that is fetched from it is ErrNothingSent. It is delivered like any other: with a token, retries and an end in the dead-letter queue.
 func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source string) (eventID, deliveryID string, err error) {
 	e.refresh(ctx)
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -25,6 +29,9 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		}
 		if !actor.sees(ep.PartnerID) {
 			return store.ErrNotFound
+		}
+		if ep.Kind == store.EndpointPull {
+			return ErrNothingSent
 		}
 		ev, err := testEvent(source, ep, tx.Now)
 		if err != nil {
@@ -46,7 +53,7 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		})
 	})
 	if err == nil {
-		e.ready(map[string]struct{}{endpointID: {}})
+		e.tried(endpointID)
 	}
 	return eventID, deliveryID, err
 }

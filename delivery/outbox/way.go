@@ -31,4 +31,6 @@ type Result struct {
 	SuspendEndpoint bool
 	// EndSubscription ends the subscription (410).
 	EndSubscription bool
+	// Alone takes the batch apart that the attempt was made with: each member goes by itself from now on.
+	Alone bool
 }

@@ -31,7 +31,7 @@ type Webhook struct {
 func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) Result {
 	target, err := w.target(ep)
 	if err != nil {
-		return w.broken(ep, "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend.")
+		return w.broken(ep, brokenSecret)
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
@@ -40,8 +40,10 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	out := w.Sender.Send(ctx, target, webhook.Message{
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
 	})
-	return w.result(ep, c, out, w.schedule(ctx))
+	return w.result(ep, c, out, w.schedule(ctx, c), rand.Float64)
 }
+
+const brokenSecret = "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend."
 
 func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 	t := webhook.Target{EndpointID: ep.ID, URL: ep.URL, Mode: ep.ContentMode, Timeout: time.Duration(ep.TimeoutMS) * time.Millisecond}
@@ -68,8 +70,17 @@ func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 	}
 }
 
-// schedule is the retry schedule that holds now.
-func (w *Webhook) schedule(ctx context.Context) webhook.Schedule {
+// schedule is the retry schedule that holds now for a delivery: the chain's, but for what its subscription says itself.
+func (w *Webhook) schedule(ctx context.Context, c store.Claimed) webhook.Schedule {
+	own, err := webhook.ParseOverride(c.Retry)
+	if err != nil {
+		own = webhook.Override{} // it was checked before it was stored
+	}
+	return w.chain(ctx).With(own)
+}
+
+// chain is the retry schedule of the chain.
+func (w *Webhook) chain(ctx context.Context) webhook.Schedule {
 	if w.Live == nil {
 		return w.Schedule
 	}
@@ -82,10 +93,10 @@ func (w *Webhook) schedule(ctx context.Context) webhook.Schedule {
 	return s
 }
 
-func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome, schedule webhook.Schedule) Result {
+func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome, schedule webhook.Schedule, random func() float64) Result {
 	d := webhook.Verdict(out, webhook.Facts{
 		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: w.Now(), Schedule: schedule,
-		Rand: rand.Float64, FreshTokenTried: c.Reason == webhook.ReasonTokenRenewed,
+		Rand: random, FreshTokenTried: c.Reason == webhook.ReasonTokenRenewed,
 	})
 	r := Result{
 		Attempt: store.Attempt{

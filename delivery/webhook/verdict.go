@@ -41,26 +41,27 @@ const (
 
 // The reasons of a decision: stable codes to store and to filter by.
 const (
-	ReasonDelivered    = "delivered"
-	ReasonBusy         = "busy"               // 408, 409, 425, 429
-	ReasonServerError  = "server-error"       // 5xx
-	ReasonUnreachable  = "unreachable"        // name, connection or time
-	ReasonTLS          = "tls"                // no trusted, modern TLS
-	ReasonBlocked      = "blocked-address"    // the guard refused the address
-	ReasonBadAnswer    = "bad-answer"         // not HTTP, or larger than the limit
-	ReasonCanceled     = "canceled"           // we stopped it ourselves
-	ReasonToken        = "token"              // no access token
-	ReasonTokenRenewed = "token-renewed"      // 401, and another token is at hand
-	ReasonUnauthorized = "unauthorized"       // 401
-	ReasonForbidden    = "forbidden"          // 403
-	ReasonGone         = "gone"               // 410
-	ReasonRedirected   = "redirected"         // 3xx
-	ReasonRejected     = "rejected"           // another 4xx
-	ReasonUnexpected   = "unexpected-status"  // none of these
-	ReasonRequest      = "request"            // our own configuration is at fault
-	ReasonAttempts     = "attempts-exhausted" // Schedule.MaxAttempts
-	ReasonDeadline     = "deadline-passed"    // Schedule.Deadline
-	ReasonKeyExpired   = "key-expired"        // Facts.KeyExpiresAt (IDEM-12)
+	ReasonDelivered     = "delivered"
+	ReasonBusy          = "busy"               // 408, 409, 425, 429
+	ReasonServerError   = "server-error"       // 5xx
+	ReasonUnreachable   = "unreachable"        // name, connection or time
+	ReasonTLS           = "tls"                // no trusted, modern TLS
+	ReasonBlocked       = "blocked-address"    // the guard refused the address
+	ReasonBadAnswer     = "bad-answer"         // not HTTP, or larger than the limit
+	ReasonCanceled      = "canceled"           // we stopped it ourselves
+	ReasonToken         = "token"              // no access token
+	ReasonTokenRenewed  = "token-renewed"      // 401, and another token is at hand
+	ReasonUnauthorized  = "unauthorized"       // 401
+	ReasonForbidden     = "forbidden"          // 403
+	ReasonGone          = "gone"               // 410
+	ReasonRedirected    = "redirected"         // 3xx
+	ReasonRejected      = "rejected"           // another 4xx
+	ReasonBatchRejected = "batch-rejected"     // 400, 413, 415 or 422 to a batch
+	ReasonUnexpected    = "unexpected-status"  // none of these
+	ReasonRequest       = "request"            // our own configuration is at fault
+	ReasonAttempts      = "attempts-exhausted" // Schedule.MaxAttempts
+	ReasonDeadline      = "deadline-passed"    // Schedule.Deadline
+	ReasonKeyExpired    = "key-expired"        // Facts.KeyExpiresAt (IDEM-12)
 )
 
 // Facts are what a verdict needs to know besides the outcome.

@@ -1,0 +1,53 @@
+package outbox
+
+import (
+	"time"
+
+	"schakel/delivery/window"
+	"schakel/store"
+)
+
+// weekOf reads when an endpoint may be sent to. What cannot be read was checked before it was stored; it stops nothing.
+func weekOf(e store.Endpoint) window.Week {
+	w, err := window.Parse(e.Windows)
+	if err != nil {
+		return window.Week{}
+	}
+	return w
+}
+
+// closed tells whether it is outside the windows of the lane now, and remembers until when. The caller holds the mutex.
+func (l *lane) closed(now time.Time) bool {
+	if l.week.Always() {
+		return false
+	}
+	if now.Before(l.opensAt) {
+		return true
+	}
+	l.opensAt = time.Time{}
+	if l.week.Open(now) {
+		return false
+	}
+	if l.opensAt = l.week.Next(now); l.opensAt.IsZero() {
+		l.opensAt = now.Add(time.Hour) // a window in an hour that a change of clocks leaves out
+	}
+	return true
+}
+
+// testRoom is whether a test event may be claimed though the lane is closed: whoever tests wants to see the answer now.
+func (l *lane) testRoom(now time.Time) int {
+	if !l.tests || l.endpoint.Status != store.EndpointActive || l.circuit.open() || !l.closed(now) {
+		return 0
+	}
+	return 1
+}
+
+// tried wakes a lane for a test event.
+func (e *Engine) tried(endpointID string) {
+	e.mu.Lock()
+	if l := e.lanes[endpointID]; l != nil {
+		l.tests = true
+	}
+	e.mu.Unlock()
+	e.ready(map[string]struct{}{endpointID: {}})
+}
