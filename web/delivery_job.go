@@ -15,7 +15,9 @@ import (
 func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		paging := pagePaging(c)
-		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), area.scope(c), store.Page{Number: paging.Page, Size: paging.PerPage})
+		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), store.JobFilter{
+			PartnerID: area.scope(c), Everybody: area.admin, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		})
 		if err != nil {
 			return err
 		}
