@@ -57,16 +57,17 @@ func heldWords() map[string]reasonWords {
 // answerWords are of what the receiver answered.
 func answerWords() map[string]reasonWords {
 	return map[string]reasonWords{
-		webhook.ReasonDelivered:    {"Delivered", "There is nothing to do."},
-		webhook.ReasonBusy:         {"Receiver is busy", "It is tried again by itself. If it lasts, agree a lower rate for the endpoint with the partner."},
-		webhook.ReasonServerError:  {"Fault at the receiver", "It is tried again by itself. If it lasts, ask the partner to look into its log."},
-		webhook.ReasonTokenRenewed: {"Access token was renewed", "The next try carries a new token; there is nothing to do."},
-		webhook.ReasonUnauthorized: {"Access token refused", "Check the endpoint's token settings with the partner: token endpoint, client, scope and audience."},
-		webhook.ReasonForbidden:    {"Access refused", "Ask the partner to grant us access, then lift the suspension of the endpoint."},
-		webhook.ReasonGone:         {"Receiver was retired", "The partner must subscribe with another endpoint."},
-		webhook.ReasonRedirected:   {"Receiver sent us elsewhere", "Redirects are not followed. Set the endpoint's URL to the final address, then resend."},
-		webhook.ReasonRejected:     {"Rejected by the receiver", "Read what the receiver answered, mend the cause with the partner, then resend."},
-		webhook.ReasonUnexpected:   {"Answer makes no sense", "Check the endpoint's URL with the partner, then resend."},
+		webhook.ReasonDelivered:     {"Delivered", "There is nothing to do."},
+		webhook.ReasonBusy:          {"Receiver is busy", "It is tried again by itself. If it lasts, agree a lower rate for the endpoint with the partner."},
+		webhook.ReasonServerError:   {"Fault at the receiver", "It is tried again by itself. If it lasts, ask the partner to look into its log."},
+		webhook.ReasonTokenRenewed:  {"Access token was renewed", "The next try carries a new token; there is nothing to do."},
+		webhook.ReasonUnauthorized:  {"Access token refused", "Check the endpoint's token settings with the partner: token endpoint, client, scope and audience."},
+		webhook.ReasonForbidden:     {"Access refused", "Ask the partner to grant us access, then lift the suspension of the endpoint."},
+		webhook.ReasonGone:          {"Receiver was retired", "The partner must subscribe with another endpoint."},
+		webhook.ReasonRedirected:    {"Receiver sent us elsewhere", "Redirects are not followed. Set the endpoint's URL to the final address, then resend."},
+		webhook.ReasonRejected:      {"Rejected by the receiver", "Read what the receiver answered, mend the cause with the partner, then resend."},
+		webhook.ReasonBatchRejected: {"Batch rejected by the receiver", "There is nothing to do: it is sent by itself now. Read the answer if this happens often."},
+		webhook.ReasonUnexpected:    {"Answer makes no sense", "Check the endpoint's URL with the partner, then resend."},
 	}
 }
 

@@ -63,7 +63,8 @@ func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bo
 		return tx.TryNow(ctx, d.ID)
 	}
 	key, expires := d.IdempotencyKey, d.KeyExpiresAt
-	if needsNewKey(d, tx.Now.Time) {
+	// A batch has its key together; by itself a member is other content (IDEM-11).
+	if d.BatchID != "" || needsNewKey(d, tx.Now.Time) {
 		key, expires = uuid.NewString(), e.keyExpiry(tx.Now.Time)
 	}
 	return tx.Resend(ctx, d.ID, key, expires)
