@@ -38,11 +38,11 @@ func TestSettingsTable(t *testing.T) {
 				t.Errorf("%s is not copied", s.Key)
 			}
 		}
-		if standing := s.Standing(value); standing == StandingRelaxed && s.Key != "register.spec_versions" && s.Key != "tokens.client_auth" {
+		if standing := s.Standing(value); standing == StandingRelaxed && s.Key != "idempotency.require_key_on_writes" && s.Key != "register.spec_versions" && s.Key != "tokens.client_auth" {
 			t.Errorf("%s departs from the profile by default", s.Key)
 		}
 	}
-	if wanted := standard.strict(); len(wanted.changes(&standard)) != 2 {
+	if wanted := standard.strict(); len(wanted.changes(&standard)) != 3 {
 		t.Errorf("strict and default differ in %v", wanted.changes(&standard))
 	}
 }

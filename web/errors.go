@@ -56,9 +56,12 @@ func (p *Problem) with(name, value string) *Problem {
 	return p
 }
 
+// noType is the type of a problem that no page explains.
+const noType = "about:blank"
+
 // newProblem makes a problem that a handler returns.
 func newProblem(status int, code, detail string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+	return &Problem{Type: noType, Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
 // retryLater is a problem that passes by itself.
@@ -164,7 +167,7 @@ func (a *App) writeProblem(c echo.Context, p Problem) error {
 	if p.logged {
 		p.Instance = "urn:schakel:" + requestIDOf(c)
 	}
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(a.typed(p))
 	if err != nil {
 		return err
 	}

@@ -61,16 +61,9 @@ func (m *machineAPI) intakeProblem(err error) error {
 }
 
 func (m *machineAPI) keyInUse() error {
-	return m.documented(retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being handled. Repeat this one in a moment, with the same key.", time.Second))
+	return retryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being handled. Repeat this one in a moment, with the same key.", time.Second)
 }
 
 func (m *machineAPI) keyReused() error {
-	return m.documented(newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key."))
-}
-
-// documented makes the type of a problem lead to what we publish about
-// Idempotency-Key (IDEM-I05, IDEM-I06).
-func (m *machineAPI) documented(p *Problem) *Problem {
-	p.Type = m.app.absolute("/events/v1/openapi.yaml#" + p.Code)
-	return p
+	return newProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key.")
 }

@@ -39,14 +39,14 @@ func (m *machineAPI) idempotencyKey(c echo.Context, set *registry.ProfileState) 
 func (m *machineAPI) sentKey(c echo.Context, set *registry.ProfileState) (string, error) {
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
 	if err != nil {
-		return "", m.documented(newProblem(http.StatusBadRequest, "key-invalid", err.Error()+"."))
+		return "", newProblem(http.StatusBadRequest, "key-invalid", err.Error()+".")
 	}
 	return key, nil
 }
 
 func (m *machineAPI) keyMissing() error {
-	return m.documented(newProblem(http.StatusBadRequest, "key-missing",
-		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request."))
+	return newProblem(http.StatusBadRequest, "key-missing",
+		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.")
 }
 
 // readIdempotencyKey reads the values of the header: one Item of RFC 8941 that is

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -114,6 +115,31 @@ func bodyLimit(n int64) echo.MiddlewareFunc {
 		}
 	}
 }
+
+// lateBodyLimit is bodyLimit for who looks at other things first: a body that is
+// announced as too large is refused at its first byte.
+func lateBodyLimit(n int64) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			if r.ContentLength > n {
+				r.Body = refusedBody{r.Body, n}
+			} else {
+				r.Body = http.MaxBytesReader(c.Response(), r.Body, n)
+			}
+			return next(c)
+		}
+	}
+}
+
+// refusedBody is a body of more than limit bytes, of which none is read.
+type refusedBody struct {
+	io.Closer
+	limit int64
+}
+
+// Read implements io.Reader.
+func (b refusedBody) Read([]byte) (int, error) { return 0, &http.MaxBytesError{Limit: b.limit} }
 
 // slow gives routes that wait or carry large bodies more time than the server's
 // own read and write time-outs.

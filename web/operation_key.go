@@ -113,7 +113,7 @@ func (o *keyedOperation) perform(c echo.Context, next echo.HandlerFunc) error {
 	ctx, operation := o.m.DB.Operation(request.Context(), o.claim(request.Context()))
 	defer operation.Rollback()
 	c.SetRequest(request.WithContext(ctx))
-	got, err := record(c, next)
+	got, err := o.m.app.record(c, next)
 	c.SetRequest(request)
 	if err != nil && !errors.Is(err, errKeyTaken) {
 		return err

@@ -20,7 +20,7 @@ type recordedAnswer struct {
 
 // record runs a handler and keeps its answer back. A refusal that is an answer of
 // its own is recorded too; other errors are returned.
-func record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, error) {
+func (a *App) record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, error) {
 	response := c.Response()
 	sent, before := response.Writer, response.Header().Clone()
 	held := &heldAnswer{header: response.Header().Clone()}
@@ -28,14 +28,14 @@ func record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, error) {
 	err := next(c)
 	response.Writer, response.Committed, response.Size, response.Status = sent, false, 0, http.StatusOK
 	if err != nil {
-		return recordProblem(err)
+		return a.recordProblem(err)
 	}
 	maps.DeleteFunc(held.header, func(name string, values []string) bool { return slices.Equal(before[name], values) })
 	return &recordedAnswer{status: held.status, header: held.header, body: held.body.Bytes()}, nil
 }
 
 // recordProblem is the answer to an error that a repeated request would meet again.
-func recordProblem(err error) (*recordedAnswer, error) {
+func (a *App) recordProblem(err error) (*recordedAnswer, error) {
 	p := problemOf(err)
 	got := &recordedAnswer{status: p.Status, header: p.header.Clone()}
 	if p.logged || !got.completed() {
@@ -45,7 +45,7 @@ func recordProblem(err error) (*recordedAnswer, error) {
 		got.header = http.Header{}
 	}
 	got.header.Set("Content-Type", problemType)
-	got.body, err = json.Marshal(p)
+	got.body, err = json.Marshal(a.typed(*p))
 	return got, err
 }
 

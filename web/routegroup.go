@@ -26,9 +26,11 @@ func (a *App) pagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc)
 	return routeGroup{a.echo, prefix, append(frame, with...)}
 }
 
-// api makes a group of routes for machines, with bodies of at most limit bytes.
+// api makes a group of routes for machines, with bodies of at most limit bytes. A
+// body over it is refused when it is read, after the token and the Idempotency-Key
+// were looked at (IDEM-18).
 func (a *App) api(limit int64, prefix string, with ...echo.MiddlewareFunc) routeGroup {
-	return routeGroup{a.echo, prefix, append([]echo.MiddlewareFunc{bodyLimit(limit)}, with...)}
+	return routeGroup{a.echo, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
 }
 
 func (g routeGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {

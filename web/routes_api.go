@@ -11,6 +11,7 @@ import (
 // routes registers the APIs for machines.
 func (m *machineAPI) routes() {
 	m.app.echo.Use(refuseOptions)
+	m.app.routesProblems()
 	m.routesOAuth()
 	m.routesEvents()
 	m.routesRegister()

@@ -188,7 +188,9 @@ func TestSettingOfKeyLifetime(t *testing.T) {
 	post("2").want(t, http.StatusAccepted)
 }
 
-// TestSettingOfDeleteKey is IDEM-05, IDEM-14 and IDEM-16 for a DELETE.
+// TestSettingOfDeleteKey tries the keys of a DELETE.
+//
+// Rules: IDEM-05, IDEM-07, IDEM-14, IDEM-16, E4
 func TestSettingOfDeleteKey(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -200,7 +202,7 @@ func TestSettingOfDeleteKey(t *testing.T) {
 		return c.do(t, http.MethodDelete, target, "", "Idempotency-Key", key)
 	}
 	del(c, "/events/v1/subscriptions/sub_none", "nonsense").problem(t, http.StatusBadRequest, "key-invalid")
-	del(c, "/events/v1/subscriptions/sub_none", key).want(t, http.StatusNotFound) // E17: not kept
+	del(c, "/events/v1/subscriptions/sub_none", freshKey()).want(t, http.StatusNotFound)
 	id := h.subscribed(t, partner.ID)
 	del(c, "/events/v1/subscriptions/"+id, key).want(t, http.StatusNoContent)
 	del(c, "/events/v1/subscriptions/"+id, key).want(t, http.StatusNoContent)

@@ -49,7 +49,7 @@ func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	d, b := settingsOffice(t)
 	page := text(b.get("/admin/settings"))
-	wantWords(t, page, "2 settings depart from the strict profile", "This relaxes EDU-21.", "This relaxes SEC-02.", "Lifetime of a key", "168h", "Back to strict")
+	wantWords(t, page, "3 settings depart from the strict profile", "This relaxes IDEM-03, IDEM-04.", "This relaxes EDU-21.", "This relaxes SEC-02.", "Lifetime of a key", "168h", "Back to strict")
 	for _, s := range registry.Settings() {
 		wantWords(t, page, s.Title, strings.Join(s.Rules, ", "))
 	}
@@ -59,7 +59,7 @@ func TestSettingsPage(t *testing.T) {
 	}
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "idempotency.require_key", "off", "idempotency.ttl", "200h", "reason", "old systems")), "/admin/settings")
 	page = text(b.get("/admin/settings"))
-	wantWords(t, page, "2 settings were changed", "3 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from require to off")
+	wantWords(t, page, "2 settings were changed", "4 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from require to off")
 	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed Idempotency-Key on events from require to off")
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t)), "/admin/settings")
 	wantWords(t, text(b.get("/admin/settings")), "Nothing was changed.")

@@ -1,0 +1,226 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// everything makes a client of the own organisation that may do all but publish.
+func (h *apiHarness) everything(t testing.TB) *apiClient {
+	t.Helper()
+	return h.newClient(t, "", registry.NewClient{
+		Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite},
+	})
+}
+
+// under sends a JSON request with a key.
+func (c *apiClient) under(t testing.TB, key, method, target, body string) apiAnswer {
+	t.Helper()
+	media := "application/json"
+	if strings.HasSuffix(target, "/versions") {
+		media = "application/yaml"
+	}
+	return c.do(t, method, target, body, "Content-Type", media, "Idempotency-Key", key)
+}
+
+// A repeated change of any kind gets the first answer, also once the state has gone
+// on; with other content it is refused, and another client's key is its own.
+//
+// Rules: IDEM-01, IDEM-03, IDEM-05, IDEM-11, IDEM-14, IDEM-16, IDEM-I02, IDEM-I06, IDEM-I07, E13
+func TestOnceForEveryChange(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newAPIHarnessOn(t, db, clock, nil).withCatalogue(t)
+		c, other := h.everything(t), h.everything(t)
+		endpoint := h.newEndpoint(t, h.own.ID)
+		wish := fmt.Sprintf(`{"endpointId":%q,"types":["nl.example.student.enrolled"],"purpose":"To know who is enrolled."}`, endpoint.ID)
+		subscription := ""
+		for _, step := range []struct {
+			method, target, body string
+			status               int
+		}{
+			{"POST", "/events/v1/subscriptions", wish, 201},
+			{"PATCH", "/events/v1/subscriptions/{s}", `{"filters":[{"prefix":{"subject":"a"}}]}`, 200},
+			{"DELETE", "/events/v1/subscriptions/{s}", "", 204},
+			{"POST", "/events/v1/resends", `{"reason":"failed"}`, 202},
+			{"POST", "/registry/v1/contracts", `{"id":"keyed","kind":"asyncapi","title":"Keyed","visibility":"public"}`, 201},
+			{"POST", "/registry/v1/contracts/keyed/versions", strings.ReplaceAll(sampleContract, "nl.example.student", "nl.example.keyed"), 201},
+			{"POST", "/registry/v1/contracts/keyed/versions/1.0.0/publication", "", 200},
+			{"POST", "/registry/v1/contracts/keyed/versions/1.0.0/deprecation", `{"reason":"old"}`, 200},
+			{"DELETE", "/registry/v1/contracts/keyed/versions/1.0.0/deprecation", "", 200},
+			{"POST", "/registry/v1/contracts/keyed/versions/1.0.0/withdrawal", `{"reason":"wrong"}`, 200},
+		} {
+			target, key := strings.Replace(step.target, "{s}", subscription, 1), freshKey()
+			first := c.under(t, key, step.method, target, step.body).want(t, step.status)
+			if step.status == http.StatusCreated && subscription == "" {
+				subscription = first.member(t, "id").(string)
+			}
+			for range 2 {
+				wantSameAnswer(t, first, c.under(t, key, step.method, target, step.body))
+			}
+			c.under(t, key, step.method, target, step.body+" ").problem(t, http.StatusUnprocessableEntity, "key-reused")
+			if got := other.under(t, key, step.method, target, step.body+" "); got.status == http.StatusUnprocessableEntity {
+				t.Errorf("%s %s: another client meets a key that is not its own", step.method, target)
+			}
+		}
+	}, storetest.WithClock(clock))
+}
+
+func wantSameAnswer(t *testing.T, first, again apiAnswer) {
+	t.Helper()
+	if again.status != first.status || string(again.body) != string(first.body) {
+		t.Errorf("%d %s, first %d %s", again.status, again.body, first.status, first.body)
+	}
+	for _, name := range []string{"Location", "ETag", "Content-Type", "Cache-Control"} {
+		if again.header.Get(name) != first.header.Get(name) {
+			t.Errorf("%s %q, first %q", name, again.header.Get(name), first.header.Get(name))
+		}
+	}
+}
+
+// A hundred requests under one key at once do one thing, also when the program
+// was started again in between.
+//
+// Rules: IDEM-14, IDEM-X05, E8, E12, IDEM-I06
+func TestOnceForAHundredAtOnce(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newAPIHarnessOn(t, db, clock, nil)
+		c, key := h.everything(t), freshKey()
+		answers := make(chan apiAnswer)
+		for range 100 {
+			go func() { answers <- c.under(t, key, "POST", "/events/v1/resends", `{"reason":"failed"}`) }()
+		}
+		bodies := map[string]int{}
+		for range 100 {
+			switch a := <-answers; a.status {
+			case http.StatusAccepted:
+				bodies[string(a.body)]++
+			case http.StatusConflict:
+				if p := a.problem(t, http.StatusConflict, "key-in-use"); a.header.Get("Retry-After") != "1" || !strings.HasSuffix(p.Type, "/problems/key-in-use") {
+					t.Errorf("%v %s", a.header, a.body)
+				}
+			default:
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		again := newAPIHarnessOn(t, db, clock, nil)
+		late := &apiClient{h: again, token: c.token}
+		bodies[string(late.under(t, key, "POST", "/events/v1/resends", `{"reason":"failed"}`).want(t, http.StatusAccepted).body)]++
+		if _, total, err := db.Audits(t.Context(), store.AuditFilter{Action: "deliveries.resend"}); err != nil || total != 1 || len(bodies) != 1 {
+			t.Errorf("%d jobs, answers %v, %v", total, bodies, err)
+		}
+	}, storetest.WithClock(clock))
+}
+
+// Only what is completed is kept: what was done and refusals that stay the same.
+//
+// Rules: E17, IDEM-I06, IDEM-I07, IDEM-I08
+func TestOnceKeepsWhatIsCompleted(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	c := h.everything(t)
+	contract := func(key, title string) apiAnswer {
+		return c.under(t, key, "POST", "/registry/v1/contracts", `{"id":"kept","kind":"asyncapi","title":"`+title+`","visibility":"public"}`)
+	}
+	// 400 stays 400 under its key, and a mended request needs a new one.
+	key := freshKey()
+	first := contract(key, "").want(t, http.StatusBadRequest)
+	wantSameAnswer(t, first, contract(key, ""))
+	contract(key, "Kept").problem(t, http.StatusUnprocessableEntity, "key-reused")
+	// 404 stays 404, also when there is something now.
+	gone := freshKey()
+	c.under(t, gone, "POST", "/registry/v1/contracts/kept/versions", sampleContract).want(t, http.StatusNotFound)
+	contract(freshKey(), "Kept").want(t, http.StatusCreated)
+	c.under(t, gone, "POST", "/registry/v1/contracts/kept/versions", sampleContract).want(t, http.StatusNotFound)
+	// A conflict may pass: the draft is not there to publish, and then it is.
+	c.under(t, freshKey(), "POST", "/registry/v1/contracts/kept/versions", sampleContract).want(t, http.StatusCreated)
+	later := freshKey()
+	deprecate := func() apiAnswer {
+		return c.under(t, later, "POST", "/registry/v1/contracts/kept/versions/1.0.0/deprecation", "{}")
+	}
+	deprecate().want(t, http.StatusConflict)
+	c.under(t, freshKey(), "POST", "/registry/v1/contracts/kept/versions/1.0.0/publication", "{}").want(t, http.StatusOK)
+	deprecate().want(t, http.StatusOK)
+	// So may a token, a grant and a rate: none of them takes the key.
+	h.anyone().under(t, freshKey(), "POST", "/registry/v1/contracts", `{}`).want(t, http.StatusUnauthorized)
+	for status, kept := range map[int]bool{
+		200: true, 201: true, 202: true, 204: true, 400: true, 404: true, 410: true, 413: true, 415: true, 422: true,
+		301: false, 401: false, 403: false, 408: false, 409: false, 425: false, 429: false, 500: false, 502: false, 503: false, 504: false,
+	} {
+		if a := (&recordedAnswer{status: status}); a.completed() != kept {
+			t.Errorf("%d kept: %v", status, a.completed())
+		}
+	}
+}
+
+// Until the last microsecond of its lifetime a key answers with what is stored; then it is new.
+//
+// Rules: IDEM-07, E2, E6, IDEM-I05
+func TestOnceUntilTheKeyIsOver(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	c, key := h.everything(t), freshKey()
+	start := func() string {
+		return c.under(t, key, "POST", "/events/v1/resends", `{}`).want(t, http.StatusAccepted).member(t, "resendId").(string)
+	}
+	first := start()
+	h.clock.Advance(7*24*time.Hour - time.Microsecond)
+	c.token = c.newToken(t, "")
+	if again := start(); again != first {
+		t.Errorf("a moment before its end the key gives %s, first %s", again, first)
+	}
+	h.clock.Advance(time.Microsecond)
+	if again := start(); again == first {
+		t.Error("the key outlives its time")
+	}
+}
+
+// An answer that could not be kept leaves nothing of what it told.
+//
+// Rules: IDEM-17
+func TestOnceKeepsBothOrNeither(t *testing.T) {
+	t.Parallel()
+	var broken breakingEngine
+	h := newAPIHarness(t, func(cfg *APIConfig) {
+		broken.Engine = cfg.Engine
+		cfg.Engine = &broken
+	})
+	c, key := h.everything(t), freshKey()
+	jobs := func() int {
+		_, total, err := h.db.Audits(t.Context(), store.AuditFilter{Action: "deliveries.resend"})
+		noError(t, err)
+		return total
+	}
+	for range 3 {
+		if status := c.raw(key, "/events/v1/resends"); status != http.StatusInternalServerError || jobs() != 0 {
+			t.Fatal("the job stayed without its answer")
+		}
+	}
+	broken.mended.Store(true)
+	for range 2 {
+		c.under(t, key, "POST", "/events/v1/resends", `{}`).want(t, http.StatusAccepted)
+	}
+	if jobs() != 1 {
+		t.Errorf("%d jobs", jobs())
+	}
+}
+
+// raw posts an empty object and tells the status; an answer of 500 is not described.
+func (c *apiClient) raw(key, target string) int {
+	r := httptest.NewRequest(http.MethodPost, apiTestBase+target, strings.NewReader("{}"))
+	r.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+	w := httptest.NewRecorder()
+	c.h.app.Handler().ServeHTTP(w, r)
+	return w.Code
+}

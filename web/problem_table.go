@@ -1,0 +1,69 @@
+package web
+
+// problemText explains one code of a Problem to whoever meets it.
+type problemText struct {
+	code   string
+	status int
+	means  string
+	remedy string
+}
+
+// problemTexts are the problems that the APIs answer. The type of a problem is the
+// address of the page that shows its text (RFC 9457, IDEM-I06).
+func problemTexts() []problemText {
+	return append(requestProblems(), append(keyProblems(), append(accessProblems(), stateProblems()...)...)...)
+}
+
+func keyProblems() []problemText {
+	return []problemText{
+		{"key-missing", 400, "The request must carry an Idempotency-Key and has none.", "Send a new random UUID (version 4) in double quotes, and the same one whenever you repeat this request."},
+		{"key-invalid", 400, "The Idempotency-Key is not one quoted UUID of version 4, was sent twice or has parameters.", `Write it like "8e03978e-40d5-43e8-bc93-6894a57f9324", with the quotes.`},
+		{"key-in-use", 409, "The first request with this Idempotency-Key is still being handled.", "Wait as long as Retry-After says and repeat the request with the same key."},
+		{"key-reused", 422, "The Idempotency-Key was used before for a request with other content.", "Send this request under a new key. A key expires after its lifetime, which the description of the API tells."},
+	}
+}
+
+func requestProblems() []problemText {
+	return []problemText{
+		{"body-broken", 400, "The body broke off before its end.", "Send the request again, with the same Idempotency-Key if it had one."},
+		{"json-syntax", 400, "The body is not one JSON object in UTF-8.", "Mend the JSON and send it again."},
+		{"not-json", 415, "The body is not sent as JSON.", "Set Content-Type to application/json."},
+		{"invalid", 400, "A member or parameter of the request is wrong; errors says which.", "Mend what errors names and send the request again, under a new Idempotency-Key."},
+		{"event-invalid", 400, "An event breaks a rule of CloudEvents or of the profile. Nothing of the request was stored.", "Mend what errors names and send it again, under a new Idempotency-Key."},
+		{"unknown-type", 400, "No published contract defines this event type.", "Look in the catalogue of event types, or have the contract published first."},
+		{"not-a-cloudevent", 415, "The request is in no format of CloudEvents that is taken here.", "Send application/cloudevents+json, a batch where the chain takes them, or binary mode with ce- headers."},
+		{"not-a-document", 415, "The body is not a contract document.", "Send the document as application/json or application/yaml, or in a form with the part document."},
+		{"document-invalid", 400, "The document has errors, so it cannot be registered.", "Mend what errors names; a validation shows all of them without keeping anything."},
+		{"too-large", 413, "The request is larger than is taken here.", "Send less at a time. Put large data elsewhere and refer to it with dataref."},
+		{"method-not-allowed", 405, "The address does not take this method.", "Use one of the methods in the Allow header."},
+	}
+}
+
+func accessProblems() []problemText {
+	return []problemText{
+		{"token-missing", 401, "The request has no access token.", "Get a token at /oauth/token and send it as Authorization: Bearer."},
+		{"token-invalid", 401, "The access token was not accepted: it has expired, or is not one of ours.", "Get a new token and repeat the request, with the same Idempotency-Key if it had one."},
+		{"token-in-query", 400, "The access token stands in the address, where it would end up in logs.", "Send it in the Authorization header alone, and replace the token."},
+		{"insufficient-scope", 403, "The token has not the scope that this needs.", "Ask the administrator for the scope that the answer names, and get a new token."},
+		{"not-granted", 403, "The client may not send events of this type or source.", "Ask the administrator to grant them to the client."},
+		{"forbidden", 403, "The client may not do this.", "Ask the administrator, or use another client."},
+		{"too-many-requests", 429, "The client sends faster than it may.", "Wait as long as Retry-After says, then go on more slowly."},
+		{"too-many-uploads", 429, "The clients of this partner have other documents under way.", "Send one after the other."},
+	}
+}
+
+func stateProblems() []problemText {
+	return []problemText{
+		{"not-found", 404, "There is nothing at this address, or it is not yours to see.", "Look at the address and the id."},
+		{"conflict", 409, "The state that it is in does not allow this, or it changed meanwhile.", "Look at it again, and decide anew."},
+		{"breaking-change", 409, "The version breaks what an earlier one promised, and its number does not say so.", "Give it the number that the answer suggests, or send a reason."},
+		{"not-resendable", 409, "The delivery is on its way, was discarded, or its subscription is not approved.", "Look at the delivery and its subscription."},
+		{"not-a-pull-subscription", 409, "The endpoint of the subscription is not of kind pull.", "Make an endpoint of kind pull and a subscription for it."},
+		{"subscription-stopped", 409, "The subscription is not approved, so nothing is given out.", "Look at the status of the subscription and its reason."},
+		{"busy", 503, "More comes in than can be stored now.", "Wait as long as Retry-After says and repeat the request with the same Idempotency-Key."},
+		{"store-unavailable", 503, "The events could not be stored.", "Repeat the request later with the same Idempotency-Key."},
+		{"unavailable", 503, "A part that this needs does not answer now.", "Repeat the request later with the same Idempotency-Key."},
+		{"timeout", 503, "The request took too long. It may or may not have been done.", "Repeat it with the same Idempotency-Key, which keeps it from being done twice."},
+		{"internal", 500, "Something went wrong on our side.", "Repeat the request later; give the instance of the answer to the administrator when it stays."},
+	}
+}
