@@ -31,6 +31,18 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 	return m.tellBoth(ctx, tx, subscription.PartnerID, m.cfg.mailSubscriptionDecision(subscription, endpoint, "end"))
 }
 
+// RequestQuarantined tells the administrators that a client used an Idempotency-Key again with other content, and that they
+// have to decide about it. It is called in the transaction that keeps the request.
+func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request store.Quarantine) error {
+	partner, err := tx.Partner(ctx, request.PartnerID)
+	if err != nil {
+		return fmt.Errorf("find partner: %w", err)
+	}
+	return m.cfg.mailAdministrators(ctx, tx, m.cfg.letter("A request of "+partner.Name+" is in quarantine", "/admin/quarantine/"+request.ID,
+		"A client of "+partner.Name+" used an Idempotency-Key again with other content. Its events are kept aside and are not delivered.",
+		"Look at them, and at what was sent first under the key. Then release or discard them. More requests of the same client may follow; no other mail is sent while this one waits."))
+}
+
 func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg message) error {
 	partner, err := tx.Partner(ctx, partnerID)
 	if err != nil {

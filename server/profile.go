@@ -37,6 +37,7 @@ func livePolicy(profiles *registry.Profiles) func(context.Context) (outbox.Polic
 		}
 		return outbox.Policy{
 			KeyLifetime: p.KeyLifetime,
+			Dedupe:      p.DedupeAt != registry.DedupeConsumer,
 			Circuit:     outbox.CircuitPolicy{Failures: failures, Wait: p.CircuitWait, MaxWait: p.CircuitMaxWait},
 		}, nil
 	}

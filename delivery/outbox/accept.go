@@ -33,6 +33,14 @@ type Submission struct {
 	Key         string
 	Fingerprint []byte // SHA-256 of the request; of the body, and in binary mode of the context headers too (IDEM-08)
 	Events      []event.Event
+	// Objects are the ids of the objects that hold data kept apart, by event; empty for an event that has its data in it.
+	// Nil when none has.
+	Objects []string
+	// Quarantine keeps the events aside when the key was used with other content, where ErrKeyReused is the answer
+	// otherwise (error E11).
+	Quarantine bool
+	// Wait waits for the first request with this key, where ErrKeyInUse is the answer otherwise (error E12).
+	Wait bool
 }
 
 // Accepted is what became of one event of a submission.
@@ -45,8 +53,10 @@ type Accepted struct {
 
 // Receipt is the answer to a submission. A repeated request gets the same one (IDEM-14).
 type Receipt struct {
-	Events   []Accepted `json:"events"`
-	Replayed bool       `json:"-"`
+	Events []Accepted `json:"events"`
+	// Quarantined is under which id the events were kept aside; empty when they were accepted.
+	Quarantined string `json:"quarantined,omitempty"`
+	Replayed    bool   `json:"-"`
 }
 
 // pending is a submission on its way to the disk.
@@ -64,8 +74,10 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 		return Receipt{}, ErrUnavailable
 	}
 	name := s.ClientID + " " + s.Key
-	if s.Key != "" && !e.inFlight.enter(name) {
-		return Receipt{}, ErrKeyInUse
+	if s.Key != "" {
+		if err := e.inFlight.enter(ctx, name, s.Wait); err != nil {
+			return Receipt{}, err
+		}
 	}
 	p := &pending{Submission: s, done: make(chan struct{})}
 	select {
@@ -76,35 +88,60 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	}
 	select {
 	case <-p.done:
+		if s.Quarantine && errors.Is(p.err, ErrKeyReused) {
+			return e.quarantine(ctx, s)
+		}
 		return p.receipt, p.err
 	case <-ctx.Done():
 		return Receipt{}, ctx.Err()
 	}
 }
 
-// inFlightKeys are the keys whose first request is not durable yet.
+// inFlightKeys are the keys whose first request is not durable yet, each with a channel that is closed when it is.
 type inFlightKeys struct {
 	mu   sync.Mutex
-	keys map[string]struct{}
+	keys map[string]chan struct{}
 }
 
-func (k *inFlightKeys) enter(name string) bool {
+// enter takes a key. While another request has it, it waits or answers ErrKeyInUse.
+func (k *inFlightKeys) enter(ctx context.Context, name string, wait bool) error {
+	for {
+		busy := k.take(name)
+		switch {
+		case busy == nil:
+			return nil
+		case !wait:
+			return ErrKeyInUse
+		}
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// take takes a key, or answers when to try again.
+func (k *inFlightKeys) take(name string) (busy <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, busy := k.keys[name]; busy {
-		return false
+	if busy := k.keys[name]; busy != nil {
+		return busy
 	}
 	if k.keys == nil {
-		k.keys = make(map[string]struct{})
+		k.keys = make(map[string]chan struct{})
 	}
-	k.keys[name] = struct{}{}
-	return true
+	k.keys[name] = make(chan struct{})
+	return nil
 }
 
 func (k *inFlightKeys) leave(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.keys, name)
+	if done := k.keys[name]; done != nil {
+		close(done)
+		delete(k.keys, name)
+	}
 }
 
 // rows makes the database rows of the events of a submission, under new ids.

@@ -83,7 +83,12 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 // told remembers what people were told.
 type told struct {
 	nobody
-	failing, suspended atomic.Int32
+	failing, suspended, quarantined atomic.Int32
+}
+
+func (n *told) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error {
+	n.quarantined.Add(1)
+	return nil
 }
 
 func (n *told) EndpointFailing(context.Context, *store.Tx, store.Endpoint) error {

@@ -133,6 +133,8 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map
 
 func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) (map[string]struct{}, error) {
 	var deliveries []store.Delivery
+	var handed handing
+	dedupe := e.policy().Dedupe
 	touched := make(map[string]struct{})
 	for i, p := range group {
 		if !p.isNew() {
@@ -142,13 +144,23 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 			if !fresh[row.ID] {
 				continue
 			}
+			if err := linkObjects(ctx, tx, p, n, &row); err != nil {
+				return nil, err
+			}
 			for _, t := range index.match(&p.Events[n], p.PartnerID, p.FromOwn) {
 				d := e.newDelivery(tx, row, t)
 				d.OrderKey = orderKey(&p.Events[n], t.OrderBy)
+				if t.Dedupe || dedupe {
+					handed.add(len(deliveries), &d, &row)
+				}
 				deliveries = append(deliveries, d)
 				touched[t.EndpointID] = struct{}{}
 			}
 		}
+	}
+	deliveries, err := handed.leaveOut(ctx, tx, deliveries)
+	if err != nil {
+		return nil, err
 	}
 	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
 		return nil, fmt.Errorf("insert deliveries: %w", err)

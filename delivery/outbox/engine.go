@@ -210,6 +210,8 @@ type Notifier interface {
 	EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error
 	EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error
 	SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error
+	// RequestQuarantined: a client used an Idempotency-Key again with other content, and nothing of it waited yet.
+	RequestQuarantined(ctx context.Context, tx *store.Tx, request store.Quarantine) error
 }
 
 type nobody struct{}
@@ -221,3 +223,5 @@ func (nobody) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, stri
 func (nobody) SubscriptionEnded(context.Context, *store.Tx, store.Subscription, string) error {
 	return nil
 }
+
+func (nobody) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error { return nil }

@@ -11,6 +11,8 @@ type Policy struct {
 	KeyLifetime time.Duration
 	// Circuit says when an endpoint that does not work is left alone (EDU-12).
 	Circuit CircuitPolicy
+	// Dedupe leaves repeated events out of every subscription, also of those that do not ask for it (EDU-18b).
+	Dedupe bool
 }
 
 // refresh asks for the policy anew. It is called before a transaction or a lock, never within: the answer may come from

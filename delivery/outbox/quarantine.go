@@ -1,0 +1,207 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"schakel/delivery/event"
+	"schakel/store"
+)
+
+// maxQuarantined bounds the requests of one client that wait in the quarantine; more are refused, as without one.
+const maxQuarantined = 1000
+
+// Errors of what people do with quarantined requests; the texts may be shown.
+var (
+	// ErrDecided: somebody released or discarded the request before.
+	ErrDecided = errors.New("this request was released or discarded already")
+	// ErrAllKnown: a release would bring nothing, because the client's events are known by these ids already (G4).
+	ErrAllKnown = errors.New("every event of this request has the source and id of one that this client sent before, so it counts as that one; discard the request and have the sender send it under a new id")
+	// ErrSenderStopped: the partner that sent the request is not approved now.
+	ErrSenderStopped = errors.New("the partner that sent this request is not approved now, so nothing of it is accepted")
+)
+
+// quarantine keeps a request aside whose key was used for something else (error E11). The same request again gets the
+// same receipt.
+func (e *Engine) quarantine(ctx context.Context, s Submission) (Receipt, error) {
+	kept, err := e.keepAside(ctx, s)
+	if errors.Is(err, store.ErrConflict) { // the same request, at the same moment
+		kept, err = e.cfg.DB.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
+	}
+	if errors.Is(err, ErrKeyReused) {
+		return Receipt{}, err
+	}
+	if err != nil {
+		return Receipt{}, fmt.Errorf("%w: quarantine request: %w", ErrUnavailable, err)
+	}
+	return Receipt{Events: []Accepted{}, Quarantined: kept.ID}, nil
+}
+
+func (e *Engine) keepAside(ctx context.Context, s Submission) (kept store.Quarantine, err error) {
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		kept, err = tx.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
+		if err == nil || !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		_, waiting, err := tx.Quarantines(ctx, store.QuarantineFilter{ClientID: s.ClientID, Status: store.QuarantineOpen, Page: store.Page{Number: 1, Size: 1}})
+		if err != nil {
+			return err
+		}
+		if waiting >= maxQuarantined {
+			return ErrKeyReused
+		}
+		first, err := tx.Key(ctx, s.ClientID, operation, s.Key)
+		if err != nil {
+			return fmt.Errorf("read first use of key: %w", err)
+		}
+		kept = store.Quarantine{
+			PartnerID: s.PartnerID, ClientID: s.ClientID, IdempotencyKey: s.Key, Fingerprint: s.Fingerprint,
+			FirstAnswer: first.ResponseBody, ReleaseKey: uuid.NewString(),
+		}
+		if err := tx.InsertQuarantine(ctx, &kept, s.asKept()); err != nil {
+			return err
+		}
+		return errors.Join(linkKept(ctx, tx, s.Objects, kept.ID), e.tellQuarantined(ctx, tx, kept, waiting == 0))
+	})
+	return kept, err
+}
+
+// asKept makes the rows of the events of a submission that is kept aside.
+func (s *Submission) asKept() []store.QuarantinedEvent {
+	rows := make([]store.QuarantinedEvent, len(s.Events))
+	for i := range s.Events {
+		ev := &s.Events[i]
+		rows[i] = store.QuarantinedEvent{Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data}
+		if len(s.Objects) > 0 {
+			rows[i].ObjectID = s.Objects[i]
+		}
+	}
+	return rows
+}
+
+func linkKept(ctx context.Context, tx *store.Tx, objects []string, id string) error {
+	for _, object := range objects {
+		if object == "" {
+			continue
+		}
+		if err := tx.LinkObject(ctx, object, id); err != nil {
+			return fmt.Errorf("link object of quarantined event: %w", err)
+		}
+	}
+	return nil
+}
+
+// tellQuarantined leaves an audit entry, and tells people of the first request of a client that waits.
+func (e *Engine) tellQuarantined(ctx context.Context, tx *store.Tx, q store.Quarantine, first bool) error {
+	client, err := tx.Client(ctx, q.ClientID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err := e.audit(ctx, tx, "quarantine.added", "quarantine", q.ID, client.Name, q.PartnerID, ""); err != nil || !first {
+		return err
+	}
+	return e.cfg.Notifier.RequestQuarantined(ctx, tx, q)
+}
+
+// Release accepts the events of a quarantined request after all, under a new key, and delivers them to those who are
+// subscribed now. A crash in the middle accepts them once: a second release finds them accepted.
+func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, error) {
+	s, err := e.keptSubmission(ctx, id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	receipt, err := e.Accept(ctx, s)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return receipt, e.decide(ctx, actor, id, store.QuarantineReleased, "")
+}
+
+// DiscardQuarantined decides that a quarantined request is never accepted; the reason is kept.
+func (e *Engine) DiscardQuarantined(ctx context.Context, actor Actor, id, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return ErrReasonMissing
+	}
+	return e.decide(ctx, actor, id, store.QuarantineDiscarded, reason)
+}
+
+func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason string) error {
+	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		q, err := tx.Quarantine(ctx, id)
+		if err != nil {
+			return err
+		}
+		err = tx.DecideQuarantine(ctx, id, status, reason, actor.Name)
+		if errors.Is(err, store.ErrConflict) {
+			return ErrDecided
+		}
+		if err != nil {
+			return fmt.Errorf("decide quarantined request: %w", err)
+		}
+		client, err := tx.Client(ctx, q.ClientID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return tx.InsertAudit(ctx, store.Audit{
+			ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: "quarantine." + status, ObjectKind: "quarantine",
+			ObjectID: id, ObjectName: client.Name, PartnerID: q.PartnerID, Detail: detail(map[string]any{"reason": reason}),
+		})
+	})
+}
+
+// keptSubmission makes the submission again that an open request was.
+func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, error) {
+	q, err := e.cfg.DB.Quarantine(ctx, id)
+	if err != nil {
+		return Submission{}, err
+	}
+	if q.Status != store.QuarantineOpen {
+		return Submission{}, ErrDecided
+	}
+	partner, err := e.cfg.DB.Partner(ctx, q.PartnerID)
+	if err != nil {
+		return Submission{}, fmt.Errorf("find sender: %w", err)
+	}
+	if partner.Status != store.PartnerApproved {
+		return Submission{}, ErrSenderStopped
+	}
+	rows, err := e.cfg.DB.QuarantinedEvents(ctx, id)
+	if err != nil {
+		return Submission{}, fmt.Errorf("read quarantined events: %w", err)
+	}
+	s := Submission{ClientID: q.ClientID, PartnerID: q.PartnerID, FromOwn: partner.Own, Key: q.ReleaseKey, Fingerprint: q.Fingerprint}
+	for _, row := range rows {
+		ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), row.Data)
+		if err != nil {
+			return Submission{}, fmt.Errorf("read quarantined event: %w", err)
+		}
+		s.Events, s.Objects = append(s.Events, ev), append(s.Objects, row.ObjectID)
+	}
+	return s, e.bringsSomething(ctx, s)
+}
+
+// bringsSomething tells whether accepting a submission would do anything.
+func (e *Engine) bringsSomething(ctx context.Context, s Submission) error {
+	_, err := e.cfg.DB.Key(ctx, s.ClientID, operation, s.Key)
+	if err == nil {
+		return nil // a release that broke off after its events were accepted
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("read key of release: %w", err)
+	}
+	for i := range s.Events {
+		_, err := e.cfg.DB.EventIDByIdentity(ctx, s.ClientID, s.Events[i].Source, s.Events[i].ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find event sent before: %w", err)
+		}
+	}
+	return ErrAllKnown
+}

@@ -1,0 +1,205 @@
+package outbox
+
+import (
+	"crypto/sha256"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// mismatch sends one event, and then others under its key.
+func (c *chain) mismatch(id string, others ...string) (Submission, Receipt) {
+	c.Helper()
+	first := c.submission(c.own.ID, true, "nl.a", id)
+	if _, err := c.eng.Accept(c.Context(), first); err != nil {
+		c.Fatal(err)
+	}
+	s := c.submission(c.own.ID, true, "nl.a", others...)
+	s.Key, s.Quarantine = first.Key, true
+	r, err := c.eng.Accept(c.Context(), s)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return s, r
+}
+
+func (c *chain) delivered() int {
+	c.Helper()
+	_, n, err := c.db.Deliveries(c.Context(), store.DeliveryFilter{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return n
+}
+
+// Other content under a used key is refused, or kept aside: never delivered before somebody releases it, and then once.
+// Rules: IDEM-11, IDEM-I02, OPEN-17.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		people := &told{}
+		c := newChain(t, db, func(cfg *Config) { cfg.Notifier = people })
+		c.partner("North", "nl.a")
+		s, kept := c.mismatch("1", "2", "3")
+		if kept.Quarantined == "" || len(kept.Events) != 0 || c.delivered() != 1 {
+			t.Fatalf("receipt %+v, %d deliveries", kept, c.delivered())
+		}
+		if again, err := c.eng.Accept(t.Context(), s); err != nil || again.Quarantined != kept.Quarantined {
+			t.Errorf("the same again: %+v, %v", again, err)
+		}
+		s.Quarantine = false
+		if _, err := c.eng.Accept(t.Context(), s); !errors.Is(err, ErrKeyReused) {
+			t.Errorf("without a quarantine: %v", err)
+		}
+		r, err := c.eng.Release(t.Context(), boss, kept.Quarantined)
+		if err != nil || len(r.Events) != 2 || c.delivered() != 3 {
+			t.Fatalf("release: %+v, %v, %d deliveries", r, err, c.delivered())
+		}
+		if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrDecided) || c.delivered() != 3 {
+			t.Errorf("released twice: %v, %d deliveries", err, c.delivered())
+		}
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "late"); !errors.Is(err, ErrDecided) {
+			t.Errorf("discarded after a release: %v", err)
+		}
+		if people.quarantined.Load() != 1 {
+			t.Errorf("people were told %d times", people.quarantined.Load())
+		}
+	})
+}
+
+// A request whose events are all known cannot be released; a discard needs a reason; both are decided once.
+func TestQuarantineDecisions(t *testing.T) {
+	t.Parallel()
+	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
+	db := storetest.SQLite(t)
+	c := newChain(t, db)
+	s := c.submission(c.own.ID, true, "nl.a", "1")
+	if _, err := c.eng.Accept(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	s.Fingerprint, s.Quarantine = []byte("other"), true
+	kept, err := c.eng.Accept(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrAllKnown) {
+		t.Errorf("release of what is known: %v", err)
+	}
+	if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, " "); !errors.Is(err, ErrReasonMissing) {
+		t.Errorf("discard without a reason: %v", err)
+	}
+	if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "a mistake"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrDecided) {
+		t.Errorf("release after a discard: %v", err)
+	}
+	if _, err := c.eng.Release(t.Context(), boss, "qua_none"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("release of nothing: %v", err)
+	}
+	rows, _, err := db.Audits(t.Context(), store.AuditFilter{ObjectKind: "quarantine"})
+	if err != nil || len(rows) != 2 || rows[0].Action != "quarantine.discarded" || rows[1].Action != "quarantine.added" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A release that broke off after its events were accepted can be done again, and brings nothing twice. A partner that was
+// stopped meanwhile brings nothing at all.
+func TestReleaseAfterCrash(t *testing.T) {
+	t.Parallel()
+	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
+	db := storetest.SQLite(t)
+	c := newChain(t, db)
+	c.partner("North", "nl.a")
+	_, kept := c.mismatch("1", "2")
+	s, err := c.eng.keptSubmission(t.Context(), kept.Quarantined)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.eng.Accept(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.eng.Release(t.Context(), boss, kept.Quarantined); err != nil || !r.Replayed || c.delivered() != 2 {
+		t.Errorf("%+v, %v, %d deliveries", r, err, c.delivered())
+	}
+	_, kept = c.mismatch("3", "4")
+	c.own.Status = store.PartnerSuspended
+	c.write(func(tx *store.Tx) error { return tx.UpdatePartner(t.Context(), &c.own) })
+	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrSenderStopped) {
+		t.Errorf("release for a stopped partner: %v", err)
+	}
+}
+
+// Objects of events that are kept aside stay with them, and go along when they are released.
+func TestQuarantinedObject(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	c := newChain(t, db)
+	first := c.submission(c.own.ID, true, "nl.a", "1")
+	if _, err := c.eng.Accept(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("large"))
+	o := store.Object{ID: db.NewID("obj"), PartnerID: c.own.ID, ClientID: first.ClientID, Size: 5, Digest: sum[:]}
+	if err := db.PutObject(t.Context(), o, []byte("large")); err != nil {
+		t.Fatal(err)
+	}
+	s := c.submission(c.own.ID, true, "nl.a", "2")
+	s.Key, s.Quarantine, s.Objects = first.Key, true, []string{o.ID}
+	kept, err := c.eng.Accept(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := func() string {
+		o, err := db.Object(t.Context(), o.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.OwnerID
+	}
+	if owner() != kept.Quarantined {
+		t.Errorf("the object belongs to %q", owner())
+	}
+	r, err := c.eng.Release(t.Context(), Actor{Name: "Ada"}, kept.Quarantined)
+	if err != nil || owner() != r.Events[0].EventID {
+		t.Errorf("the object belongs to %q, %v", owner(), err)
+	}
+}
+
+// A repeat that comes while the first is stored is refused, or waits and gets the answer of the first.
+// Rules: IDEM-I06, IDEM-15, OPEN-17.
+func TestConcurrentRepeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var keys inFlightKeys
+		if err := keys.enter(t.Context(), "a", false); err != nil {
+			t.Fatal(err)
+		}
+		if err := keys.enter(t.Context(), "a", false); !errors.Is(err, ErrKeyInUse) {
+			t.Errorf("refused: %v", err)
+		}
+		var entered atomic.Int32
+		for range 3 {
+			go func() {
+				if keys.enter(t.Context(), "a", true) == nil {
+					entered.Add(1)
+					keys.leave("a")
+				}
+			}()
+		}
+		synctest.Wait()
+		if entered.Load() != 0 {
+			t.Error("did not wait")
+		}
+		keys.leave("a")
+		synctest.Wait()
+		if entered.Load() != 3 {
+			t.Errorf("%d of 3 went on", entered.Load())
+		}
+	})
+}
