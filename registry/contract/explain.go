@@ -45,6 +45,9 @@ func (e *explainer) prune(f fault) []fault {
 		if len(k.Subschemas) == 0 {
 			return e.choose(f)
 		}
+		if e.isReference(f.InstanceLocation) {
+			return nil // the schemas let a reference pass as other forms too
+		}
 	case *kind.PropertyNames:
 		return nil // badName says it at the right place
 	case badName, *kind.Not, *kind.Contains:
@@ -60,6 +63,13 @@ func (e *explainer) prune(f fault) []fault {
 		}
 	}
 	return leaves
+}
+
+func (e *explainer) isReference(location []string) bool {
+	value, _ := jsonpointer.Lookup(e.document, jsonpointer.Join(location...))
+	object, _ := value.(map[string]any)
+	_, ok := object["$ref"].(string)
+	return ok
 }
 
 // choose gives the leaves of the form that was most likely meant: not one for another type of value, nor one that a

@@ -25,6 +25,9 @@ type Finding struct {
 	Pointer string
 	// Line and Column count from 1, Column in code points. Line is 0 when the place is not known.
 	Line, Column int
+	// File is the file of a zip where the place comes from, and FileLine the line there; empty for the document itself.
+	File     string `json:",omitempty"`
+	FileLine int    `json:",omitempty"`
 	// Detail says what is wrong, Remedy what to do about it, both in plain English.
 	Detail, Remedy string
 }

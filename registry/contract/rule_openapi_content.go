@@ -61,7 +61,7 @@ func (o *openAPIRules) open(schema any) bool {
 // link checks the operation that a link leads to, and the expressions it is filled with.
 func (o *openAPIRules) link(link map[string]any, at *place) {
 	if id, ok := link["operationId"].(string); ok && o.operations[id] == nil {
-		o.error("link-operation", at.to("operationId"), fmt.Sprintf("No operation has the operationId %q.", shorten(id, 80)), "Correct it, or give the operation that id.")
+		o.warn("link-operation", at.to("operationId"), fmt.Sprintf("No operation has the operationId %q.", shorten(id, 80)), "Correct it, or give the operation that id.")
 	}
 	for _, name := range sortedKeys(child(link, "parameters")) {
 		if text, ok := child(link, "parameters")[name].(string); ok {

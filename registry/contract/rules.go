@@ -55,10 +55,13 @@ func newResolver(root map[string]any) *resolver {
 // checkReferences holds each $ref, $dynamicRef, operationRef and discriminator mapping against the document.
 func checkReferences(r *report, root map[string]any) {
 	walk(root, func(object map[string]any, at func() string) {
-		for _, key := range []string{"$ref", "$dynamicRef", "operationRef"} {
+		for _, key := range []string{"$ref", "$dynamicRef"} {
 			if ref, ok := object[key].(string); ok {
 				r.reference(ref, func() string { return at() + jsonpointer.Join(key) })
 			}
+		}
+		if ref, ok := object["operationRef"].(string); ok {
+			r.operationReference(ref, func() string { return at() + jsonpointer.Join("operationRef") })
 		}
 		mapping := child(child(object, "discriminator"), "mapping")
 		for _, name := range sortedKeys(mapping) {
@@ -67,6 +70,14 @@ func checkReferences(r *report, root map[string]any) {
 			}
 		}
 	})
+}
+
+// operationReference only warns: the document can be read without the operation that a link leads to.
+func (r *report) operationReference(ref string, at func() string) {
+	if _, _, how := r.refs.resolve(ref); how == missing {
+		r.add(SeverityWarning, "link-operation", at, fmt.Sprintf("The reference %q leads to no operation of this document.", shorten(ref, 120)),
+			"Correct the reference, or add the operation.")
+	}
 }
 
 func (r *report) reference(ref string, at func() string) {

@@ -1,0 +1,204 @@
+package contract
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds on a zip. What it holds is read only where a reference leads to it, and never to more bytes than these.
+const (
+	maxArchiveFiles = 500
+	maxArchiveName  = 255      // bytes
+	maxArchiveBytes = 32 << 20 // of all files together, unpacked
+	maxRatio        = 200      // unpacked to packed, of a file that unpacks to more than maxRatioFrom bytes
+	maxRatioFrom    = 1 << 20
+)
+
+// File is a file of a zip that was uploaded.
+type File struct {
+	// Name is its path in the zip, below the one folder that holds all when there is such a one.
+	Name string
+	// Size is in bytes, unpacked.
+	Size int64
+	// Main is set for the document itself, Used for the files that it refers to.
+	Main, Used bool
+}
+
+// IsArchive tells whether an upload is a zip, by its first bytes.
+func IsArchive(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("PK\x03\x04")) || bytes.HasPrefix(content, []byte("PK\x05\x06"))
+}
+
+// archive is a zip whose directory was found harmless.
+type archive struct {
+	files  map[string]*zip.File
+	names  []string // sorted
+	limits Limits
+	left   int64 // bytes that may still be unpacked
+}
+
+// openArchive reads the directory of a zip. It refuses names that lead out of it, links, encrypted files, methods of
+// packing that are not of every zip, names that differ by case only, and what unpacks to too much.
+func openArchive(content []byte, limits Limits) (*archive, *Finding) {
+	// The reader makes something of every entry, so they are counted before, by how each begins.
+	if bytes.Count(content, []byte("PK\x01\x02")) > maxArchiveFiles {
+		return nil, archiveFault("archive-too-many-files", "", fmt.Sprintf("The zip has more than %d files.", maxArchiveFiles), "Leave out what the document does not refer to.")
+	}
+	reader, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil, archiveFault("archive-invalid", "", "The zip cannot be read.", "Pack the files again as an ordinary zip.")
+	}
+	a := &archive{files: map[string]*zip.File{}, limits: limits, left: maxArchiveBytes}
+	folded := map[string]bool{}
+	total := uint64(0)
+	for _, f := range reader.File {
+		if fault := a.refuse(f); fault != nil {
+			return nil, fault
+		}
+		if total += f.UncompressedSize64; total > maxArchiveBytes {
+			return nil, archiveFault("archive-too-large", f.Name, fmt.Sprintf("The zip unpacks to more than %d bytes.", maxArchiveBytes), "Leave out what the document does not refer to.")
+		}
+		if f.FileInfo().IsDir() || hidden(f.Name) {
+			continue
+		}
+		if name := strings.ToLower(f.Name); folded[name] {
+			return nil, archiveFault("archive-name", f.Name, "Two files of the zip have this name, or one that differs by case only.", "Keep one of the two.")
+		} else {
+			folded[name] = true
+		}
+		a.files[f.Name] = f
+	}
+	a.stripFolder()
+	a.names = sortedKeys(a.files)
+	return a, nil
+}
+
+// archiveFault is a finding on the zip as a whole or on one of its files.
+func archiveFault(code, file, detail, remedy string) *Finding {
+	return &Finding{Severity: SeverityError, Code: code, File: shorten(strings.ToValidUTF8(file, "?"), maxArchiveName), Line: 1, Column: 1, Detail: detail, Remedy: remedy}
+}
+
+// refuse gives why an entry is not wanted.
+func (a *archive) refuse(f *zip.File) *Finding {
+	const again = "Pack the files again as an ordinary zip."
+	mode := f.Mode()
+	switch {
+	case !cleanName(f.Name):
+		return archiveFault("archive-name", f.Name, "The name of this file leads out of the zip, or has signs that names cannot have.", "Give the files plain relative names.")
+	case mode&fs.ModeType != 0 && !mode.IsDir():
+		return archiveFault("archive-link", f.Name, "This is a link or device, not a file.", "Put the file itself in the zip.")
+	case f.Flags&1 != 0:
+		return archiveFault("archive-encrypted", f.Name, "This file is encrypted.", "Pack the files without a password.")
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return archiveFault("archive-method", f.Name, "This file is packed in a way that is not read here.", again)
+	case f.UncompressedSize64 > uint64(a.limits.Bytes):
+		return archiveFault("archive-too-large", f.Name, fmt.Sprintf("This file unpacks to more than %d bytes.", a.limits.Bytes), "Split it.")
+	case f.UncompressedSize64 > maxRatioFrom && f.UncompressedSize64/maxRatio > f.CompressedSize64:
+		return archiveFault("archive-ratio", f.Name, fmt.Sprintf("This file unpacks to more than %d times its size.", maxRatio), again)
+	}
+	return nil
+}
+
+// cleanName wants a relative path that stays within the zip on every system.
+func cleanName(name string) bool {
+	if name == "" || len(name) > maxArchiveName || !utf8.ValidString(name) || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\:") {
+		return false
+	}
+	for part := range strings.SplitSeq(strings.TrimSuffix(name, "/"), "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsFunc(part, unicode.IsControl) {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden tells what systems put into a zip of their own accord.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(path.Base(name), ".")
+}
+
+// stripFolder takes away the one folder that holds all files.
+func (a *archive) stripFolder() {
+	folder := ""
+	for name := range a.files {
+		first, _, nested := strings.Cut(name, "/")
+		if !nested || folder != "" && folder != first {
+			return
+		}
+		folder = first
+	}
+	stripped := make(map[string]*zip.File, len(a.files))
+	for name, f := range a.files {
+		stripped[strings.TrimPrefix(name, folder+"/")] = f
+	}
+	a.files = stripped
+}
+
+// main finds the document itself: the one that was named, else the only openapi or asyncapi file at the top, else the
+// only document at the top.
+func (a *archive) main(named string) (string, *Finding) {
+	if named != "" {
+		if _, ok := a.files[named]; !ok {
+			return "", archiveFault("archive-main", "", fmt.Sprintf("The zip has no file %q.", shorten(named, 100)), "Name one of its files: "+a.listed()+".")
+		}
+		return named, nil
+	}
+	var called, any []string
+	for _, name := range a.names {
+		if strings.Contains(name, "/") || !isDocumentName(name) {
+			continue
+		}
+		any = append(any, name)
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "openapi") || strings.HasPrefix(lower, "asyncapi") {
+			called = append(called, name)
+		}
+	}
+	for _, list := range [][]string{called, any} {
+		if len(list) == 1 {
+			return list[0], nil
+		}
+	}
+	return "", archiveFault("archive-main", "", "It is not clear which file of the zip is the contract.",
+		"Name it, or call it openapi.yaml or asyncapi.yaml and put it at the top. The files are "+a.listed()+".")
+}
+
+func (a *archive) listed() string {
+	shown := a.names[:min(len(a.names), 10)]
+	if len(shown) == 0 {
+		return "none"
+	}
+	return shorten(strings.Join(shown, ", "), 400)
+}
+
+func isDocumentName(name string) bool {
+	return slices.Contains([]string{".json", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
+}
+
+// read unpacks a file.
+func (a *archive) read(name string) ([]byte, *Finding) {
+	f := a.files[name]
+	broken := archiveFault("archive-invalid", name, "This file cannot be unpacked.", "Pack the files again as an ordinary zip.")
+	opened, err := f.Open()
+	if err != nil {
+		return nil, broken
+	}
+	defer opened.Close()
+	most := min(a.left, int64(a.limits.Bytes))
+	content, err := io.ReadAll(io.LimitReader(opened, most+1))
+	if err != nil {
+		return nil, broken
+	}
+	if a.left -= int64(len(content)); int64(len(content)) > most {
+		return nil, archiveFault("archive-too-large", name, "The zip unpacks to more than it says.", "Pack the files again as an ordinary zip.")
+	}
+	return content, nil
+}

@@ -1,0 +1,198 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
+
+// assembler brings the files of a zip together to one document.
+type assembler struct {
+	archive *archive
+	main    string
+	limits  Limits
+	parts   map[string]*part
+	kinds   grammar
+	root    map[string]any // what becomes of the document
+	names   map[target]string
+	taken   map[string]map[string]bool // names of components by section
+	queue   []queued
+	changed bool // a reference was turned
+	origins []origin
+	nodes   int // that were written
+	fault   *Finding
+}
+
+// part is a file that was read.
+type part struct {
+	root     any
+	refs     *resolver
+	document *Document // to tell lines; nil for what is no JSON or YAML
+}
+
+// target is what a reference leads to, by the section of components it is to stand in.
+type target struct{ file, pointer, section string }
+
+type queued struct {
+	target
+	kind, name string
+}
+
+func newAssembler(a *archive, main string) *assembler {
+	return &assembler{archive: a, main: main, limits: a.limits, parts: map[string]*part{}, names: map[target]string{}, taken: map[string]map[string]bool{}}
+}
+
+func (s *assembler) upload() (*Upload, []Finding, error) {
+	content, fault := s.archive.read(s.main)
+	if fault != nil {
+		return nil, []Finding{*fault}, nil
+	}
+	d, findings, err := Parse(content, s.limits)
+	if d == nil || err != nil {
+		for i := range findings {
+			findings[i].File, findings[i].FileLine = s.main, findings[i].Line
+		}
+		return nil, findings, err
+	}
+	root, ok := d.Root.(map[string]any)
+	if !ok {
+		return nil, nil, errors.New("assemble contract: a document that is no object")
+	}
+	s.parts[s.main] = &part{root: root, refs: newResolver(root), document: d}
+	document, content, err := s.document(d, content)
+	if s.fault != nil || err != nil {
+		return nil, faults(s.fault), err
+	}
+	if document == nil {
+		return nil, faults(archiveFault("archive-too-large", s.main, "The files together make a document that is over the bounds.", "Split the contract.")), nil
+	}
+	return &Upload{Document: document, Content: content, Files: s.listed(), origins: s.origins, parts: s.parts}, nil, nil
+}
+
+func faults(f *Finding) []Finding {
+	if f == nil {
+		return nil
+	}
+	return []Finding{*f}
+}
+
+// document gives the one document: the file itself when it uses no other.
+func (s *assembler) document(d *Document, content []byte) (*Document, []byte, error) {
+	s.kinds = openAPIGrammar()
+	if d.Kind == AsyncAPI {
+		s.kinds = asyncAPIGrammar()
+	}
+	s.kinds[kindForeign] = nil
+	s.origins = []origin{{file: s.main}}
+	s.root, _ = s.copied("root", d.Root, here{file: s.main}, 1).(map[string]any)
+	for len(s.queue) > 0 && s.fault == nil {
+		next := s.queue[0]
+		s.queue = s.queue[1:]
+		s.component(next)
+	}
+	if s.fault != nil {
+		return nil, nil, nil
+	}
+	if !s.changed {
+		return d, content, nil
+	}
+	written := writeOrdered(s.root)
+	document, _, err := Parse(written, s.limits)
+	return document, written, err
+}
+
+// component puts what was referred to under components.
+func (s *assembler) component(next queued) {
+	value, _ := jsonpointer.Lookup(s.parts[next.file].root, next.pointer)
+	at := jsonpointer.Join("components", next.section, next.name)
+	s.origins = append(s.origins, origin{at: at, file: next.file, pointer: next.pointer})
+	section := below(below(s.root, "components"), next.section)
+	section[next.name] = s.copied(next.kind, value, here{file: next.file, at: at}, 1)
+}
+
+// below gives a member that is an object, and makes it one where it is none.
+func below(object map[string]any, key string) map[string]any {
+	found, ok := object[key].(map[string]any)
+	if !ok {
+		found = map[string]any{}
+		object[key] = found
+	}
+	return found
+}
+
+// place gives the name under which a target stands in components, and lets it be put there.
+func (s *assembler) place(kind string, to target) string {
+	if name, known := s.names[to]; known {
+		return name
+	}
+	taken := s.taken[to.section]
+	if taken == nil {
+		taken = map[string]bool{}
+		s.taken[to.section] = taken
+		root, _ := s.parts[s.main].root.(map[string]any)
+		for name := range child(child(root, "components"), to.section) {
+			taken[name] = true
+		}
+	}
+	name := freeName(taken, to)
+	taken[name], s.names[to] = true, name
+	s.queue = append(s.queue, queued{to, kind, name})
+	return name
+}
+
+// freeName is a name after what a reference leads to that no other component has.
+func freeName(taken map[string]bool, to target) string {
+	base := strings.TrimSuffix(path.Base(to.file), path.Ext(to.file))
+	if list, _ := jsonpointer.Tokens(to.pointer); len(list) > 0 {
+		base = list[len(list)-1]
+	}
+	if base = strings.Trim(plainName(base), "."); base == "" {
+		base = "part"
+	}
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	return name
+}
+
+// open reads a file of the zip once; nil when it has none of that name, or it cannot be read.
+func (s *assembler) open(name string) *part {
+	if p, known := s.parts[name]; known {
+		return p
+	}
+	if s.archive.files[name] == nil || s.fault != nil {
+		return nil
+	}
+	content, fault := s.archive.read(name)
+	if fault != nil {
+		s.fault = fault
+		return nil
+	}
+	d := &Document{content: content, limits: s.limits, Format: FormatYAML}
+	if p := d.read(); p != nil && isDocumentName(name) {
+		f := p.finding(content)
+		f.File, f.FileLine = name, f.Line
+		s.fault = &f
+		return nil
+	} else if p != nil {
+		s.parts[name] = &part{root: strings.ToValidUTF8(string(content), "\ufffd"), refs: newResolver(nil)}
+		return s.parts[name]
+	}
+	root, _ := d.Root.(map[string]any)
+	s.parts[name] = &part{root: d.Root, refs: newResolver(root), document: d}
+	return s.parts[name]
+}
+
+// listed gives the files with what became of them.
+func (s *assembler) listed() []File {
+	var list []File
+	for _, name := range s.archive.names {
+		_, used := s.parts[name]
+		list = append(list, File{Name: name, Size: int64(s.archive.files[name].UncompressedSize64), Main: name == s.main, Used: used && name != s.main})
+	}
+	return list
+}

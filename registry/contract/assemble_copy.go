@@ -1,0 +1,240 @@
+package contract
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
+
+// kindForeign is what no component can hold, such as a schema in Avro: what it refers to is put in its place.
+const kindForeign = "foreign"
+
+// here is where copying is: the file, the place in the bundle, and what is being put in place of references.
+type here struct {
+	file   string
+	at     string
+	inside []target
+}
+
+func (h here) to(token string) here {
+	h.at += jsonpointer.Join(token)
+	return h
+}
+
+// copied gives a value of a file with its references turned to where things stand in the one document.
+func (s *assembler) copied(kind string, value any, h here, depth int) any {
+	if s.nodes++; s.nodes > s.limits.Nodes || depth > s.limits.Depth || len(h.at) > maxPath {
+		s.fault = archiveFault("archive-too-large", h.file, "The files together make a document that is over the bounds.", "Split the contract, and let no file refer to itself by way of another.")
+	}
+	if s.fault != nil {
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return s.object(kind, v, h, depth)
+	case []any:
+		of := kind
+		if rest, ok := strings.CutPrefix(kind, "[]"); ok {
+			of = rest
+		}
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = s.copied(of, item, h.to(strconv.Itoa(i)), depth+1)
+		}
+		return list
+	}
+	return value
+}
+
+func (s *assembler) object(kind string, object map[string]any, h here, depth int) any {
+	if of, ok := strings.CutPrefix(kind, "{}"); ok {
+		copied := make(map[string]any, len(object))
+		for _, name := range sortedKeys(object) {
+			copied[name] = s.copied(of, object[name], h.to(name), depth+1)
+		}
+		return copied
+	}
+	kind = s.narrowed(kind, object)
+	if ref, ok := object["$ref"].(string); ok {
+		if value, done := s.reference(kind, ref, object, h, depth); done {
+			return value
+		}
+	}
+	copied := make(map[string]any, len(object))
+	for _, key := range sortedKeys(object) {
+		if kind == kindSchema && h.file != s.main && (key == "$id" || key == "$anchor") {
+			continue // the schema stands under another address now, and what led here is turned
+		}
+		copied[key] = s.member(kind, key, object, h.to(key), depth)
+	}
+	return copied
+}
+
+// narrowed tells a payload in JSON Schema from one in another language, by its own words.
+func (s *assembler) narrowed(kind string, object map[string]any) string {
+	format, said := object["schemaFormat"].(string)
+	_, isReference := object["$ref"]
+	switch {
+	case kind != "payload" || isReference:
+		return kind
+	case said && object["schema"] != nil && dialectOf(format) == "":
+		return kindForeign
+	case said && object["schema"] != nil:
+		return "multi"
+	}
+	return kindSchema
+}
+
+func (s *assembler) member(kind, key string, object map[string]any, h here, depth int) any {
+	value := object[key]
+	if isData(key, value) && s.kinds[kind][key] == "" {
+		s.nodes += size(value)
+		return value
+	}
+	if text, ok := value.(string); ok && key == "$ref" {
+		return s.turned(kind, text, h.file)
+	}
+	if key == "discriminator" && kind == kindSchema {
+		return s.discriminator(value, h.file)
+	}
+	of := s.kinds[kind][key]
+	if of == "" && s.kinds[kind]["*"] != "" && !strings.HasPrefix(key, "x-") {
+		of = s.kinds[kind]["*"]
+	}
+	if kind == "multi" && key == "schema" {
+		of = kindSchema
+	}
+	if of == "" {
+		of = kindForeign
+	}
+	if (kind == kindMessage || kind == "messageTrait") && key == "payload" && dialectOf(member(object, "schemaFormat")) == "" {
+		of = kindForeign // AsyncAPI 2.6 says it of the message
+	}
+	return s.copied(of, value, h, depth+1)
+}
+
+// reference deals with a whole object that is a reference: done when something is put in its place.
+func (s *assembler) reference(kind, ref string, object map[string]any, h here, depth int) (any, bool) {
+	to, ok := s.lead(ref, h.file)
+	if !ok || s.fault != nil {
+		return nil, s.fault != nil
+	}
+	if to.file == s.main && h.file == s.main {
+		return nil, false
+	}
+	to.section = s.section(kind)
+	if to.section != "" && isDocumentName(to.file) {
+		return nil, false
+	}
+	s.changed = true
+	if to.file == s.main {
+		return map[string]any{"$ref": "#" + fragment(to.pointer)}, true
+	}
+	if slices.Contains(h.inside, to) {
+		s.fault = archiveFault("reference-cycle", h.file, fmt.Sprintf("The reference %q leads back to itself.", shorten(ref, 120)), "Let one of the references in the circle hold the definition itself.")
+		return nil, true
+	}
+	value, _ := jsonpointer.Lookup(s.parts[to.file].root, to.pointer)
+	s.origins = append(s.origins, origin{at: h.at, file: to.file, pointer: to.pointer})
+	inside := here{file: to.file, at: h.at, inside: append(slices.Clone(h.inside), to)}
+	return s.merged(kind, s.copied(kind, value, inside, depth+1), object, h, depth), true
+}
+
+// merged adds what stands beside the reference of a path item, the only place where that counts.
+func (s *assembler) merged(kind string, value any, object map[string]any, h here, depth int) any {
+	item, ok := value.(map[string]any)
+	if !ok || kind != kindPathItem {
+		return value
+	}
+	for _, key := range sortedKeys(object) {
+		if key != "$ref" {
+			item[key] = s.member(kind, key, object, h.to(key), depth)
+		}
+	}
+	return item
+}
+
+// turned gives a reference as it must be in the one document; as it was when it leads to nothing in the zip.
+func (s *assembler) turned(kind, ref, file string) string {
+	to, ok := s.lead(ref, file)
+	switch {
+	case !ok || file == s.main && strings.HasPrefix(ref, "#"):
+		return ref
+	case to.file == s.main:
+		s.changed = true
+		return "#" + fragment(to.pointer)
+	}
+	if to.section = s.section(kind); to.section == "" {
+		return ref
+	}
+	s.changed = true
+	return "#" + jsonpointer.Join("components", to.section, s.place(kind, to))
+}
+
+// fragment writes a pointer as it stands in a URI.
+func fragment(pointer string) string {
+	return strings.NewReplacer("%", "%25", " ", "%20", "{", "%7B", "}", "%7D", `"`, "%22", "^", "%5E").Replace(pointer)
+}
+
+// lead finds what a reference in a file leads to; not ok when that is not in the zip.
+func (s *assembler) lead(ref, file string) (target, bool) {
+	from := s.parts[file]
+	if _, at, how := from.refs.resolve(ref); how == found {
+		return target{file: file, pointer: at}, true
+	} else if how == missing {
+		return target{}, false
+	}
+	address, rest, _ := strings.Cut(ref, "#")
+	address = decodeFragment(address)
+	if strings.Contains(address, ":") || strings.HasPrefix(address, "/") || strings.Contains(address, "?") || strings.Contains(address, `\`) {
+		return target{}, false
+	}
+	name := path.Join(path.Dir(file), address)
+	p := s.open(name)
+	if p == nil {
+		return target{}, false
+	}
+	_, at, how := p.refs.resolve("#" + rest)
+	if rest == "" {
+		at, how = "", found
+	}
+	return target{file: name, pointer: at}, how == found
+}
+
+// discriminator turns the mapping, which holds references too.
+func (s *assembler) discriminator(value any, file string) any {
+	object, ok := value.(map[string]any)
+	mapping := child(object, "mapping")
+	if !ok || mapping == nil {
+		return value
+	}
+	turned := map[string]any{}
+	for _, name := range sortedKeys(mapping) {
+		turned[name] = mapping[name]
+		if ref, ok := mapping[name].(string); ok && (strings.ContainsAny(ref, "#/") || isDocumentName(ref)) {
+			turned[name] = s.turned(kindSchema, ref, file)
+		}
+	}
+	copied := map[string]any{}
+	for key, item := range object {
+		copied[key] = item
+	}
+	copied["mapping"] = turned
+	return copied
+}
+
+// section is where a kind stands under components in this version of the specification; empty where it cannot.
+func (s *assembler) section(kind string) string {
+	d := s.parts[s.main].document
+	switch {
+	case kind == kindPathItem && d.release == "3.0", kind == kindMediaType && d.release != "3.2", d.Kind == OpenAPI && kind == kindServer:
+		return ""
+	case d.Kind == AsyncAPI && d.release == "2.6" && kind == kindOperation:
+		return ""
+	}
+	return componentOf(kind)
+}
