@@ -57,13 +57,13 @@ func (s *stage) watch(ctx context.Context, waiting *ledger, left func() int) tim
 }
 
 func (s *stage) backlogResults(sent sending, waiting, fresh *ledger, rate float64) []result {
-	old := result{Name: fmt.Sprintf("backlog of %d, opened", waiting.acceptances.Load()), Ceiling: s.plan.ceiling(), Delivered: rate}
+	old := result{Name: fmt.Sprintf("backlog of %d, opened", waiting.acceptances.Load()), Delivered: rate}
 	v := waiting.judge(nil)
 	old.judge(s, v)
 	old.P50, old.P99 = 0, 0 // how long it lay there is no property of the program
 	r := sent.result(s, s.plan.name)
 	r.judge(s, fresh.judge(nil))
-	r.Ceiling = ""                              // what the machine does for both cannot be told apart
-	r.Processor, r.Database, r.Loader = 0, 0, 0 // nor this
+	r.Ceiling, r.Relay = "", "" // the machine works for the backlog too
+	r.Processor, r.Database, r.Loader = 0, 0, 0
 	return []result{old, r}
 }

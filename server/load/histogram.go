@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"math/bits"
 	"time"
 )
@@ -39,7 +40,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	rank := min(uint64(q*float64(h.total)), h.total-1)
 	for i, n := range h.counts {
 		if rank < uint64(n) {
-			return time.Duration(highest(i)) * time.Microsecond
+			return time.Duration(min(highest(i), math.MaxInt64/1000)) * time.Microsecond
 		}
 		rank -= uint64(n)
 	}

@@ -63,11 +63,15 @@ func perform(ctx context.Context, h *house, plan scenario, out io.Writer) (resul
 	return results, err
 }
 
-// add prints a result, with its share of its ceiling, and keeps it.
+// add prints a result, with its shares of its ceiling and its relay, and keeps it.
 func (told *report) add(p *printer, r result) {
-	for _, c := range told.Results {
-		if c.Name == r.Ceiling && c.Delivered > 0 {
-			r.OfCeiling = r.Delivered / c.Delivered
+	for _, other := range told.Results {
+		switch {
+		case other.Delivered == 0:
+		case other.Name == r.Ceiling:
+			r.OfCeiling = r.Delivered / other.Delivered
+		case other.Name == r.Relay:
+			r.OfRelay = r.Delivered / other.Delivered
 		}
 	}
 	told.Results = append(told.Results, r)
@@ -76,9 +80,10 @@ func (told *report) add(p *printer, r result) {
 
 // machine says what is measured on, and how busy it was before.
 func machine(t trial.T) string {
-	load, _ := os.ReadFile("/proc/loadavg")
+	raw, _ := os.ReadFile("/proc/loadavg")
+	load := strings.Fields(string(raw))
 	return fmt.Sprintf("%d processors, %s, load average before %s, a write of 4 KiB is on disk after %s (median)",
-		runtime.NumCPU(), runtime.Version(), strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "), diskTime(t))
+		runtime.NumCPU(), runtime.Version(), strings.Join(load[:min(3, len(load))], " "), diskTime(t))
 }
 
 // diskTime measures how long a small write takes until it is on the disk of the scratch folder; 0 in a folder in memory.

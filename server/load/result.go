@@ -11,10 +11,12 @@ import (
 // result is a line of the table. Times are in milliseconds unless the name says otherwise.
 type result struct {
 	Name      string  `json:"name"`
-	Ceiling   string  `json:"ceiling,omitempty"`   // the line it is read against
+	Ceiling   string  `json:"ceiling,omitempty"` // the lines it is read against
+	Relay     string  `json:"relay,omitempty"`
 	Accepted  float64 `json:"acceptedPerSecond"`   // answered 202 while events were published
 	Delivered float64 `json:"deliveredPerSecond"`  // arrived meanwhile
 	OfCeiling float64 `json:"ofCeiling,omitempty"` // Delivered as a share of that of the ceiling
+	OfRelay   float64 `json:"ofRelay,omitempty"`   // and of the relay
 	P50       float64 `json:"p50"`                 // from 202 to receipt
 	P99       float64 `json:"p99"`
 	Answer50  float64 `json:"answerP50"` // from request to 202
@@ -47,8 +49,11 @@ func (sent sending) result(s *stage, name string) result {
 		Others: sent.used.others(sent.took + sent.drained), Drain: sent.drained.Seconds(),
 		Refused: sent.feed.refused.Load(), Broken: sent.feed.broken.Load(), Waiting: sent.accepted - sent.delivered,
 	}
-	if s.plan.nodes > 0 {
+	if s.plan.name != s.plan.ceiling() {
 		r.Ceiling = s.plan.ceiling()
+	}
+	if s.plan.nodes > 0 {
+		r.Relay = s.plan.relay()
 	}
 	if events := float64(sent.accepted); events > 0 {
 		r.Processor, r.Database, r.Loader = micros(sent.used.schakel)/events, micros(sent.used.database)/events, micros(sent.used.loader)/events

@@ -17,20 +17,38 @@ type scenario struct {
 	batchOut  int  // events in a delivery; 0 is singly
 	postgres  bool // in place of SQLite
 	nodes     int
+	between   bool // with no nodes: whether a relay stands in their place
 	rate      int  // requests a second; 0 is as fast as it goes
 	closed    bool // whether endpoint 0 is paused at the start
 }
 
-// ceiling is the name of the line that a scenario is read against: the same requests, without a Schakel between.
+// ceiling is the name of the line that a scenario is read against: the same deliveries, posted straight to the receiver.
+// At a pace there is none.
 func (s scenario) ceiling() string {
-	name := "ceiling, single"
-	if s.batch > 1 {
-		name = "ceiling, batch"
+	if s.rate > 0 {
+		return ""
+	}
+	return "ceiling, " + s.form()
+}
+
+// relay is the name of the second line it is read against.
+func (s scenario) relay() string {
+	if s.rate > 0 {
+		return ""
+	}
+	return "relay, " + s.form()
+}
+
+// form is how events leave.
+func (s scenario) form() string {
+	form := "single"
+	if s.batchOut > 0 {
+		form = fmt.Sprintf("batches of %d", s.batchOut)
 	}
 	if s.tls {
-		name += ", TLS"
+		form += ", TLS"
 	}
-	return name
+	return form
 }
 
 // scenarios is the table of all measurements, in the order they are played.
@@ -38,10 +56,10 @@ func scenarios(o options) []scenario {
 	single := scenario{play: throughput, tokens: true, endpoints: 1, batch: 1, nodes: 1}
 	batch, paced := single, single
 	batch.batch = o.Batch
-	paced.play, paced.rate = throughput, 1000
+	paced.rate = 1000
 	many := fmt.Sprintf("%d endpoints", o.Endpoints)
 	return []scenario{
-		single.straight(), batch.straight(), single.secure().straight(), batch.secure().straight(),
+		single.straight(), single.relayed(), single.secure().straight(), single.secure().relayed(),
 		single.named("single, 1 endpoint"),
 		single.open().named("single, 1 endpoint, no tokens out"),
 		single.to(o.Endpoints).named("single, " + many),
@@ -81,10 +99,20 @@ func (s scenario) onPostgres(nodes int) scenario { s.postgres, s.nodes = true, n
 // straight is the ceiling of a scenario.
 func (s scenario) straight() scenario {
 	s.name, s.play, s.nodes = s.ceiling(), straight, 0
+	if s.batchOut > 0 {
+		s.batch = s.batchOut
+	}
 	return s
 }
 
-// choose leaves the scenarios whose name matches, and the ceilings they are read against.
+// relayed is the same with a relay between.
+func (s scenario) relayed() scenario {
+	s = s.straight().named(s.relay())
+	s.between = true
+	return s
+}
+
+// choose leaves the scenarios whose name matches, and the lines they are read against.
 func choose(all []scenario, pattern string) ([]scenario, error) {
 	match, err := regexp.Compile(pattern)
 	if err != nil {
@@ -93,7 +121,7 @@ func choose(all []scenario, pattern string) ([]scenario, error) {
 	needed := map[string]bool{}
 	for _, s := range all {
 		if match.MatchString(s.name) {
-			needed[s.name], needed[s.ceiling()] = true, true
+			needed[s.name], needed[s.ceiling()], needed[s.relay()] = true, true, true
 		}
 	}
 	var chosen []scenario

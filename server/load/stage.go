@@ -142,15 +142,18 @@ func (s *stage) newLedger(n int, route func(place int) int) *ledger {
 }
 
 // newFeed makes what publishes the events of ledger n, batch at a time; with no programs it posts straight to the
-// receiver.
+// receiver, or to a relay.
 func (s *stage) newFeed(n int, l *ledger, batch int) *feed {
 	f := &feed{connections: s.Connected, batch: batch, ledger: l}
-	path, hosts := "/events", s.receiver.hosts[:1]
-	if len(s.nodes) > 0 {
-		path, hosts = "/events/v1/events", nil
-		for _, node := range s.nodes {
-			hosts = append(hosts, host(s, node.Base))
-		}
+	path, hosts := "/events/v1/events", []string(nil)
+	for _, node := range s.nodes {
+		hosts = append(hosts, host(s, node.Base))
+	}
+	switch {
+	case s.plan.between:
+		path, hosts = "/events", []string{s.startRelay()}
+	case s.plan.nodes == 0:
+		path, hosts = "/events", s.receiver.hosts[:1]
 	}
 	for _, h := range hosts {
 		to := target{addr: h}

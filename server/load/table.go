@@ -21,6 +21,7 @@ func columns() []column {
 		{"accepted/s", 10, func(r result) string { return count(r.Accepted) }},
 		{"delivered/s", 11, func(r result) string { return count(r.Delivered) }},
 		{"ceiling", 7, func(r result) string { return share(r.OfCeiling) }},
+		{"relay", 6, func(r result) string { return share(r.OfRelay) }},
 		{"p50 ms", 8, func(r result) string { return short(r.P50) }},
 		{"p99 ms", 8, func(r result) string { return short(r.P99) }},
 		{"202 p99", 8, func(r result) string { return short(r.Answer99) }},
@@ -39,7 +40,8 @@ const nameWidth = 46
 // legend explains the columns.
 const legend = `
 accepted/s, delivered/s: events answered 202, and different events that arrived, while events were published.
-ceiling: delivered/s as a share of the same requests posted straight to the receiver.
+ceiling: delivered/s as a share of what the loader can post straight to the receiver. relay: the same with a bare HTTP
+server of Go's library between, which answers 202 and posts on, and neither checks, routes nor writes to disk.
 p50, p99: from the 202 at the loader to the receipt; 202 p99: from the request to its 202.
 CPU, db, load µs: processor time per event of Schakel, of PostgreSQL, and of the loader with its receiver.
 MB, peak MB: resident memory of Schakel, at the end and at most. others: share of the machine that anything else took.

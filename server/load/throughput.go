@@ -7,26 +7,22 @@ import (
 	"schakel/server/trial"
 )
 
-// straightSeconds bounds how long the ceiling is measured; it hardly changes.
+// straightSeconds bounds how long a ceiling is measured; it hardly changes.
 const straightSeconds = 5
 
-// straight posts to the receiver with nothing between.
-func straight(s *stage) []result {
-	l := s.newLedger(0, nil)
-	sent := s.send(s.newFeed(0, l, s.plan.batch), min(s.Seconds, straightSeconds))
-	r := sent.result(s, s.plan.name)
-	r.judge(s, l.judge(nil))
-	return []result{r}
-}
+// straight posts to the receiver, or to a relay before it.
+func straight(s *stage) []result { return s.flood(min(s.Seconds, straightSeconds)) }
 
 // throughput publishes for a while, as fast as it goes or at a pace, and waits until all has arrived.
-func throughput(s *stage) []result {
+func throughput(s *stage) []result { return s.flood(s.Seconds) }
+
+func (s *stage) flood(seconds int) []result {
 	l := s.newLedger(0, nil)
 	f := s.newFeed(0, l, s.plan.batch)
 	if s.plan.rate > 0 {
 		f.every = time.Second / time.Duration(s.plan.rate)
 	}
-	sent := s.send(f, s.Seconds)
+	sent := s.send(f, seconds)
 	sent.drained = s.drain(func() int { return int(l.acceptances.Load() - l.receipts.Load()) })
 	sent.used = s.measure().since(sent.before)
 	r := sent.result(s, s.plan.name)

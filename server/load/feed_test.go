@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestFeedAndReceiver has a feed post to endpoints without anything between.
+func TestFeedAndReceiver(t *testing.T) {
+	t.Parallel()
+	for name, batch := range map[string]int{"single": 1, "batch": 5} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			naming := newNaming()
+			r, err := startReceiver(naming, 1, true, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(r.close)
+			l := newLedger(100, func(int) int { return 0 })
+			r.ledgers[0].Store(l)
+			f := feedTo(naming, r.hosts[0], receiverToken, l, batch)
+			answers, err := f.run(t.Context())
+			v := l.judge(nil)
+			if err != nil || v.accepted != 50 || v.delivered != 50 || v.repeats+v.misdirected != 0 || answers.total != uint64(50/batch) {
+				t.Errorf("%+v, %d answers, %v", v, answers.total, err)
+			}
+		})
+	}
+}
+
+func feedTo(n naming, host, token string, l *ledger, batch int) *feed {
+	return &feed{
+		targets: []target{{addr: host}}, connections: 3, batch: batch, most: 50, ledger: l,
+		request: func(to target) *request { return n.newRequest(0, batch, to.addr, "/events", token) },
+	}
+}
+
+func TestReceiverNotesWhatIsNotForIt(t *testing.T) {
+	t.Parallel()
+	naming := newNaming()
+	r, err := startReceiver(naming, 2, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.close)
+	l := newLedger(100, func(place int) int { return place % 2 })
+	r.ledgers[0].Store(l)
+	if _, err := feedTo(naming, r.hosts[0], receiverToken, l, 1).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v := l.judge(nil); v.delivered != 25 || v.misdirected != 25 {
+		t.Errorf("%+v", v)
+	}
+	if _, err := feedTo(naming, r.hosts[0], "another token", l, 1).run(t.Context()); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("a wrong token: %v", err)
+	}
+	if n := r.refused.Load(); n == 0 {
+		t.Error("no request was refused")
+	}
+}
+
+// TestFeedRepeats has a server that breaks off, or answers 503, before it answers 202.
+func TestFeedRepeats(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var count atomic.Int64
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch count.Add(1) % 3 {
+		case 1:
+			panic(http.ErrAbortHandler)
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	l := newLedger(100, func(int) int { return 0 })
+	f := feedTo(newNaming(), listener.Addr().String(), "x", l, 1)
+	if _, err := f.run(context.Background()); err != nil || l.acceptances.Load() != 50 {
+		t.Errorf("%d accepted: %v", l.acceptances.Load(), err)
+	}
+	if f.refused.Load() == 0 || f.broken.Load() == 0 {
+		t.Errorf("%d refused, %d broken", f.refused.Load(), f.broken.Load())
+	}
+}
