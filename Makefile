@@ -5,11 +5,13 @@ BIN      := bin/schakel
 LINTERS  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FORMAT   := mvdan.cc/gofumpt@v0.12.0
 PACKAGES ?= ./...
+LOAD     ?= --seconds 6
+MILLION  := BenchmarkLists|BenchmarkBacklog
 
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test build generate lint bench e2e
+.PHONY: help demo run test build generate lint bench million e2e
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +38,12 @@ lint: ## vet, staticcheck, formatting, and whether generated code is current
 		test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	@.ci/generated
 
-bench: ## measure the codec, the store, the engine and the way from publish to receipt
-	$(GO) test -run '^$$' -bench . -benchmem ./delivery/event ./store ./delivery/outbox ./server ./server/e2e
+bench: ## measure the parts, then a whole program with its own loader; LOAD='--seconds 60 --only single' narrows it
+	$(GO) test -run '^$$' -bench . -skip '$(MILLION)' -benchtime 0.3s -benchmem ./delivery/event ./store ./delivery/outbox
+	$(GO) run ./server/load $(LOAD)
+
+million: ## measure what is slow to prepare: lists and deliveries among a million rows
+	$(GO) test -run '^$$' -bench '$(MILLION)' -timeout 30m ./store ./delivery/outbox
 
 e2e: ## only the tests of the whole program, in a real browser too
 	@GO='$(GO)' .ci/test ./server/e2e
