@@ -3,9 +3,7 @@ package outbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	"schakel/store"
 )
@@ -14,6 +12,7 @@ import (
 const (
 	ActionResend  = "resend"
 	ActionDiscard = "discard"
+	ActionReplay  = "replay"
 )
 
 // jobStep is how many deliveries one transaction of a job handles.
@@ -28,6 +27,17 @@ func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f sto
 	if action == ActionDiscard && reason == "" {
 		return store.ResendJob{}, ErrReasonMissing
 	}
+	f = e.jobFilter(actor, f)
+	n, err := e.cfg.DB.CountDeliveries(ctx, f)
+	if err != nil {
+		return store.ResendJob{}, fmt.Errorf("count deliveries: %w", err)
+	}
+	return e.startJob(ctx, actor, job{action: action, filter: f, reason: reason, total: n}, map[string]any{"count": n, "reason": reason})
+}
+
+// jobFilter limits a filter to what the actor may touch and to what was there at the start: what fails again afterwards is
+// not the job's any more. Without states it selects what is held or dead.
+func (e *Engine) jobFilter(actor Actor, f store.DeliveryFilter) store.DeliveryFilter {
 	if actor.PartnerID != "" {
 		f.PartnerID = actor.PartnerID
 	}
@@ -36,32 +46,52 @@ func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f sto
 	}
 	now := store.At(e.cfg.Now())
 	if f.Until.IsZero() || f.Until.After(now.Time) {
-		f.Until = now // what fails again after the start is not the job's any more
+		f.Until = now
 	}
-	filter, err := json.Marshal(f)
+	return f
+}
+
+// job is what a new job is made of; filter is kept as JSON.
+type job struct {
+	action, reason string
+	filter         any
+	total          int
+	more           bool
+	parts          []store.ReplayPart
+}
+
+func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[string]any) (store.ResendJob, error) {
+	filter, err := json.Marshal(n.filter)
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("keep filter: %w", err)
 	}
-	j := store.ResendJob{PartnerID: actor.PartnerID, Action: action, Filter: string(filter), Reason: reason, CreatedBy: actor.Name}
+	j := store.ResendJob{
+		PartnerID: actor.PartnerID, Action: n.action, Filter: string(filter), Reason: n.reason, Total: int64(n.total), TotalMore: n.more, CreatedBy: actor.Name,
+	}
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.CountDeliveries(ctx, f)
-		if err != nil {
-			return err
-		}
-		j.Total = int64(n)
 		if err := tx.InsertResendJob(ctx, &j); err != nil {
 			return err
 		}
-		return tx.InsertAudit(ctx, store.Audit{
-			ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: "deliveries." + action, ObjectKind: "job", ObjectID: j.ID,
-			PartnerID: actor.PartnerID, Detail: detail(map[string]any{"count": n, "reason": reason}),
-		})
+		for i := range n.parts {
+			n.parts[i].JobID = j.ID
+		}
+		if err := tx.InsertReplayParts(ctx, n.parts); err != nil {
+			return err
+		}
+		return tx.InsertAudit(ctx, jobAudit(actor, "deliveries."+n.action, j, audited))
 	})
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("start job: %w", err)
 	}
-	store.AfterCommit(ctx, func() { signal(e.jobs) })
+	signal(e.jobs)
 	return j, nil
+}
+
+func jobAudit(actor Actor, action string, j store.ResendJob, what map[string]any) store.Audit {
+	return store.Audit{
+		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action, ObjectKind: "job", ObjectID: j.ID,
+		PartnerID: j.PartnerID, Detail: detail(what),
+	}
 }
 
 // CancelJob stops a running job after its present step.
@@ -78,89 +108,9 @@ func (e *Engine) CancelJob(ctx context.Context, actor Actor, id string) error {
 			return nil
 		}
 		j.Status, j.FinishedAt = store.JobCancelled, tx.Now
-		return tx.UpdateResendJob(ctx, &j)
+		if err := tx.UpdateResendJob(ctx, &j); err != nil {
+			return err
+		}
+		return tx.InsertAudit(ctx, jobAudit(actor, "deliveries.cancel", j, map[string]any{"what": j.Action, "count": j.Done, "total": j.Total}))
 	})
-}
-
-// jobLoop works on running jobs, also those a dead process left.
-func (e *Engine) jobLoop(ctx context.Context) {
-	ticker := time.NewTicker(6 * e.cfg.Poll)
-	defer ticker.Stop()
-	for {
-		if err := e.runJobs(ctx); err != nil && ctx.Err() == nil {
-			e.cfg.Log.Error("resend job failed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-e.jobs:
-		case <-ticker.C:
-		}
-	}
-}
-
-func (e *Engine) runJobs(ctx context.Context) error {
-	for {
-		jobs, err := e.cfg.DB.RunningResendJobs(ctx)
-		if err != nil || len(jobs) == 0 {
-			return err
-		}
-		e.refresh(ctx)
-		for _, j := range jobs {
-			if err := e.stepJob(ctx, j.ID); err != nil {
-				return fmt.Errorf("job %s: %w", j.ID, err)
-			}
-		}
-		e.readyAll()
-		signal(e.wake)
-	}
-}
-
-// stepJob does the next step of a job and keeps how far it is in the same transaction.
-func (e *Engine) stepJob(ctx context.Context, id string) error {
-	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		j, err := tx.LockResendJob(ctx, id)
-		if err != nil || j.Status != store.JobRunning {
-			return err
-		}
-		var f store.DeliveryFilter
-		if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
-			return fmt.Errorf("read filter: %w", err)
-		}
-		f.AfterID = j.Cursor
-		ids, err := tx.DeliveryIDs(ctx, f, jobStep)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			done, err := e.jobItem(ctx, tx, j, id)
-			if err != nil {
-				return err
-			}
-			if done {
-				j.Done++
-			} else {
-				j.Refused++
-			}
-			j.Cursor = id
-		}
-		if len(ids) < jobStep {
-			j.Status, j.FinishedAt = store.JobDone, tx.Now
-		}
-		return tx.UpdateResendJob(ctx, &j)
-	})
-}
-
-func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, id string) (bool, error) {
-	if j.Action == ActionDiscard {
-		return tx.Discard(ctx, id, j.Reason)
-	}
-	d, err := tx.Delivery(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return e.resend(ctx, tx, d)
 }

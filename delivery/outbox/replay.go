@@ -1,0 +1,93 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"schakel/store"
+)
+
+// Modes of a replay.
+const (
+	// ReplayMissing offers the events that a subscription never got.
+	ReplayMissing = "missing"
+	// ReplayAll offers also those that it did get, on purpose, under a new key.
+	ReplayAll = "all"
+)
+
+// Errors of a replay that cannot be started; the texts may be shown.
+var (
+	// ErrNothingSelected: no approved subscription gets any of these events.
+	ErrNothingSelected = errors.New("no approved subscription is selected that gets events of these types")
+	// ErrTooManySubscriptions: a replay serves up to a thousand subscriptions.
+	ErrTooManySubscriptions = errors.New("more than 1,000 subscriptions are selected: choose a partner, an endpoint or subscriptions")
+	// ErrNotApproved: a subscription that was named may not be sent to now.
+	ErrNotApproved = errors.New("a subscription that is selected is not approved now, so nothing may be sent to it")
+)
+
+// Replay selects stored events and the subscriptions that they are offered to again (EDU-18, EDU-N11). Members that are
+// empty select all; it is kept as JSON with the job.
+type Replay struct {
+	Mode            string     `json:"mode"`
+	PartnerID       string     `json:"partnerId,omitempty"`
+	EndpointID      string     `json:"endpointId,omitempty"`
+	SubscriptionIDs []string   `json:"subscriptionIds,omitempty"`
+	Types           []string   `json:"types,omitempty"`
+	Subject         string     `json:"subject,omitempty"`
+	EventIDs        []string   `json:"eventIds,omitempty"` // ours, or those of their producers
+	From            store.Time `json:"from,omitzero"`      // when they were accepted, inclusive
+	Until           store.Time `json:"until,omitzero"`     // exclusive
+}
+
+// Preview is what a job would do.
+type Preview struct {
+	// Total is how many deliveries or events, by endpoint, subscription and event type in Groups.
+	Total  int
+	Groups []store.DeliveryGroup
+	// More is set when counting took too long: there are more than Total.
+	More bool
+	// Limited is set when events were left out because they were accepted before the partner's subscription was
+	// approved: only an administrator can offer those.
+	Limited bool
+}
+
+// PreviewJob counts what StartJob would resend or discard.
+func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFilter) (Preview, error) {
+	groups, err := e.cfg.DB.GroupDeliveries(ctx, e.jobFilter(actor, f))
+	if err != nil {
+		return Preview{}, fmt.Errorf("count deliveries: %w", err)
+	}
+	p := Preview{Groups: groups}
+	for _, g := range groups {
+		p.Total += g.Count
+	}
+	return p, nil
+}
+
+// PreviewReplay counts what StartReplay would offer.
+func (e *Engine) PreviewReplay(ctx context.Context, actor Actor, r Replay) (Preview, error) {
+	r, parts, err := e.planReplay(ctx, actor, r)
+	if err != nil {
+		return Preview{}, err
+	}
+	return e.countReplay(ctx, r, parts)
+}
+
+// StartReplay offers stored events again, in the background: each becomes a new delivery with the same id and source under
+// a new Idempotency-Key (IDEM-13), or sends a dead or held one again. Only subscriptions that are approved get any, and
+// only what their types, filters and routes let through (guarantees G2, G3). A partner's replay serves its own
+// subscriptions, and events accepted since their approval (guarantee G7). In mode missing no event is offered twice,
+// however often or by how many nodes it runs.
+func (e *Engine) StartReplay(ctx context.Context, actor Actor, r Replay) (store.ResendJob, error) {
+	r, parts, err := e.planReplay(ctx, actor, r)
+	if err != nil {
+		return store.ResendJob{}, err
+	}
+	p, err := e.countReplay(ctx, r, parts)
+	if err != nil {
+		return store.ResendJob{}, err
+	}
+	what := map[string]any{"count": p.Total, "more": p.More, "mode": r.Mode, "subscriptions": len(parts)}
+	return e.startJob(ctx, actor, job{action: ActionReplay, filter: r, total: p.Total, more: p.More, parts: parts}, what)
+}

@@ -1,0 +1,175 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"schakel/delivery/event"
+	"schakel/store"
+)
+
+// scanPage is how many events a replay looks at in one query.
+const scanPage = 500
+
+// offer is an event that a replay offers to a subscription: by a new delivery, or by sending one again.
+type offer struct {
+	event store.Event
+	// again is the held or dead delivery to send again; nil makes a new one.
+	again *store.Delivery
+}
+
+// scanner finds what a replay has to offer to one subscription.
+type scanner struct {
+	mode string
+	sub  store.Subscription
+	span store.EventSpan
+	// takes is the fan-out index of this subscription alone: replay and acceptance ask the same question.
+	takes *index
+	own   string // the own organisation's partner
+}
+
+// newScanner reads what decides about a subscription, in the transaction of q when it is one.
+func newScanner(ctx context.Context, q *store.Queries, r Replay, p store.ReplayPart) (*scanner, error) {
+	sub, err := q.Subscription(ctx, p.SubscriptionID)
+	if err != nil {
+		return nil, fmt.Errorf("read subscription: %w", err)
+	}
+	partner, err := q.Partner(ctx, sub.PartnerID)
+	if err != nil {
+		return nil, fmt.Errorf("read partner: %w", err)
+	}
+	own, err := q.OwnPartner(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read own organisation: %w", err)
+	}
+	routes, err := q.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read routes: %w", err)
+	}
+	x := &index{byType: make(map[string]*targets), routes: make(map[route]struct{})}
+	for _, rt := range routes {
+		x.routes[route{rt.FromPartnerID, rt.ToPartnerID, rt.EventType}] = struct{}{}
+	}
+	s := &scanner{mode: r.Mode, sub: sub, takes: x, own: own.ID, span: store.EventSpan{
+		Types: sub.Types, Subject: r.Subject, IDs: r.EventIDs, From: r.From, Until: r.Until, AfterID: p.Cursor,
+	}}
+	if p.Since.After(r.From.Time) {
+		s.span.From = p.Since
+	}
+	if len(r.Types) > 0 {
+		s.span.Types = slices.DeleteFunc(slices.Clone(sub.Types), func(t string) bool { return !slices.Contains(r.Types, t) })
+	}
+	return s, s.index(partner)
+}
+
+func (s *scanner) index(partner store.Partner) error {
+	for _, t := range s.span.Types {
+		err := s.takes.add(store.FanoutTarget{
+			EventType: t, SubscriptionID: s.sub.ID, PartnerID: s.sub.PartnerID, EndpointID: s.sub.EndpointID,
+			Filters: s.sub.Filters, OrderBy: s.sub.OrderBy, Own: partner.Own,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if s.span.Subject != "" {
+		return nil
+	}
+	// A subscription to one subject is found by it, and need not look at the events of all others.
+	for _, t := range s.takes.byType {
+		for subject := range t.bySubject {
+			s.span.Subject = subject
+		}
+	}
+	return nil
+}
+
+// gets tells whether the subscription would get an event that was accepted now.
+func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
+	ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), nil)
+	if err != nil {
+		return ev, false, fmt.Errorf("read event %s: %w", row.ID, err)
+	}
+	return ev, len(s.takes.match(&ev, row.PartnerID, row.PartnerID == s.own)) > 0, nil
+}
+
+// page looks at the next events and tells what is to be offered of them, up to most, and whether that was the end. The
+// span goes on behind the last one looked at.
+func (s *scanner) page(ctx context.Context, q *store.Queries, most int) (offers []offer, end bool, err error) {
+	if len(s.span.Types) == 0 {
+		return nil, true, nil
+	}
+	rows, err := q.EventsIn(ctx, s.span, scanPage)
+	if err != nil {
+		return nil, false, fmt.Errorf("list events: %w", err)
+	}
+	wanted, err := s.judgeAll(ctx, q, rows)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, row := range rows {
+		if o, ok := wanted[row.ID]; ok {
+			if len(offers) == most {
+				return offers, false, nil
+			}
+			offers = append(offers, o)
+		}
+		s.span.AfterID = row.ID
+	}
+	return offers, len(rows) < scanPage, nil
+}
+
+// judgeAll tells which of these events are to be offered, by what the subscription got of them before.
+func (s *scanner) judgeAll(ctx context.Context, q *store.Queries, rows []store.Event) (map[string]offer, error) {
+	wanted := make(map[string]offer, len(rows))
+	for _, row := range rows {
+		_, gets, err := s.gets(row)
+		if err != nil {
+			return nil, err
+		}
+		if gets {
+			wanted[row.ID] = offer{event: row}
+		}
+	}
+	deliveries, err := q.DeliveriesFor(ctx, s.sub.ID, slices.Sorted(maps.Keys(wanted)))
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	before := make(map[string][]store.Delivery)
+	for _, d := range deliveries {
+		before[d.EventID] = append(before[d.EventID], d)
+	}
+	for id, got := range before {
+		again, offered := judge(s.mode, got)
+		if !offered {
+			delete(wanted, id)
+			continue
+		}
+		wanted[id] = offer{event: wanted[id].event, again: again}
+	}
+	return wanted, nil
+}
+
+// judge tells whether an event is offered again to a subscription that has these deliveries of it. What is on its way comes
+// anyway. What is held or dead is sent again and gets no second delivery beside it. What arrived, or a person discarded, is
+// offered again only on purpose.
+func judge(mode string, got []store.Delivery) (again *store.Delivery, offered bool) {
+	var closed bool
+	for i, d := range got {
+		switch d.Status {
+		case store.DeliveryPending, store.DeliveryRetrying:
+			return nil, false
+		case store.DeliveryHeld, store.DeliveryDead:
+			again = &got[i]
+		case store.DeliveryDelivered:
+			if mode == ReplayMissing {
+				return nil, false
+			}
+		default:
+			closed = true
+		}
+	}
+	return again, again != nil || !closed || mode == ReplayAll
+}

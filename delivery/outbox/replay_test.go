@@ -1,0 +1,309 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+func anna() Actor { return Actor{Kind: "person", ID: "acc_1", Name: "Anna"} }
+
+// replay starts a replay and waits until it is done.
+func (c *chain) replay(actor Actor, r Replay) store.ResendJob {
+	c.Helper()
+	j, err := c.eng.StartReplay(c.Context(), actor, r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return c.ended(j.ID)
+}
+
+func (c *chain) ended(id string) store.ResendJob {
+	c.Helper()
+	var j store.ResendJob
+	c.waitFor(func() bool {
+		var err error
+		if j, err = c.db.ResendJob(c.Context(), id); err != nil {
+			c.Fatal(err)
+		}
+		return j.Status != store.JobRunning
+	})
+	return j
+}
+
+// got lists the deliveries of a subscription by the ids of their events, oldest first.
+func (c *chain) got(s store.Subscription) map[string][]store.Delivery {
+	c.Helper()
+	rows, _, err := c.db.Deliveries(c.Context(), store.DeliveryFilter{SubscriptionID: s.ID})
+	if err != nil {
+		c.Fatal(err)
+	}
+	by := map[string][]store.Delivery{}
+	for i := len(rows) - 1; i >= 0; i-- {
+		e, err := c.db.Event(c.Context(), rows[i].EventID)
+		if err != nil {
+			c.Fatal(err)
+		}
+		by[e.CEID] = append(by[e.CEID], rows[i])
+	}
+	return by
+}
+
+// Rules: EDU-18, EDU-N11, IDEM-13
+func TestReplayOffersWhatASubscriptionNeverGot(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.accept("nl.a", "1", "2")
+		c.accept("nl.b", "3")
+		s := c.partner("North", "nl.a", "nl.c")
+		c.accept("nl.a", "4") // it gets this one by itself
+		c.rcv.wait(t)
+		r := Replay{Mode: ReplayMissing, EndpointID: s.EndpointID}
+		p, err := c.eng.PreviewReplay(t.Context(), anna(), r)
+		if err != nil || p.Total != 2 || p.More || len(p.Groups) != 1 || p.Groups[0].EventType != "nl.a" || p.Groups[0].EndpointID != s.EndpointID {
+			t.Errorf("preview %+v, %v", p, err)
+		}
+		j := c.replay(anna(), r)
+		if j.Status != store.JobDone || j.Total != 2 || j.Done != 2 || j.Refused != 0 {
+			t.Errorf("job %+v", j)
+		}
+		first, second := c.rcv.wait(t), c.rcv.wait(t)
+		if first.Event.CEID+second.Event.CEID != "12" && first.Event.CEID+second.Event.CEID != "21" {
+			t.Errorf("%s and %s came", first.Event.CEID, second.Event.CEID)
+		}
+		for _, d := range c.got(s)["1"] {
+			if d.ReplayOf != j.ID {
+				t.Errorf("delivery %+v does not tell the replay", d)
+			}
+		}
+		if again := c.replay(anna(), r); again.Done != 0 || again.Total != 0 {
+			t.Errorf("a second replay of what was missing: %+v", again)
+		}
+		for id, rows := range c.got(s) {
+			if len(rows) != 1 {
+				t.Errorf("event %s has %d deliveries", id, len(rows))
+			}
+		}
+	})
+}
+
+// Rules: EDU-18, IDEM-13
+func TestReplayOfAllRepeatsOnPurposeUnderANewKey(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		receipt := c.accept("nl.a", "1", "2")
+		c.rcv.wait(t)
+		c.rcv.wait(t)
+		c.until(receipt.Events[0].EventID, store.DeliveryDelivered)
+		c.until(receipt.Events[1].EventID, store.DeliveryDelivered)
+		j := c.replay(anna(), Replay{Mode: ReplayAll, SubscriptionIDs: []string{s.ID}, EventIDs: []string{"1", "unknown"}})
+		if j.Done != 1 {
+			t.Errorf("job %+v", j)
+		}
+		came := c.rcv.wait(t)
+		rows := c.got(s)["1"]
+		if len(rows) != 2 || rows[0].IdempotencyKey == rows[1].IdempotencyKey || rows[0].EventID != rows[1].EventID {
+			t.Errorf("deliveries %+v, want two of one event under two keys", rows)
+		}
+		if came.Event.CEID != "1" || came.IdempotencyKey != rows[1].IdempotencyKey || string(came.Event.Data) != `{"n":1.50}` {
+			t.Errorf("came %+v", came)
+		}
+		if none := c.replay(anna(), Replay{Mode: ReplayAll, SubscriptionIDs: []string{s.ID}, EventIDs: []string{"unknown"}}); none.Total != 0 || none.Done != 0 {
+			t.Errorf("a replay of unknown events: %+v", none)
+		}
+	})
+}
+
+// A dead letter leaves its queue by a replay: it is sent again, and gets no second delivery beside it.
+//
+// Rules: EDU-18, EDU-N11
+func TestReplaySendsDeadLettersAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryDead, 410, time.Time{}) })
+		receipt := c.accept("nl.a", "1", "2")
+		dead := c.until(receipt.Events[0].EventID, store.DeliveryDead)
+		discarded := c.until(receipt.Events[1].EventID, store.DeliveryDead)
+		if err := c.eng.Discard(t.Context(), anna(), discarded.ID, "test data"); err != nil {
+			t.Fatal(err)
+		}
+		c.rcv.set(func(store.Claimed) Result { return delivered() })
+		j := c.replay(anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID}})
+		now := c.until(receipt.Events[0].EventID, store.DeliveryDelivered)
+		if now.ID != dead.ID || now.IdempotencyKey == dead.IdempotencyKey || j.Done != 1 {
+			t.Errorf("delivery %+v, job %+v", now, j)
+		}
+		if rows := c.got(s); len(rows["1"]) != 1 || len(rows["2"]) != 1 || rows["2"][0].Status != store.DeliveryDiscarded {
+			t.Errorf("deliveries %+v: what a person discarded stays so", rows)
+		}
+	})
+}
+
+// A partner is offered what it was allowed to get and nothing of others (guarantees G2, G3, G7).
+func TestPartnersReplayOnlyWhatTheyWereAllowed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.accept("nl.a", "before")
+		north, south := c.partner("North", "nl.a"), c.partner("South", "nl.a")
+		c.write(func(tx *store.Tx) error {
+			s, err := tx.Subscription(t.Context(), north.ID)
+			if err != nil {
+				return err
+			}
+			s.DecidedAt = tx.Now
+			return tx.UpdateSubscription(t.Context(), &s)
+		})
+		mine := Actor{Kind: "client", Name: "LAS of North", PartnerID: north.PartnerID}
+		for name, r := range map[string]Replay{
+			"another's subscription":  {Mode: ReplayMissing, SubscriptionIDs: []string{south.ID}},
+			"one that does not exist": {Mode: ReplayMissing, SubscriptionIDs: []string{"sub_none"}},
+		} {
+			if _, err := c.eng.StartReplay(t.Context(), mine, r); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		if _, err := c.eng.StartReplay(t.Context(), mine, Replay{Mode: ReplayMissing, EndpointID: south.EndpointID}); !errors.Is(err, ErrNothingSelected) {
+			t.Errorf("another's endpoint: error %v", err)
+		}
+		p, err := c.eng.PreviewReplay(t.Context(), mine, Replay{Mode: ReplayMissing, PartnerID: south.PartnerID})
+		if err != nil || p.Total != 0 || !p.Limited {
+			t.Errorf("preview %+v, %v: an event from before its approval is not the partner's to ask for", p, err)
+		}
+		if j := c.replay(mine, Replay{Mode: ReplayMissing}); j.Done != 0 || j.PartnerID != north.PartnerID {
+			t.Errorf("job %+v", j)
+		}
+		if j := c.replay(anna(), Replay{Mode: ReplayMissing, PartnerID: north.PartnerID}); j.Done != 1 {
+			t.Errorf("an administrator's job %+v", j)
+		}
+		if n := len(c.got(south)); n != 0 {
+			t.Errorf("South got %d events", n)
+		}
+		j := c.replay(mine, Replay{Mode: ReplayMissing})
+		if err := c.eng.CancelJob(t.Context(), Actor{PartnerID: south.PartnerID}, j.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("South cancels the job of North: %v", err)
+		}
+	})
+}
+
+func TestReplayNeedsAnApprovedSubscription(t *testing.T) { // guarantee G2
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		for _, status := range []string{store.SubscriptionRequested, store.SubscriptionPaused, store.SubscriptionSuspended, store.SubscriptionEnded} {
+			c.status(s, status)
+			_, err := c.eng.StartReplay(t.Context(), anna(), Replay{Mode: ReplayAll, SubscriptionIDs: []string{s.ID}})
+			_, other := c.eng.StartReplay(t.Context(), anna(), Replay{Mode: ReplayAll, EndpointID: s.EndpointID})
+			if !errors.Is(err, ErrNotApproved) || !errors.Is(other, ErrNothingSelected) {
+				t.Errorf("%s: errors %v, %v", status, err, other)
+			}
+		}
+		if _, err := c.eng.StartReplay(t.Context(), anna(), Replay{Mode: "some", SubscriptionIDs: []string{s.ID}}); err == nil {
+			t.Error("an unknown mode is taken")
+		}
+	})
+}
+
+// slow makes an endpoint take nothing, and replays keep at most ten deliveries waiting there.
+func (c *chain) slow(s store.Subscription) {
+	c.Helper()
+	c.write(func(tx *store.Tx) error {
+		ep, err := tx.Endpoint(c.Context(), s.EndpointID)
+		if err != nil {
+			return err
+		}
+		ep.RatePerSecond, ep.Status = 1, store.EndpointPaused
+		return tx.UpdateEndpoint(c.Context(), &ep)
+	})
+}
+
+func (c *chain) acceptMany(eventType string, n int) {
+	c.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%s-%03d", eventType, i)
+	}
+	c.accept(eventType, ids...)
+}
+
+// A replay keeps little waiting at an endpoint, so that new events are not behind all of it; it can be stopped, and goes
+// on after a crash where it was.
+func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.acceptMany("nl.a", 60)
+		s, other := c.partner("North", "nl.a"), c.partner("South", "nl.a")
+		c.slow(s)
+		r := Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID, other.ID}}
+		j, err := c.eng.StartReplay(t.Context(), anna(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := func() store.ReplayPart {
+			p, err := db.ReplayPart(t.Context(), j.ID, s.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		c.waitFor(func() bool { return part().Reason == ReasonBusy && len(c.got(other)) == 60 })
+		if n := len(c.got(s)); n != 10 || part().Done != 10 {
+			t.Errorf("%d deliveries wait, part %+v; want no more than ten", n, part())
+		}
+		c.stop() // a crash leaves no less than this: each step is one transaction
+		c.eng = c.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: c.rcv})
+		c.status(s, store.SubscriptionPaused)
+		c.waitFor(func() bool { return part().Reason == store.ReasonSubscriptionPaused })
+		c.status(s, store.SubscriptionApproved)
+		c.waitFor(func() bool { return part().Reason == ReasonBusy })
+		if err := c.eng.CancelJob(t.Context(), anna(), j.ID); err != nil {
+			t.Fatal(err)
+		}
+		if j = c.ended(j.ID); j.Status != store.JobCancelled || j.Done < 70 || j.Done > 80 {
+			t.Errorf("job %+v; what was held in the pause is released beside the next ten", j)
+		}
+		entries, _, err := db.Audits(t.Context(), store.AuditFilter{ObjectKind: "job", ObjectID: j.ID})
+		if err != nil || len(entries) != 2 || entries[0].Action != "deliveries.cancel" || entries[1].Action != "deliveries.replay" {
+			t.Errorf("audited %+v, %v", entries, err)
+		}
+		// The rest is still missing, and a subscription that ends in the middle ends its part.
+		if j, err = c.eng.StartReplay(t.Context(), anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID}}); err != nil || j.Total < 40 || j.Total > 50 {
+			t.Fatalf("job %+v, %v", j, err)
+		}
+		c.waitFor(func() bool { return part().Reason == ReasonBusy })
+		c.status(s, store.SubscriptionEnded)
+		if j = c.ended(j.ID); j.Status != store.JobDone || part().Reason != store.ReasonSubscriptionEnded || j.Done > 10 {
+			t.Errorf("job %+v, part %+v", j, part())
+		}
+	})
+}
+
+// Old events come to a subscription in the order of their acceptance (guarantee G5).
+func TestReplayKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		for i := range 20 {
+			c.acceptSubject(fmt.Sprintf("%02d", i), "student-1")
+		}
+		s := c.partner("North", "nl.a")
+		c.ordered(s, "subject")
+		c.replay(anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID}, Subject: "student-1"})
+		for i := range 20 {
+			if got := c.rcv.wait(t); got.Event.CEID != fmt.Sprintf("%02d", i) {
+				t.Errorf("%s came as number %d", got.Event.CEID, i)
+			}
+		}
+	})
+}
