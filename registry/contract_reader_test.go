@@ -7,6 +7,7 @@ import (
 	"schakel/store"
 )
 
+// Rules: EDU-06d.
 func TestContractVisibility(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -81,6 +82,8 @@ func TestContractVisibility(t *testing.T) {
 }
 
 // Only who maintains a contract changes it (EDU-21).
+//
+// Rules: EDU-21.
 func TestOnlyTheOwnerPublishes(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

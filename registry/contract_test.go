@@ -45,6 +45,7 @@ func TestContractInput(t *testing.T) {
 	})
 }
 
+// Rules: EDU-06b.
 func TestContractVersionLife(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -200,6 +201,7 @@ func TestUploadRefuses(t *testing.T) {
 	})
 }
 
+// Rules: EDU-N05.
 func TestEventTypeHasOneContract(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

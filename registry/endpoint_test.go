@@ -8,6 +8,7 @@ import (
 	"schakel/store"
 )
 
+// Rules: EDU-14, CE-60.
 func TestEndpointInput(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
@@ -50,6 +51,7 @@ func TestEndpointInput(t *testing.T) {
 	})
 }
 
+// Rules: EDU-14.
 func TestEndpointSecret(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

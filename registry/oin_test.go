@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
+// Rules: SEC-15.
 func TestCheckOIN(t *testing.T) {
 	t.Parallel()
 	for oin, want := range map[string]string{

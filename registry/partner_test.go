@@ -40,6 +40,7 @@ func TestRegisterRefusesInput(t *testing.T) {
 	})
 }
 
+// Rules: EDU-13, OPEN-14.
 func TestRegistration(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

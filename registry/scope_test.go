@@ -132,6 +132,8 @@ func wantEmptyLists(t *testing.T, w *world, s Scope, partnerID string) {
 }
 
 // No secret and no token is in any row, mail or entry in clear.
+//
+// Rules: EDU-02, EDU-14.
 func TestSecretsAreNotInClear(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

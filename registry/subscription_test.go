@@ -8,6 +8,7 @@ import (
 	"schakel/store"
 )
 
+// Rules: EDU-07, EDU-13.
 func TestSubscriptionRequest(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -83,6 +84,8 @@ func TestInternalTypesCannotBeAsked(t *testing.T) {
 }
 
 // Every verb from every state by both kinds of actor: allowed or refused.
+//
+// Rules: EDU-13.
 func TestSubscriptionTransitions(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

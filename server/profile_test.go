@@ -152,6 +152,8 @@ func saveProfile(t *testing.T, profiles *registry.Profiles, values map[string]st
 }
 
 // TestEngineHeedsSettings: the engine of the program gives keys the lifetime of now.
+//
+// Rules: EDU-12, CE-50.
 func TestEngineHeedsSettings(t *testing.T) {
 	t.Parallel()
 	p, err := build(t.Context(), inDir(t.TempDir()), quiet(), func(err error) { t.Error(err) })

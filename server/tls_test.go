@@ -55,6 +55,8 @@ func ecKey(t *testing.T) *ecdsa.PrivateKey {
 }
 
 // TestTLSVersionsAndSuites offers each version and suite alone (SEC-20, SEC-21).
+//
+// Rules: SEC-20, SEC-21.
 func TestTLSVersionsAndSuites(t *testing.T) {
 	t.Parallel()
 	certPath, keyPath := writeCertificate(t, t.TempDir(), ecKey(t), 1)
@@ -132,6 +134,7 @@ func TestCertificateReload(t *testing.T) {
 	}
 }
 
+// Rules: SEC-23.
 func TestCertificateLevel(t *testing.T) {
 	t.Parallel()
 	level := func(key crypto.Signer) string {

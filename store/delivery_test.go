@@ -28,6 +28,7 @@ func (w *world) status(id string) string {
 	return d.Status
 }
 
+// Rules: IDEM-X03.
 func TestDelivery(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		e := w.newEvents(1)[0]

@@ -38,6 +38,8 @@ func TestEvent(t *testing.T) {
 }
 
 // The same event of the same client is one event, however it is offered (guarantee G4).
+//
+// Rules: CE-05.
 func TestInsertEventsTwice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		first := w.event("evt_1")
@@ -116,6 +118,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// Rules: IDEM-07, IDEM-16, IDEM-X04, E2, E8.
 func TestInsertKeys(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key := func(client, name, body string) store.IdempotencyKey {

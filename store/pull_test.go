@@ -298,6 +298,8 @@ func TestPullRenew(t *testing.T) {
 }
 
 // A start of the engine frees what a dead process held, and leaves to consumers what is theirs.
+//
+// Rules: EDU-17, EDU-N01.
 func TestPullLeasesOutliveARestart(t *testing.T) {
 	eachPuller(t, func(t *testing.T, p *puller) {
 		p.newDeliveries(p.sub, 1)

@@ -273,6 +273,7 @@ func TestPruneAuditAndMails(t *testing.T) {
 	})
 }
 
+// Rules: E2.
 func TestPruneExpired(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		soon, later := w.in(time.Hour), w.in(3*time.Hour)

@@ -79,6 +79,8 @@ func (h *apiHarness) rows(t *testing.T, v victim) string {
 // partner, as a partner and as a client of the own organisation that reads and
 // subscribes (guarantee G7): not found or forbidden, nothing of it in the answer,
 // and nothing changed.
+//
+// Rules: EDU-07.
 func TestOtherPartnersIDs(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()

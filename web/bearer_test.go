@@ -19,6 +19,7 @@ func (f verifierFunc) Verify(_ context.Context, bearer string) (token.Claims, er
 	return f(bearer)
 }
 
+// Rules: EDU-04, CE-68, SEC-08.
 func TestRequireScope(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(c *Config) {

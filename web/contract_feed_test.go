@@ -10,6 +10,7 @@ import (
 	"schakel/store"
 )
 
+// Rules: EDU-N06.
 func TestFeeds(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -24,6 +24,8 @@ operations:
 `
 
 // An administrator makes a contract, uploads, publishes, deprecates and withdraws.
+//
+// Rules: EDU-06, EDU-06b.
 func TestContractStory(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

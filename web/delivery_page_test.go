@@ -53,6 +53,7 @@ func TestDeliveryPageShowsItsKin(t *testing.T) {
 	lacks(t, page, theirs.ID, "other@example.nl", "Other deliveries", "Discard", "Chain Office", "cli_test", "/admin/")
 }
 
+// Rules: EDU-N11.
 func TestOneDeliveryIsResentAndDiscarded(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
@@ -82,6 +83,7 @@ func TestWaitingDeliveryIsTriedNow(t *testing.T) {
 	}
 }
 
+// Rules: EDU-07.
 func TestPartnerReadsNoEventThatWasHeldBack(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

@@ -9,6 +9,8 @@ import (
 // TestPublishInvalid offers every kind of invalid event of CE-01 to CE-58 alone
 // and in a batch between two good ones. Each is refused with a problem that names
 // the attribute, and nothing of it is stored.
+//
+// Rules: CE-01, CE-02, CE-03, CE-04, CE-57, EDU-N02.
 func TestPublishInvalid(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -95,6 +97,8 @@ func invalidEvents() []invalidEvent {
 }
 
 // TestPublishInvalidBinary does the same for what only binary mode has.
+//
+// Rules: CE-53, CE-54.
 func TestPublishInvalidBinary(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

@@ -9,6 +9,8 @@ import (
 )
 
 // TestPublishKey tries the keys of IDEM-06, IDEM-18 and IDEM-I01.
+//
+// Rules: IDEM-02, IDEM-06, IDEM-18, IDEM-I01, IDEM-I06, IDEM-I09, E5.
 func TestPublishKey(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -53,6 +55,7 @@ func TestPublishKey(t *testing.T) {
 	}
 }
 
+// Rules: IDEM-02, OPEN-04, OPEN-17.
 func TestPublishKeyPolicies(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -87,6 +90,8 @@ func TestPublishKeyPolicies(t *testing.T) {
 }
 
 // TestPublishReplay is IDEM-08, IDEM-11, IDEM-14, IDEM-16 and G4.
+//
+// Rules: IDEM-08, IDEM-11, IDEM-14, IDEM-15, IDEM-16, IDEM-I02, E11.
 func TestPublishReplay(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -116,6 +121,8 @@ func TestPublishReplay(t *testing.T) {
 }
 
 // TestPublishBinaryFingerprint: in binary mode the headers hold the event too.
+//
+// Rules: IDEM-08, IDEM-I04.
 func TestPublishBinaryFingerprint(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -129,6 +136,7 @@ func TestPublishBinaryFingerprint(t *testing.T) {
 	post("2").problem(t, http.StatusUnprocessableEntity, "key-reused")
 }
 
+// Rules: IDEM-X05, E12.
 func TestPublishConcurrentKey(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 )
 
+// Rules: EDU-15, EDU-19, CE-62, IDEM-X02.
 func TestPublishOne(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -37,6 +38,7 @@ func TestPublishOne(t *testing.T) {
 	}
 }
 
+// Rules: EDU-15, EDU-16, CE-51, CE-56.
 func TestPublishModes(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -69,6 +71,7 @@ func TestPublishModes(t *testing.T) {
 	}
 }
 
+// Rules: EDU-04, CE-10, CE-15, CE-31, CE-40, CE-52, CE-56, CE-60, CE-66, CE-67, CE-68, CE-69, SEC-08.
 func TestPublishRefused(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -146,6 +149,7 @@ func wantFault(t *testing.T, name string, p Problem, attribute string, index int
 	t.Errorf("%s: no error at %s: %+v", name, pointer, p.Errors)
 }
 
+// Rules: EDU-03f, CE-60.
 func TestPublishMethods(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -158,6 +162,7 @@ func TestPublishMethods(t *testing.T) {
 	}
 }
 
+// Rules: EDU-20, EDU-20a, EDU-20b, CE-65, OPEN-08.
 func TestPublishRate(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -183,6 +188,8 @@ func TestPublishUnknownTypesAccepted(t *testing.T) {
 }
 
 // TestPublishWhileStopping: what cannot be stored is said to come back later.
+//
+// Rules: CE-67, EDU-N02.
 func TestPublishWhileStopping(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

@@ -15,6 +15,8 @@ import (
 
 // TestPublishRaw writes requests by hand, as curl would, on one connection: all
 // three modes, and one too large after which the connection still works (CE-32).
+//
+// Rules: CE-32.
 func TestPublishRaw(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

@@ -8,6 +8,8 @@ import (
 )
 
 // FuzzIdempotencyKey holds the reader against a pattern and another reader of UUIDs.
+//
+// Rules: IDEM-06, IDEM-I01, IDEM-I09.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{`"8e03978e-40d5-43e8-bc93-6894a57f9324"`, `8e03978e-40d5-43e8-bc93-6894a57f9324`, `""`, `"`, ` "a";b`, ""} {
 		f.Add(seed, true)

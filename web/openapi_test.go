@@ -124,6 +124,8 @@ func TestDescriptionsAreValid(t *testing.T) {
 }
 
 // TestRoutesAreDescribed holds the routes against the documents, both ways.
+//
+// Rules: EDU-06a, EDU-N03.
 func TestRoutesAreDescribed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -170,6 +172,8 @@ func templated(path string) string {
 
 // TestScopesAreDescribed tries every operation with a token without any of the
 // scopes its description names (SEC-10).
+//
+// Rules: SEC-10.
 func TestScopesAreDescribed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -211,6 +215,7 @@ func scopesOf(operation *openapi3.Operation) (scopes []string, open bool) {
 	return scopes, open
 }
 
+// Rules: EDU-06a, IDEM-I05.
 func TestDescriptionServed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)

@@ -9,6 +9,7 @@ import (
 	"schakel/store"
 )
 
+// Rules: EDU-07a.
 func TestEndpointStory(t *testing.T) {
 	t.Parallel()
 	h := newDeskHarness(t)

@@ -104,6 +104,8 @@ func (w *pullWorld) settle(t *testing.T, verb, body string, succeeded int, codes
 }
 
 // The story of a consumer (EDU-17, OPEN-01).
+//
+// Rules: EDU-17, OPEN-01, EDU-03e.
 func TestPullStory(t *testing.T) {
 	eachPull(t, func(t *testing.T, w *pullWorld) {
 		w.receive(t, `{}`, 0)

@@ -30,6 +30,7 @@ func upload(t *testing.T, writer *apiClient, document string) apiAnswer {
 	return writer.do(t, http.MethodPost, contractTarget+"/versions", document, "Content-Type", "application/yaml")
 }
 
+// Rules: EDU-06b, EDU-06e.
 func TestContractOriginal(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -96,6 +97,8 @@ func TestContractContent(t *testing.T) {
 }
 
 // TestContractNeverChanges is guarantee G8.
+//
+// Rules: EDU-06b.
 func TestContractNeverChanges(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -164,6 +167,8 @@ func TestContractUploadForm(t *testing.T) {
 }
 
 // TestContractVisibility: without a token only what is public is there.
+//
+// Rules: EDU-06d.
 func TestContractVisibility(t *testing.T) {
 	t.Parallel()
 	for visibility, tc := range map[string]struct{ anyone, partner, own int }{
@@ -187,6 +192,8 @@ func TestContractVisibility(t *testing.T) {
 }
 
 // TestReleases checks the shape that Renovate takes: what is absent is not null.
+//
+// Rules: EDU-06e, EDU-N06.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -210,6 +217,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
+// Rules: EDU-06a, EDU-N03.
 func TestCatalog(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)

@@ -13,6 +13,8 @@ import (
 
 // TestForeignSender publishes with the Go SDK of CloudEvents, a client that is not
 // ours (EDU-15), in structured and binary mode.
+//
+// Rules: EDU-15, EDU-N04.
 func TestForeignSender(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

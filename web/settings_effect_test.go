@@ -44,6 +44,8 @@ func eventOf(kind, source string, more ...string) string {
 
 // TestSettingsOfEvents tries each value of each setting about what may come in,
 // through the real router.
+//
+// Rules: CE-08, CE-10, CE-12, CE-13, CE-15, EDU-26, OPEN-17.
 func TestSettingsOfEvents(t *testing.T) {
 	t.Parallel()
 	const (
@@ -125,6 +127,8 @@ func (h *apiHarness) reset(t testing.TB) {
 
 // TestSettingsOfBatches: which event of a batch is meant, how many and how large,
 // and that a chain may take none.
+//
+// Rules: EDU-16, CE-66.
 func TestSettingsOfBatches(t *testing.T) {
 	t.Parallel()
 	var told []string
@@ -160,6 +164,7 @@ func TestSettingsOfBatches(t *testing.T) {
 	c.publish(t, one).want(t, http.StatusAccepted)
 }
 
+// Rules: CE-32, OPEN-02.
 func TestSettingOfEventSize(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -171,6 +176,8 @@ func TestSettingOfEventSize(t *testing.T) {
 }
 
 // TestSettingOfKeyLifetime: IDEM-07, and that a key counts from when it was sent.
+//
+// Rules: IDEM-07, E6.
 func TestSettingOfKeyLifetime(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
@@ -232,6 +239,8 @@ func (h *apiHarness) subscribed(t testing.TB, partnerID string) string {
 }
 
 // TestSettingOfClientAuth is SEC-02: what the token endpoint offers and takes.
+//
+// Rules: SEC-02.
 func TestSettingOfClientAuth(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -269,6 +278,8 @@ func TestSettingOfClientAuth(t *testing.T) {
 }
 
 // TestSettingOfSpecVersions is EDU-21 and OPEN-10.
+//
+// Rules: EDU-21, OPEN-10.
 func TestSettingOfSpecVersions(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -296,6 +307,8 @@ func TestSettingOfSpecVersions(t *testing.T) {
 }
 
 // TestSettingsArePublished: the description of the API tells the settings of now (IDEM-I05).
+//
+// Rules: IDEM-I05.
 func TestSettingsArePublished(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)

@@ -57,6 +57,7 @@ type selectionAnswer struct {
 	OrderBy string           `json:"orderBy"`
 }
 
+// Rules: EDU-N08, CE-80, OPEN-11.
 func TestSubscriptionFiltersDecideWhatIsDelivered(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

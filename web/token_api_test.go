@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 )
 
+// Rules: SEC-01.
 func TestTokenEndpoint(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -64,6 +65,7 @@ func TestTokenEndpoint(t *testing.T) {
 	h.anyone().do(t, http.MethodGet, "/oauth/token", "").want(t, http.StatusMethodNotAllowed)
 }
 
+// Rules: SEC-05, SEC-12.
 func TestTokenMetadata(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
@@ -84,6 +86,8 @@ func TestTokenMetadata(t *testing.T) {
 
 // TestTokenStops: what was taken back stops within seconds, also with a token
 // that is still valid by its time (G2, EDU-07).
+//
+// Rules: EDU-07, SEC-11.
 func TestTokenStops(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)

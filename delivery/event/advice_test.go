@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Rules: CE-08, CE-09, CE-12, CE-13, EDU-26.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	const oin = "urn:nld:oin:00000001823288444000:systeem:BRP"

@@ -14,6 +14,7 @@ func wantTooLarge(t *testing.T, err error, want TooLarge) {
 	}
 }
 
+// Rules: CE-56.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	for body, count := range map[string]int{
@@ -26,6 +27,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// Rules: CE-56, CE-57.
 func TestBatchRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -64,6 +66,7 @@ func TestBatchCollects(t *testing.T) {
 	}
 }
 
+// Rules: CE-56.
 func TestBatchLimits(t *testing.T) {
 	t.Parallel()
 	body := "[" + strings.Repeat(with("")+",", 100) + with("") + "]"

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// Rules: CE-30, CE-42, CE-43.
 func TestData(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -46,6 +47,7 @@ func TestData(t *testing.T) {
 	}
 }
 
+// Rules: CE-31, CE-32.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	filled := func(size int) string {

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Rules: CE-23, CE-41, CE-58.
 func TestAttributesAreKept(t *testing.T) {
 	t.Parallel()
 	body := "{ \"type\" : \"nl.caf\\u00e9.x\",\n\"ext\":-5, \"data\" : [1], \"specversion\":\"1.0\",\"subject\":null,\"\\u0069d\":\"\\/\",\"source\":\"a\",\"flag\":true}"

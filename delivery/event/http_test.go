@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// Rules: CE-40, CE-52.
 func TestDetect(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -43,6 +44,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// Rules: CE-51, CE-55, CE-56.
 func TestReadModes(t *testing.T) {
 	t.Parallel()
 	structured := http.Header{"Content-Type": {MediaType}, "Ce-Id": {"other"}, "Ce-Datacontenttype": {"x"}}
@@ -60,6 +62,7 @@ func TestReadModes(t *testing.T) {
 	}
 }
 
+// Rules: CE-66.
 func TestReadUnsupported(t *testing.T) {
 	t.Parallel()
 	for _, header := range []http.Header{
@@ -90,6 +93,7 @@ func TestReadEncoded(t *testing.T) {
 	}
 }
 
+// Rules: CE-53, CE-54, CE-60.
 func TestBinaryRefused(t *testing.T) {
 	t.Parallel()
 	twice := ceHeader()
@@ -178,6 +182,7 @@ func TestBinaryData(t *testing.T) {
 	}
 }
 
+// Rules: CE-54.
 func TestHeaderValues(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, header, value, again string }{

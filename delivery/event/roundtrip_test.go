@@ -11,6 +11,8 @@ import (
 // CE-58: whatever way an event goes through the three modes, no attribute and
 // no byte of data changes. Headers have no types, so values are compared by
 // their canonical strings.
+//
+// Rules: CE-58, EDU-03e, EDU-N07.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -6,6 +6,8 @@ import (
 )
 
 // Members that are added to a minimal event, and what must be said of them.
+//
+// Rules: EDU-03, CE-02, CE-03, CE-04, CE-17, CE-18, CE-19, CE-20, CE-21, CE-22, CE-42, CE-43, CE-44.
 func TestRulesRefuse(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, members, attribute, code string }{
@@ -86,6 +88,7 @@ func TestRulesRefuse(t *testing.T) {
 	}
 }
 
+// Rules: CE-02, CE-03, CE-04, CE-17, CE-18, CE-20, CE-21, CE-22, CE-23, CE-24.
 func TestRulesAccept(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, members, attribute, value string }{
@@ -119,6 +122,7 @@ func TestRulesAccept(t *testing.T) {
 	}
 }
 
+// Rules: CE-01, CE-09, CE-11, CE-41.
 func TestRequiredAttributes(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, body, attribute, code string }{

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Rules: CE-44, CE-60.
 func TestSyntax(t *testing.T) {
 	t.Parallel()
 	deep := with(`"data":` + strings.Repeat("[", 128) + strings.Repeat("]", 128))

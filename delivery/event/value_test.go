@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// Rules: CE-09.
 func TestURI(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -60,6 +61,7 @@ func TestURI(t *testing.T) {
 	}
 }
 
+// Rules: CE-20.
 func TestTime(t *testing.T) {
 	t.Parallel()
 	accepted := map[string]time.Time{
@@ -94,6 +96,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// Rules: CE-17.
 func TestMediaType(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{

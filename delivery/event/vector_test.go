@@ -65,6 +65,7 @@ func invalidVectors() map[string]string {
 	}
 }
 
+// Rules: EDU-03, CE-01, CE-02, CE-03.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for name, body := range validVectors() {
@@ -80,6 +81,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// Rules: EDU-03, CE-56.
 func TestBatchVectors(t *testing.T) {
 	t.Parallel()
 	valid := validVectors()

@@ -12,6 +12,7 @@ func event(name string) (string, bool) {
 	return value, ok
 }
 
+// Rules: CE-80, OPEN-11, EDU-N08.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -109,6 +109,7 @@ func TestErrorNamesNoAddress(t *testing.T) {
 	}
 }
 
+// Rules: CE-63.
 func TestRedirectIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	var leaked atomic.Int32
@@ -139,6 +140,7 @@ func TestRedirectIsAnAnswer(t *testing.T) {
 	}
 }
 
+// Rules: CE-60.
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }))
@@ -247,6 +249,7 @@ func TestHTTPVersionTwo(t *testing.T) {
 	}
 }
 
+// Rules: SEC-26.
 func TestNeverInsecure(t *testing.T) {
 	t.Parallel()
 	cfg := newTLSConfig(Config{})

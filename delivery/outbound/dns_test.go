@@ -17,6 +17,8 @@ import (
 
 // TestRebinding asks a name server that first gives an allowed address and
 // then a refused one for the same name, both with the same service behind it.
+//
+// Rules: SEC-27.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Rules: SEC-27.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	prefixes := func(list ...string) (out []netip.Prefix) {

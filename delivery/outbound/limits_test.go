@@ -14,6 +14,7 @@ import (
 	"time"
 )
 
+// Rules: SEC-27.
 func TestEndlessBody(t *testing.T) {
 	t.Parallel()
 	server, client := newServer(t, Config{MaxResponseBytes: 1000}, func(w http.ResponseWriter, r *http.Request) {
@@ -146,6 +147,8 @@ func rawServer(t *testing.T, answer string) string {
 }
 
 // TestSlowAnswers runs on a fake clock, over connections in memory.
+//
+// Rules: SEC-27.
 func TestSlowAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

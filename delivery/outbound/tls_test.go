@@ -10,6 +10,7 @@ import (
 	"testing"
 )
 
+// Rules: SEC-20, SEC-21, SEC-22.
 func TestTLSVersionsAndCiphers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -42,6 +43,7 @@ func TestTLSVersionsAndCiphers(t *testing.T) {
 	}
 }
 
+// Rules: SEC-26.
 func TestCertificateIsVerified(t *testing.T) {
 	t.Parallel()
 	server := startTLS(t, &tls.Config{})

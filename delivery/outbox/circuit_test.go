@@ -10,6 +10,7 @@ import (
 	"schakel/store/storetest"
 )
 
+// Rules: EDU-12.
 func TestCircuitAfter(t *testing.T) { // EDU-12
 	t.Parallel()
 	p := CircuitPolicy{Failures: 3, Wait: 10 * time.Second, MaxWait: 25 * time.Second, AlertAfter: 25 * time.Second}
@@ -46,6 +47,7 @@ func TestCircuitAfter(t *testing.T) { // EDU-12
 	}
 }
 
+// Rules: EDU-12.
 func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

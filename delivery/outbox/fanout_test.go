@@ -11,6 +11,7 @@ import (
 	"schakel/store/storetest"
 )
 
+// Rules: EDU-N08.
 func TestFiltersNarrowWhatASubscriptionGets(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

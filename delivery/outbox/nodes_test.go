@@ -74,6 +74,7 @@ func TestNodesShareTheWork(t *testing.T) {
 	}
 }
 
+// Rules: EDU-09, EDU-N01.
 func TestWorkOfADeadNodeIsTakenOver(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, storetest.Postgres(t))

@@ -38,6 +38,7 @@ func (c *chain) acceptSubject(id, subject string) Accepted {
 	return r.Events[0]
 }
 
+// Rules: EDU-N09.
 func TestEventsWithTheSameKeyComeInOrder(t *testing.T) { // guarantee G5
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

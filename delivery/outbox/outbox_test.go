@@ -193,6 +193,7 @@ func (c *chain) until(eventID, status string) store.Delivery {
 	}
 }
 
+// Rules: EDU-08.
 func TestEventReachesEverySubscriptionOfItsType(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -220,6 +221,7 @@ func TestEventReachesEverySubscriptionOfItsType(t *testing.T) {
 	})
 }
 
+// Rules: CE-05, IDEM-15, IDEM-X02.
 func TestSameEventIsOneEvent(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -240,6 +242,7 @@ func TestSameEventIsOneEvent(t *testing.T) {
 	})
 }
 
+// Rules: IDEM-11, IDEM-14, IDEM-16.
 func TestKeyAnswersTheSameAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -268,6 +271,7 @@ func TestKeyAnswersTheSameAgain(t *testing.T) {
 	})
 }
 
+// Rules: IDEM-X05, E8.
 func TestOneOfManyWithTheSameKeyIsHandled(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -288,6 +292,7 @@ func TestOneOfManyWithTheSameKeyIsHandled(t *testing.T) {
 	})
 }
 
+// Rules: EDU-07.
 func TestNothingGoesToARevokedSubscription(t *testing.T) { // guarantee G2
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -345,6 +350,7 @@ func (c *chain) waitFor(ok func() bool) {
 	}
 }
 
+// Rules: EDU-07.
 func TestPartnersEventsStayBetweenItAndUs(t *testing.T) { // guarantee G3
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

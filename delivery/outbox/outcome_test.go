@@ -15,6 +15,7 @@ func failed(status string, code int64, due time.Time) Result {
 	return Result{Status: status, Reason: "test", Detail: "it failed", DueAt: due, Attempt: store.Attempt{StatusCode: code, StartedAt: store.At(time.Now())}}
 }
 
+// Rules: EDU-09, IDEM-09, IDEM-X02, CE-05, EDU-N10.
 func TestRetryKeepsIDAndKey(t *testing.T) { // EDU-09, IDEM-09
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -43,6 +44,7 @@ func TestRetryKeepsIDAndKey(t *testing.T) { // EDU-09, IDEM-09
 	})
 }
 
+// Rules: EDU-18, EDU-N11, IDEM-I08.
 func TestDeadLetterComesBackOnlyByResend(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -78,6 +80,7 @@ func TestDeadLetterComesBackOnlyByResend(t *testing.T) {
 	})
 }
 
+// Rules: EDU-07, EDU-N11.
 func TestNoResendToASubscriptionThatEnded(t *testing.T) { // guarantee G2
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -103,6 +106,7 @@ func TestNoResendToASubscriptionThatEnded(t *testing.T) { // guarantee G2
 	})
 }
 
+// Rules: CE-74.
 func TestForbiddenSuspendsTheEndpoint(t *testing.T) { // CE-74: 403
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -128,6 +132,7 @@ func TestForbiddenSuspendsTheEndpoint(t *testing.T) { // CE-74: 403
 	})
 }
 
+// Rules: CE-64, CE-74.
 func TestGoneEndsTheSubscription(t *testing.T) { // CE-64, CE-74: 410
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -239,6 +244,7 @@ func TestStopWaitsForWhatIsInFlight(t *testing.T) {
 	}
 }
 
+// Rules: IDEM-12, IDEM-13.
 func TestExpiredKeyNeedsAPerson(t *testing.T) { // IDEM-12, IDEM-13
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

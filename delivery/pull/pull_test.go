@@ -29,6 +29,8 @@ func TestReceiveAndAcknowledge(t *testing.T) {
 }
 
 // A consumer that crashes between receive and acknowledge gets the events again (EDU-17).
+//
+// Rules: EDU-17.
 func TestLeaseEnds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(1)
@@ -142,6 +144,8 @@ func TestStopped(t *testing.T) {
 }
 
 // Consumers that receive at once never get the same delivery.
+//
+// Rules: EDU-17.
 func TestConsumersAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const consumers, total = 4, 200

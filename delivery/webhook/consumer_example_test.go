@@ -19,6 +19,8 @@ import (
 // are inserted in the same transaction as the effect. When the insert finds them there, the event was handled before and
 // nothing is done; when the transaction fails, neither happened and the sender tries again. It needs a table with a
 // primary key on (source, id) and nothing else: no library, no lock, no look-up before the insert.
+//
+// Rules: EDU-18, EDU-18a, IDEM-X01.
 func Example_consumer() {
 	dir, err := os.MkdirTemp("", "consumer")
 	if err != nil {

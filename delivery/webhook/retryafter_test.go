@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// Rules: EDU-10, CE-65.
 func TestParseRetryAfter(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

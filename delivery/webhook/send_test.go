@@ -32,6 +32,7 @@ func receiver(t *testing.T) (*httptest.Server, chan received) {
 	}), seen
 }
 
+// Rules: IDEM-02, IDEM-I01, CE-50, CE-60.
 func TestSendModes(t *testing.T) {
 	t.Parallel()
 	structured := string(note{}.AppendJSON(nil))
@@ -169,6 +170,7 @@ func TestSendTakesStatusThoughBodyBreaksOff(t *testing.T) {
 	}
 }
 
+// Rules: CE-63.
 func TestRedirectLeaksNothing(t *testing.T) {
 	t.Parallel()
 	other, seen := receiver(t)
@@ -202,6 +204,7 @@ func TestEchoedSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// Rules: EDU-02.
 func TestSecretHidesItself(t *testing.T) {
 	t.Parallel()
 	cfg := TokenConfig{ClientID: "c", Secret: secret}

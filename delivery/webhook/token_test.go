@@ -71,6 +71,7 @@ func guarded(t *testing.T, good func(token string) bool) *httptest.Server {
 
 func anyToken(token string) bool { return strings.HasPrefix(token, "token-") }
 
+// Rules: SEC-01, SEC-02.
 func TestTokenRequest(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -132,6 +133,7 @@ func (f fixedKey) SigningKey(context.Context) (SigningKey, error) {
 	return f.key, nil
 }
 
+// Rules: SEC-04.
 func TestAssertion(t *testing.T) {
 	t.Parallel()
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -192,6 +194,7 @@ func checkAssertion(t *testing.T, raw, alg string, public crypto.PublicKey) {
 	}
 }
 
+// Rules: SEC-04.
 func TestJTIIsNeverReused(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -270,6 +273,7 @@ func TestTokenEndpointBlocked(t *testing.T) {
 	}
 }
 
+// Rules: SEC-01.
 func TestRefreshTokenIsIgnored(t *testing.T) {
 	t.Parallel()
 	as := newTokenServer(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 )
 
+// Rules: SEC-09.
 func TestOneTokenForAThousandDeliveries(t *testing.T) {
 	t.Parallel()
 	as := newTokenServer(t)
@@ -47,6 +48,7 @@ func TestOneTokenForAThousandDeliveries(t *testing.T) {
 	}
 }
 
+// Rules: SEC-09.
 func TestTokenLifetime(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -54,6 +54,7 @@ func wanted(status int) want {
 	return want{NextPark, EndpointAlert, SubscriptionNone, ReasonUnexpected}
 }
 
+// Rules: CE-61, CE-63, CE-64, CE-74, IDEM-X06, IDEM-I08, E3.
 func TestVerdictOfEveryStatus(t *testing.T) {
 	t.Parallel()
 	for status := 100; status < 1000; status++ {
@@ -71,6 +72,7 @@ func TestVerdictOfEveryStatus(t *testing.T) {
 	}
 }
 
+// Rules: CE-74, E3.
 func TestVerdictOfFailures(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -105,6 +107,7 @@ func TestVerdictOfFailures(t *testing.T) {
 	}
 }
 
+// Rules: CE-74.
 func TestVerdictUnauthorized(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -128,6 +131,7 @@ func TestVerdictUnauthorized(t *testing.T) {
 	}
 }
 
+// Rules: EDU-10, CE-65.
 func TestVerdictWaits(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -161,6 +165,7 @@ func TestVerdictWaits(t *testing.T) {
 	}
 }
 
+// Rules: EDU-10.
 func TestVerdictHoldsEndpoint(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -183,6 +188,7 @@ func TestVerdictHoldsEndpoint(t *testing.T) {
 	}
 }
 
+// Rules: IDEM-12, E1.
 func TestVerdictEnds(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -61,6 +61,7 @@ func TestAssertionAccepted(t *testing.T) {
 	}
 }
 
+// Rules: SEC-04.
 func TestAssertionRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -114,6 +115,7 @@ func TestAssertionRefused(t *testing.T) {
 	}
 }
 
+// Rules: SEC-04.
 func TestAssertionWorksOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// Rules: SEC-01.
 func TestExchangeAnswersBearerToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -101,6 +102,7 @@ func TestExchangeRefuses(t *testing.T) {
 	}
 }
 
+// Rules: SEC-02.
 func TestExchangeOffersKeysOnlyByDefault(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.AuthMethods = nil })

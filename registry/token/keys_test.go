@@ -9,6 +9,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
+// Rules: SEC-05.
 func TestRotationFailsNoToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.Lifetime = MaxLifetime })
@@ -106,6 +107,7 @@ func TestExchangeWithoutUsableKey(t *testing.T) {
 	}
 }
 
+// Rules: SEC-05, EDU-02.
 func TestJWKSHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -52,6 +52,7 @@ func (p *partner) try(t *testing.T, kid string, key *ecdsa.PrivateKey) *OAuthErr
 	return fail
 }
 
+// Rules: SEC-12.
 func TestRemoteKeysRoll(t *testing.T) {
 	t.Parallel()
 	p := newPartner(t)
@@ -75,6 +76,7 @@ func TestRemoteKeysRoll(t *testing.T) {
 	}
 }
 
+// Rules: SEC-12.
 func TestUnknownKidFloodFetchesOncePerMinute(t *testing.T) {
 	t.Parallel()
 	p := newPartner(t)

@@ -40,6 +40,8 @@ func TestVerifyAcceptsForged(t *testing.T) {
 }
 
 // The negative matrix of SEC-07.
+//
+// Rules: SEC-07.
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -155,6 +157,7 @@ func TestVerifiedTokenExpires(t *testing.T) {
 	}
 }
 
+// Rules: SEC-11.
 func TestRevocationWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Client){

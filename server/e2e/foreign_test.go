@@ -63,6 +63,8 @@ func (f *foreign) prepare(t *testing.T, hooks map[string]demo.Target) {
 }
 
 // TestCurl publishes in the three HTTP modes with curl.
+//
+// Rules: EDU-15, EDU-N04.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	curl := need(t, "curl")
@@ -103,6 +105,8 @@ func TestCurl(t *testing.T) {
 
 // TestJavaScriptSDK sends with the CloudEvents SDK for JavaScript, and has it
 // receive what was sent, in both content modes.
+//
+// Rules: EDU-15, EDU-N04.
 func TestJavaScriptSDK(t *testing.T) {
 	t.Parallel()
 	node, modules := needNode(t)

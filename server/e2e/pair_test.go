@@ -13,6 +13,8 @@ import (
 // has events go both ways with tokens of each other's token endpoint. What a
 // partner sent stays inside: it reaches the own organisation and no other
 // partner (guarantee G3), with its id, source and data as they were (G4).
+//
+// Rules: EDU-04, EDU-05, EDU-N07.
 func TestTwoSchakels(t *testing.T) {
 	t.Parallel()
 	p := trial.NewPKI(t)

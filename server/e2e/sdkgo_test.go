@@ -21,6 +21,8 @@ import (
 
 // TestGoSDK sends with the CloudEvents SDK for Go in both content modes, and has
 // it receive what was sent, in both too.
+//
+// Rules: EDU-15, EDU-N04.
 func TestGoSDK(t *testing.T) {
 	t.Parallel()
 	p := trial.NewPKI(t)
