@@ -32,6 +32,7 @@ type RetentionFlags struct {
 	KeepAttemptBodies time.Duration `default:"336h" help:"How long the bodies of answers to attempts are kept. 0 keeps them as long as the event."`
 	KeepAudit         time.Duration `default:"17520h" help:"How long the audit trail is kept (17520h is two years). 0 keeps all."`
 	KeepMails         time.Duration `default:"720h" help:"How long mails are kept that were sent. 0 keeps all."`
+	KeepJobs          time.Duration `default:"2160h" help:"How long jobs are kept that ended: resends, discards and replays of many (2160h is 90 days). 0 keeps all."`
 	PruneSchedule     string        `default:"17 * * * *" placeholder:"CRON" help:"When what is over is removed, as cron writes it, in UTC. One node of a cluster does it."`
 }
 
@@ -43,7 +44,7 @@ func (f RetentionFlags) Validate() error {
 	for _, keep := range []struct {
 		flag string
 		time.Duration
-	}{{"--keep-attempt-bodies", f.KeepAttemptBodies}, {"--keep-audit", f.KeepAudit}, {"--keep-mails", f.KeepMails}} {
+	}{{"--keep-attempt-bodies", f.KeepAttemptBodies}, {"--keep-audit", f.KeepAudit}, {"--keep-mails", f.KeepMails}, {"--keep-jobs", f.KeepJobs}} {
 		if keep.Duration < 0 {
 			return fmt.Errorf("%s must not be less than 0", keep.flag)
 		}
@@ -104,6 +105,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
+		{"jobs", f.KeepJobs, nil, schedule, (*store.Tx).PruneJobs},
 	} {
 		if t.keep > 0 {
 			tasks = append(tasks, t)

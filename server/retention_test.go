@@ -172,6 +172,7 @@ func TestRetentionFlags(t *testing.T) {
 		{"--keep-events=-1h --key-lifetime 24h", "--keep-events"},
 		{"--keep-events 720h --key-lifetime 720h", "a day longer than --key-lifetime"},
 		{"--keep-mails=-1h", "--keep-mails must not be less than 0"},
+		{"--keep-jobs=-1h", "--keep-jobs must not be less than 0"},
 		{"--prune-schedule nonsense", "--prune-schedule"},
 		{"--prune-schedule 0/5****", "--prune-schedule"},
 	} {
@@ -237,7 +238,7 @@ func TestRetentionTasks(t *testing.T) {
 		want  string
 	}{
 		{RetentionFlags{}, "expired"},
-		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day}, "expired events attempt-bodies audit mails"},
+		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "expired events attempt-bodies audit mails jobs"},
 		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "expired audit"},
 	} {
 		tasks, err := c.flags.tasks(sevenDays)
