@@ -83,7 +83,7 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("start job: %w", err)
 	}
-	signal(e.jobs)
+	store.AfterCommit(ctx, func() { signal(e.jobs) })
 	return j, nil
 }
 
