@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"schakel/server/trial"
+)
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
@@ -33,6 +40,28 @@ func TestLedger(t *testing.T) {
 		got.latency = histogram{}
 		if got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// TestLossFailsTheRun: what is missing, or was never accepted, is no mere figure.
+func TestLossFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		verdict verdict
+		said    string
+	}{
+		"all there":     {verdict{accepted: 5, delivered: 5, repeats: 2}, ""},
+		"one lost":      {verdict{accepted: 5, delivered: 4, lost: 1}, "1 of 5 events that were answered 202 did not arrive"},
+		"at a stranger": {verdict{accepted: 5, delivered: 5, misdirected: 1}, "1 events arrived at an endpoint they are not for"},
+		"none accepted": {verdict{}, "no event was accepted"},
+	} {
+		var out bytes.Buffer
+		err := try(t.Context(), &out, t.TempDir(), func(b trial.T) {
+			(&result{Name: name}).judge(&stage{T: b}, test.verdict)
+		})
+		if errors.Is(err, errFailed) != (test.said != "") || !strings.Contains(out.String(), test.said) {
+			t.Errorf("%s: %v, %q", name, err, out.String())
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestTable(t *testing.T) {
 		Memory: 80.2, TotalEvents: 80_000, Waiting: 1000, Drain: 0.25, Repeats: 2,
 	}
 	first, second, _ := strings.Cut(line(r), "\n")
-	want := []string{"single", "8123", "8002", "6%", "-", "3.46", "12.3", "123", "106", "-", "-", "80", "-", "-"}
+	want := []string{"single", "8123", "8002", "6.1%", "-", "3.46", "12.3", "123", "106", "-", "-", "80", "-", "-"}
 	if got := strings.Fields(first); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

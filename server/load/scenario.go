@@ -14,7 +14,7 @@ type scenario struct {
 	tokens    bool // of the receivers; publishing needs one always
 	endpoints int  // each event goes to exactly one of them
 	batch     int  // events in a request to publish; 1 is a single event
-	batchOut  int  // events in a delivery; 0 is singly
+	batchOut  int  // events in a delivery at most; 0 is singly
 	postgres  bool // in place of SQLite
 	nodes     int
 	between   bool // with no nodes: whether a relay stands in their place
@@ -56,17 +56,22 @@ func scenarios(o options) []scenario {
 	single := scenario{play: throughput, tokens: true, endpoints: 1, batch: 1, nodes: 1}
 	batch, paced := single, single
 	batch.batch = o.Batch
+	both := batch
+	both.batchOut = o.Batch
 	paced.rate = 1000
 	many := fmt.Sprintf("%d endpoints", o.Endpoints)
 	return []scenario{
 		single.straight(), single.relayed(), single.secure().straight(), single.secure().relayed(),
+		both.straight(), both.relayed(),
 		single.named("single, 1 endpoint"),
 		single.open().named("single, 1 endpoint, no tokens out"),
 		single.to(o.Endpoints).named("single, " + many),
 		single.secure().named("single, 1 endpoint, TLS"),
 		single.to(o.Endpoints).secure().named("single, " + many + ", TLS"),
-		batch.named("batch in, 1 endpoint"),
-		batch.to(o.Endpoints).named("batch in, " + many),
+		batch.named("batches in, 1 endpoint"),
+		batch.to(o.Endpoints).named("batches in, " + many),
+		both.named("batches in and out, 1 endpoint"),
+		both.to(o.Endpoints).named("batches in and out, " + many),
 		paced.named("paced 1,000/s, 1 endpoint"),
 		paced.behind().named("backlog, 1,000/s published meanwhile"),
 		single.behind().named("backlog, all that goes published meanwhile"),
@@ -76,6 +81,7 @@ func scenarios(o options) []scenario {
 		single.to(o.Endpoints).onPostgres(1).named("PostgreSQL, single, " + many),
 		single.to(o.Endpoints).onPostgres(2).named("PostgreSQL, single, " + many + ", 2 nodes"),
 		batch.onPostgres(1).named("PostgreSQL, batch in, 1 endpoint"),
+		both.onPostgres(1).named("PostgreSQL, batches in and out, 1 endpoint"),
 		paced.onPostgres(1).named("PostgreSQL, paced 1,000/s, 1 endpoint"),
 	}
 }

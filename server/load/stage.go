@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"schakel/registry"
 	"schakel/server/demo"
@@ -115,6 +116,7 @@ func (s *stage) newNode(database string) *trial.Program {
 		"serve", "--addr", listen, "--admin-addr", admin, "--base-url", base, "--database", database, "--secret-key-file", n.SecretKey,
 		"--organisation", n.Own.Name, "--oin", n.Own.OIN(), "--ca-file", s.pki.CAFile, "--log-level", "warn",
 		"--allow-outbound", "127.0.0.0/8", "--allow-outbound", "::1/128", "--plain-http-loopback",
+		"--max-batch-events", strconv.Itoa(max(100, s.Batch)), "--max-batch-bytes", strconv.Itoa(max(1<<20, s.Batch*2*eventBytes)),
 	}
 	if s.plan.tls {
 		n.Args = append(n.Args, "--tls-cert", s.pki.CertFile, "--tls-key", s.pki.KeyFile)

@@ -92,8 +92,11 @@ func short(n float64) string {
 }
 
 func share(n float64) string {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return "-"
+	case n < 0.0995:
+		return fmt.Sprintf("%.1f%%", 100*n)
 	}
 	return fmt.Sprintf("%.0f%%", 100*n)
 }
