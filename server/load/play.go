@@ -43,7 +43,7 @@ func play(ctx context.Context, o options, chosen []scenario, out io.Writer) erro
 		p.line(legend)
 		broken = told.write(o.JSON)
 	})
-	for _, e := range []error{failed, err, ctx.Err(), p.err, broken} {
+	for _, e := range []error{ctx.Err(), failed, err, p.err, broken} {
 		if e != nil {
 			return e
 		}
