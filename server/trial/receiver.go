@@ -17,8 +17,8 @@ import (
 
 // Receiver plays partners: a token endpoint, and a webhook at every other path.
 // It keeps a ledger of what it was offered and of what it took, and notes what
-// breaks a rule: another Idempotency-Key at a second offer of an event, and a
-// keyed event offered after a later one with its subject.
+// breaks a rule: another Idempotency-Key at a second offer of an event, and, where
+// order is wanted, a number offered after a higher one of its subject.
 type Receiver struct {
 	server *httptest.Server
 	conns  atomic.Int64
@@ -27,7 +27,8 @@ type Receiver struct {
 	before func(*http.Request)       // is called first; nil is nothing
 	judge  func(path, id string) int // the status for an event; nil takes all
 	paths  map[string]*webhook
-	broken []string // rules, with the event
+	order  map[string]bool // paths at which events come in order
+	broken []string        // rules, with the event
 }
 
 // webhook is what was seen at one path.
@@ -66,7 +67,7 @@ const (
 // NewReceiver starts a receiver over TLS that takes everything.
 func NewReceiver(t T, p *PKI) *Receiver {
 	t.Helper()
-	r := &Receiver{paths: map[string]*webhook{}}
+	r := &Receiver{paths: map[string]*webhook{}, order: map[string]bool{}}
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.TLS = &tls.Config{Certificates: []tls.Certificate{p.Cert}}
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // that a killed process breaks off is no news
@@ -168,7 +169,7 @@ func (r *Receiver) offered(hook *webhook, path string, e arrived, key string) *s
 	if s.key != key {
 		r.broken = append(r.broken, fmt.Sprintf("%s: event %s came with key %s and then with %s", path, e.ID, s.key, key))
 	}
-	if e.Subject == "" || e.Data.Seq == 0 {
+	if !r.order[path] || e.Subject == "" || e.Data.Seq == 0 {
 		return s
 	}
 	if last := hook.latest[e.Subject]; e.Data.Seq < last {

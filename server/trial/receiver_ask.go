@@ -48,6 +48,13 @@ func (r *Receiver) Behave(judge func(path, id string) int) {
 	r.judge = judge
 }
 
+// WantOrder has the numbers of a subject come in order at a path (guarantee G5).
+func (r *Receiver) WantOrder(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.order[path] = true
+}
+
 // Before sets what is called first at each request; nil is nothing.
 func (r *Receiver) Before(do func(*http.Request)) {
 	r.mu.Lock()
