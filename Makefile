@@ -11,7 +11,7 @@ MILLION  := BenchmarkLists|BenchmarkBacklog
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test build generate lint bench million e2e
+.PHONY: help demo run test build generate lint bench million e2e faults
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,3 +47,6 @@ million: ## measure what is slow to prepare: lists and deliveries among a millio
 
 e2e: ## only the tests of the whole program, in a real browser too
 	@GO='$(GO)' .ci/test ./server/e2e
+
+faults: ## only the fault suite: kills, power loss, full disks, dead databases, bad receivers
+	@GO='$(GO)' .ci/faults

@@ -62,7 +62,7 @@ func failSyncs(t *testing.T, s *trial.Program, when string) (heal func()) {
 	first, err := lines.ReadString('\n')
 	if err != nil || !strings.Contains(first, "attached") {
 		_ = cmd.Wait()
-		unable(t, "processes cannot be traced here: "+first)
+		t.Skipf("processes cannot be traced here: %s", first)
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	return func() {
