@@ -31,7 +31,6 @@ func (e *Engine) ready(endpoints map[string]struct{}) {
 
 // dispatchLoop claims what is due and hands it to the senders, until stopped.
 func (e *Engine) dispatchLoop(ctx context.Context) {
-	var epoch string
 	var polled time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -41,9 +40,8 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 			polled = now
 			e.readyAll()
 		}
-		seen, err := e.refreshLanes(ctx, epoch)
+		err := e.refreshLanes(ctx)
 		if err == nil {
-			epoch = seen
 			err = e.claimDue(ctx)
 		}
 		wait := e.cfg.Poll
@@ -71,19 +69,19 @@ func (e *Engine) readyAll() {
 	}
 }
 
-// refreshLanes reads the endpoints again when something about them changed since epoch.
-func (e *Engine) refreshLanes(ctx context.Context, epoch string) (string, error) {
+// refreshLanes reads the endpoints again when something about them changed since it last did.
+func (e *Engine) refreshLanes(ctx context.Context) error {
 	seen, err := e.cfg.DB.FanoutEpoch(ctx)
-	if err != nil || seen == epoch {
-		return seen, err
+	if err != nil || seen == e.laneEpoch {
+		return err
 	}
 	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
 	if err != nil {
-		return epoch, fmt.Errorf("read endpoints: %w", err)
+		return fmt.Errorf("read endpoints: %w", err)
 	}
 	retries, err := e.cfg.DB.Retries(ctx)
 	if err != nil {
-		return epoch, fmt.Errorf("read retry schedules: %w", err)
+		return fmt.Errorf("read retry schedules: %w", err)
 	}
 	e.retries.Store(&retries)
 	e.mu.Lock()
@@ -106,7 +104,8 @@ func (e *Engine) refreshLanes(ctx context.Context, epoch string) (string, error)
 			delete(e.lanes, id)
 		}
 	}
-	return seen, nil
+	e.laneEpoch = seen
+	return nil
 }
 
 // order is a claim to be made for a lane.
@@ -189,6 +188,11 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		}
 		return nil
 	})
+	if err == nil && epoch != e.laneEpoch {
+		// An endpoint may have another address since its lane was read: nothing goes to the old one any more (EDU-07a). When
+		// this fails the database is away, and what was claimed comes back when its lease ends.
+		err = e.refreshLanes(ctx)
+	}
 	now := e.cfg.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()

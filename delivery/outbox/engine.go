@@ -66,7 +66,9 @@ type Engine struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	held  int // deliveries claimed and not completed, over all lanes
+	// laneEpoch is the state of the database that the lanes are of; the dispatcher alone uses it.
+	laneEpoch string
+	held      int // deliveries claimed and not completed, over all lanes
 
 	stats   stats
 	closing atomic.Bool
@@ -120,6 +122,11 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	shown, err := e.startClock(ctx)
+	if err != nil {
+		return err
+	}
+	e.loop(func(ctx context.Context) { e.clockLoop(ctx, shown) })
 	e.loop(e.commitLoop)
 	e.loop(e.completeLoop)
 	e.loop(e.sweepLoop)

@@ -48,8 +48,8 @@ func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
 }
 
 // mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint want to hear from us,
-// is there time left in the lease, and is the delivery still ours and allowed, which may tells, if anything changed since
-// it was claimed (guarantee G2).
+// is there time left in the lease, and, if anything changed since it was claimed, is the delivery still ours and allowed,
+// which may tells (guarantee G2), and the endpoint the same.
 func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
 	e.mu.Lock()
@@ -71,7 +71,14 @@ func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c sto
 		return true
 	}
 	ok, err := may()
-	return err == nil && ok
+	return err == nil && ok && e.sameEndpoint(ctx, ep)
+}
+
+// sameEndpoint tells whether an endpoint is as it was when its lane was read: nothing goes to an address that its partner
+// changed (EDU-07a). What is not tried for that reason is claimed again, for the new one.
+func (e *Engine) sameEndpoint(ctx context.Context, ep store.Endpoint) bool {
+	now, err := e.cfg.DB.Endpoint(ctx, ep.ID)
+	return err == nil && now.ConfigVersion == ep.ConfigVersion
 }
 
 func (e *Engine) outcome(c store.Claimed, r Result) *store.Outcome {
