@@ -71,6 +71,8 @@ const (
 	ActionDeliveryDiscarded   = "delivery.discarded"
 	ActionDeliveriesResent    = "deliveries.resend"
 	ActionDeliveriesDiscarded = "deliveries.discard"
+	ActionDeliveriesReplayed  = "deliveries.replay"
+	ActionJobCancelled        = "deliveries.cancel"
 	ActionRequestQuarantined  = "quarantine.added"
 	ActionRequestReleased     = "quarantine.released"
 	ActionRequestDiscarded    = "quarantine.discarded"

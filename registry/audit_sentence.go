@@ -70,6 +70,8 @@ func sentences() map[string]string {
 		ActionDeliveryDiscarded:   "discarded a delivery of {object}",
 		ActionDeliveriesResent:    "began to send many deliveries again",
 		ActionDeliveriesDiscarded: "began to discard many deliveries",
+		ActionDeliveriesReplayed:  "began to offer many events again",
+		ActionJobCancelled:        "stopped a job over many deliveries",
 		ActionRequestQuarantined:  "quarantined a request of client {object}: its Idempotency-Key was used before for something else",
 		ActionRequestReleased:     "released a quarantined request of client {object}",
 		ActionRequestDiscarded:    "discarded a quarantined request of client {object}",

@@ -20,6 +20,14 @@ func Count(n int) string {
 	return sign + digits
 }
 
+// CountUpTo writes a number that was counted no further than one above most: "10,000+".
+func CountUpTo(n, most int) string {
+	if n > most {
+		return Count(most) + "+"
+	}
+	return Count(n)
+}
+
 // Plural writes a number with its noun: "1 delivery", "1,204 deliveries".
 func Plural(n int, one, many string) string {
 	if n == 1 {

@@ -14,6 +14,8 @@ type TableView struct {
 	Columns []Column
 	// Total counts all rows that match, not only those on this page.
 	Total int
+	// Most is up to where Total was counted: one above it says that there are more. 0 says that it was counted to the end.
+	Most int
 	// Noun names one and many rows, such as {"delivery", "deliveries"}.
 	Noun [2]string
 	// Bulk draws a bar for ticked rows; nil draws none and no tick column.
@@ -67,6 +69,8 @@ type BulkButton struct {
 // Pager is a position in a list: pages count from 1.
 type Pager struct {
 	Page, PerPage, Total int
+	// More is set when there are more than Total; then nobody knows the last page.
+	More bool
 	// URL gives the address of a page, other query parameters included.
 	URL func(page int) string
 }
@@ -77,6 +81,9 @@ func (t TableView) count() string {
 	one, many := t.Noun[0], t.Noun[1]
 	if one == "" {
 		one, many = "row", "rows"
+	}
+	if t.Most > 0 && t.Total > t.Most {
+		return "More than " + Plural(t.Most, one, many)
 	}
 	return Plural(t.Total, one, many)
 }
@@ -111,26 +118,41 @@ func (p Pager) pages() int {
 	if p.PerPage < 1 || p.Total < 1 {
 		return 1
 	}
-	return (p.Total + p.PerPage - 1) / p.PerPage
+	last := (p.Total + p.PerPage - 1) / p.PerPage
+	if p.More {
+		return max(last, p.Page+1)
+	}
+	return last
 }
 
 func (p Pager) summary() string {
-	first := (p.Page-1)*p.PerPage + 1
-	last := min(p.Page*p.PerPage, p.Total)
-	return Count(first) + " to " + Count(last) + " of " + Count(p.Total)
+	first, last := (p.Page-1)*p.PerPage+1, p.Page*p.PerPage
+	if p.More {
+		return Count(first) + " to " + Count(last) + " of more than " + Count(p.Total)
+	}
+	return Count(first) + " to " + Count(min(last, p.Total)) + " of " + Count(p.Total)
 }
 
-// around lists the pages to link to: first, last and those near the current
-// one; 0 stands for a gap.
+// around lists the pages to link to: first, last when it is known, and those near
+// the current one; 0 stands for a gap.
 func (p Pager) around() []int {
-	var list []int
-	last := p.pages()
-	for n := 1; n <= last; n++ {
-		if n == 1 || n == last || (n >= p.Page-1 && n <= p.Page+1) {
-			list = append(list, n)
-		} else if list[len(list)-1] != 0 {
+	list := []int{1}
+	add := func(n int) {
+		if n > list[len(list)-1]+1 {
 			list = append(list, 0)
 		}
+		if n > list[len(list)-1] {
+			list = append(list, n)
+		}
+	}
+	last := p.pages()
+	for n := max(2, p.Page-1); n <= min(p.Page+1, last); n++ {
+		add(n)
+	}
+	if !p.More {
+		add(last)
+	} else if p.Page+1 < last {
+		list = append(list, 0)
 	}
 	return list
 }

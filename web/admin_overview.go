@@ -55,7 +55,7 @@ func waitingTiles(w Waiting) []templates.Tile {
 }
 
 func waitingTile(label string, count int, href string, kind templates.Kind) templates.Tile {
-	t := templates.Tile{Label: label, Value: templates.Count(count), Href: href, Kind: templates.KindNeutral, Hint: "nothing waits"}
+	t := templates.Tile{Label: label, Value: templates.CountUpTo(count, store.ListBound), Href: href, Kind: templates.KindNeutral, Hint: "nothing waits"}
 	if count > 0 {
 		t.Kind, t.Hint = kind, "wait for you"
 	}

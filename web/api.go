@@ -35,8 +35,7 @@ type APIConfig struct {
 type Engine interface {
 	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
-	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
-	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+	jobEngine
 	Changed()
 }
 

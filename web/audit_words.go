@@ -17,6 +17,8 @@ const (
 	auditDiscarded  = "delivery.discarded"
 	auditResendAll  = "deliveries." + outbox.ActionResend
 	auditDiscardAll = "deliveries." + outbox.ActionDiscard
+	auditReplay     = "deliveries." + outbox.ActionReplay
+	auditCancelJob  = "deliveries.cancel"
 	auditTested     = "endpoint.tested"
 )
 
@@ -24,6 +26,9 @@ const (
 func auditSentence(a store.Audit) string {
 	var d struct {
 		Count  int    `json:"count"`
+		Total  int    `json:"total"`
+		More   bool   `json:"more"`
+		What   string `json:"what"`
 		Reason string `json:"reason"`
 	}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
@@ -38,6 +43,10 @@ func auditSentence(a store.Audit) string {
 		text = "started a job to resend " + count
 	case auditDiscardAll:
 		text = "started a job to discard " + count
+	case auditReplay:
+		text = "started a job to offer " + atLeast(d.More) + templates.Plural(d.Count, "event", "events") + " again"
+	case auditCancelJob:
+		text = "stopped a job to " + orElse(d.What, "resend") + " after " + templates.Count(d.Count) + " of " + templates.Count(d.Total)
 	case auditTested:
 		text = "sent a test event to endpoint " + a.ObjectName
 	default:
@@ -50,10 +59,17 @@ func auditSentence(a store.Audit) string {
 	return text + "."
 }
 
+func atLeast(more bool) string {
+	if more {
+		return "more than "
+	}
+	return ""
+}
+
 // auditActions are all actions that can be filtered by, by name.
 func auditActions() []string {
 	list := []string{
-		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditTested,
+		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditTested,
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 	}

@@ -28,6 +28,7 @@ type deliveryAnswer struct {
 	CreatedAt      store.Time      `json:"createdAt"`
 	UpdatedAt      store.Time      `json:"updatedAt"`
 	DeliveredAt    store.Time      `json:"deliveredAt,omitzero"`
+	ReplayOf       string          `json:"replayOf,omitempty"` // a resend, which may be an administrator's
 	AttemptList    []attemptAnswer `json:"attemptList,omitempty"`
 }
 
@@ -47,7 +48,7 @@ func newDeliveryAnswer(d store.Delivery) deliveryAnswer {
 	return deliveryAnswer{
 		DeliveryID: d.ID, EventID: d.EventID, EventType: d.EventType, SubscriptionID: d.SubscriptionID, EndpointID: d.EndpointID,
 		Status: d.Status, Reason: d.Reason, Detail: d.Detail, Attempts: d.Attempts, LastStatus: d.LastStatus,
-		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt,
+		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, ReplayOf: d.ReplayOf,
 	}
 }
 
@@ -70,7 +71,7 @@ func (m *machineAPI) listDeliveries(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.app.setLongPagingHeaders(c, paging, total, len(rows))
 	answer := make([]deliveryAnswer, len(rows))
 	for i, d := range rows {
 		answer[i] = newDeliveryAnswer(d)
@@ -83,6 +84,7 @@ func deliveryFilterOf(c echo.Context) (store.DeliveryFilter, error) {
 	f := store.DeliveryFilter{
 		Reason: c.QueryParam("reason"), EndpointID: c.QueryParam("endpointId"), SubscriptionID: c.QueryParam("subscriptionId"),
 		EventID: c.QueryParam("eventId"), EventType: c.QueryParam("eventType"), CEID: c.QueryParam("id"),
+		ReplayOf: c.QueryParam("replayOf"),
 		Statuses: c.QueryParams()["status"],
 	}
 	if err := checkStatuses(f.Statuses); err != nil {

@@ -43,7 +43,7 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		}
 		v.Table = queueTable(queue, q, total)
 		v.Table.Bulk.Hidden = []templates.Hidden{{Name: "back", Value: v.Self}}
-		v.Table.Pager = pager(c, paging, total)
+		v.Table.Pager = longPager(c, paging, total)
 		return p.render(c, http.StatusOK, templates.DeliveryList(page, v))
 	}
 }
@@ -51,7 +51,7 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 // queueTable describes the list and what can be done with its rows.
 func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.TableView {
 	t := templates.TableView{
-		ID: "deliveries", Caption: queue.caption, Total: total, Noun: deliveryNoun(),
+		ID: "deliveries", Caption: queue.caption, Total: total, Most: store.ListBound, Noun: deliveryNoun(),
 		Empty: templates.Empty{Text: queue.empty},
 		Bulk: &templates.BulkView{Action: queue.path, Buttons: []templates.BulkButton{
 			{Label: "Resend", Value: actionResend, Kind: templates.Secondary},
@@ -67,6 +67,9 @@ func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.Table
 		t.Bulk.Buttons = append(t.Bulk.Buttons, templates.BulkButton{Label: "Discard…", Value: actionDiscard, Kind: templates.Subtle})
 	}
 	t.Bulk.AllLabel = "All " + templates.Count(total) + " that match…"
+	if total > store.ListBound {
+		t.Bulk.AllLabel = "All that match…"
+	}
 	if len(queue.statuses) == 0 && q.status == "" {
 		t.Bulk.AllLabel = "All held and dead ones that match…"
 	}

@@ -58,13 +58,13 @@ func (p *portal) eventList(c echo.Context) error {
 		})
 	}
 	v.Table = eventTable(len(q.values()) > 0, total)
-	v.Table.Pager = pager(c, paging, total)
+	v.Table.Pager = longPager(c, paging, total)
 	return p.render(c, http.StatusOK, templates.EventList(page, v))
 }
 
 func eventTable(filtered bool, total int) templates.TableView {
 	t := templates.TableView{
-		ID: "events", Caption: "Accepted events", Total: total, Noun: [2]string{"event", "events"},
+		ID: "events", Caption: "Accepted events", Total: total, Most: store.ListBound, Noun: [2]string{"event", "events"},
 		Empty: templates.Empty{Text: "No event was accepted yet. A client that may publish sends them to /events/v1/events.", ActionLabel: "See the clients", ActionHref: "/admin/clients"},
 	}
 	if filtered {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/store"
 	"schakel/templates"
 )
 
@@ -69,7 +70,26 @@ func wholeNumber(c echo.Context, name string, otherwise, most int) (int, error) 
 // setPagingHeaders sets Link (first, prev, next, last) and Total-Count. The links
 // keep the other query keys.
 func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
-	last := max(1, (total+p.PerPage-1)/p.PerPage)
+	a.setLinks(c, p, max(1, (total+p.PerPage-1)/p.PerPage), true)
+	c.Response().Header().Set("Total-Count", strconv.Itoa(total))
+}
+
+// setLongPagingHeaders is setPagingHeaders for a list that is not counted beyond
+// store.ListBound: then neither the total nor the last page is told. rows is how
+// many are on this page; after a full one comes another.
+func (a *App) setLongPagingHeaders(c echo.Context, p Paging, total, rows int) {
+	if total <= store.ListBound {
+		a.setPagingHeaders(c, p, total)
+		return
+	}
+	last := p.Page
+	if rows == p.PerPage {
+		last++
+	}
+	a.setLinks(c, p, last, false)
+}
+
+func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
 	var links []string
 	add := func(rel string, page int) {
 		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", strconv.Itoa(page))), rel))
@@ -81,9 +101,10 @@ func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
 	if p.Page < last {
 		add("next", p.Page+1)
 	}
-	add("last", last)
+	if known {
+		add("last", last)
+	}
 	c.Response().Header().Set("Link", strings.Join(links, ", "))
-	c.Response().Header().Set("Total-Count", strconv.Itoa(total))
 }
 
 // pager makes the pager below a list in the portal.
@@ -93,6 +114,13 @@ func pager(c echo.Context, p Paging, total int) *templates.Pager {
 		Page: p.Page, PerPage: p.PerPage, Total: total,
 		URL: func(page int) string { return withQuery(&here, "page", strconv.Itoa(page)) },
 	}
+}
+
+// longPager is pager for a list that is not counted beyond store.ListBound.
+func longPager(c echo.Context, p Paging, total int) *templates.Pager {
+	list := pager(c, p, min(total, store.ListBound))
+	list.More = total > store.ListBound
+	return list
 }
 
 // withQuery is the path and query of u with one key set.

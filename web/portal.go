@@ -31,8 +31,7 @@ type PortalConfig struct {
 type PortalEngine interface {
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
 	Discard(ctx context.Context, actor outbox.Actor, id, reason string) error
-	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
-	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+	jobEngine
 	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)
 	Changed()
 }

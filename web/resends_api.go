@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -8,90 +10,94 @@ import (
 	"schakel/store"
 )
 
-// resendRequest says which deliveries to resend; what is left out selects all
-// that are held or dead.
-type resendRequest struct {
-	DeliveryIDs    []string `json:"deliveryIds"`
-	Status         []string `json:"status"`
-	Reason         string   `json:"reason"`
-	EndpointID     string   `json:"endpointId"`
-	SubscriptionID string   `json:"subscriptionId"`
-	EventID        string   `json:"eventId"`
-	EventType      string   `json:"eventType"`
-	From           string   `json:"from"`
-	Until          string   `json:"until"`
-}
-
-// maxResendIDs bounds a list of ids; more are resent by a filter.
-const maxResendIDs = 1000
-
-func (r resendRequest) filter() (store.DeliveryFilter, error) {
-	f := store.DeliveryFilter{
-		IDs: r.DeliveryIDs, Statuses: r.Status, Reason: r.Reason, EndpointID: r.EndpointID, SubscriptionID: r.SubscriptionID,
-		EventID: r.EventID, EventType: r.EventType,
-	}
-	// An empty list would select everything, which whoever sent it did not mean.
-	if r.DeliveryIDs != nil && len(r.DeliveryIDs) == 0 || r.Status != nil && len(r.Status) == 0 {
-		return f, fieldProblem("deliveryIds", "deliveryIds and status must not be empty lists; leave out what should not select")
-	}
-	if len(f.IDs) > maxResendIDs {
-		return f, fieldProblem("deliveryIds", "at most 1000 ids are taken; select more by another member")
-	}
-	if err := checkStatuses(f.Statuses); err != nil {
-		return f, err
-	}
-	var err error
-	if f.From, err = queryTime("from", r.From); err != nil {
-		return f, err
-	}
-	f.Until, err = queryTime("until", r.Until)
-	return f, err
-}
-
-// resendAnswer is a resend job and how far it is.
-type resendAnswer struct {
-	ResendID   string     `json:"resendId"`
-	Status     string     `json:"status"`
-	Total      int64      `json:"total"`
-	Done       int64      `json:"done"`
-	Refused    int64      `json:"refused"`
-	CreatedAt  store.Time `json:"createdAt"`
-	FinishedAt store.Time `json:"finishedAt,omitzero"`
-}
-
-func newResendAnswer(j store.ResendJob) resendAnswer {
-	return resendAnswer{
-		ResendID: j.ID, Status: j.Status, Total: j.Total, Done: j.Done, Refused: j.Refused,
-		CreatedAt: j.CreatedAt, FinishedAt: j.FinishedAt,
-	}
-}
-
-// postResend starts a job that resends the caller's own deliveries.
+// postResend starts a job that resends the caller's own deliveries, or offers
+// stored events again to its own subscriptions.
 func (m *machineAPI) postResend(c echo.Context) error {
-	who, err := m.caller(c)
+	who, request, err := m.resendOf(c)
 	if err != nil {
 		return err
 	}
-	var request resendRequest
-	if err := readJSON(c, &request); err != nil {
-		return err
-	}
-	filter, err := request.filter()
+	job, err := request.start(c.Request().Context(), m.Engine, who.engineActor())
 	if err != nil {
-		return err
-	}
-	job, err := m.Engine.StartJob(c.Request().Context(), who.engineActor(), outbox.ActionResend, filter, "")
-	if err != nil {
-		return err
+		return replayProblem(err)
 	}
 	c.Response().Header().Set("Location", "/events/v1/resends/"+job.ID)
 	return c.JSON(http.StatusAccepted, newResendAnswer(job))
 }
 
-// ownResend finds a resend job of the caller's partner; another's is 404.
-func (m *machineAPI) ownResend(c echo.Context, who caller) (store.ResendJob, error) {
-	job, err := m.DB.ResendJob(c.Request().Context(), c.Param("resendId"))
-	if err == nil && (job.PartnerID != who.partner.ID || job.Action != outbox.ActionResend) {
+// postResendPreview counts what the same request to postResend would do.
+func (m *machineAPI) postResendPreview(c echo.Context) error {
+	who, request, err := m.resendOf(c)
+	if err != nil {
+		return err
+	}
+	p, err := request.preview(c.Request().Context(), m.Engine, who.engineActor())
+	if err != nil {
+		return replayProblem(err)
+	}
+	return c.JSON(http.StatusOK, newPreviewAnswer(p))
+}
+
+func (m *machineAPI) resendOf(c echo.Context) (caller, resendRequest, error) {
+	var request resendRequest
+	who, err := m.caller(c)
+	if err == nil {
+		err = readJSON(c, &request)
+	}
+	if err == nil {
+		err = request.check()
+	}
+	return who, request, err
+}
+
+// replayProblem tells in the words of the API why a replay cannot be started.
+func replayProblem(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
+	case errors.Is(err, outbox.ErrNothingSelected), errors.Is(err, outbox.ErrTooManySubscriptions):
+		return fieldProblem("subscriptionIds", err.Error())
+	case errors.Is(err, outbox.ErrNotApproved):
+		return newProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
+	}
+	return err
+}
+
+// listResends lists the jobs of the caller's partner, newest first.
+func (m *machineAPI) listResends(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	f := store.JobFilter{
+		PartnerID: who.partner.ID, Status: c.QueryParam("status"), Actions: []string{outbox.ActionResend, outbox.ActionReplay},
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	}
+	switch f.Status {
+	case "", store.JobRunning, store.JobDone, store.JobCancelled:
+	default:
+		return fieldProblem("status", "status must be running, done or cancelled")
+	}
+	jobs, total, err := m.DB.ResendJobs(c.Request().Context(), f)
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	answer := make([]resendAnswer, len(jobs))
+	for i, j := range jobs {
+		answer[i] = newResendAnswer(j)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"resends": answer})
+}
+
+// ownResend finds a job of the caller's partner; another's is 404.
+func (m *machineAPI) ownResend(ctx context.Context, id string, who caller) (store.ResendJob, error) {
+	job, err := m.DB.ResendJob(ctx, id)
+	if err == nil && (job.PartnerID != who.partner.ID || job.Action == outbox.ActionDiscard) {
 		err = store.ErrNotFound
 	}
 	return job, err
@@ -103,11 +109,19 @@ func (m *machineAPI) showResend(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	job, err := m.ownResend(c, who)
+	job, err := m.ownResend(c.Request().Context(), c.Param("resendId"), who)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newResendAnswer(job))
+	parts, err := m.DB.ReplayParts(c.Request().Context(), job.ID)
+	if err != nil {
+		return err
+	}
+	answer := newResendAnswer(job)
+	for _, p := range parts {
+		answer.Parts = append(answer.Parts, newResendPart(p))
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 // cancelResend stops a job after its present step; what it did stays done.
@@ -116,7 +130,7 @@ func (m *machineAPI) cancelResend(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	job, err := m.ownResend(c, who)
+	job, err := m.ownResend(c.Request().Context(), c.Param("resendId"), who)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,8 @@ func (m *machineAPI) routesEvents() {
 	consume.GET("/deliveries/:deliveryId", m.showDelivery)
 	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery, m.once)
 	consume.POST("/resends", m.postResend, m.once)
+	consume.GET("/resends", m.listResends)
+	consume.POST("/resend-previews", m.postResendPreview)
 	consume.GET("/resends/:resendId", m.showResend)
 	consume.DELETE("/resends/:resendId", m.cancelResend, m.once)
 

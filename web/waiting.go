@@ -31,8 +31,9 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	return w
 }
 
+// deliveries counts for every page, so it stops at what a page has room for.
 func (n databaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
-	count, err := n.db.CountDeliveries(ctx, f)
+	count, err := n.db.CountDeliveriesUpTo(ctx, f, store.ListBound+1)
 	if err != nil {
 		return 0
 	}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"encoding/json"
+
+	"schakel/delivery/outbox"
+	"schakel/store"
+)
+
+// resendAnswer is a job and how far it is.
+type resendAnswer struct {
+	ResendID string `json:"resendId"`
+	Action   string `json:"action"`
+	Mode     string `json:"mode,omitempty"` // of a replay
+	Status   string `json:"status"`
+	Total    int64  `json:"total"`
+	// TotalIsMinimum is set when counting stopped: there are more than Total.
+	TotalIsMinimum bool         `json:"totalIsMinimum,omitempty"`
+	Done           int64        `json:"done"`
+	Refused        int64        `json:"refused"`
+	CreatedAt      store.Time   `json:"createdAt"`
+	FinishedAt     store.Time   `json:"finishedAt,omitzero"`
+	Parts          []resendPart `json:"parts,omitempty"`
+}
+
+// resendPart is how far a replay is with one subscription.
+type resendPart struct {
+	SubscriptionID string `json:"subscriptionId"`
+	EndpointID     string `json:"endpointId"`
+	Status         string `json:"status"`
+	Reason         string `json:"reason,omitempty"`
+	Total          int64  `json:"total"`
+	TotalIsMinimum bool   `json:"totalIsMinimum,omitempty"`
+	Done           int64  `json:"done"`
+	Refused        int64  `json:"refused"`
+}
+
+// previewAnswer is what a job would do.
+type previewAnswer struct {
+	Total          int            `json:"total"`
+	TotalIsMinimum bool           `json:"totalIsMinimum,omitempty"`
+	Limited        bool           `json:"limited,omitempty"`
+	Groups         []previewGroup `json:"groups"`
+}
+
+type previewGroup struct {
+	EndpointID     string `json:"endpointId"`
+	SubscriptionID string `json:"subscriptionId,omitempty"`
+	EventType      string `json:"eventType"`
+	Count          int    `json:"count"`
+}
+
+func newResendAnswer(j store.ResendJob) resendAnswer {
+	a := resendAnswer{
+		ResendID: j.ID, Action: j.Action, Status: j.Status, Total: j.Total, TotalIsMinimum: j.TotalMore, Done: j.Done, Refused: j.Refused,
+		CreatedAt: j.CreatedAt, FinishedAt: j.FinishedAt,
+	}
+	if j.Action == outbox.ActionReplay {
+		a.Mode = replayOf(j).Mode
+	}
+	return a
+}
+
+// replayOf is what a replay selects.
+func replayOf(j store.ResendJob) outbox.Replay {
+	var r outbox.Replay
+	_ = json.Unmarshal([]byte(j.Filter), &r) // the engine wrote it
+	return r
+}
+
+func newResendPart(p store.ReplayPart) resendPart {
+	return resendPart{
+		SubscriptionID: p.SubscriptionID, EndpointID: p.EndpointID, Status: p.Status, Reason: p.Reason,
+		Total: p.Total, TotalIsMinimum: p.TotalMore, Done: p.Done, Refused: p.Refused,
+	}
+}
+
+func newPreviewAnswer(p outbox.Preview) previewAnswer {
+	a := previewAnswer{Total: p.Total, TotalIsMinimum: p.More, Limited: p.Limited, Groups: make([]previewGroup, len(p.Groups))}
+	for i, g := range p.Groups {
+		a.Groups[i] = previewGroup{EndpointID: g.EndpointID, SubscriptionID: g.SubscriptionID, EventType: g.EventType, Count: g.Count}
+	}
+	return a
+}

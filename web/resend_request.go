@@ -1,0 +1,158 @@
+package web
+
+import (
+	"context"
+	"slices"
+
+	"schakel/delivery/outbox"
+	"schakel/store"
+)
+
+// resendRequest says which deliveries to resend, or which events to offer again;
+// what is left out selects all: of deliveries those that are held or dead.
+type resendRequest struct {
+	Action     string `json:"action"` // resend, which is the default, or replay
+	EndpointID string `json:"endpointId"`
+	From       string `json:"from"`
+	Until      string `json:"until"`
+
+	// Of a resend: from and until tell when deliveries last changed.
+	DeliveryIDs    []string `json:"deliveryIds"`
+	Status         []string `json:"status"`
+	Reason         string   `json:"reason"`
+	SubscriptionID string   `json:"subscriptionId"`
+	EventID        string   `json:"eventId"`
+	EventType      string   `json:"eventType"`
+
+	// Of a replay: from and until tell when events were accepted.
+	Mode            string   `json:"mode"`
+	SubscriptionIDs []string `json:"subscriptionIds"`
+	EventTypes      []string `json:"eventTypes"`
+	EventIDs        []string `json:"eventIds"`
+	Subject         string   `json:"subject"`
+}
+
+// jobEngine starts jobs over many deliveries, and counts what they would do.
+type jobEngine interface {
+	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
+	PreviewJob(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter) (outbox.Preview, error)
+	StartReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (store.ResendJob, error)
+	PreviewReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (outbox.Preview, error)
+	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+}
+
+// maxResendIDs bounds a list of ids; more are resent by a filter.
+const maxResendIDs = 1000
+
+// check tells what is wrong. A list that is empty would select everything, which
+// whoever sent it did not mean.
+func (r resendRequest) check() error {
+	lists := []struct {
+		name string
+		list []string
+	}{
+		{"deliveryIds", r.DeliveryIDs},
+		{"status", r.Status},
+		{"subscriptionIds", r.SubscriptionIDs},
+		{"eventTypes", r.EventTypes},
+		{"eventIds", r.EventIDs},
+	}
+	for _, l := range lists {
+		switch {
+		case l.list != nil && len(l.list) == 0:
+			return fieldProblem(l.name, l.name+" must not be an empty list; leave out what should not select")
+		case len(l.list) > maxResendIDs:
+			return fieldProblem(l.name, "at most 1000 are taken; select more by another member")
+		case slices.Contains(l.list, ""):
+			return fieldProblem(l.name, "an empty text selects nothing")
+		}
+	}
+	return r.checkAction()
+}
+
+// checkAction refuses members that the action does not know: they would not narrow it.
+func (r resendRequest) checkAction() error {
+	others := map[string]bool{
+		"mode": r.Mode != "", "subscriptionIds": r.SubscriptionIDs != nil, "eventTypes": r.EventTypes != nil,
+		"eventIds": r.EventIDs != nil, "subject": r.Subject != "",
+	}
+	switch r.Action {
+	case "", outbox.ActionResend:
+	case outbox.ActionReplay:
+		others = map[string]bool{
+			"deliveryIds": r.DeliveryIDs != nil, "status": r.Status != nil, "reason": r.Reason != "",
+			"subscriptionId": r.SubscriptionID != "", "eventId": r.EventID != "", "eventType": r.EventType != "",
+		}
+		if r.Mode != outbox.ReplayMissing && r.Mode != outbox.ReplayAll {
+			return fieldProblem("mode", "mode must be missing or all")
+		}
+	default:
+		return fieldProblem("action", "action must be resend or replay")
+	}
+	for _, name := range []string{
+		"mode", "subscriptionIds", "eventTypes", "eventIds", "subject", "deliveryIds", "status", "reason", "subscriptionId", "eventId", "eventType",
+	} {
+		if others[name] {
+			return fieldProblem(name, "this member does not go with the action")
+		}
+	}
+	return nil
+}
+
+func (r resendRequest) start(ctx context.Context, engine jobEngine, actor outbox.Actor) (store.ResendJob, error) {
+	if r.Action == outbox.ActionReplay {
+		replay, err := r.replay()
+		if err != nil {
+			return store.ResendJob{}, err
+		}
+		return engine.StartReplay(ctx, actor, replay)
+	}
+	f, err := r.filter()
+	if err != nil {
+		return store.ResendJob{}, err
+	}
+	return engine.StartJob(ctx, actor, outbox.ActionResend, f, "")
+}
+
+func (r resendRequest) preview(ctx context.Context, engine jobEngine, actor outbox.Actor) (outbox.Preview, error) {
+	if r.Action == outbox.ActionReplay {
+		replay, err := r.replay()
+		if err != nil {
+			return outbox.Preview{}, err
+		}
+		return engine.PreviewReplay(ctx, actor, replay)
+	}
+	f, err := r.filter()
+	if err != nil {
+		return outbox.Preview{}, err
+	}
+	return engine.PreviewJob(ctx, actor, f)
+}
+
+func (r resendRequest) filter() (f store.DeliveryFilter, err error) {
+	f = store.DeliveryFilter{
+		IDs: r.DeliveryIDs, Statuses: r.Status, Reason: r.Reason, EndpointID: r.EndpointID, SubscriptionID: r.SubscriptionID,
+		EventID: r.EventID, EventType: r.EventType,
+	}
+	if err := checkStatuses(f.Statuses); err != nil {
+		return f, err
+	}
+	f.From, f.Until, err = r.times()
+	return f, err
+}
+
+func (r resendRequest) replay() (replay outbox.Replay, err error) {
+	replay = outbox.Replay{
+		Mode: r.Mode, EndpointID: r.EndpointID, SubscriptionIDs: r.SubscriptionIDs, Types: r.EventTypes, Subject: r.Subject, EventIDs: r.EventIDs,
+	}
+	replay.From, replay.Until, err = r.times()
+	return replay, err
+}
+
+func (r resendRequest) times() (from, until store.Time, err error) {
+	if from, err = queryTime("from", r.From); err != nil {
+		return from, until, err
+	}
+	until, err = queryTime("until", r.Until)
+	return from, until, err
+}
