@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the top of the repository, seen from this package.
+const root = "../.."
+
+// TestEveryRuleHasProof fails when a rule has neither test nor reason, or a test
+// names a rule that there is not.
+func TestEveryRuleHasProof(t *testing.T) {
+	t.Parallel()
+	proofs, err := Scan(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range proofs {
+		if !known(p.Rule) {
+			t.Errorf("%s names rule %q, which there is not", p.Test, p.Rule)
+		}
+	}
+	for _, c := range Chapters() {
+		for _, r := range c.Rules {
+			if tests := testsOf(r.ID, proofs); (len(tests) == 0) == (r.Reason == "") {
+				t.Errorf("%s has tests %v and reason %q; it needs either", r.ID, tests, r.Reason)
+			}
+		}
+	}
+}
+
+// TestReadmeTableIsCurrent: `go run ./server/rules` would change nothing.
+func TestReadmeTableIsCurrent(t *testing.T) {
+	t.Parallel()
+	proofs, err := Scan(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Replace(readme, Table(Chapters(), proofs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(readme, want) {
+		t.Error("the table of rules in README.md is not current: run go run ./server/rules")
+	}
+}
+
+func TestRulesAreTold(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^([A-Z]+-[A-Z]?\d\d[a-z]?|E\d{1,2})$`)
+	var seen []string
+	for _, c := range Chapters() {
+		for _, r := range c.Rules {
+			if !form.MatchString(r.ID) || slices.Contains(seen, r.ID) || r.Text == "" || r.Level == "" || strings.ContainsAny(r.Text+r.Reason, "|\n") {
+				t.Errorf("rule %+v is not told well", r)
+			}
+			seen = append(seen, r.ID)
+		}
+	}
+	for _, id := range wanted() {
+		if !slices.Contains(seen, id) {
+			t.Errorf("%s is missing", id)
+		}
+	}
+	if len(seen) < 180 {
+		t.Errorf("only %d rules", len(seen))
+	}
+}
+
+// wanted are the runs of ids that may have no hole.
+func wanted() []string {
+	var ids []string
+	for _, run := range []struct {
+		prefix string
+		last   int
+	}{{"EDU-", 26}, {"EDU-N", 11}, {"IDEM-", 18}, {"IDEM-X", 6}, {"IDEM-I", 9}, {"OPEN-", 17}, {"SEC-", 15}} {
+		for n := 1; n <= run.last; n++ {
+			ids = append(ids, run.prefix+string(rune('0'+n/10))+string(rune('0'+n%10)))
+		}
+	}
+	return ids
+}
+
+func TestRulesIn(t *testing.T) {
+	t.Parallel()
+	for comment, want := range map[string][]string{
+		"":                                    nil,
+		"TestX is EDU-10.\n":                  nil,
+		"Rules: EDU-10.\n":                    {"EDU-10"},
+		"TestX tries.\n\nRules: EDU-10, E3\n": {"EDU-10", "E3"},
+		"Rules: E1\nRules: E2.\n":             {"E1", "E2"},
+	} {
+		if got := rulesIn(comment); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", comment, got, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	chapters := []Chapter{{"Some", []Rule{{ID: "A", Level: must, Text: "a"}, {ID: "B", Level: may, Text: "b", Reason: "none"}, {ID: "C", Level: may, Text: "c"}}}}
+	proofs := []Proof{{"A", "p.T1"}, {"A", "p.T2"}, {"A", "p.T3"}, {"A", "p.T4"}}
+	table := Table(chapters, proofs)
+	for _, line := range []string{"| A | must | a | p.T1, p.T2, p.T3 and 1 more |", "| B | may | b | no test: none |", "| C | may | c | nothing yet |"} {
+		if !strings.Contains(table, line) {
+			t.Errorf("table lacks %q:\n%s", line, table)
+		}
+	}
+	readme := []byte("before\n" + beginMark + "\nold\n" + endMark + "\nafter\n")
+	once, err := Replace(readme, table)
+	if err != nil || !strings.HasPrefix(string(once), "before\n") || !strings.HasSuffix(string(once), "\nafter\n") || strings.Contains(string(once), "old") {
+		t.Fatalf("%s, %v", once, err)
+	}
+	if twice, err := Replace(once, table); err != nil || !bytes.Equal(once, twice) {
+		t.Errorf("a second time gives %s, %v", twice, err)
+	}
+	if _, err := Replace([]byte("no marks"), table); err == nil {
+		t.Error("a README without marks is taken")
+	}
+}
