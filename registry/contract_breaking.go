@@ -104,6 +104,9 @@ func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, vers
 	}
 	var p Publication
 	if v.Status == store.VersionDraft {
+		if err := complete(v); err != nil {
+			return store.ContractVersion{}, err
+		}
 		if p, err = c.Preview(ctx, reader, id, version); err != nil {
 			return store.ContractVersion{}, err
 		}
@@ -115,7 +118,7 @@ func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, vers
 		return store.ContractVersion{}, err
 	}
 	return c.publish(ctx, actor, id, version, reason, func(tx *store.Tx, now store.ContractVersion) error {
-		if now.Digest != v.Digest {
+		if now.DocumentDigest() != v.DocumentDigest() {
 			return conflict("The draft was replaced a moment ago. Look at it again.")
 		}
 		versions, err := tx.ContractVersions(ctx, id)

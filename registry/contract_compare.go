@@ -80,7 +80,7 @@ func (c *Contracts) compareVersions(ctx context.Context, before, after store.Con
 
 // readVersion reads the document of a version that was found before.
 func (c *Contracts) readVersion(ctx context.Context, v store.ContractVersion) (*contract.Document, error) {
-	content, err := c.cfg.DB.Original(ctx, v.ID)
+	content, err := c.cfg.DB.Document(ctx, v.ID)
 	if err != nil {
 		return nil, found("version", err)
 	}

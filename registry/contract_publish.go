@@ -41,7 +41,7 @@ func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reaso
 		return store.ContractVersion{}, err
 	}
 	return c.move(ctx, actor, id, version, "publish", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
-		if v.Digest != digest {
+		if v.DocumentDigest() != digest {
 			return conflict("The draft was replaced a moment ago. Look at it again.")
 		}
 		if err := check(tx, *v); err != nil {
@@ -115,7 +115,7 @@ func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version s
 	if err != nil {
 		return nil, "", err
 	}
-	v, content, err := c.Original(ctx, reader, id, version)
+	v, content, err := c.Document(ctx, reader, id, version)
 	if err != nil {
 		return nil, "", err
 	}
@@ -128,7 +128,7 @@ func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version s
 	if err != nil || doc == nil {
 		return nil, "", fmt.Errorf("read contract %s %s: %w", id, version, errors.Join(err, errors.New("it was readable at its upload")))
 	}
-	return doc.EventTypes(), v.Digest, nil
+	return doc.EventTypes(), v.DocumentDigest(), nil
 }
 
 // fillCatalogue adds the event types of a version.

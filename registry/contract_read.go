@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"schakel/registry/contract"
@@ -114,22 +113,6 @@ func (c *Contracts) Version(ctx context.Context, reader Reader, id, version stri
 // contains tells whether list has s; a nil list has all.
 func contains(list []string, s string) bool {
 	return list == nil || store.Strings(list).Contains(s)
-}
-
-// Original reads the document of a version, byte for byte as it was uploaded.
-func (c *Contracts) Original(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error) {
-	v, err := c.Version(ctx, reader, id, version)
-	if err != nil {
-		return v, nil, err
-	}
-	content, err := c.cfg.DB.Original(ctx, v.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return v, nil, notFound("version")
-	}
-	if err != nil {
-		return v, nil, fmt.Errorf("read contract: %w", err)
-	}
-	return v, content, nil
 }
 
 // EventTypes lists the event types a version defines, by name. A draft fills the

@@ -37,48 +37,60 @@ func (e *InvalidDocumentError) Unwrap() error {
 	return invalidFields(problems{"document": text})
 }
 
-// Upload is a document for a contract.
+// Upload is a document for a contract, or a zip of it with the files it refers to.
 type Upload struct {
 	Version  string // empty: the version its info tells
 	FileName string // as its owner calls it; may be empty
+	Main     string // the document in a zip; empty: see contract.ReadUpload
 	Content  []byte
 }
 
 // Validate looks at a document without keeping it: what it is, what is found in
 // it, and whether it could be registered. It waits while others are looked at.
 func (c *Contracts) Validate(ctx context.Context, content []byte) (doc *contract.Document, findings []contract.Finding, err error) {
-	if len(content) == 0 {
-		content = []byte{}
+	read, findings, err := c.ValidateUpload(ctx, Upload{Content: content})
+	if read != nil {
+		doc = read.Document
+	}
+	return doc, findings, err
+}
+
+// ValidateUpload is Validate for what can also be a zip (EDU-21). The upload is nil
+// when it could not be read; with contract.Refused findings it is not kept either.
+func (c *Contracts) ValidateUpload(ctx context.Context, in Upload) (read *contract.Upload, findings []contract.Finding, err error) {
+	if len(in.Content) == 0 {
+		in.Content = []byte{}
 	}
 	leave, err := c.turns.take(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer leave()
-	doc, findings, err = contract.Parse(content, contract.Limits{})
+	read, findings, err = contract.ReadUpload(in.Content, strings.TrimSpace(in.Main), contract.Limits{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read contract: %w", err)
 	}
-	if doc != nil {
-		findings = doc.Validate()
-		findings, err = c.judgeSpec(ctx, doc, findings)
+	if read != nil {
+		findings, err = c.judgeSpec(ctx, read.Document, read.Validate())
 	}
-	return doc, findings, err
+	return read, findings, err
 }
 
 // Upload keeps a document as a draft version. A draft can be replaced; the bytes
 // of a version that was published cannot (CodeConflict), and sending the same
-// bytes again changes nothing. It answers an *InvalidDocumentError for a document
+// bytes again changes nothing. A document that refers to what was not uploaded is
+// kept too, but not published before the rest is there. It answers an *InvalidDocumentError for a document
 // with errors, and an *Error with the field version or document.
 func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Upload) (store.ContractVersion, error) {
-	doc, findings, err := c.Validate(ctx, in.Content)
+	read, findings, err := c.ValidateUpload(ctx, in)
 	if err != nil {
 		return store.ContractVersion{}, err
 	}
-	if doc == nil || contract.HasErrors(findings) {
+	if read == nil || contract.Refused(findings) {
 		return store.ContractVersion{}, &InvalidDocumentError{Findings: findings}
 	}
-	draft, err := draftOf(id, in, doc, findings)
+	doc := read.Document
+	draft, err := draftOf(id, in, read, findings)
 	if err != nil {
 		return store.ContractVersion{}, err
 	}
@@ -92,12 +104,12 @@ func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Uploa
 	if err != nil {
 		return store.ContractVersion{}, err
 	}
-	draft.Original = nil
+	draft.Original, draft.Bundle = nil, nil
 	return draft, nil
 }
 
-func draftOf(id string, in Upload, doc *contract.Document, findings []contract.Finding) (store.ContractVersion, error) {
-	version := strings.TrimSpace(in.Version)
+func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Finding) (store.ContractVersion, error) {
+	doc, version := read.Document, strings.TrimSpace(in.Version)
 	if version == "" {
 		version = strings.TrimSpace(doc.Version)
 	}
@@ -108,13 +120,23 @@ func draftOf(id string, in Upload, doc *contract.Document, findings []contract.F
 	if err != nil {
 		return store.ContractVersion{}, fmt.Errorf("write findings: %w", err)
 	}
-	sum := sha256.Sum256(in.Content)
-	return store.ContractVersion{
+	draft := store.ContractVersion{
 		ContractID: id, Version: version, SortKey: versionSortKey(version), Status: store.VersionDraft,
 		SpecVersion: doc.SpecVersion, Format: doc.Format, FileName: cleanFileName(in.FileName),
 		InfoTitle: doc.Title, InfoVersion: doc.Version, Original: bytes.Clone(in.Content), Size: int64(len(in.Content)),
-		Digest: hex.EncodeToString(sum[:]), Findings: string(list),
-	}, nil
+		Digest: digestOf(in.Content), Findings: string(list),
+	}
+	if len(read.Files) == 0 {
+		return draft, nil
+	}
+	files, err := json.Marshal(read.Files)
+	draft.Bundle, draft.BundleDigest, draft.Files = read.Content, digestOf(read.Content), string(files)
+	return draft, err
+}
+
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }
 
 // saveDraft adds a draft, or writes it over the draft of the same version.
@@ -125,7 +147,7 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contrac
 		err = tx.InsertContractVersion(ctx, draft)
 	case err != nil:
 		return fmt.Errorf("find version: %w", err)
-	case old.Digest == draft.Digest:
+	case old.Digest == draft.Digest && old.BundleDigest == draft.BundleDigest:
 		*draft = old
 		return nil
 	case old.Status != store.VersionDraft:
@@ -138,23 +160,6 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contrac
 		return fmt.Errorf("save draft: %w", err)
 	}
 	return record(ctx, tx, actor, ActionContractUploaded, versionObject(row, *draft), details{"digest": draft.Digest})
-}
-
-// DeleteDraft removes a version that was never published.
-func (c *Contracts) DeleteDraft(ctx context.Context, actor Actor, id, version string) error {
-	return c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
-		v, err := tx.ContractVersion(ctx, id, version)
-		if err != nil {
-			return found("version", err)
-		}
-		if v.Status != store.VersionDraft {
-			return conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
-		}
-		if err := tx.DeleteDraft(ctx, v.ID); err != nil {
-			return fmt.Errorf("delete draft: %w", err)
-		}
-		return record(ctx, tx, actor, ActionContractDraftDeleted, versionObject(*row, v), nil)
-	})
 }
 
 // cleanFileName keeps what can stand in a Content-Disposition header.

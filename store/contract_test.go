@@ -95,8 +95,11 @@ func TestContractVersion(t *testing.T) {
 
 		original, err := w.db.Original(w.ctx, v.ID)
 		same(t, original, err, v.Original)
+		document, err := w.db.Document(w.ctx, v.ID)
+		same(t, document, err, v.Bundle)
+		same(t, v.DocumentDigest(), nil, v.BundleDigest)
 		want := v
-		want.Original = nil
+		want.Original, want.Bundle = nil, nil
 		got, err := w.db.ContractVersion(w.ctx, "c", "1.0.0")
 		same(t, got, err, want)
 		got, err = w.db.ContractVersionByID(w.ctx, v.ID)
@@ -107,6 +110,11 @@ func TestContractVersion(t *testing.T) {
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.SetVersionStatus(w.ctx, &v, store.VersionDraft) })
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, v.ID) })
 		draft := w.newVersion("c", "2.0.0", "2", store.VersionDraft)
+		draft.Bundle, draft.BundleDigest, draft.Files = nil, "", ""
+		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &draft) })
+		document, err = w.db.Document(w.ctx, draft.ID)
+		same(t, document, err, draft.Original)
+		same(t, draft.DocumentDigest(), nil, draft.Digest)
 		w.write(func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, draft.ID) })
 		got, err = w.db.ContractVersionByID(w.ctx, draft.ID)
 		missing(t, got, err)

@@ -2,7 +2,8 @@ package store
 
 import "context"
 
-// ContractVersion is one version of a contract. Original are the bytes as uploaded; once published they never change.
+// ContractVersion is one version of a contract. Original are the bytes as uploaded; once published they never change, nor
+// does Bundle, the one document that was made of them when they are a zip.
 type ContractVersion struct {
 	ID           string `db:"id"`
 	ContractID   string `db:"contract_id"`
@@ -26,11 +27,23 @@ type ContractVersion struct {
 	SunsetAt     Time   `db:"sunset_at"`
 	WithdrawnAt  Time   `db:"withdrawn_at"`
 	StatusReason string `db:"status_reason"`
+	Bundle       []byte `db:"bundle"`        // nil when Original is the document itself
+	BundleDigest string `db:"bundle_digest"` // SHA-256 of Bundle, lower-case hex; empty without one
+	Files        string `db:"files"`         // JSON array of the files of the zip; empty without one
+}
+
+// DocumentDigest is the SHA-256 of the document, lower-case hex: that of the bundle when the upload is a zip.
+func (v ContractVersion) DocumentDigest() string {
+	if v.BundleDigest != "" {
+		return v.BundleDigest
+	}
+	return v.Digest
 }
 
 // versionColumns are all but the document itself, which can be megabytes.
 const versionColumns = `id, contract_id, version, sort_key, status, spec_version, format, file_name, info_title, info_version,
-	size, digest, findings, created_at, created_by, published_at, published_by, deprecated_at, sunset_at, withdrawn_at, status_reason`
+	size, digest, findings, created_at, created_by, published_at, published_by, deprecated_at, sunset_at, withdrawn_at, status_reason,
+	bundle_digest, files`
 
 // InsertContractVersion adds a version; a taken version number is ErrConflict.
 func (tx *Tx) InsertContractVersion(ctx context.Context, v *ContractVersion) error {
@@ -42,8 +55,9 @@ func (tx *Tx) InsertContractVersion(ctx context.Context, v *ContractVersion) err
 func (tx *Tx) ReplaceDraft(ctx context.Context, v *ContractVersion) error {
 	v.CreatedAt = tx.Now
 	err := tx.one(ctx, `UPDATE contract_version SET spec_version = ?, format = ?, file_name = ?, info_title = ?, info_version = ?,
-		original = ?, size = ?, digest = ?, findings = ?, created_at = ?, created_by = ? WHERE id = ? AND status = 'draft'`,
-		v.SpecVersion, v.Format, v.FileName, v.InfoTitle, v.InfoVersion, v.Original, v.Size, v.Digest, v.Findings, v.CreatedAt, v.CreatedBy, v.ID)
+		original = ?, size = ?, digest = ?, findings = ?, created_at = ?, created_by = ?, bundle = ?, bundle_digest = ?, files = ? WHERE id = ? AND status = 'draft'`,
+		v.SpecVersion, v.Format, v.FileName, v.InfoTitle, v.InfoVersion, v.Original, v.Size, v.Digest, v.Findings, v.CreatedAt, v.CreatedBy,
+		v.Bundle, v.BundleDigest, v.Files, v.ID)
 	if err == ErrNotFound {
 		return ErrConflict
 	}
@@ -114,7 +128,13 @@ func (q *Queries) ContractVersionByID(ctx context.Context, id string) (ContractV
 	return v, q.get(ctx, &v, `SELECT `+versionColumns+` FROM contract_version WHERE id = ?`, id)
 }
 
-// Original reads the document of a version, byte for byte as uploaded.
+// Document reads the document of a version: what was uploaded, or what was made of the zip that was.
+func (q *Queries) Document(ctx context.Context, versionID string) ([]byte, error) {
+	var b []byte
+	return b, q.get(ctx, &b, `SELECT COALESCE(bundle, original) FROM contract_version WHERE id = ?`, versionID)
+}
+
+// Original reads what was uploaded as a version, byte for byte.
 func (q *Queries) Original(ctx context.Context, versionID string) ([]byte, error) {
 	var b []byte
 	return b, q.get(ctx, &b, `SELECT original FROM contract_version WHERE id = ?`, versionID)

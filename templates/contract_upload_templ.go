@@ -12,6 +12,7 @@ import templruntime "github.com/a-h/templ/runtime"
 type UploadView struct {
 	Action        string
 	Version, Text string
+	Main          string
 	Kind          string
 	MaxBytes      int64
 	Findings      []FindingRow
@@ -106,7 +107,7 @@ func UploadPage(p Page, v UploadView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = FileField(Field{Name: "document", Label: "Document", Hint: "An " + kindName(v.Kind) + " document as JSON or YAML, of at most " + Bytes(v.MaxBytes) + ".", Error: v.Wrong["document"], Accept: ".json,.yaml,.yml"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = FileField(Field{Name: "document", Label: "Document", Hint: "An " + kindName(v.Kind) + " document as JSON or YAML, or a zip of it with the files it refers to, of at most " + Bytes(v.MaxBytes) + ".", Error: v.Wrong["document"], Accept: ".json,.yaml,.yml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -114,7 +115,7 @@ func UploadPage(p Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it here", Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextField(Field{Name: "main", ID: "zip-main", Label: "Document in the zip", Hint: "As api/openapi.yaml. Empty takes the only document at its top.", Value: v.Main, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -122,11 +123,19 @@ func UploadPage(p Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextField(Field{Name: "version", Label: "Version", Hint: "As 1.4.0. Empty takes the version that the document tells.", Value: v.Version, Error: v.Wrong["version"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it here", Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = TextField(Field{Name: "version", Label: "Version", Hint: "As 1.4.0. Empty takes the version that the document tells.", Value: v.Version, Error: v.Wrong["version"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -158,7 +167,7 @@ func UploadPage(p Page, v UploadView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -16,16 +16,23 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 			return err
 		}
 		ctx, id, asked := c.Request().Context(), c.Param("id"), c.Param("version")
-		v, content, err := p.Registry.Contracts.Original(ctx, reader, id, asked)
+		read := p.Registry.Contracts.Document
+		if form == "original" {
+			read = p.Registry.Contracts.Original
+		}
+		v, content, err := read(ctx, reader, id, asked)
 		if err != nil {
 			return err
 		}
 		format := v.Format
+		if form == "original" {
+			format = uploadedFormat(v)
+		}
 		if form == contract.FormatJSON || form == contract.FormatYAML {
 			format = form
 		}
-		if format != v.Format {
-			if content, err = converted.get(ctx, v.Digest, format, content); err != nil {
+		if format != v.Format && format != formatZip {
+			if content, err = converted.get(ctx, v.DocumentDigest(), format, content); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ func (p *portal) publishVersion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if form.Get("digest") != v.Digest {
+	if form.Get("digest") != v.DocumentDigest() {
 		return p.showPublish(c, http.StatusConflict, form.Get("reason"), formErrors{"": "The draft was replaced since you looked at it. Look again."})
 	}
 	_, err = p.Registry.Contracts.PublishWithReason(ctx, actor(c), id, version, form.Get("reason"))
@@ -49,13 +49,13 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	if err != nil {
 		return err
 	}
-	version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+	version, content, err := p.Registry.Contracts.Document(ctx, reader, about.ID, c.Param("version"))
 	if err != nil {
 		return err
 	}
 	back := contractVersionHref(about.ID, version.Version)
 	v := templates.PublishView{
-		Action: adminVersionHref(about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest,
+		Action: adminVersionHref(about.ID, version.Version) + "/publication", Back: back, Digest: version.DocumentDigest(),
 		Visibility: about.Visibility, Kind: about.Kind,
 		Reason: reason, Wrong: wrong,
 	}
@@ -70,7 +70,7 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	if v.Changes, err = p.typeChanges(ctx, about, content); err != nil {
 		return err
 	}
-	v.Blocked = blocked(version, v.Changes)
+	v.Blocked = blocked(version, findings, v.Changes)
 	page := p.frame(c, "Publish "+about.Title+" "+version.Version,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
 	page.Invalid = wrong != nil
@@ -78,9 +78,12 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 }
 
 // blocked says why a version cannot be published; empty when it can.
-func blocked(v store.ContractVersion, changes []templates.TypeChange) string {
+func blocked(v store.ContractVersion, findings []contract.Finding, changes []templates.TypeChange) string {
 	if v.Status != store.VersionDraft {
 		return "This version is " + v.Status + " already; only a draft can be published."
+	}
+	if len(contract.Missing(findings)) > 0 {
+		return "It refers to what was not uploaded. Upload it again as a zip with all its files."
 	}
 	for _, t := range changes {
 		if t.What == typeTaken {

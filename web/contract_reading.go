@@ -27,7 +27,7 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+		version, content, err := p.Registry.Contracts.Document(ctx, reader, about.ID, c.Param("version"))
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contract"
 	"schakel/templates"
 )
 
@@ -30,11 +31,13 @@ func (p *portal) uploadVersion(c echo.Context) error {
 	}
 	id := c.Param("id")
 	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, registry.Upload{
-		Version: in.version, FileName: in.fileName, Content: in.content(),
+		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(),
 	})
 	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
 		rows := findingRows(e.Findings, "")
-		excerpts(rows, in.content())
+		if !contract.IsArchive(in.content()) {
+			excerpts(rows, in.content())
+		}
 		return p.showUpload(c, http.StatusUnprocessableEntity, in, rows, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong below."})
 	}
 	if status, wrong := formRefusal(err); wrong != nil {
@@ -58,16 +61,16 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
 	page.Invalid = wrong != nil
 	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
-		Action: adminContractHref(row.ID) + "/versions", Version: in.version, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
+		Action: adminContractHref(row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: findings, Wrong: wrong,
 	}))
 }
 
 // documentForm is an upload as the form sends it.
 type documentForm struct {
-	file          []byte
-	fileName      string
-	text, version string
+	file                []byte
+	fileName            string
+	text, version, main string
 }
 
 // content is the file, or the pasted text when there is none.
@@ -129,6 +132,8 @@ func (d *documentForm) set(name, fileName string, content []byte) error {
 		}
 	case "version":
 		d.version = clean(string(content))
+	case "main":
+		d.main = clean(string(content))
 	}
 	return nil
 }

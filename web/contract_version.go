@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -45,7 +47,7 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	if err != nil {
 		return err
 	}
-	version, content, err := p.Registry.Contracts.Original(ctx, reader, about.ID, c.Param("version"))
+	version, content, err := p.Registry.Contracts.Document(ctx, reader, about.ID, c.Param("version"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,12 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	v.Now, v.Types, v.Message, v.SunsetTyped = p.cfg.Now(), typeRows(types), r.message, sunset
 	here := contractVersionHref(about.ID, version.Version)
 	v.Source = sourceView(content, sourceLine(c), findings, here)
-	v.Findings = findingRows(findings, here)
+	missing := contract.Missing(findings)
+	v.Missing = findingRows(missing, here)
+	v.Findings = findingRows(slices.DeleteFunc(findings, func(f contract.Finding) bool { return f.Code == contract.CodeReferenceMissing }), here)
+	if v.Files, err = fileRows(version); err != nil {
+		return err
+	}
 	if reader.Administrator {
 		maintainVersion(&v, about, version, r)
 	}
@@ -94,13 +101,33 @@ func maintainVersion(v *templates.VersionView, about store.Contract, row store.C
 	v.Acts.Title = "What you can do"
 	switch row.Status {
 	case store.VersionDraft:
-		v.PublishHref = base + "/publication"
+		if len(v.Missing) == 0 {
+			v.PublishHref = base + "/publication"
+		}
+		v.UploadHref = adminContractHref(about.ID) + "/upload"
 	case store.VersionPublished:
 		v.DeprecateAction = base + "/deprecation"
 		if r.verb == "deprecation" {
 			v.SunsetError = r.reasonError
 		}
 	}
+}
+
+// fileRows are the files of the zip that a version was uploaded as.
+func fileRows(v store.ContractVersion) ([]templates.FileRow, error) {
+	files, err := registry.Files(v)
+	var rows []templates.FileRow
+	for _, f := range files {
+		row := templates.FileRow{Name: f.Name, Size: f.Size, Use: "Not used"}
+		switch {
+		case f.Main:
+			row.Use = "The document"
+		case f.Used:
+			row.Use = "Referred to"
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
 }
 
 // findingRows are findings for a page; here is the page that shows the source,
@@ -110,6 +137,7 @@ func findingRows(findings []contract.Finding, here string) []templates.FindingRo
 	for _, f := range findings {
 		row := templates.FindingRow{
 			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail, Remedy: f.Remedy, Line: f.Line, Column: f.Column,
+			File: strings.TrimSuffix(inFile(f), ": "),
 		}
 		if f.Line > 0 && here != "" {
 			row.Href = fmt.Sprintf("%s?line=%d#L%d", here, f.Line, f.Line)

@@ -56,6 +56,7 @@ func stateProblems() []problemText {
 	return []problemText{
 		{"not-found", 404, "There is nothing at this address, or it is not yours to see.", "Look at the address and the id."},
 		{"conflict", 409, "The state that it is in does not allow this, or it changed meanwhile.", "Look at it again, and decide anew."},
+		{"document-incomplete", 409, "The version refers to what was not uploaded, so it cannot be published.", "Upload it again as a zip with all its files, then publish it."},
 		{"breaking-change", 409, "The version breaks what an earlier one promised, and its number does not say so.", "Give it the number that the answer suggests, or send a reason."},
 		{"not-resendable", 409, "The delivery is on its way, was discarded, or its subscription is not approved.", "Look at the delivery and its subscription."},
 		{"not-a-pull-subscription", 409, "The endpoint of the subscription is not of kind pull.", "Make an endpoint of kind pull and a subscription for it."},

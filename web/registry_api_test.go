@@ -131,7 +131,7 @@ func TestContractUploadRefused(t *testing.T) {
 			t.Errorf("errors %+v", p.Errors)
 		}
 		writer.do(t, http.MethodPost, target, "", "Content-Type", "text/yaml").problem(t, 400, "document-invalid")
-		writer.do(t, http.MethodPost, target, "x", "Content-Type", "application/zip").problem(t, 415, "not-a-document")
+		writer.do(t, http.MethodPost, target, "x", "Content-Type", "application/pdf").problem(t, 415, "not-a-document")
 		writer.do(t, http.MethodPost, target, strings.Repeat("#", 100<<10), "Content-Type", "text/yaml").problem(t, 413, "too-large")
 	}
 	openapi := `{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0"},"paths":{}}`

@@ -19,11 +19,22 @@ import (
 // showOriginal answers a document byte for byte as it was uploaded, with the
 // digest as a strong ETag and as Repr-Digest (RFC 9530).
 func (m *machineAPI) showOriginal(c echo.Context) error {
-	return m.serveDocument(c, func(v store.ContractVersion) string { return v.Format })
+	return m.serveDocument(c, uploadedFormat)
 }
 
-// showContent answers a document in the form that Accept asks for, or as it was
-// uploaded when it does not say.
+// formatZip is the form of an upload of several files; it cannot be converted.
+const formatZip = "zip"
+
+// uploadedFormat is what a version was uploaded as.
+func uploadedFormat(v store.ContractVersion) string {
+	if v.Files != "" {
+		return formatZip
+	}
+	return v.Format
+}
+
+// showContent answers a document in the form that Accept asks for, or in its own
+// when it does not say.
 func (m *machineAPI) showContent(c echo.Context) error {
 	c.Response().Header().Set("Vary", "Accept")
 	return m.serveDocument(c, func(v store.ContractVersion) string {
@@ -53,8 +64,12 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 	}
 	format := formatOf(v)
 	documentHeaders(c.Response().Header(), id, v, format, asked)
-	// The tag of the upload is known without reading it.
-	if tag := `"sha256:` + v.Digest + `"`; format == v.Format && matchesTag(c.Request().Header, tag) {
+	// The tags of the upload and of the document in it are known without reading them.
+	known := v.Digest
+	if format == v.Format {
+		known = v.DocumentDigest()
+	}
+	if tag := `"sha256:` + known + `"`; (format == v.Format || format == formatZip) && matchesTag(c.Request().Header, tag) {
 		c.Response().Header().Set("ETag", tag)
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -70,16 +85,23 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 }
 
 func (m *machineAPI) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {
-	_, content, err := m.Registry.Contracts.Original(c.Request().Context(), reader, id, v.Version)
-	if err != nil || format == v.Format {
+	read := m.Registry.Contracts.Document
+	if format == formatZip {
+		read = m.Registry.Contracts.Original
+	}
+	_, content, err := read(c.Request().Context(), reader, id, v.Version)
+	if err != nil || format == v.Format || format == formatZip {
 		return content, err
 	}
-	return m.converted.get(c.Request().Context(), v.Digest, format, content)
+	return m.converted.get(c.Request().Context(), v.DocumentDigest(), format, content)
 }
 
 func documentType(format string) string {
-	if format == contract.FormatJSON {
+	switch format {
+	case contract.FormatJSON:
 		return "application/json"
+	case formatZip:
+		return "application/zip"
 	}
 	return "application/yaml" // RFC 9512
 }

@@ -36,6 +36,9 @@ const maxToldChanges = 100
 // breakingProblem is the answer to a breaking change under a version number that
 // promises none, with what breaks.
 func breakingProblem(err error) error {
+	if missing, ok := errors.AsType[*registry.IncompleteError](err); ok {
+		return incompleteProblem(missing)
+	}
 	refused, ok := errors.AsType[*registry.BreakingChangeError](err)
 	if !ok {
 		return err
@@ -47,6 +50,18 @@ func breakingProblem(err error) error {
 	p := newProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxToldChanges)] {
 		p.Errors = append(p.Errors, ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
+	}
+	return p
+}
+
+// incompleteProblem is the answer to publishing a version that refers to what was
+// not uploaded, with each reference.
+func incompleteProblem(err *registry.IncompleteError) error {
+	p := newProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
+	for _, f := range err.Missing {
+		p.Errors = append(p.Errors, ProblemError{
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
+		})
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -16,7 +17,8 @@ import (
 
 // postVersion keeps a document as a draft version. The body is the document, with
 // the version in the query unless the document tells it; or a form of
-// multipart/form-data with the parts document and version.
+// multipart/form-data with the parts document, version and main. It can be a zip
+// with the files that the document refers to; main names the document in it.
 func (m *machineAPI) postVersion(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {
@@ -39,13 +41,19 @@ func (m *machineAPI) postVersion(c echo.Context) error {
 	answer := newVersionAnswer(kept)
 	found, err := registry.Findings(kept)
 	answer.Findings = newFindingAnswers(found)
-	return errors.Join(err, c.JSON(status, answer))
+	files, second := registry.Files(kept)
+	answer.Files = newFileAnswers(files)
+	if err := errors.Join(err, second); err != nil {
+		return err
+	}
+	return c.JSON(status, answer)
 }
 
 // documentTypes are the media types of a document as the whole body.
 func documentTypes() []string {
 	return []string{
 		"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain", "application/octet-stream",
+		"application/zip", "application/x-zip-compressed",
 		"application/vnd.oai.openapi", "application/vnd.oai.openapi+json", "application/vnd.oai.openapi+yaml",
 		"application/vnd.aai.asyncapi", "application/vnd.aai.asyncapi+json", "application/vnd.aai.asyncapi+yaml",
 	}
@@ -53,14 +61,14 @@ func documentTypes() []string {
 
 // readUpload reads a document; a body over the limit is a 413.
 func readUpload(c echo.Context) (registry.Upload, error) {
-	in := registry.Upload{Version: c.QueryParam("version"), FileName: c.QueryParam("fileName")}
+	in := registry.Upload{Version: c.QueryParam("version"), FileName: c.QueryParam("fileName"), Main: c.QueryParam("main")}
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
 		return readUploadForm(c, in)
 	}
 	if err != nil || !slices.Contains(documentTypes(), media) {
 		return in, newProblem(http.StatusUnsupportedMediaType, "not-a-document",
-			"Send the document itself as application/json or application/yaml, or a form of multipart/form-data with the part document.")
+			"Send the document itself as application/json or application/yaml, a zip with its files as application/zip, or a form of multipart/form-data with the part document.")
 	}
 	in.Content, err = readAll(c.Request().Body)
 	return in, err
@@ -89,8 +97,10 @@ func readUploadForm(c echo.Context, in registry.Upload) (registry.Upload, error)
 			in.Content, in.FileName = content, part.FileName()
 		case "version":
 			in.Version = strings.TrimSpace(string(content))
+		case "main":
+			in.Main = string(content)
 		default:
-			return in, fieldProblem(part.FormName(), "the form has the parts document and version only")
+			return in, fieldProblem(part.FormName(), "the form has the parts document, version and main only")
 		}
 	}
 	if in.Content == nil {
@@ -119,6 +129,8 @@ type validationAnswer struct {
 	Title       string          `json:"title"`
 	Version     string          `json:"version"`
 	EventTypes  []string        `json:"eventTypes,omitempty"`
+	Publishable bool            `json:"publishable"` // false while something is missing
+	Files       []fileAnswer    `json:"files,omitempty"`
 	Findings    []findingAnswer `json:"findings"`
 }
 
@@ -128,16 +140,17 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	doc, found, err := m.Registry.Contracts.Validate(c.Request().Context(), in.Content)
+	read, found, err := m.Registry.Contracts.ValidateUpload(c.Request().Context(), in)
 	if err != nil {
 		return err
 	}
-	if doc == nil || contract.HasErrors(found) {
+	if read == nil || contract.Refused(found) {
 		return documentProblem(&registry.InvalidDocumentError{Findings: found})
 	}
+	doc := read.Document
 	answer := validationAnswer{
 		Kind: string(doc.Kind), SpecVersion: doc.SpecVersion, Format: doc.Format, Title: doc.Title, Version: doc.Version,
-		Findings: newFindingAnswers(found),
+		Publishable: !contract.HasErrors(found), Files: newFileAnswers(read.Files), Findings: newFindingAnswers(found),
 	}
 	for _, t := range doc.EventTypes() {
 		answer.EventTypes = append(answer.EventTypes, t.Type)
@@ -155,8 +168,19 @@ func documentProblem(err error) error {
 	p := newProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
 	for _, f := range invalid.Findings {
 		p.Errors = append(p.Errors, ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(f.Detail + " " + f.Remedy),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
 		})
 	}
 	return p
+}
+
+// inFile says in which file of a zip a finding is; nothing for a document by itself.
+func inFile(f contract.Finding) string {
+	switch {
+	case f.File == "":
+		return ""
+	case f.FileLine > 0:
+		return fmt.Sprintf("%s, line %d: ", f.File, f.FileLine)
+	}
+	return f.File + ": "
 }

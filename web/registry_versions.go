@@ -24,7 +24,24 @@ type versionAnswer struct {
 	SunsetAt     store.Time      `json:"sunsetAt,omitzero"`
 	WithdrawnAt  store.Time      `json:"withdrawnAt,omitzero"`
 	EventTypes   []string        `json:"eventTypes,omitempty"`
+	Files        []fileAnswer    `json:"files,omitempty"`
 	Findings     []findingAnswer `json:"findings,omitempty"`
+}
+
+// fileAnswer is a file of the zip that a version was uploaded as.
+type fileAnswer struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	Main bool   `json:"main"`
+	Used bool   `json:"used"`
+}
+
+func newFileAnswers(list []contract.File) []fileAnswer {
+	var answers []fileAnswer
+	for _, f := range list {
+		answers = append(answers, fileAnswer(f))
+	}
+	return answers
 }
 
 // findingAnswer is something found in a document that does not stop it.
@@ -34,6 +51,8 @@ type findingAnswer struct {
 	Pointer  string `json:"pointer"`
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
+	File     string `json:"file,omitempty"`
+	FileLine int    `json:"fileLine,omitempty"`
 	Detail   string `json:"detail"`
 	Remedy   string `json:"remedy,omitempty"`
 }
@@ -49,7 +68,7 @@ func newVersionAnswer(v store.ContractVersion) versionAnswer {
 func newFindingAnswers(list []contract.Finding) []findingAnswer {
 	answers := make([]findingAnswer, len(list))
 	for i, f := range list {
-		answers[i] = findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.Detail, f.Remedy}
+		answers[i] = findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy}
 	}
 	return answers
 }
@@ -93,6 +112,11 @@ func (m *machineAPI) showVersion(c echo.Context) error {
 		return err
 	}
 	answer.Findings = newFindingAnswers(found)
+	files, err := registry.Files(v)
+	if err != nil {
+		return err
+	}
+	answer.Files = newFileAnswers(files)
 	types, err := m.Registry.Contracts.EventTypes(ctx, reader, id, v.Version)
 	if err != nil {
 		return err

@@ -173,12 +173,19 @@ func (s *assembler) open(name string) *part {
 		return nil
 	}
 	d := &Document{content: content, limits: s.limits, Format: FormatYAML}
-	if p := d.read(); p != nil && isDocumentName(name) {
+	p := d.read()
+	if p != nil && d.Format == FormatJSON && path.Ext(name) != ".json" { // YAML may start with a brace too
+		if root, tree, second := readYAML(content, s.limits); second == nil {
+			d.Root, d.tree, d.Format, p = root, tree, FormatYAML, nil
+		}
+	}
+	if p != nil && isDocumentName(name) {
 		f := p.finding(content)
 		f.File, f.FileLine = name, f.Line
 		s.fault = &f
 		return nil
-	} else if p != nil {
+	}
+	if p != nil {
 		s.parts[name] = &part{root: strings.ToValidUTF8(string(content), "\ufffd"), refs: newResolver(nil)}
 		return s.parts[name]
 	}
