@@ -87,6 +87,14 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 	return tx.withEvents(ctx, rows)
 }
 
+// SetAlone marks deliveries that go by themselves, though their endpoint takes batches: they keep their keys.
+func (tx *Tx) SetAlone(ctx context.Context, ids []string) error {
+	w := where{}
+	w.in(`id`, ids)
+	_, err := tx.exec(ctx, `UPDATE delivery SET alone = TRUE`+w.sql(), w.args...)
+	return err
+}
+
 // PutBack gives back what owner claimed and will not try now: it is due again at a later moment.
 func (tx *Tx) PutBack(ctx context.Context, ids []string, owner string, due Time) error {
 	w := where{}

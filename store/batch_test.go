@@ -181,6 +181,17 @@ func TestFreshAndAgain(t *testing.T) {
 	})
 }
 
+func TestSetAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 2)
+		w.write(func(tx *store.Tx) error { return tx.SetAlone(w.ctx, ids[:1]) })
+		for i, want := range []bool{true, false} {
+			d, err := w.db.Delivery(w.ctx, ids[i])
+			same(t, d.Alone, err, want)
+		}
+	})
+}
+
 func TestPutBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ids := w.newDeliveries(w.subscription, 2)

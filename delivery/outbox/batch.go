@@ -185,11 +185,15 @@ func newBundle(ep store.Endpoint) *bundle {
 	return &bundle{batch: store.Batch{EndpointID: ep.ID}, body: []byte{'['}}
 }
 
-// freeze writes a batch; an event alone needs none. The key of a batch lives as long as the first of its members' would.
+// freeze writes a batch. An event left alone needs none, and stays alone: it may arrive now, so it must not go with others
+// under another key later. The key of a batch lives as long as the first of its members' would.
 func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 	if len(b.members) < 2 {
 		s.load.singles = append(s.load.singles, b.members...)
-		return nil
+		if len(b.members) == 0 {
+			return nil
+		}
+		return s.tx.SetAlone(ctx, []string{b.members[0].ID})
 	}
 	b.body = append(b.body, ']')
 	b.batch.IdempotencyKey, b.batch.Size = uuid.NewString(), int64(len(b.body))

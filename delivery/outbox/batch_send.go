@@ -138,30 +138,36 @@ func (e *Engine) fillAll(ctx context.Context, orders []order) ([]time.Time, erro
 		if !o.terms.on() || o.terms.wait <= 0 || o.tests {
 			continue
 		}
-		full, look, err := e.fill(ctx, o.lane.endpoint.ID, o.terms)
+		room, look, err := e.fill(ctx, o.lane.endpoint.ID, o.terms, o.room)
 		if err != nil {
 			return nil, err
 		}
-		o.again, looks[i] = !full, look
+		if o.again, looks[i] = room == 0, look; room > 0 {
+			o.room = room
+		}
 	}
 	return looks, nil
 }
 
-// fill tells whether what waits for a lane that fills its batches may be claimed: enough of it waits, or the first of it
-// has waited as long as it may. Otherwise it tells when to look again.
-func (e *Engine) fill(ctx context.Context, endpointID string, t terms) (full bool, look time.Time, err error) {
+// fill tells how many of what was never sent may be claimed for a lane that fills its batches, of room: what fills whole
+// batches, or all when the first of it has waited as long as it may. When it is none it tells when to look again, unless
+// nothing waits.
+func (e *Engine) fill(ctx context.Context, endpointID string, t terms, room int) (int, time.Time, error) {
 	now := e.cfg.Now()
-	n, since, err := e.cfg.DB.Fresh(ctx, endpointID, t.events, store.At(now))
+	n, since, err := e.cfg.DB.Fresh(ctx, endpointID, room, store.At(now))
 	if err != nil || n == 0 {
-		return false, time.Time{}, err
+		return 0, time.Time{}, err
 	}
 	until := since.Add(t.wait)
-	if n >= t.events || !now.Before(until) {
-		return true, time.Time{}, nil
+	if !now.Before(until) {
+		return room, time.Time{}, nil
 	}
-	look = now.Add(min(t.wait/8, fillLook))
+	if n >= t.events {
+		return n / t.events * t.events, time.Time{}, nil
+	}
+	look := now.Add(min(t.wait/8, fillLook))
 	if until.Before(look) {
 		look = until
 	}
-	return false, look, nil
+	return 0, look, nil
 }

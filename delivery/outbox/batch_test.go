@@ -1,0 +1,430 @@
+package outbox
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"schakel/delivery/outbound"
+	"schakel/delivery/webhook"
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// request is what a batch receiver got.
+type request struct{ kind, key, body string }
+
+// ids are the ids of the events in it.
+func (r request) ids(t testing.TB) (ids []string) {
+	t.Helper()
+	body := r.body
+	if r.kind == "application/cloudevents+json" {
+		body = "[" + body + "]"
+	}
+	var events []struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &events); err != nil {
+		t.Fatalf("%s: %v", r.body, err)
+	}
+	for _, e := range events {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+func (r request) batch() bool { return r.kind == "application/cloudevents-batch+json" }
+
+// hook is a receiver on the net.
+type hook struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer func(r request) int
+	got    []request
+}
+
+func newHook(t testing.TB) *hook {
+	h := &hook{answer: func(request) int { return http.StatusAccepted }}
+	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got := request{r.Header.Get("Content-Type"), r.Header.Get("Idempotency-Key"), string(body)}
+		h.mu.Lock()
+		h.got = append(h.got, got)
+		answer := h.answer
+		h.mu.Unlock()
+		w.WriteHeader(answer(got))
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hook) set(answer func(r request) int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answer = answer
+}
+
+func (h *hook) all() []request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
+// way sends over HTTPS and retries soon.
+func (h *hook) way() *Webhook {
+	roots := x509.NewCertPool()
+	roots.AddCert(h.Certificate())
+	client := outbound.New(outbound.Config{AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, RootCAs: roots})
+	return &Webhook{
+		Sender:   webhook.NewSender(webhook.Config{Client: client, Logger: slog.New(slog.DiscardHandler)}),
+		Schedule: webhook.Schedule{Waits: []time.Duration{10 * time.Millisecond}, MaxAttempts: 50}, Now: time.Now,
+	}
+}
+
+// newBatchChain is a chain that sends to a hook.
+func newBatchChain(t *testing.T, db *store.DB) (*chain, *hook) {
+	h := newHook(t)
+	c := newChain(t, db, func(cfg *Config) { cfg.Ways = map[string]Way{store.EndpointWebhook: h.way()} })
+	return c, h
+}
+
+// batches makes the endpoint of a subscription the hook, with batches, and returns once the engine knows.
+func (c *chain) batches(h *hook, s store.Subscription, change func(e *store.Endpoint)) {
+	c.Helper()
+	var e store.Endpoint
+	c.write(func(tx *store.Tx) (err error) {
+		if e, err = tx.Endpoint(c.Context(), s.EndpointID); err != nil {
+			return err
+		}
+		e.URL, e.BatchEvents = h.URL, 5
+		change(&e)
+		return tx.UpdateEndpoint(c.Context(), &e)
+	})
+	c.known(e.ID, func(now store.Endpoint) bool { return now.ConfigVersion == e.ConfigVersion })
+}
+
+// known waits until the engine knows something of an endpoint.
+func (c *chain) known(endpointID string, ok func(e store.Endpoint) bool) {
+	c.Helper()
+	c.waitFor(func() bool {
+		c.eng.mu.Lock()
+		defer c.eng.mu.Unlock()
+		l := c.eng.lanes[endpointID]
+		return l != nil && ok(l.endpoint)
+	})
+}
+
+// paused accepts events while the endpoint is paused, so that all wait when it is resumed.
+func (c *chain) paused(s store.Subscription, fn func()) {
+	c.Helper()
+	c.pause(s.EndpointID)
+	fn()
+	c.endpoint(s.EndpointID, store.EndpointActive)
+}
+
+// pause returns once the engine knows.
+func (c *chain) pause(endpointID string) {
+	c.Helper()
+	c.endpoint(endpointID, store.EndpointPaused)
+	c.known(endpointID, func(e store.Endpoint) bool { return e.Status == store.EndpointPaused })
+}
+
+func numbers(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%03d", i)
+	}
+	return ids
+}
+
+// Rules: EDU-11, CE-56.
+func TestBatchesAreFilledInOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(*store.Endpoint) {})
+		c.paused(s, func() { c.accept("nl.a", numbers(11)...) })
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 11 })
+		var sizes []int
+		var all []string
+		for _, r := range h.all() {
+			ids := r.ids(t)
+			if r.batch() != (len(ids) > 1) || !slices.IsSorted(ids) {
+				t.Errorf("%s with %v", r.kind, ids)
+			}
+			sizes, all = append(sizes, len(ids)), append(all, ids...)
+		}
+		slices.Sort(sizes)
+		slices.Sort(all)
+		if !slices.Equal(sizes, []int{1, 5, 5}) || !slices.Equal(all, numbers(11)) {
+			t.Errorf("requests of %v events: %v", sizes, all)
+		}
+	})
+}
+
+func TestBatchesHeedTheirBytes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		const most = 400
+		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchBytes = 1000, most })
+		c.paused(s, func() { c.accept("nl.a", numbers(20)...) })
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 20 })
+		for _, r := range h.all() {
+			if n := len(r.ids(t)); len(r.body) > most || n < 2 {
+				t.Errorf("%d events of %d bytes", n, len(r.body))
+			}
+		}
+	})
+}
+
+// Rules: EDU-11, IDEM-09, IDEM-11.
+func TestRetriedBatchIsTheSameToTheByte(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(*store.Endpoint) {})
+		h.set(func(request) int {
+			if len(h.all()) < 5 {
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusAccepted
+		})
+		var r Receipt
+		c.paused(s, func() { r = c.accept("nl.a", numbers(4)...) })
+		c.waitFor(func() bool { return len(h.all()) > 1 })
+		c.accept("nl.a", "another") // does not slip in
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 5 })
+		var batches []request
+		for _, r := range h.all() {
+			if r.batch() {
+				batches = append(batches, r)
+			}
+		}
+		if len(batches) < 3 || len(slices.Compact(slices.Clone(batches))) != 1 {
+			t.Errorf("the batch was sent as %+v", batches)
+		}
+		d := c.until(r.Events[3].EventID, store.DeliveryDelivered)
+		attempts, err := db.Attempts(t.Context(), d.ID)
+		if err != nil || len(attempts) != len(batches) || `"`+d.IdempotencyKey+`"` != batches[0].key {
+			t.Errorf("%d attempts, %v; key %s", len(attempts), err, d.IdempotencyKey)
+		}
+		for _, a := range attempts {
+			if a.BatchID != d.BatchID || a.BatchID == "" || a.URL != "" {
+				t.Errorf("attempt %+v", a)
+			}
+		}
+	})
+}
+
+// Rules: EDU-11, IDEM-02, IDEM-11.
+func TestOnePoisonousEventDoesNotHoldUpItsBatch(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		for _, code := range []int{400, 413, 415, 422} {
+			t.Run(fmt.Sprint(code), func(t *testing.T) {
+				c, h := newBatchChain(t, db)
+				eventType := fmt.Sprint("nl.a", code)
+				s := c.partner("North", eventType)
+				c.batches(h, s, func(*store.Endpoint) {})
+				h.set(func(r request) int {
+					if strings.Contains(r.body, `"id":"`+fmt.Sprint(code)+`-002"`) {
+						return code
+					}
+					return http.StatusAccepted
+				})
+				ids := numbers(4)
+				for i := range ids {
+					ids[i] = fmt.Sprintf("%d-%s", code, ids[i])
+				}
+				var r Receipt
+				c.paused(s, func() { r = c.accept(eventType, ids...) })
+				held := c.until(r.Events[2].EventID, store.DeliveryHeld)
+				keys := map[string]bool{}
+				for i, e := range r.Events {
+					if i != 2 {
+						keys[c.until(e.EventID, store.DeliveryDelivered).IdempotencyKey] = true
+					}
+				}
+				got := h.all()
+				if held.Attempts != 2 || len(got) != 5 || !got[0].batch() || len(keys) != 3 || keys[strings.Trim(got[0].key, `"`)] {
+					t.Errorf("held %+v; requests %+v", held, got)
+				}
+				attempts, err := db.Attempts(t.Context(), held.ID)
+				if err != nil || attempts[0].BatchID == "" || attempts[1].BatchID != "" {
+					t.Errorf("attempts %+v, %v", attempts, err)
+				}
+				batch, err := db.Batch(t.Context(), attempts[0].BatchID)
+				if err != nil || batch.Reason != store.BatchRejected {
+					t.Errorf("batch %+v, %v", batch, err)
+				}
+			})
+		}
+	})
+}
+
+// Guarantee G2 with batches: what was revoked is not sent again with the rest.
+//
+// Rules: EDU-13, IDEM-11.
+func TestRevokedMemberLeavesItsBatch(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		other := store.Subscription{PartnerID: s.PartnerID, EndpointID: s.EndpointID, Status: store.SubscriptionApproved, Types: []string{"nl.b"}}
+		c.write(func(tx *store.Tx) error { return tx.InsertSubscription(c.Context(), &other) })
+		c.batches(h, s, func(*store.Endpoint) {})
+		revoked := make(chan struct{})
+		h.set(func(r request) int {
+			if !r.batch() {
+				return http.StatusAccepted
+			}
+			if len(h.all()) == 1 {
+				<-revoked
+			}
+			return http.StatusServiceUnavailable
+		})
+		c.paused(s, func() {
+			c.accept("nl.a", "a1", "a2")
+			c.accept("nl.b", "b1")
+		})
+		c.waitFor(func() bool { return len(h.all()) >= 1 })
+		c.status(other, store.SubscriptionSuspended)
+		close(revoked)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 2 && c.count(store.DeliveryHeld) == 1 })
+		got := h.all()
+		if len(got) != 3 || len(got[0].ids(t)) != 3 {
+			t.Fatalf("requests %+v", got)
+		}
+		for _, r := range got[1:] {
+			if r.batch() || strings.Contains(r.body, `"b1"`) || r.key == got[0].key {
+				t.Errorf("after the revocation: %+v", r)
+			}
+		}
+		c.status(other, store.SubscriptionApproved)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 3 })
+	})
+}
+
+// A node that dies between freezing and sending, or before it wrote what came of it, leaves batches that go out the same.
+//
+// Rules: IDEM-09, IDEM-11.
+func TestFrozenBatchSurvivesItsNode(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r := rand.New(rand.NewPCG(7, 9))
+		for round := range 8 {
+			c, h := newBatchChain(t, db)
+			eventType := fmt.Sprint("nl.a", round)
+			s := c.partner("North", eventType)
+			n, events, bytes := 2+r.IntN(30), 2+r.Int64N(9), 200+r.Int64N(2000)
+			c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchBytes = events, bytes })
+			c.pause(s.EndpointID)
+			ids := numbers(n)
+			for i := range ids {
+				ids[i] = fmt.Sprint(round, "-", i, strings.Repeat("x", r.IntN(100)))
+			}
+			c.accept(eventType, ids...)
+			dead := c.dies(s.EndpointID)
+			c.endpoint(s.EndpointID, store.EndpointActive)
+			c.waitFor(func() bool {
+				left, err := db.CountDeliveries(t.Context(), store.DeliveryFilter{EndpointID: s.EndpointID, Statuses: []string{store.DeliveryPending, store.DeliveryRetrying}})
+				return err == nil && left == 0
+			})
+			var sent []string
+			for _, r := range h.all() {
+				if r.batch() {
+					sent = append(sent, r.key+r.body)
+				}
+			}
+			slices.Sort(sent)
+			slices.Sort(dead)
+			if !slices.Equal(sent, dead) {
+				t.Fatalf("frozen %v, sent %v", dead, sent)
+			}
+			c.stop()
+		}
+	})
+}
+
+// dies claims for an endpoint as a node that dies right after, and tells what that would have sent.
+func (c *chain) dies(endpointID string) (sent []string) {
+	c.Helper()
+	dead := New(Config{DB: c.db})
+	ep, err := c.db.Endpoint(c.Context(), endpointID)
+	if err != nil {
+		c.Fatal(err)
+	}
+	l := newLane(ep)
+	var got load
+	c.write(func(tx *store.Tx) (err error) {
+		got, err = dead.take(context.Background(), tx, order{lane: l, room: 100, terms: l.terms})
+		return err
+	})
+	for _, b := range got.bundles {
+		sent = append(sent, `"`+b.batch.IdempotencyKey+`"`+string(b.body))
+	}
+	c.write(func(tx *store.Tx) error { _, err := tx.FreeLeases(c.Context(), dead.node); return err }) // as when they end
+	return sent
+}
+
+// Rules: EDU-11.
+func TestBatchWaitsToBeFilled(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchWaitMS = 4, 3_600_000 })
+		for _, id := range numbers(7) {
+			c.accept("nl.a", id)
+		}
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 4 })
+		if got := h.all(); len(got) != 1 || !slices.Equal(got[0].ids(t), numbers(4)) {
+			t.Errorf("requests %+v", got)
+		}
+		// The rest goes once it has waited as long as it may, which is no time at all now.
+		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchWaitMS = 4, 1 })
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 7 })
+		if got := h.all(); len(got) != 2 || len(got[1].ids(t)) != 3 {
+			t.Errorf("requests %+v", got)
+		}
+	})
+}
+
+func TestResentMemberGoesByItself(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(*store.Endpoint) {})
+		h.set(func(r request) int {
+			if r.batch() {
+				return http.StatusNotFound
+			}
+			return http.StatusAccepted
+		})
+		var r Receipt
+		c.paused(s, func() { r = c.accept("nl.a", "1", "2") })
+		d := c.until(r.Events[0].EventID, store.DeliveryHeld)
+		if err := c.eng.Resend(t.Context(), Actor{Kind: "account"}, d.ID); err != nil {
+			t.Fatal(err)
+		}
+		again := c.until(r.Events[0].EventID, store.DeliveryDelivered)
+		if got := h.all(); len(got) != 2 || got[1].batch() || again.IdempotencyKey == d.IdempotencyKey {
+			t.Errorf("requests %+v; key %s, was %s", got, again.IdempotencyKey, d.IdempotencyKey)
+		}
+	})
+}
