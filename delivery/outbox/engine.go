@@ -122,11 +122,6 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	shown, err := e.startClock(ctx)
-	if err != nil {
-		return err
-	}
-	e.loop(func(ctx context.Context) { e.clockLoop(ctx, shown) })
 	e.loop(e.commitLoop)
 	e.loop(e.completeLoop)
 	e.loop(e.sweepLoop)
