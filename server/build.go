@@ -80,6 +80,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	if err := pruning.tellRaised(ctx); err != nil {
+		return nil, err
+	}
 	p.metrics.MustRegister(pruning.metrics()...)
 	mailer, err := newMailer(reg, cfg.MailFlags)
 	if err != nil {

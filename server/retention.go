@@ -20,6 +20,9 @@ const (
 	minKeepEvents = 8 * day
 )
 
+// keepQuarantine is how long a quarantined request is kept after it was decided.
+const keepQuarantine = 90 * day
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -99,9 +102,14 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		lives, err := keys(ctx)
 		return lives + replayWindow, err
 	}
-	tasks := []pruneTask{{"expired", 0, nil, often, (*store.Tx).PruneExpired}}
+	tasks := []pruneTask{
+		{"expired", 0, nil, often, (*store.Tx).PruneExpired},
+		{"objects", 0, nil, schedule, (*store.Tx).PruneObjects},
+	}
 	for _, t := range []pruneTask{
 		{"events", f.KeepEvents, sent, schedule, (*store.Tx).PruneEvents},
+		{"identities", f.KeepEvents, sent, schedule, (*store.Tx).PruneHanded},
+		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
@@ -122,4 +130,23 @@ func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logge
 		return nil, err
 	}
 	return &retention{db: db, log: log, now: clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts()}, nil
+}
+
+// tellRaised warns where the settings have something kept longer than the flags say: the identity of an event must be known
+// as long as a request with it can be repeated.
+func (r *retention) tellRaised(ctx context.Context) error {
+	for _, t := range r.tasks {
+		if t.least == nil {
+			continue
+		}
+		least, err := t.least(ctx)
+		if err != nil {
+			return fmt.Errorf("read how long to keep: %w", err)
+		}
+		if t.keep < least {
+			r.log.WarnContext(ctx, "kept longer than --keep-events says, because the settings let an Idempotency-Key live longer (idempotency.ttl); raise the flag or shorten the lifetime",
+				"task", t.name, "flag", t.keep, "kept", least)
+		}
+	}
+	return nil
 }

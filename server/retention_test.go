@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -209,7 +210,7 @@ func TestKeysKeepEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() int {
-		if _, err := r.turn(t.Context(), r.tasks[1]); err != nil {
+		if _, err := r.turn(t.Context(), r.tasks[2]); err != nil {
 			t.Fatal(err)
 		}
 		_, n, err := db.Events(t.Context(), store.EventFilter{})
@@ -237,9 +238,9 @@ func TestRetentionTasks(t *testing.T) {
 		flags RetentionFlags
 		want  string
 	}{
-		{RetentionFlags{}, "expired"},
-		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "expired events attempt-bodies audit mails jobs"},
-		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "expired audit"},
+		{RetentionFlags{}, "expired objects quarantine"},
+		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "expired objects events identities quarantine attempt-bodies audit mails jobs"},
+		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "expired objects quarantine audit"},
 	} {
 		tasks, err := c.flags.tasks(sevenDays)
 		if err != nil {
@@ -279,5 +280,22 @@ func TestRetentionMetrics(t *testing.T) {
 	}
 	if err := r.Ready(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A lifetime of keys that was lengthened in the portal beyond what events are kept is told at the start, and events are kept.
+// Rules: IDEM-07.
+func TestRaisedRetentionIsTold(t *testing.T) {
+	t.Parallel()
+	for lives, told := range map[time.Duration]bool{7 * day: false, 28 * day: true} {
+		var log strings.Builder
+		r, err := newRetention(storetest.SQLite(t), RetentionFlags{KeepEvents: 8 * day},
+			func(context.Context) (time.Duration, error) { return lives, nil }, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.tellRaised(t.Context()); err != nil || strings.Contains(log.String(), "kept longer than --keep-events") != told {
+			t.Errorf("%v: %v, %s", lives, err, log.String())
+		}
 	}
 }

@@ -29,7 +29,10 @@ func (tx *Tx) PruneObjects(ctx context.Context, now Time, cursor string, limit i
 	if err != nil {
 		return Pruned{}, err
 	}
-	p := Pruned{Cursor: cursor, Done: len(page) == 0}
+	if len(page) == 0 {
+		return Pruned{Done: true}, nil // the next run begins anew
+	}
+	p := Pruned{Cursor: cursor}
 	for _, o := range page {
 		n, whole, err := tx.pruneObject(ctx, o, owned[o.OwnerID], now, min(limit, pruneChunks)-int(p.Rows))
 		if err != nil {

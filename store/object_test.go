@@ -99,7 +99,9 @@ func TestPruneOrphanedObjects(t *testing.T) {
 			t.Errorf("removed %d rows; orphan %s, kept %s", got, w.objectState(orphan.ID), w.objectState(kept.ID))
 		}
 		dropped, _ := w.putObject(10)
-		w.write(func(tx *store.Tx) error { return errors.Join(tx.DropObject(w.ctx, dropped.ID), tx.DropObject(w.ctx, kept.ID)) })
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.DropObject(w.ctx, dropped.ID), tx.DropObject(w.ctx, kept.ID))
+		})
 		if w.objectState(dropped.ID) != "none" || w.objectState(kept.ID) != "bytes" {
 			t.Error("drop removes what belongs to nobody, and that alone")
 		}

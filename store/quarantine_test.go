@@ -46,7 +46,9 @@ func TestQuarantine(t *testing.T) {
 		if err != nil || total != 2 || rows[0].ID != open.ID {
 			t.Errorf("%v, %d, %v", rows, total, err)
 		}
-		w.write(func(tx *store.Tx) error { return tx.DecideQuarantine(w.ctx, q.ID, store.QuarantineDiscarded, "nonsense", "Ada") })
+		w.write(func(tx *store.Tx) error {
+			return tx.DecideQuarantine(w.ctx, q.ID, store.QuarantineDiscarded, "nonsense", "Ada")
+		})
 		w.fails(store.ErrConflict, func(tx *store.Tx) error {
 			return tx.DecideQuarantine(w.ctx, q.ID, store.QuarantineReleased, "", "Bob")
 		})
@@ -54,7 +56,9 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 		w.clock.Advance(time.Hour)
-		gone := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) { return tx.PruneQuarantine(w.ctx, tx.Now, cursor, 2) }, 2)
+		gone := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) {
+			return tx.PruneQuarantine(w.ctx, tx.Now, cursor, 2)
+		}, 2)
 		if left, err := w.db.CountQuarantined(w.ctx); gone != 4 || left != 1 || err != nil {
 			t.Errorf("%d rows went, %d left, %v", gone, left, err)
 		}
@@ -91,7 +95,9 @@ func TestHanded(t *testing.T) {
 			t.Errorf("%v, %v", rows, err)
 		}
 		w.clock.Advance(time.Second)
-		gone := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) { return tx.PruneHanded(w.ctx, tx.Now, cursor, 2) }, 2)
+		gone := w.prune(func(tx *store.Tx, cursor string) (store.Pruned, error) {
+			return tx.PruneHanded(w.ctx, tx.Now, cursor, 2)
+		}, 2)
 		if f := hand(a); gone != 3 || !f[a] {
 			t.Errorf("%d rows went, %v", gone, f)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"schakel/delivery/claimcheck"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
@@ -47,6 +48,8 @@ type machineAPI struct {
 	types   *recent[store.EventType]
 	rates   *clientRates
 	running *runningKeys
+	large   *largeBodies
+	objects *claimcheck.Keeper
 	docs    map[string]apiDocument
 	// converted keeps documents in their other form.
 	converted *convertedDocuments
@@ -69,6 +72,9 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	return &machineAPI{
 		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
 		callers: newRecent[caller](app.cfg.Now), types: newRecent[store.EventType](app.cfg.Now),
-		rates: newClientRates(app.cfg.Now), running: newRunningKeys(),
+		rates: newClientRates(app.cfg.Now), running: newRunningKeys(), large: newLargeBodies(),
+		objects: claimcheck.New(claimcheck.Config{
+			Objects: claimcheck.Database{DB: cfg.DB}, Address: func(id string) string { return app.absolute(objectsPath + id) },
+		}),
 	}, nil
 }

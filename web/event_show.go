@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"encoding/base64"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -15,7 +17,19 @@ type eventAnswer struct {
 	Type       string          `json:"type"`
 	Subject    string          `json:"subject,omitempty"`
 	AcceptedAt store.Time      `json:"acceptedAt"`
+	Object     *objectAnswer   `json:"object,omitempty"`
+	LeftOut    int             `json:"leftOut,omitempty"`
 	Deliveries []eventDelivery `json:"deliveries"`
+}
+
+// objectAnswer is the data of an event that is kept apart.
+type objectAnswer struct {
+	ObjectID  string     `json:"objectId"`
+	DataRef   string     `json:"dataref"`
+	Size      int64      `json:"size"`
+	MediaType string     `json:"mediaType"`
+	Digest    string     `json:"digest"`
+	GoneAt    store.Time `json:"goneAt,omitzero"`
 }
 
 // eventDelivery is a delivery as the publisher of the event sees it: how it
@@ -56,7 +70,30 @@ func (m *machineAPI) showEvent(c echo.Context) error {
 	for i, d := range deliveries {
 		answer.Deliveries[i] = publisherView(d, who)
 	}
+	if answer.Object, err = m.objectAnswer(ctx, found.ID); err != nil {
+		return err
+	}
+	if who.partner.Own {
+		left, err := m.DB.LeftOutOf(ctx, found.ID)
+		if err != nil {
+			return err
+		}
+		answer.LeftOut = len(left)
+	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+// objectAnswer is the object of an event; nil when its data is in it.
+func (m *machineAPI) objectAnswer(ctx context.Context, eventID string) (*objectAnswer, error) {
+	objects, err := m.DB.ObjectsOf(ctx, eventID)
+	if err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	o := objects[0]
+	return &objectAnswer{
+		ObjectID: o.ID, DataRef: m.app.absolute(objectsPath + o.ID), Size: o.Size, MediaType: o.ContentType,
+		Digest: "sha-256=:" + base64.StdEncoding.EncodeToString(o.Digest) + ":", GoneAt: o.GoneAt,
+	}, nil
 }
 
 func publisherView(d store.Delivery, who caller) eventDelivery {

@@ -35,25 +35,40 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	if after, ok := m.rates.allow(who.client.ID, set.ClientRate, set.ClientBurst); !ok {
 		return retryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
 	}
-	mode, body, events, err := readEvents(c.Request(), set)
+	in, err := m.readEvents(c, who, set)
 	if err != nil {
 		return err
 	}
-	told, err := m.allowEvents(ctx, set, who, mode, events)
+	defer in.done()
+	told, err := m.allowEvents(ctx, set, who, in.mode, in.events)
+	if err != nil {
+		return err
+	}
+	kept, err := m.keepLargeData(ctx, set, who, in)
 	if err != nil {
 		return err
 	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
-		Key: key, Fingerprint: fingerprint(c.Request().Header, mode, body), Events: events,
+		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: kept.Events, Objects: kept.Objects,
+		Quarantine: set.OnMismatch == registry.MismatchQuarantine, Wait: set.OnConcurrent == registry.ConcurrentWait,
 	})
+	m.dropUnused(ctx, kept, receipt, err)
 	if err != nil {
 		return m.intakeProblem(err)
 	}
-	if mode != event.Batch && len(receipt.Events) == 1 {
-		c.Response().Header().Set("Location", "/events/v1/events/"+receipt.Events[0].EventID)
-	}
+	setLocation(c.Response().Header(), in.mode, receipt)
 	return c.JSON(http.StatusAccepted, m.accepted(receipt, told))
+}
+
+// setLocation says where what was taken can be followed.
+func setLocation(h http.Header, mode event.Mode, receipt outbox.Receipt) {
+	switch {
+	case receipt.Quarantined != "":
+		h.Set("Location", "/events/v1/quarantined-requests/"+receipt.Quarantined)
+	case mode != event.Batch && len(receipt.Events) == 1:
+		h.Set("Location", "/events/v1/events/"+receipt.Events[0].EventID)
+	}
 }
 
 // acceptedAnswer is a receipt with what the profile advises; the advice is not
@@ -70,29 +85,48 @@ func (m *machineAPI) accepted(r outbox.Receipt, told []ProblemError) acceptedAns
 	return acceptedAnswer{r, told[:min(len(told), maxAdvice)]}
 }
 
+// intake is a request with its events. done gives back the room that its body takes.
+type intake struct {
+	mode   event.Mode
+	body   []byte
+	events []event.Event
+	done   func()
+}
+
 // readEvents reads the body, no further than the limit of its format, and the
 // events in it.
-func readEvents(r *http.Request, set *registry.ProfileState) (event.Mode, []byte, []event.Event, error) {
+func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.ProfileState) (intake, error) {
+	r := c.Request()
 	mode, err := detectMode(r.Header)
 	if err != nil {
-		return 0, nil, nil, eventProblem(err)
+		return intake{}, eventProblem(err)
 	}
 	if mode == event.Batch && set.Batches == registry.PolicyOff {
-		return 0, nil, nil, noBatches()
+		return intake{}, noBatches()
 	}
-	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}
-	body, whole, err := readAtMost(r, bodyBytes(limits, mode))
+	in := intake{done: func() {}}
+	limits := eventLimits(set, mode)
+	body, whole, err := readAtMost(r, nil, ordinaryBytes(set, mode))
+	if err == nil && !whole && largeAllowed(set, mode) && r.ContentLength <= int64(limits.EventBytes) {
+		if in.done, err = m.makeRoom(c, who, set); err != nil {
+			return intake{}, err
+		}
+		body, whole, err = readAtMost(r, body, int64(limits.EventBytes))
+	}
+	if err == nil && !whole {
+		drain(r)
+		err = tooLarge(r.Header, limits, mode)
+	}
+	if err == nil {
+		in.mode, in.events, err = event.Read(r.Header, body, limits)
+		err = eventProblem(err)
+	}
 	if err != nil {
-		return 0, nil, nil, err
+		in.done()
+		return intake{}, err
 	}
-	if !whole {
-		return 0, nil, nil, tooLarge(r.Header, limits, mode)
-	}
-	mode, events, err := event.Read(r.Header, body, limits)
-	if err != nil {
-		return 0, nil, nil, eventProblem(err)
-	}
-	return mode, body, events, nil
+	in.body = body
+	return in, nil
 }
 
 // noBatches is the answer to a batch where the chain takes none (EDU-16).
@@ -122,21 +156,25 @@ func tooLarge(header http.Header, limits event.Limits, mode event.Mode) error {
 	return eventProblem(&event.TooLarge{Limit: "bytes of body", Index: -1, Max: int(bodyBytes(limits, mode)), Got: int(bodyBytes(limits, mode)) + 1})
 }
 
+// drain reads a little of the rest of a body.
+func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, drainBytes) }
+
 // drainBytes is how much of a body that is too large is still read, so that the
 // connection can be used again (CE-32).
 const drainBytes = 2 << 20
 
-// readAtMost reads a body of at most limit bytes; whole is false when there was more.
-func readAtMost(r *http.Request, limit int64) (body []byte, whole bool, err error) {
+// readAtMost reads a body on behind what was read of it, to at most limit bytes in
+// all; whole is false when there is more.
+func readAtMost(r *http.Request, body []byte, limit int64) (_ []byte, whole bool, err error) {
 	// One byte more than announced lets the reader see the end without growing.
 	size := min(max(r.ContentLength, 0), limit) + 1
-	body = make([]byte, 0, max(size, 512))
-	reader := io.LimitReader(r.Body, limit+1)
+	body = slices.Grow(body, max(0, int(max(size, 512))-len(body)))
+	reader := io.LimitReader(r.Body, limit+1-int64(len(body)))
 	for {
 		n, err := reader.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if errors.Is(err, io.EOF) {
-			break
+			return body, int64(len(body)) <= limit, nil
 		}
 		if err != nil {
 			return nil, false, brokenBody(err)
@@ -145,11 +183,6 @@ func readAtMost(r *http.Request, limit int64) (body []byte, whole bool, err erro
 			body = slices.Grow(body, len(body))
 		}
 	}
-	if int64(len(body)) <= limit {
-		return body, true, nil
-	}
-	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
-	return nil, false, nil
 }
 
 // brokenBody is the answer to a body that ends before its time.

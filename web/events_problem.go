@@ -11,6 +11,9 @@ import (
 
 // eventProblem is the answer to a request that holds no events we take.
 func eventProblem(err error) error {
+	if err == nil {
+		return nil
+	}
 	if invalid, ok := errors.AsType[*event.Invalid](err); ok {
 		p := newProblem(http.StatusBadRequest, "event-invalid", "Nothing of this request was stored. Mend what the errors name and send it again, under a new Idempotency-Key.")
 		for _, found := range invalid.Problems {

@@ -146,14 +146,22 @@ func (b refusedBody) Read([]byte) (int, error) { return 0, &http.MaxBytesError{L
 func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			rc := http.NewResponseController(c.Response())
-			until := a.cfg.Now().Add(limit)
-			if err := errors.Join(rc.SetReadDeadline(until), rc.SetWriteDeadline(until)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-				return fmt.Errorf("lengthen deadlines: %w", err)
+			if err := a.lengthen(c, limit); err != nil {
+				return err
 			}
 			return next(c)
 		}
 	}
+}
+
+// lengthen gives a request that turns out to be large more time.
+func (a *App) lengthen(c echo.Context, limit time.Duration) error {
+	rc := http.NewResponseController(c.Response())
+	until := a.cfg.Now().Add(limit)
+	if err := errors.Join(rc.SetReadDeadline(until), rc.SetWriteDeadline(until)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("lengthen deadlines: %w", err)
+	}
+	return nil
 }
 
 // sameOrigin refuses forms that another site posts with our cookie. It needs no

@@ -48,12 +48,14 @@ func accessProblems() []problemText {
 		{"not-granted", 403, "The client may not send events of this type or source.", "Ask the administrator to grant them to the client."},
 		{"forbidden", 403, "The client may not do this.", "Ask the administrator, or use another client."},
 		{"too-many-requests", 429, "The client sends faster than it may.", "Wait as long as Retry-After says, then go on more slowly."},
-		{"too-many-uploads", 429, "The clients of this partner have other documents under way.", "Send one after the other."},
+		{"too-many-uploads", 429, "The clients of this partner have other documents or large events under way.", "Send one after the other."},
 	}
 }
 
 func stateProblems() []problemText {
 	return []problemText{
+		{"object-gone", 410, "The data was kept as long as its event, and is removed.", "Ask the publisher of the event to send it again, if you still need it."},
+		{"range-refused", 416, "The data has no such range.", "Read in Content-Range how long it is, and ask for a part of that."},
 		{"not-found", 404, "There is nothing at this address, or it is not yours to see.", "Look at the address and the id."},
 		{"conflict", 409, "The state that it is in does not allow this, or it changed meanwhile.", "Look at it again, and decide anew."},
 		{"document-incomplete", 409, "The version refers to what was not uploaded, so it cannot be published.", "Upload it again as a zip with all its files, then publish it."},

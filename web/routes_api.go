@@ -54,6 +54,7 @@ func (m *machineAPI) routesEvents() {
 
 	publish := scoped(scopeEventsPublish)
 	publish.GET("/events/:eventId", m.showEvent)
+	scoped(scopeEventsConsume, scopeEventsPublish).GET("/objects/:objectId", m.showObject, m.app.slow(uploadTime))
 
 	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
 	look.GET("/event-types", m.listEventTypes)

@@ -55,7 +55,7 @@ type Accepted struct {
 type Receipt struct {
 	Events []Accepted `json:"events"`
 	// Quarantined is under which id the events were kept aside; empty when they were accepted.
-	Quarantined string `json:"quarantined,omitempty"`
+	Quarantined string `json:"quarantineId,omitempty"`
 	Replayed    bool   `json:"-"`
 }
 

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/claimcheck"
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/registry"
+)
+
+const (
+	// largePerPartner is how many large events the clients of a partner may have under way at once.
+	largePerPartner = 4
+	// largeMemory bounds the bytes that the bodies of large events take in memory, of all clients together. One of the
+	// largest always fits.
+	largeMemory = 256 << 20
+	// bodyCopies is how often a body is in memory: as it came, and decoded.
+	bodyCopies = 2
+)
+
+// largeAllowed tells whether an event may be larger than events are: then its data
+// is kept apart (EDU-01a). A batch stays within the limit of batches.
+func largeAllowed(set *registry.ProfileState, mode event.Mode) bool {
+	return set.Oversize == registry.OversizeClaimCheck && mode != event.Batch
+}
+
+// eventLimits bounds what is read. Where data is kept apart, it is the data that is
+// bounded, in keepLargeData.
+func eventLimits(set *registry.ProfileState, mode event.Mode) event.Limits {
+	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}
+	switch {
+	case largeAllowed(set, mode):
+		limits.EventBytes = largeBytes(set)
+	case set.Oversize == registry.OversizeClaimCheck:
+		limits.EventBytes = max(set.MaxBatchBytes-2, set.MaxEventBytes)
+	}
+	return limits
+}
+
+// largeBytes is the largest body of one event: the largest data in base64, with the attributes.
+func largeBytes(set *registry.ProfileState) int {
+	return base64.StdEncoding.EncodedLen(set.MaxObjectBytes) + set.MaxEventBytes
+}
+
+// ordinaryBytes is how much of a body is read without asking for room.
+func ordinaryBytes(set *registry.ProfileState, mode event.Mode) int64 {
+	if mode == event.Batch {
+		return int64(set.MaxBatchBytes)
+	}
+	return int64(set.MaxEventBytes)
+}
+
+// largeBodies is the room for the bodies of large events: few of a partner at once,
+// and no more in all than fits in memory.
+type largeBodies struct {
+	shares *shares
+	mu     sync.Mutex
+	used   int64
+}
+
+func newLargeBodies() *largeBodies { return &largeBodies{shares: newShares(largePerPartner)} }
+
+// take takes room for a body, and answers how to give it back; false when there is none.
+func (l *largeBodies) take(partnerID string, bytes int64) (give func(), ok bool) {
+	if !l.shares.take(partnerID) {
+		return nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used > 0 && l.used+bytes > largeMemory {
+		l.shares.give(partnerID)
+		return nil, false
+	}
+	l.used += bytes
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		l.used -= bytes
+		l.mu.Unlock()
+		l.shares.give(partnerID)
+	}), true
+}
+
+// makeRoom takes room for a body that is larger than an event, and gives it the time
+// that a large body takes.
+func (m *machineAPI) makeRoom(c echo.Context, who caller, set *registry.ProfileState) (give func(), err error) {
+	size := int64(largeBytes(set))
+	if announced := c.Request().ContentLength; announced > 0 {
+		size = announced
+	}
+	give, ok := m.large.take(who.partner.ID, bodyCopies*size)
+	if !ok {
+		return nil, retryLater(http.StatusTooManyRequests, "too-many-uploads", "There is no room for another large event now. Send large events one after the other, and repeat this request with the same key.", 5*time.Second)
+	}
+	if err := m.app.lengthen(c, uploadTime); err != nil {
+		give()
+		return nil, err
+	}
+	return give, nil
+}
+
+// keepLargeData keeps the data apart of events that are too large, where the profile
+// says so.
+func (m *machineAPI) keepLargeData(ctx context.Context, set *registry.ProfileState, who caller, in intake) (claimcheck.Kept, error) {
+	if set.Oversize != registry.OversizeClaimCheck {
+		return claimcheck.Kept{Events: in.events}, nil
+	}
+	kept, err := m.objects.Keep(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
+		claimcheck.Limits{EventBytes: set.MaxEventBytes, DataBytes: set.MaxObjectBytes})
+	if problem, ok := errors.AsType[*claimcheck.Problem](err); ok {
+		return kept, largeProblem(in.mode, problem)
+	}
+	return kept, err
+}
+
+func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
+	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Nothing of this request was stored: "+found.Error()+".")
+	entry := ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: found.Error()}
+	if mode == event.Batch {
+		entry.Index, entry.Pointer = &found.Index, "/"+strconv.Itoa(found.Index)+entry.Pointer
+	}
+	p.Errors = []ProblemError{entry}
+	return p
+}
+
+// dropUnused removes objects that no event came of: the request was refused, or was
+// sent before. While it is unknown what becomes of a request, they stay.
+func (m *machineAPI) dropUnused(ctx context.Context, kept claimcheck.Kept, receipt outbox.Receipt, err error) {
+	if kept.Objects == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	duplicate := func(a outbox.Accepted) bool { return a.Duplicate }
+	if err != nil || receipt.Replayed || receipt.Quarantined != "" || slices.ContainsFunc(receipt.Events, duplicate) {
+		m.objects.Drop(ctx, kept.Objects)
+	}
+}
