@@ -5,7 +5,7 @@ BIN      := bin/schakel
 LINTERS  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FORMAT   := mvdan.cc/gofumpt@v0.12.0
 PACKAGES ?= ./...
-LOAD     ?= --seconds 6
+LOAD     ?= --seconds 5
 MILLION  := BenchmarkLists|BenchmarkBacklog
 
 export CGO_ENABLED := 1

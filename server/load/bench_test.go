@@ -43,7 +43,8 @@ func TestSmoke(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	scratch := t.TempDir()
-	if err := run(t.Context(), []string{"--only", "^single, 1 endpoint, TLS$", "--seconds", "1", "--connections", "4", "--scratch", scratch}, &out); err != nil {
+	args := []string{"--only", "^single, 1 endpoint, TLS$", "--seconds", "1", "--connections", "4", "--scratch", scratch, "--binary", trial.PathPlain(t)}
+	if err := run(t.Context(), args, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, name := range []string{"\nceiling, single, TLS ", "\nrelay, single, TLS ", "\nsingle, 1 endpoint, TLS "} {

@@ -80,7 +80,7 @@ func scenarios(o options) []scenario {
 		single.onPostgres(2).named("PostgreSQL, single, 1 endpoint, 2 nodes"),
 		single.to(o.Endpoints).onPostgres(1).named("PostgreSQL, single, " + many),
 		single.to(o.Endpoints).onPostgres(2).named("PostgreSQL, single, " + many + ", 2 nodes"),
-		batch.onPostgres(1).named("PostgreSQL, batch in, 1 endpoint"),
+		batch.onPostgres(1).named("PostgreSQL, batches in, 1 endpoint"),
 		both.onPostgres(1).named("PostgreSQL, batches in and out, 1 endpoint"),
 		paced.onPostgres(1).named("PostgreSQL, paced 1,000/s, 1 endpoint"),
 	}
