@@ -80,6 +80,9 @@ func (e *explainer) choose(f fault) []fault {
 	least := [3]int{1 << 30}
 	for _, cause := range f.Causes {
 		leaves := e.prune(cause)
+		if len(leaves) == 0 {
+			return nil // all that was wrong with this form is passed over
+		}
 		cost := e.cost(leaves, f.InstanceLocation)
 		if slices.Compare(cost[:], least[:]) < 0 {
 			best, least = leaves, cost

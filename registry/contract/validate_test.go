@@ -51,6 +51,7 @@ func TestValidateAccepts(t *testing.T) {
 		"AsyncAPI 2.6":           asyncapi("2.6.0", async2),
 		"AsyncAPI 3.0":           asyncapi("3.0.0", async3),
 		"AsyncAPI 3.1":           asyncapi("3.1.0", async3),
+		"a reference as a key":   asyncapi("3.0.0", "channels: {c: {messages: {m: {payload: {}, bindings: {kafka: {key: {$ref: '#/components/schemas/k'}}}}}}}\ncomponents: {schemas: {k: {type: string}}}"),
 		"recursive schema":       openapi("3.1.0", "components: {schemas: {a: {properties: {next: {$ref: '#/components/schemas/a'}}}}}"),
 		"callback of a callback": openapi("3.1.0", "paths: {/a: {post: {callbacks: {c: {'{$request.body#/url}': {post: {callbacks: {c: {'{$url}': {post: {}}}}}}}}}}}"),
 	} {
