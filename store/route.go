@@ -59,14 +59,15 @@ type FanoutTarget struct {
 	EndpointID     string `db:"endpoint_id"`
 	Filters        string `db:"filters"`
 	OrderBy        string `db:"order_by"`
-	Dedupe         bool   `db:"dedupe"` // repeated events are left out
-	Own            bool   `db:"own"`    // the subscription is the own organisation's
+	Dedupe         bool   `db:"dedupe"`  // repeated events are left out
+	Sending        bool   `db:"sending"` // attempts may start
+	Own            bool   `db:"own"`     // the subscription is the own organisation's
 }
 
 // FanoutTargets lists where events go.
 func (q *Queries) FanoutTargets(ctx context.Context) ([]FanoutTarget, error) {
 	var rows []FanoutTarget
-	return rows, q.list(ctx, &rows, `SELECT t.event_type, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, p.own
+	return rows, q.list(ctx, &rows, `SELECT t.event_type, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, s.sending, p.own
 		FROM subscription s JOIN subscription_type t ON t.subscription_id = s.id JOIN partner p ON p.id = s.partner_id
 		WHERE s.accepting ORDER BY t.event_type, s.id`)
 }

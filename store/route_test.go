@@ -36,7 +36,7 @@ func TestFanoutTargets(t *testing.T) {
 		w.newSubscription(w.endpoint, store.SubscriptionRequested, eventType)
 		w.newSubscription(w.endpoint, store.SubscriptionSuspended, eventType)
 		target := func(typ string, s store.Subscription, isOwn bool) store.FanoutTarget {
-			return store.FanoutTarget{EventType: typ, SubscriptionID: s.ID, PartnerID: s.PartnerID, EndpointID: s.EndpointID, Own: isOwn}
+			return store.FanoutTarget{EventType: typ, SubscriptionID: s.ID, PartnerID: s.PartnerID, EndpointID: s.EndpointID, Own: isOwn, Sending: s.Status == store.SubscriptionApproved}
 		}
 		rows, err := w.db.FanoutTargets(w.ctx)
 		same(t, rows, err, []store.FanoutTarget{

@@ -22,24 +22,28 @@ func (e *Engine) commitLoop(ctx context.Context) {
 	for {
 		select {
 		case p := <-e.submissions:
-			e.commit(ctx, e.gather(p))
+			e.commit(ctx, e.gather([]*pending{p}))
 		case <-ctx.Done():
-			for { // whoever still waits gets an answer
-				select {
-				case p := <-e.submissions:
-					p.err = ErrUnavailable
-					e.finish(p)
-				default:
-					return
-				}
-			}
+			e.turnAway()
+			return
 		}
 	}
 }
 
-// gather adds what waits to the first submission, up to MaxBatch events.
-func (e *Engine) gather(first *pending) []*pending {
-	group, events := []*pending{first}, len(first.Events)
+// turnAway gives whoever still waits an answer when the engine stops.
+func (e *Engine) turnAway() {
+	for _, p := range e.gather(nil) {
+		p.err = ErrUnavailable
+		e.finish(p)
+	}
+}
+
+// gather adds what waits to the first submissions, up to MaxBatch events.
+func (e *Engine) gather(group []*pending) []*pending {
+	events := 0
+	for _, p := range group {
+		events += len(p.Events)
+	}
 	for events < e.cfg.MaxBatch {
 		select {
 		case p := <-e.submissions:
@@ -51,16 +55,21 @@ func (e *Engine) gather(first *pending) []*pending {
 	return group
 }
 
+// commit writes a group and answers it. What is being written when the engine stops is still written.
 func (e *Engine) commit(ctx context.Context, group []*pending) {
 	e.refresh(ctx)
-	var touched map[string]struct{}
+	var m made
 	var err error
 	for try := 1; try <= commitTries; try++ {
-		err = e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-			touched, err = e.write(ctx, tx, group)
+		err = e.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) (err error) {
+			m, err = e.write(context.WithoutCancel(ctx), tx, group)
 			return err
 		})
-		if err == nil || ctx.Err() != nil || store.Refused(err) {
+		if err == nil {
+			break
+		}
+		e.letGo(m)
+		if m = (made{}); ctx.Err() != nil || store.Refused(err) {
 			break
 		}
 	}
@@ -74,15 +83,19 @@ func (e *Engine) commit(ctx context.Context, group []*pending) {
 	if err != nil {
 		e.cfg.Log.Error("group commit failed", "submissions", len(group), "error", err)
 	}
+	e.answer(group, m, err)
+}
+
+// answer tells a group what became of it, and sends what was handed to this node.
+func (e *Engine) answer(group []*pending, m made, err error) {
 	for _, p := range group {
 		if err != nil {
 			p.receipt, p.err = Receipt{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		e.finish(p)
 	}
-	if err == nil {
-		e.ready(touched)
-	}
+	e.sendHanded(m)
+	e.ready(m.waiting)
 }
 
 func (e *Engine) finish(p *pending) {
@@ -98,11 +111,11 @@ func (e *Engine) finish(p *pending) {
 // isNew tells whether the events of the submission are to be written: it was not refused, nor answered from its key.
 func (p *pending) isNew() bool { return p.err == nil && !p.receipt.Replayed }
 
-// write writes a group and tells which endpoints have new deliveries.
-func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map[string]struct{}, error) {
+// write writes a group. What it took lanes' room for must be given back when the transaction does not commit.
+func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (made, error) {
 	index, err := e.fanout.in(ctx, tx)
 	if err != nil {
-		return nil, err
+		return made{}, err
 	}
 	rows := make([][]store.Event, len(group))
 	for i, p := range group {
@@ -111,7 +124,7 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map
 		p.expect(rows[i])
 	}
 	if err := e.writeKeys(ctx, tx, group); err != nil {
-		return nil, err
+		return made{}, err
 	}
 	var events []store.Event
 	for i, p := range group {
@@ -121,21 +134,31 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (map
 	}
 	fresh, err := tx.InsertEvents(ctx, events)
 	if err != nil {
-		return nil, fmt.Errorf("insert events: %w", err)
+		return made{}, fmt.Errorf("insert events: %w", err)
 	}
 	if len(fresh) < len(events) {
 		if err := e.markDuplicates(ctx, tx, group, fresh); err != nil {
-			return nil, err
+			return made{}, err
 		}
 	}
-	return e.writeDeliveries(ctx, tx, index, group, rows, fresh)
+	copies, err := e.fanOut(ctx, tx, index, group, rows, fresh)
+	if err != nil {
+		return made{}, err
+	}
+	return e.writeDeliveries(ctx, tx, index, copies)
 }
 
-func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) (map[string]struct{}, error) {
-	var deliveries []store.Delivery
+// copyOf is a delivery to be written, with its event.
+type copyOf struct {
+	store.Claimed
+	target store.FanoutTarget
+}
+
+// fanOut makes the deliveries of the new events of a group.
+func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) ([]copyOf, error) {
+	var copies []copyOf
 	var handed handing
 	dedupe := e.policy().Dedupe
-	touched := make(map[string]struct{})
 	for i, p := range group {
 		if !p.isNew() {
 			continue
@@ -151,27 +174,32 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 				d := e.newDelivery(tx, row, t)
 				d.OrderKey = orderKey(&p.Events[n], t.OrderBy)
 				if t.Dedupe || dedupe {
-					handed.add(len(deliveries), &d, &row)
+					handed.add(len(copies), &d, &row)
 				}
-				deliveries = append(deliveries, d)
-				touched[t.EndpointID] = struct{}{}
+				copies = append(copies, copyOf{store.Claimed{Delivery: d, Event: row}, t})
 			}
 		}
 	}
-	deliveries, err := handed.leaveOut(ctx, tx, deliveries)
-	if err != nil {
-		return nil, err
+	return handed.leaveOut(ctx, tx, copies)
+}
+
+func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []copyOf) (made, error) {
+	m := e.hand(tx, index, copies)
+	deliveries := make([]store.Delivery, len(copies))
+	for i := range copies {
+		deliveries[i] = copies[i].Delivery
 	}
 	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
-		return nil, fmt.Errorf("insert deliveries: %w", err)
+		return m, fmt.Errorf("insert deliveries: %w", err)
 	}
-	return touched, e.tellNodes(ctx, tx, touched)
+	return m, e.tellNodes(ctx, tx, m.waiting)
 }
 
 func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget) store.Delivery {
 	return store.Delivery{
 		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: t.SubscriptionID, EndpointID: t.EndpointID, PartnerID: t.PartnerID,
 		EventType: row.CEType, Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now,
+		CreatedAt: tx.Now, UpdatedAt: tx.Now,
 	}
 }
 

@@ -17,20 +17,19 @@ func (e *Engine) completeLoop(ctx context.Context) {
 	for {
 		select {
 		case first := <-e.outcomes:
-			e.complete(ctx, e.gatherOutcomes(first))
+			e.complete(ctx, e.gatherOutcomes(first.appendTo(nil)))
 		case <-ctx.Done():
-			select {
-			case first := <-e.outcomes:
-				e.complete(ctx, e.gatherOutcomes(first))
-			default:
-				return
+			if batch := e.gatherOutcomes(nil); len(batch) > 0 {
+				e.complete(ctx, batch)
+				continue
 			}
+			return
 		}
 	}
 }
 
-func (e *Engine) gatherOutcomes(first finished) []finished {
-	batch := first.appendTo(nil)
+// gatherOutcomes adds what is finished to a batch, up to MaxBatch of them.
+func (e *Engine) gatherOutcomes(batch []finished) []finished {
 	for len(batch) < e.cfg.MaxBatch {
 		select {
 		case f := <-e.outcomes:
@@ -54,14 +53,16 @@ func (f finished) appendTo(all []finished) []finished {
 // event is sent once more. What is being written when the engine stops is still written; only when that fails is it left.
 func (e *Engine) complete(ctx context.Context, batch []finished) {
 	e.refresh(ctx)
-	wait := 50 * time.Millisecond
+	wait := firstWait
 	for {
-		changed, err := e.writeOutcomes(context.WithoutCancel(ctx), batch)
+		var changed bool
+		err := e.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) (err error) {
+			changed, err = e.writeOutcomes(context.WithoutCancel(ctx), tx, batch)
+			return err
+		})
 		if err == nil {
-			if changed {
-				e.Changed()
-			}
-			break
+			e.completed(ctx, batch, changed)
+			return
 		}
 		e.cfg.Log.Error("write outcomes failed", "outcomes", len(batch), "error", err)
 		if e.closing.Load() {
@@ -69,15 +70,29 @@ func (e *Engine) complete(ctx context.Context, batch []finished) {
 		}
 		select {
 		case <-time.After(wait):
-			wait = min(2*wait, 5*time.Second)
+			wait = min(2*wait, lastWait)
 		case <-ctx.Done():
 		}
+	}
+	e.completed(ctx, batch, false)
+}
+
+// How long it takes until outcomes that could not be written are tried again: at first, and in the end.
+const (
+	firstWait = 50 * time.Millisecond
+	lastWait  = 5 * time.Second
+)
+
+// completed gives back the room of a batch. changed tells that an endpoint or a subscription changed by it.
+func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) {
+	if changed {
+		e.Changed()
 	}
 	e.saveCircuits(context.WithoutCancel(ctx), e.settle(batch))
 }
 
 // writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
-func (e *Engine) writeOutcomes(ctx context.Context, batch []finished) (changed bool, err error) {
+func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finished) (changed bool, err error) {
 	var outcomes []store.Outcome
 	var untried []string
 	for _, f := range batch {
@@ -87,26 +102,23 @@ func (e *Engine) writeOutcomes(ctx context.Context, batch []finished) (changed b
 			outcomes = append(outcomes, *f.outcome)
 		}
 	}
-	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Complete(ctx, outcomes); err != nil {
-			return fmt.Errorf("complete deliveries: %w", err)
+	if err := tx.Complete(ctx, outcomes); err != nil {
+		return false, fmt.Errorf("complete deliveries: %w", err)
+	}
+	if err := tx.Unclaim(ctx, untried, e.node); err != nil {
+		return false, fmt.Errorf("give deliveries back: %w", err)
+	}
+	for _, f := range batch {
+		if err := e.takeApart(ctx, tx, f, uuid.NewString); err != nil {
+			return false, err
 		}
-		if err := tx.Unclaim(ctx, untried, e.node); err != nil {
-			return fmt.Errorf("give deliveries back: %w", err)
+		acted, err := e.act(ctx, tx, f)
+		if err != nil {
+			return false, err
 		}
-		for _, f := range batch {
-			if err := e.takeApart(ctx, tx, f, uuid.NewString); err != nil {
-				return err
-			}
-			acted, err := e.act(ctx, tx, f)
-			if err != nil {
-				return err
-			}
-			changed = changed || acted
-		}
-		return nil
-	})
-	return changed, err
+		changed = changed || acted
+	}
+	return changed, nil
 }
 
 // act does what an answer means for the endpoint and the subscription: 403 suspends the one, 410 ends the other.

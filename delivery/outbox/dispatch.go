@@ -233,6 +233,11 @@ func (e *Engine) launch(l *lane, claims load, epoch string) {
 	}
 	l.held += held
 	e.held += held
+	e.start(l, claims, epoch)
+}
+
+// start starts the senders of what a lane has room for. The caller holds the mutex.
+func (e *Engine) start(l *lane, claims load, epoch string) {
 	e.senders.Add(len(claims.singles) + len(claims.bundles))
 	for _, c := range claims.singles {
 		go e.send(l, l.endpoint, l.slots, c, epoch)

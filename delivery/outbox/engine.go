@@ -66,9 +66,10 @@ type Engine struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	// laneEpoch is the state of the database that the lanes are of; the dispatcher alone uses it.
+	// laneEpoch is the state of the database that the lanes are of; the dispatcher writes it.
 	laneEpoch string
-	held      int // deliveries claimed and not completed, over all lanes
+	held      int  // deliveries claimed and not completed, over all lanes
+	draining  bool // no sender starts any more
 
 	stats   stats
 	closing atomic.Bool
@@ -122,8 +123,12 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	e.loop(e.commitLoop)
-	e.loop(e.completeLoop)
+	if e.cfg.DB.Dialect() == store.SQLite {
+		e.loop(e.writeLoop)
+	} else {
+		e.loop(e.commitLoop)
+		e.loop(e.completeLoop)
+	}
 	e.loop(e.sweepLoop)
 	e.loop(e.jobLoop)
 	e.loop(e.listenLoop)
@@ -154,6 +159,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 		defer close(stopped)
 		last := len(e.stop) - 1
 		e.stop[last]() // dispatch first, then wait for the senders, whose outcomes the completer still takes
+		e.mu.Lock()
+		e.draining = true
+		e.mu.Unlock()
 		e.senders.Wait()
 		for i := last - 1; i >= 0; i-- {
 			e.stop[i]()

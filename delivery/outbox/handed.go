@@ -26,7 +26,7 @@ func (h *handing) add(index int, d *store.Delivery, row *store.Event) {
 
 // leaveOut remembers what is handed over now, and drops the deliveries of what was handed over before, which shows on the
 // page of the event.
-func (h *handing) leaveOut(ctx context.Context, tx *store.Tx, deliveries []store.Delivery) ([]store.Delivery, error) {
+func (h *handing) leaveOut(ctx context.Context, tx *store.Tx, deliveries []copyOf) ([]copyOf, error) {
 	if len(h.identity) == 0 {
 		return deliveries, nil
 	}
@@ -38,7 +38,7 @@ func (h *handing) leaveOut(ctx context.Context, tx *store.Tx, deliveries []store
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]store.Delivery, 0, len(deliveries))
+	kept := make([]copyOf, 0, len(deliveries))
 	var out []store.LeftOut
 	for i, d := range deliveries {
 		identity, asked := h.identity[i]

@@ -1,0 +1,76 @@
+package outbox
+
+import (
+	"time"
+
+	"schakel/store"
+)
+
+// A delivery can be handed to its sender as it is written, already leased to this node: it costs no claim and its event is
+// not read again. That is done where nothing older waits and the lane has room; all else waits to be claimed. A crash
+// after the commit leaves a lease that ends, as after a claim.
+
+// made is what a group commit made.
+type made struct {
+	waiting map[string]struct{} // endpoints with deliveries to be claimed
+	handed  map[*lane][]store.Claimed
+	epoch   string
+}
+
+// hand picks the deliveries that this node sends at once, takes the room for them and leases them to it.
+func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
+	m := made{waiting: make(map[string]struct{}), handed: make(map[*lane][]store.Claimed), epoch: index.epoch}
+	now := e.cfg.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	current := !e.closing.Load() && e.laneEpoch == index.epoch
+	for i := range copies {
+		c := &copies[i]
+		l := e.lanes[c.EndpointID]
+		if !current || l == nil || c.OrderKey != "" || !c.target.Sending || e.held >= e.cfg.MaxInFlight*3/4 || !l.takes(now) {
+			m.waiting[c.EndpointID] = struct{}{}
+			continue
+		}
+		l.held++
+		e.held++
+		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, l.endpoint)
+		m.handed[l] = append(m.handed[l], c.Claimed)
+	}
+	for _, claims := range m.handed {
+		e.setRetries(claims)
+	}
+	return m
+}
+
+// takes tells whether a new delivery may go to its sender at once: the lane is open and nothing older waits.
+func (l *lane) takes(now time.Time) bool {
+	if l.ready || l.terms.on() || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || l.circuit.open() || l.closed(now) {
+		return false
+	}
+	if !l.due.IsZero() && !now.Before(l.due) {
+		return false
+	}
+	return l.held < l.most() && (l.limiter == nil || l.held < int(l.endpoint.RatePerSecond))
+}
+
+// letGo gives back the room of what was not committed.
+func (e *Engine) letGo(m made) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for l, claims := range m.handed {
+		l.held -= len(claims)
+		e.held -= len(claims)
+	}
+}
+
+// sendHanded starts the senders of what is committed. When the engine stops meanwhile, its end frees the leases.
+func (e *Engine) sendHanded(m made) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining {
+		return
+	}
+	for l, claims := range m.handed {
+		e.start(l, load{singles: claims}, m.epoch)
+	}
+}
