@@ -138,6 +138,7 @@ func (p *benchPublisher) publish(b *testing.B, source string) int {
 // startBench starts a whole Schakel with one approved subscription to the receiver.
 func startBench(b *testing.B, database, receiver string) (*benchPublisher, string) {
 	b.Helper()
+	paceCollector()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

@@ -58,6 +58,7 @@ type ServeCmd struct {
 
 // Run serves until the context ends, which SIGTERM and Ctrl-C make happen.
 func (c *ServeCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	paceCollector()
 	return run(ctx, *c, streams, log)
 }
 

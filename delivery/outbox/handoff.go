@@ -27,7 +27,7 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 	for i := range copies {
 		c := &copies[i]
 		l := e.lanes[c.EndpointID]
-		if !current || l == nil || c.OrderKey != "" || !c.target.Sending || e.held >= e.cfg.MaxInFlight*3/4 || !l.takes(now) {
+		if !current || l == nil || c.OrderKey != "" || !c.target.Sending || !l.takes(now, e.cfg.MaxInFlight-e.held) {
 			m.waiting[c.EndpointID] = struct{}{}
 			continue
 		}
@@ -42,15 +42,20 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 	return m
 }
 
-// takes tells whether a new delivery may go to its sender at once: the lane is open and nothing older waits.
-func (l *lane) takes(now time.Time) bool {
+// share is the part of the engine's free room that one lane may take with what it is handed. A lane that hardly moves leaves
+// the others room however many like it there are (guarantee G6).
+const share = 4
+
+// takes tells whether a new delivery may go to its sender at once: the lane is open and nothing older waits. free is the
+// room of the whole engine. A lane is handed more than it would claim, for what it cannot take costs a claim later.
+func (l *lane) takes(now time.Time, free int) bool {
 	if l.ready || l.terms.on() || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || l.circuit.open() || l.closed(now) {
 		return false
 	}
 	if !l.due.IsZero() && !now.Before(l.due) {
 		return false
 	}
-	return l.held < l.most() && (l.limiter == nil || l.held < int(l.endpoint.RatePerSecond))
+	return free > 0 && l.held < max(l.most(), free/share) && (l.limiter == nil || l.held < int(l.endpoint.RatePerSecond))
 }
 
 // letGo gives back the room of what was not committed.

@@ -47,15 +47,16 @@ func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
 	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
 }
 
-// mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint want to hear from us,
+// mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint work and want to hear from us,
 // is there time left in the lease, and, if anything changed since it was claimed, is the delivery still ours and allowed,
 // which may tells (guarantee G2), and the endpoint the same.
 func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
 	e.mu.Lock()
 	limiter, notBefore, closed := l.limiter, l.notBefore, c.SubscriptionID != "" && l.closed(now)
+	open := l.circuit.open() && now.Before(l.circuit.probeAt)
 	e.mu.Unlock()
-	if e.closing.Load() || closed || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
+	if e.closing.Load() || closed || open || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
 		return false
 	}
 	if limiter != nil {
