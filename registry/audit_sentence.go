@@ -37,7 +37,7 @@ func sentences() map[string]string {
 		ActionEndpointEnded:     "ended endpoint {object}",
 
 		ActionSubscriptionRequested: "asked for a subscription of {partner} to {types} at endpoint {endpoint}",
-		ActionSubscriptionChanged:   "changed the filters and order of the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionChanged:   "changed the filters, order or retries of the subscription of {partner} to {types} at endpoint {endpoint}",
 		ActionSubscriptionApproved:  "approved the subscription of {partner} to {types} at endpoint {endpoint}",
 		ActionSubscriptionRejected:  "rejected the subscription of {partner} to {types} at endpoint {endpoint}",
 		ActionSubscriptionSuspended: "suspended the subscription of {partner} to {types} at endpoint {endpoint}",

@@ -30,6 +30,9 @@ type Config struct {
 	// CheckFilters judges the filters of a subscription, a JSON list; its error
 	// is shown to that partner. Default none: no filters are taken.
 	CheckFilters func(string) error
+	// CheckWindows judges when an endpoint may be sent to; its error is shown to
+	// that partner. Default none: no windows are taken.
+	CheckWindows func(string) error
 	// ServedKinds are the kinds of endpoint this program can serve. Default
 	// webhook alone.
 	ServedKinds []string
@@ -92,7 +95,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Clients:       &Clients{cfg, profiles},
 		SigningKeys:   &SigningKeys{cfg},
 		Endpoints:     &Endpoints{cfg},
-		Subscriptions: &Subscriptions{cfg},
+		Subscriptions: &Subscriptions{cfg, profiles},
 		Routes:        &Routes{cfg},
 		Contracts:     &Contracts{cfg, profiles, newTurns()},
 		EventTypes:    &EventTypes{cfg},

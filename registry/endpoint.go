@@ -37,6 +37,18 @@ type EndpointInput struct {
 	RatePerSecond   int64 // 0 is no limit
 	MaxConcurrency  int64 // 1 to 64; 0 is 16
 	TimeoutSeconds  int64 // 1 to 60; 0 is 30
+	// Windows say when events may be sent, as JSON of delivery/window; empty is at any time.
+	Windows string
+	// BatchEvents is how many events go in one request, 2 to 1,000; 0 is one by one (EDU-11).
+	BatchEvents int64
+	// BatchBytes bounds a batch, 65,538 to 16 MiB; 0 is 1 MiB.
+	BatchBytes int64
+	// BatchWaitSeconds is how long a batch waits to be filled, 0 to 60.
+	BatchWaitSeconds int64
+	// ContractID and ContractVersion name the OpenAPI contract of the receiver; batches need one that takes them.
+	ContractID, ContractVersion string
+	// BatchStated states, where no contract is named, that the receiver takes batches.
+	BatchStated bool
 }
 
 // ServedKinds lists the kinds of endpoint that can be made here.
@@ -45,7 +57,8 @@ func (e *Endpoints) ServedKinds() []string { return slices.Clone(e.cfg.ServedKin
 // Create adds an endpoint (EDU-14). An administrator names the partner, or none
 // for the own organisation. Fields: name, kind, url, contentMode, tokenUrl,
 // tokenClientId, tokenSecret, tokenScope, tokenAuthMethod, ratePerSecond,
-// maxConcurrency, timeoutSeconds.
+// maxConcurrency, timeoutSeconds, windows, batchEvents, batchBytes,
+// batchWaitSeconds, contractId, batchStated.
 func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, in EndpointInput) (store.Endpoint, error) {
 	in = in.clean()
 	var endpoint store.Endpoint
@@ -55,6 +68,9 @@ func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, i
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		owner, err := ownerFor(ctx, tx, actor, partnerID)
 		if err != nil {
+			return err
+		}
+		if err := e.checkContract(ctx, owner, &in); err != nil {
 			return err
 		}
 		mine, err := tx.Endpoints(ctx, owner.ID)
@@ -85,6 +101,9 @@ func (e *Endpoints) Update(ctx context.Context, actor Actor, id string, in Endpo
 		if err := e.check(asked, *endpoint).err(); err != nil {
 			return err
 		}
+		if err := e.checkChangedContract(ctx, tx, *endpoint, &asked); err != nil {
+			return err
+		}
 		before := EndpointHost(*endpoint)
 		e.apply(endpoint, asked)
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
@@ -93,6 +112,19 @@ func (e *Endpoints) Update(ctx context.Context, actor Actor, id string, in Endpo
 		what := details{"host": EndpointHost(*endpoint), "hostBefore": before}
 		return record(ctx, tx, actor, ActionEndpointUpdated, endpointObject(*endpoint), what)
 	})
+}
+
+// checkChangedContract judges the contract again when it, or what rests on it, changed: one that was withdrawn meanwhile
+// must not stand in the way of other changes.
+func (e *Endpoints) checkChangedContract(ctx context.Context, tx *store.Tx, old store.Endpoint, in *EndpointInput) error {
+	if in.ContractID == old.ContractID && in.ContractVersion == old.ContractVersion && (in.BatchEvents > 0) == (old.BatchEvents > 0) {
+		return nil
+	}
+	owner, err := tx.Partner(ctx, old.PartnerID)
+	if err != nil {
+		return found("partner", err)
+	}
+	return e.checkContract(ctx, owner, in)
 }
 
 // TokenSecret opens the secret of an endpoint, for the engine that asks tokens.

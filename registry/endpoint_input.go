@@ -45,6 +45,12 @@ func (in EndpointInput) clean() EndpointInput {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	in.URL, in.TokenURL = strings.TrimSpace(in.URL), strings.TrimSpace(in.TokenURL)
 	in.TokenClientID, in.TokenScope = strings.TrimSpace(in.TokenClientID), strings.Join(strings.Fields(in.TokenScope), " ")
+	in.Windows, in.ContractID, in.ContractVersion = strings.TrimSpace(in.Windows), strings.TrimSpace(in.ContractID), strings.TrimSpace(in.ContractVersion)
+	if in.ContractID == "" {
+		in.ContractVersion = ""
+	} else if in.ContractVersion == "" {
+		in.ContractVersion = Latest
+	}
 	if in.ContentMode == "" {
 		in.ContentMode = ModeStructured
 	}
@@ -69,6 +75,7 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	between(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, 60)
 	if in.Kind == store.EndpointWebhook {
 		e.checkWebhook(in, old, wrong)
+		e.checkSending(in, wrong)
 	}
 	return wrong
 }
@@ -141,6 +148,7 @@ func (e *Endpoints) apply(to *store.Endpoint, in EndpointInput) {
 	if to.Kind != store.EndpointWebhook {
 		return
 	}
+	applySending(to, in)
 	to.URL, to.TokenAuthMethod = in.URL, in.TokenAuthMethod
 	to.TokenURL, to.TokenClientID, to.TokenScope = in.TokenURL, in.TokenClientID, in.TokenScope
 	if in.TokenAuthMethod == TokenAuthNone {

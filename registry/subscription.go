@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,16 +12,20 @@ import (
 )
 
 // Subscriptions are the wishes of partners to get event types at an endpoint.
-type Subscriptions struct{ cfg Config }
+type Subscriptions struct {
+	cfg     Config
+	profile *Profiles
+}
 
 // SubscriptionRequest is what a partner asks for.
 type SubscriptionRequest struct {
 	Name       string // may be empty
 	EndpointID string
 	Types      []string
-	Purpose    string // what the partner needs the data for
-	Filters    string // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
-	OrderBy    string // context attribute by whose value events come in order (guarantee G5); empty for none
+	Purpose    string     // what the partner needs the data for
+	Filters    string     // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
+	OrderBy    string     // context attribute by whose value events come in order (guarantee G5); empty for none
+	Retry      RetryInput // how it is retried (EDU-18)
 }
 
 // maxSubscriptionTypes bounds one request.
@@ -28,15 +33,22 @@ const maxSubscriptionTypes = 200
 
 // Request asks for a subscription (EDU-13, EDU-14). It starts when an
 // administrator approves it. An administrator may ask for any partner's
-// endpoint. Fields: name, endpoint, types, purpose, filters, orderBy.
+// endpoint. Fields: name, endpoint, types, purpose, filters, orderBy,
+// retryWaits, retryAttempts, retryDeadline.
 func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
 	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
-	if err := in.check(s.cfg.selectionProblems(in.Filters, in.OrderBy)).err(); err != nil {
+	set, err := s.profile.Current(ctx)
+	if err != nil {
+		return store.Subscription{}, err
+	}
+	retry, wrong := in.Retry.read(set.Profile)
+	maps.Copy(wrong, s.cfg.selectionProblems(in.Filters, in.OrderBy))
+	if err := in.check(wrong).err(); err != nil {
 		return store.Subscription{}, err
 	}
 	var sub store.Subscription
-	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err = s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		endpoint, partner, err := endpointFor(ctx, tx, actor, in.EndpointID)
 		if err != nil {
 			return err
@@ -46,7 +58,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		}
 		sub = store.Subscription{
 			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
-			Filters: in.Filters, OrderBy: in.OrderBy, Status: store.SubscriptionRequested, Types: in.Types,
+			Filters: in.Filters, OrderBy: in.OrderBy, Retry: retry, Status: store.SubscriptionRequested, Types: in.Types,
 		}
 		if err := tx.InsertSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("add subscription: %w", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +17,18 @@ import (
 type SubscriptionChange struct {
 	Filters *string // as in SubscriptionRequest
 	OrderBy *string
+	Retry   *RetryInput
 }
 
 // Change changes which events of its types a subscription gets, and in which order (guarantee G5). What was granted are
 // the event types at the endpoint, and filters only narrow those, so an approved subscription stays approved; one that
-// waits for approval keeps waiting. It counts for events accepted from now on. Fields: filters, orderBy.
+// waits for approval keeps waiting. Filters and order count for events accepted from now on, the retry schedule for all that
+// is tried from now on. Fields: filters, orderBy, retryWaits, retryAttempts, retryDeadline.
 func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in SubscriptionChange) error {
+	set, err := s.profile.Current(ctx)
+	if err != nil {
+		return err
+	}
 	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		sub, partner, endpoint, err := lockSubscription(ctx, tx, actor, id)
 		if err != nil {
@@ -35,10 +42,16 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		}
 		before := sub
 		in.apply(&sub)
-		if err := s.cfg.selectionProblems(sub.Filters, sub.OrderBy).err(); err != nil {
+		wrong := s.cfg.selectionProblems(sub.Filters, sub.OrderBy)
+		if in.Retry != nil {
+			retry, bad := in.Retry.read(set.Profile)
+			sub.Retry = retry
+			maps.Copy(wrong, bad)
+		}
+		if err := wrong.err(); err != nil {
 			return err
 		}
-		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy {
+		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy && sub.Retry == before.Retry {
 			return nil
 		}
 		if err := tx.UpdateSubscription(ctx, &sub); err != nil {
@@ -60,7 +73,7 @@ func (in SubscriptionChange) apply(sub *store.Subscription) {
 // selectionDetails are those of the subscription with what decides which events it gets.
 func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) details {
 	d := subscriptionDetails(s, p, e, "")
-	d["filters"], d["orderBy"] = s.Filters, s.OrderBy
+	d["filters"], d["orderBy"], d["retry"] = s.Filters, s.OrderBy, s.Retry
 	return d
 }
 

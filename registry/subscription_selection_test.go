@@ -90,7 +90,7 @@ func TestChangeOfFiltersAndOrder(t *testing.T) {
 				t.Errorf("%s: %+v", state, row)
 			}
 		}
-		if got, want := w.lastSentence(t), "Anna de Vries changed the filters and order of the subscription of Noord to "+enrolled+" at endpoint Main."; got != want {
+		if got, want := w.lastSentence(t), "Anna de Vries changed the filters, order or retries of the subscription of Noord to "+enrolled+" at endpoint Main."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {

@@ -1,0 +1,138 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// Rules: EDU-10, IDEM-12.
+func TestNothingIsSentOutsideTheWindows(t *testing.T) {
+	t.Parallel()
+	clocks := func(t *testing.T, open func(testing.TB, ...storetest.Option) *store.DB) {
+		clock := storetest.NewClock()
+		db := open(t, storetest.WithClock(clock))
+		c := newChain(t, db, func(cfg *Config) { cfg.Now = clock.Now })
+		s := c.partner("North", "nl.a")
+		c.windows(s, `{"timeZone":"UTC","open":[{"days":["sat"],"from":"10:00","to":"11:00"}]}`) // it is Saturday 09:26
+		r := c.accept("nl.a", "1")
+		if _, _, err := c.eng.SendTest(t.Context(), Actor{Kind: "account"}, s.EndpointID, "urn:own"); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.rcv.wait(t); got.SubscriptionID != "" {
+			t.Errorf("first came %s, not the test event", got.Event.CEID)
+		}
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 1 })
+		c.until(r.Events[0].EventID, store.DeliveryPending)
+		clock.Advance(40 * time.Minute)
+		c.eng.Changed()
+		c.until(r.Events[0].EventID, store.DeliveryDelivered)
+		clock.Advance(time.Hour)
+		c.eng.Changed()
+		late := c.accept("nl.a", "2").Events[0].EventID
+		c.acceptAndSee("nl.b") // so much the engine did meanwhile
+		c.until(late, store.DeliveryPending)
+		// The lifetime of the key goes on while the window is closed.
+		clock.Advance(6*24*time.Hour + 21*time.Hour)
+		c.eng.Changed()
+		c.acceptAndSee("nl.c")
+		if d := c.until(late, store.DeliveryPending); !clock.Now().Before(d.KeyExpiresAt.Time) {
+			t.Fatal("the clock of this test went too far")
+		}
+		clock.Advance(4 * time.Hour)
+		c.until(late, store.DeliveryDead)
+	}
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); clocks(t, storetest.SQLite) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); clocks(t, storetest.Postgres) })
+}
+
+// windows says when the endpoint of a subscription may be sent to.
+func (c *chain) windows(s store.Subscription, text string) {
+	c.Helper()
+	var e store.Endpoint
+	c.write(func(tx *store.Tx) (err error) {
+		if e, err = tx.Endpoint(c.Context(), s.EndpointID); err != nil {
+			return err
+		}
+		e.Windows = text
+		return tx.UpdateEndpoint(c.Context(), &e)
+	})
+	c.known(e.ID, func(now store.Endpoint) bool { return now.Windows == text })
+}
+
+// acceptAndSee sends an event to another partner and waits until it came.
+func (c *chain) acceptAndSee(eventType string) {
+	c.Helper()
+	s := c.partner("Other "+eventType, eventType)
+	c.known(s.EndpointID, func(store.Endpoint) bool { return true })
+	c.until(c.accept(eventType, eventType).Events[0].EventID, store.DeliveryDelivered)
+}
+
+func TestLaneWakesWhenItsWindowOpens(t *testing.T) {
+	t.Parallel()
+	e := store.Endpoint{
+		Status: store.EndpointActive, MaxConcurrency: 4,
+		Windows: `{"timeZone":"Europe/Amsterdam","open":[{"days":["mon","tue","wed","thu","fri"],"from":"07:00","to":"19:00"}]}`,
+	}
+	friday := time.Date(2026, 3, 27, 19, 0, 0, 0, time.UTC) // 20:00 there
+	monday := time.Date(2026, 3, 30, 5, 0, 0, 0, time.UTC)  // 07:00 there, in summer time by now
+	l := newLane(e)
+	if room := l.room(friday); room != 0 || !l.next().Equal(monday) {
+		t.Errorf("room %d, looks again at %s", room, l.next())
+	}
+	l.due = friday.Add(-time.Hour)
+	if !l.next().Equal(monday) {
+		t.Errorf("with something due it looks again at %s", l.next())
+	}
+	l.due = monday.Add(time.Hour)
+	l.ready = false
+	if !l.next().Equal(monday.Add(time.Hour)) {
+		t.Errorf("with nothing due before, it looks again at %s", l.next())
+	}
+	l.ready = true
+	if room := l.room(monday); room == 0 {
+		t.Error("no room when it opens")
+	}
+	l.tests = true
+	if l.testRoom(monday) != 0 || l.testRoom(friday) != 1 {
+		t.Error("a test event goes by itself only while the lane is closed")
+	}
+}
+
+func TestNoTestOfAPullEndpoint(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		e := store.Endpoint{PartnerID: c.own.ID, Name: "fetch", Kind: store.EndpointPull, Status: store.EndpointActive}
+		c.write(func(tx *store.Tx) error { return tx.InsertEndpoint(c.Context(), &e) })
+		if _, _, err := c.eng.SendTest(t.Context(), Actor{Kind: "account"}, e.ID, "urn:own"); err != ErrNothingSent {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+// Rules: EDU-18.
+func TestScheduleOfTheSubscription(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		h.set(func(request) int { return 503 })
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents = 0 })
+		c.write(func(tx *store.Tx) error {
+			s, err := tx.Subscription(c.Context(), s.ID)
+			if err != nil {
+				return err
+			}
+			s.Retry = `{"waits":["1ms"],"maxAttempts":3}`
+			return tx.UpdateSubscription(c.Context(), &s)
+		})
+		c.waitFor(func() bool { known := c.eng.retries.Load(); return known != nil && (*known)[s.ID] != "" })
+		d := c.until(c.accept("nl.a", "1").Events[0].EventID, store.DeliveryDead)
+		if d.Attempts != 3 || d.Reason != "attempts-exhausted" {
+			t.Errorf("%d attempts, %s", d.Attempts, d.Reason)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// Retry is how deliveries are tried again (EDU-18). In a subscription a zero member is as the settings of the chain say.
+type Retry struct {
+	Waits       []time.Duration // pauses after the first, second, third failure and so on; the last one repeats
+	MaxAttempts int
+	Deadline    time.Duration // after the event was accepted
+}
+
+// RetryInput is a Retry as it is typed: pauses with commas between them, a number, a time. What is empty is as the
+// settings of the chain say.
+type RetryInput struct{ Waits, MaxAttempts, Deadline string }
+
+// storedRetry is how a Retry is kept and sent.
+type storedRetry struct {
+	Waits       []string `json:"waits,omitempty"`
+	MaxAttempts int      `json:"maxAttempts,omitempty"`
+	Deadline    string   `json:"deadline,omitempty"`
+}
+
+// RetryOf reads what a subscription says itself.
+func RetryOf(s store.Subscription) (Retry, error) {
+	if s.Retry == "" {
+		return Retry{}, nil
+	}
+	var in storedRetry
+	if err := json.Unmarshal([]byte(s.Retry), &in); err != nil {
+		return Retry{}, fmt.Errorf("read retry schedule: %w", err)
+	}
+	r := Retry{MaxAttempts: in.MaxAttempts}
+	var err error
+	if len(in.Waits) > 0 {
+		if r.Waits, err = parseTimes(strings.Join(in.Waits, ",")); err != nil {
+			return Retry{}, fmt.Errorf("read pauses: %w", err)
+		}
+	}
+	if in.Deadline != "" {
+		if r.Deadline, err = parseTime(in.Deadline); err != nil {
+			return Retry{}, fmt.Errorf("read deadline: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// Over is what holds: the schedule with what it leaves open taken from the settings.
+func (r Retry) Over(set Profile) Retry {
+	if len(r.Waits) == 0 {
+		r.Waits = set.RetryWaits
+	}
+	if r.MaxAttempts == 0 {
+		r.MaxAttempts = set.RetryAttempts
+	}
+	if r.Deadline == 0 {
+		r.Deadline = set.RetryDeadline
+	}
+	return r
+}
+
+// Text writes a schedule as it is typed.
+func (r Retry) Text() RetryInput {
+	in := RetryInput{}
+	words := make([]string, len(r.Waits))
+	for i, wait := range r.Waits {
+		words[i] = spell(wait)
+	}
+	in.Waits = strings.Join(words, ", ")
+	if r.MaxAttempts > 0 {
+		in.MaxAttempts = itoa(int64(r.MaxAttempts))
+	}
+	if r.Deadline > 0 {
+		in.Deadline = spell(r.Deadline)
+	}
+	return in
+}
+
+// stored writes a schedule for the database; "" when the settings hold for all of it.
+func (r Retry) stored() string {
+	out := storedRetry{MaxAttempts: r.MaxAttempts}
+	for _, wait := range r.Waits {
+		out.Waits = append(out.Waits, wait.String())
+	}
+	if r.Deadline > 0 {
+		out.Deadline = r.Deadline.String()
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		panic("a schedule of strings cannot fail to encode: " + err.Error())
+	}
+	if string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
+// read reads what was typed, within the bounds of the settings of the chain. Fields: retryWaits, retryAttempts,
+// retryDeadline.
+func (in RetryInput) read(set Profile) (string, problems) {
+	wrong, typed := problems{}, Profile{}
+	for _, part := range []struct{ field, key, text string }{
+		{"retryWaits", "sending.retry_waits", in.Waits},
+		{"retryAttempts", "sending.max_attempts", in.MaxAttempts},
+		{"retryDeadline", "sending.deadline", in.Deadline},
+	} {
+		if strings.TrimSpace(part.text) == "" {
+			continue
+		}
+		s := settingOf(part.key)
+		if text := s.set(&typed, part.text); text != "" {
+			wrong.add(part.field, text)
+		} else {
+			wrong.add(part.field, s.check(&typed))
+		}
+	}
+	if typed.RetryDeadline > set.KeyLifetime && wrong["retryDeadline"] == "" {
+		wrong.add("retryDeadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(set.KeyLifetime)+".")
+	}
+	return Retry{Waits: typed.RetryWaits, MaxAttempts: typed.RetryAttempts, Deadline: typed.RetryDeadline}.stored(), wrong
+}
+
+func settingOf(key string) Setting {
+	for _, s := range Settings() {
+		if s.Key == key {
+			return s
+		}
+	}
+	panic("there is no setting " + key)
+}
