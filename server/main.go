@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // the windows of endpoints are in time zones, which a small container does not have
 
 	"github.com/alecthomas/kong"
 )

@@ -7,6 +7,7 @@ import (
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbound"
+	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -30,7 +31,7 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
 	return registry.Config{
-		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, BaseURL: f.baseURL, Organisation: f.organisation,
+		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, nil
 }

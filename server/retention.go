@@ -108,6 +108,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 	}
 	for _, t := range []pruneTask{
 		{"events", f.KeepEvents, sent, schedule, (*store.Tx).PruneEvents},
+		{"batches", f.KeepEvents, nil, schedule, (*store.Tx).PruneBatches},
 		{"identities", f.KeepEvents, sent, schedule, (*store.Tx).PruneHanded},
 		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
