@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"schakel/registry/jsonpointer"
 )
 
 // fitter tells whether a value that the author gives fits its schema. It knows the keywords that people use; what it
@@ -348,14 +346,4 @@ func (f *fitter) oneOf(value any, forms []any, depth int) *misfit {
 		return last
 	}
 	return wrongValue("it fits none of the %d forms that are allowed", len(forms))
-}
-
-// describe names the value in a sentence, by where it stands in it.
-func (m *misfit) describe() string {
-	if len(m.path) == 0 {
-		return m.text
-	}
-	path := slices.Clone(m.path)
-	slices.Reverse(path)
-	return "at " + shorten(jsonpointer.Join(path...), 120) + " " + m.text
 }

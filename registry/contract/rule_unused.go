@@ -43,7 +43,7 @@ func (d *Document) checkUnused(r *report, root map[string]any) {
 // usedParts are the components that references, security requirements and discriminators name.
 func (d *Document) usedParts(root map[string]any) map[string]bool {
 	used := map[string]bool{}
-	walk(root, func(object map[string]any, _ func() string) {
+	walkAnyOrder(root, func(object map[string]any) {
 		for _, key := range []string{"$ref", "$dynamicRef"} {
 			if ref, ok := object[key].(string); ok {
 				if _, fragment, _ := strings.Cut(ref, "#"); fragment != "" {

@@ -36,13 +36,20 @@ func isData(key string, value any) bool {
 
 // walk visits each object of the document that is not the author's data, in a fixed order; at writes its pointer.
 func walk(root any, visit func(object map[string]any, at func() string)) {
-	w := walker{visit: visit}
+	w := walker{visit: visit, sorted: true}
+	w.value(root, false)
+}
+
+// walkAnyOrder is walk for what does not depend on the order, in less time.
+func walkAnyOrder(root any, visit func(object map[string]any)) {
+	w := walker{visit: func(object map[string]any, _ func() string) { visit(object) }}
 	w.value(root, false)
 }
 
 type walker struct {
-	visit func(map[string]any, func() string)
-	path  []byte
+	visit  func(map[string]any, func() string)
+	path   []byte
+	sorted bool
 }
 
 func (w *walker) value(value any, names bool) {
@@ -62,6 +69,14 @@ func (w *walker) value(value any, names bool) {
 func (w *walker) at() string { return string(w.path) }
 
 func (w *walker) members(object map[string]any, names bool) {
+	if !w.sorted {
+		for key, value := range object {
+			if names || !isData(key, value) {
+				w.descend("", value, !names && isNameMap(key))
+			}
+		}
+		return
+	}
 	keys := make([]string, 0, len(object))
 	for key, value := range object {
 		if (names || !isData(key, value)) && isContainer(value) {
