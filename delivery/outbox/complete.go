@@ -102,7 +102,7 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 			outcomes = append(outcomes, *f.outcome)
 		}
 	}
-	if err := tx.Complete(ctx, outcomes); err != nil {
+	if err := tx.Complete(ctx, turnedBack(outcomes, tx.Now.Time)); err != nil {
 		return false, fmt.Errorf("complete deliveries: %w", err)
 	}
 	if err := tx.Unclaim(ctx, untried, e.node); err != nil {

@@ -36,7 +36,7 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		now := e.cfg.Now()
-		if now.Sub(polled) >= e.cfg.Poll {
+		if now.Sub(polled).Abs() >= e.cfg.Poll { // also when the clock was set back
 			polled = now
 			e.readyAll()
 		}

@@ -123,12 +123,17 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	shown, err := e.startClock(ctx)
+	if err != nil {
+		return err
+	}
 	if e.cfg.DB.Dialect() == store.SQLite {
 		e.loop(e.writeLoop)
 	} else {
 		e.loop(e.commitLoop)
 		e.loop(e.completeLoop)
 	}
+	e.loop(func(ctx context.Context) { e.clockLoop(ctx, shown) })
 	e.loop(e.sweepLoop)
 	e.loop(e.jobLoop)
 	e.loop(e.listenLoop)

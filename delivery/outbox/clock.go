@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"schakel/store"
+)
+
+// clockSlack is how far clocks may go back, or differ between nodes, without a word.
+const clockSlack = 2 * time.Second
+
+// startClock has what is made from now on sort after what there is, should the clock have been set back while no node
+// ran, and tells when the newest delivery was made.
+func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
+	newest, err := e.cfg.DB.NewestDelivery(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read newest delivery: %w", err)
+	}
+	if !newest.IsZero() {
+		e.cfg.DB.KeepIDsAfter(newest.Time)
+	}
+	return newest.Time, nil
+}
+
+// clockLoop sees to it that a clock that is set back holds nothing up: what is due would else wait until the clock shows
+// again what it showed last. A clock that is set forward needs nothing: leases and waits are over sooner, and a delivery
+// may be sent twice under one key.
+func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
+	ticker := time.NewTicker(e.cfg.Poll)
+	defer ticker.Stop()
+	for {
+		now := e.cfg.Now().Round(0) // without the reading that knows of no setting back
+		if now.Before(last.Add(-clockSlack)) {
+			e.cfg.Log.Warn("the clock was set back", "by", last.Sub(now))
+			if err := e.turnBack(ctx); err != nil && ctx.Err() == nil {
+				e.cfg.Log.Error("mend due times failed", "error", err)
+				now = last // so that it is done again
+			}
+		}
+		last = now
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// turnBack makes due what would be, had the clock not been set back.
+func (e *Engine) turnBack(ctx context.Context) error {
+	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, ep := range endpoints {
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.TurnBack(ctx, ep.ID)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	most := e.cfg.Now().Add(e.policy().Circuit.MaxWait)
+	if err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TurnCircuitsBack(ctx, store.At(most)) }); err != nil {
+		return err
+	}
+	e.Changed()
+	return nil
+}
+
+// turnedBack is what outcomes are by a clock that was set back after their attempts ended: the next tries are as long
+// from now on as they would have been from then.
+func turnedBack(outcomes []store.Outcome, now time.Time) []store.Outcome {
+	turned := slices.Clone(outcomes)
+	for i, o := range outcomes {
+		ended := o.Attempt.StartedAt.Add(time.Duration(o.Attempt.DurationUS) * time.Microsecond)
+		if by := ended.Sub(now); by > clockSlack && !o.Delivery.DueAt.IsZero() {
+			turned[i].Delivery.DueAt = store.At(o.Delivery.DueAt.Add(-by))
+		}
+	}
+	return turned
+}

@@ -1,0 +1,133 @@
+package outbox
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+// jumpingClock runs as the machine's does, and can be set forward and back.
+type jumpingClock struct{ by atomic.Int64 }
+
+func (c *jumpingClock) now() time.Time { return time.Now().Add(time.Duration(c.by.Load())) }
+
+func (c *jumpingClock) jump(d time.Duration) { c.by.Add(int64(d)) }
+
+// jumping runs fn on both databases with an engine whose clock can jump.
+func jumping(t *testing.T, fn func(c *chain, clock *jumpingClock)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &jumpingClock{}
+			db := open(t, func(o *store.Options) { o.Now = clock.now })
+			fn(newChain(t, db, func(cfg *Config) { cfg.Now = clock.now }), clock)
+		})
+	}
+}
+
+// TestClockJumps sets the clock a day forward and an hour back, again and again, while events come in and a third of
+// the attempts fails. Nothing waits for the clock, everything arrives, and what must come in order does.
+//
+// Rules: EDU-09, EDU-N09.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	jumping(t, func(c *chain, clock *jumpingClock) {
+		c.partner("North", "nl.a")
+		c.ordered(c.partner("South", "nl.a"), "subject")
+		c.rcv.set(func(store.Claimed) Result {
+			if rand.IntN(3) == 0 {
+				now := clock.now()
+				r := failed(store.DeliveryRetrying, 503, now.Add(20*time.Millisecond))
+				r.Attempt.StartedAt = store.At(now)
+				return r
+			}
+			return delivered()
+		})
+		const each = 4
+		events := 0
+		for _, jump := range []time.Duration{0, 24 * time.Hour, -time.Hour, -time.Hour, 2 * time.Hour, -25 * time.Hour} {
+			clock.jump(jump)
+			for range each {
+				events++
+				c.acceptSubject(fmt.Sprintf("%04d", events), "a")
+			}
+		}
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 2*events })
+		last := map[string]string{}
+		for _, got := range c.rcv.snapshot() {
+			if got.OrderKey == "" {
+				continue
+			}
+			if got.Event.CEID < last[got.SubscriptionID] {
+				c.Errorf("event %s was sent after %s", got.Event.CEID, last[got.SubscriptionID])
+			}
+			last[got.SubscriptionID] = got.Event.CEID
+		}
+	})
+}
+
+// TestClockJumpsAtRest sets the clock back while no engine runs: what waited is due when one starts.
+//
+// Rules: EDU-09.
+func TestClockJumpsAtRest(t *testing.T) {
+	t.Parallel()
+	jumping(t, func(c *chain, clock *jumpingClock) {
+		s := c.partner("North", "nl.a")
+		c.ordered(s, "subject")
+		c.endpoint(s.EndpointID, store.EndpointPaused)
+		c.acceptSubject("1", "a")
+		c.stop()
+		clock.jump(-time.Hour)
+		c.eng = New(c.eng.cfg)
+		if err := c.eng.Start(c.Context()); err != nil {
+			c.Fatal(err)
+		}
+		c.acceptSubject("2", "a")
+		c.endpoint(s.EndpointID, store.EndpointActive)
+		for _, want := range []string{"1", "2"} {
+			if got := c.rcv.wait(c.T); got.Event.CEID != want {
+				c.Errorf("%s came, want %s", got.Event.CEID, want)
+			}
+		}
+	})
+}
+
+// TestClockJumpsAndKeys repeats a request after the clock jumped: within the lifetime of its key it is answered from it,
+// also when the clock was set back; and a lease that a jump ended leads to one more attempt under the same key.
+//
+// Rules: IDEM-07, IDEM-14.
+func TestClockJumpsAndKeys(t *testing.T) {
+	t.Parallel()
+	jumping(t, func(c *chain, clock *jumpingClock) {
+		c.partner("North", "nl.a")
+		release := make(chan struct{})
+		c.rcv.set(func(store.Claimed) Result { <-release; return delivered() })
+		s := c.submission(c.own.ID, true, "nl.a", uuid.NewString())
+		first, err := c.eng.Accept(c.Context(), s)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, jump := range []time.Duration{24 * time.Hour, -time.Hour, -24 * time.Hour} {
+			clock.jump(jump) // the lease of the attempt that waits is over, and then it is far away
+			again, err := c.eng.Accept(c.Context(), s)
+			if err != nil || !again.Replayed || again.Events[0].EventID != first.Events[0].EventID {
+				c.Errorf("after a jump of %s: %+v %v", jump, again, err)
+			}
+		}
+		close(release)
+		c.until(first.Events[0].EventID, store.DeliveryDelivered)
+		for _, got := range c.rcv.snapshot() {
+			if got.IdempotencyKey != c.rcv.snapshot()[0].IdempotencyKey {
+				c.Errorf("an attempt under another key")
+			}
+		}
+	})
+}
