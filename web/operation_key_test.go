@@ -34,7 +34,7 @@ func (c *apiClient) under(t testing.TB, key, method, target, body string) apiAns
 // A repeated change of any kind gets the first answer, also once the state has gone
 // on; with other content it is refused, and another client's key is its own.
 //
-// Rules: IDEM-01, IDEM-03, IDEM-05, IDEM-11, IDEM-14, IDEM-16, IDEM-I02, IDEM-I06, IDEM-I07, E13
+// Rules: IDEM-01, IDEM-03, IDEM-05, IDEM-11, IDEM-14, IDEM-16, IDEM-I02, IDEM-I06, IDEM-I07
 func TestOnceForEveryChange(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
@@ -73,6 +73,18 @@ func TestOnceForEveryChange(t *testing.T) {
 			}
 		}
 	}, storetest.WithClock(clock))
+}
+
+// One key may be used for one request of each operation.
+//
+// Rules: E13.
+func TestKeysAreApartForEachOperation(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	c, key := h.everything(t), freshKey()
+	c.under(t, key, "POST", "/events/v1/resends", `{}`).want(t, http.StatusAccepted)
+	c.under(t, key, "POST", "/registry/v1/contracts", `{"id":"apart","kind":"asyncapi","title":"Apart","visibility":"public"}`).want(t, http.StatusCreated)
+	c.under(t, key, "DELETE", "/events/v1/subscriptions/sub_none", "").want(t, http.StatusNotFound)
 }
 
 func wantSameAnswer(t *testing.T, first, again apiAnswer) {
