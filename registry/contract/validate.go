@@ -15,10 +15,30 @@ const maxPlaced = 5 * maxFindings
 // would be very long it is cut, errors first. A document that is wrong all over costs some 4 KB a fault while it is
 // validated, so bound how many strangers' documents are validated at a time.
 func (d *Document) Validate() []Finding {
-	findings := d.checkSchema()
-	report := &report{findings: findings}
+	fromSchema := d.startSchema()
+	report := &report{}
 	d.checkRules(report)
-	return tidy(d.place(report.findings))
+	return tidy(d.place(append(fromSchema(), report.findings...)))
+}
+
+// startSchema checks the schema beside the rules, for either takes half a second of a document of 13 MB. A panic is that
+// of the caller, who knows what to do with it.
+func (d *Document) startSchema() (wait func() []Finding) {
+	var findings []Finding
+	var panicked any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { panicked = recover() }()
+		findings = d.checkSchema()
+	}()
+	return func() []Finding {
+		<-done
+		if panicked != nil {
+			panic(panicked)
+		}
+		return findings
+	}
 }
 
 func (d *Document) checkSchema() []Finding {
