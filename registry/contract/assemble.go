@@ -23,6 +23,7 @@ type assembler struct {
 	changed bool // a reference was turned
 	origins []origin
 	nodes   int // that were written
+	inPlace int // references that something was put in place of
 	fault   *Finding
 }
 
@@ -108,9 +109,19 @@ func (s *assembler) document(d *Document, content []byte) (*Document, []byte, er
 func (s *assembler) component(next queued) {
 	value, _ := jsonpointer.Lookup(s.parts[next.file].root, next.pointer)
 	at := jsonpointer.Join("components", next.section, next.name)
-	s.origins = append(s.origins, origin{at: at, file: next.file, pointer: next.pointer})
+	s.from(at, next.target)
 	section := below(below(s.root, "components"), next.section)
 	section[next.name] = s.copied(next.kind, value, here{file: next.file, at: at}, 1)
+}
+
+// maxOrigins bounds what is kept to tell files; parts beyond it count as of the part that holds them.
+const maxOrigins = 10_000
+
+// from notes where a part comes from.
+func (s *assembler) from(at string, to target) {
+	if len(s.origins) < maxOrigins {
+		s.origins = append(s.origins, origin{at: at, file: to.file, pointer: to.pointer})
+	}
 }
 
 // below gives a member that is an object, and makes it one where it is none.

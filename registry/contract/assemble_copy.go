@@ -13,6 +13,9 @@ import (
 // kindForeign is what no component can hold, such as a schema in Avro: what it refers to is put in its place.
 const kindForeign = "foreign"
 
+// maxInPlace bounds how often something is put in place of a reference, for each can hold more of them.
+const maxInPlace = 10_000
+
 // here is where copying is: the file, the place in the bundle, and what is being put in place of references.
 type here struct {
 	file   string
@@ -138,8 +141,12 @@ func (s *assembler) reference(kind, ref string, object map[string]any, h here, d
 		s.fault = archiveFault("reference-cycle", h.file, fmt.Sprintf("The reference %q leads back to itself.", shorten(ref, 120)), "Let one of the references in the circle hold the definition itself.")
 		return nil, true
 	}
+	if s.inPlace++; s.inPlace > maxInPlace {
+		s.fault = archiveFault("archive-too-large", h.file, fmt.Sprintf("More than %d references lead to what no component can hold.", maxInPlace), "Put fewer such references in the contract.")
+		return nil, true
+	}
 	value, _ := jsonpointer.Lookup(s.parts[to.file].root, to.pointer)
-	s.origins = append(s.origins, origin{at: h.at, file: to.file, pointer: to.pointer})
+	s.from(h.at, to)
 	inside := here{file: to.file, at: h.at, inside: append(slices.Clone(h.inside), to)}
 	return s.merged(kind, s.copied(kind, value, inside, depth+1), object, h, depth), true
 }

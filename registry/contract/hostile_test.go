@@ -45,6 +45,25 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
+// TestArchiveBomb puts files in place of references, each twice in the next.
+func TestArchiveBomb(t *testing.T) {
+	files := []string{"asyncapi.yaml", asyncapi("3.1.0", "channels: {c: {bindings: {$ref: b0.yaml}}}")}
+	for i := range 40 {
+		files = append(files, fmt.Sprintf("b%d.yaml", i), fmt.Sprintf("x: {$ref: b%d.yaml}\ny: {$ref: b%d.yaml}\n", i+1, i+1))
+	}
+	content := packed(t, append(files, "b40.yaml", "{}")...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	u, findings, err := ReadUpload(content, "", Limits{})
+	runtime.ReadMemStats(&after)
+	if err != nil || u != nil || len(findings) != 1 || findings[0].Code != "archive-too-large" {
+		t.Errorf("got %v, %v", findings, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 128<<20 {
+		t.Errorf("took %d MiB", used>>20)
+	}
+}
+
 func stairs(steps int) []string {
 	var lines []string
 	for i := range steps {
