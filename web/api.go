@@ -36,6 +36,8 @@ type APIConfig struct {
 type Engine interface {
 	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
+	Release(ctx context.Context, actor outbox.Actor, id string) (outbox.Receipt, error)
+	DiscardQuarantined(ctx context.Context, actor outbox.Actor, id, reason string) error
 	jobEngine
 	Changed()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -163,7 +164,9 @@ func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings
 	if area.admin {
 		download = "/admin/events/" + e.ID + "/data"
 	}
-	return eventView(e, download), nil
+	v := eventView(e, download)
+	v.Object, err = p.objectView(ctx, e.ID, strings.TrimSuffix(download, "/data")+"/object")
+	return v, err
 }
 
 func discardDanger(d store.Delivery, reason, wrong string) *templates.Danger {

@@ -91,11 +91,16 @@ func (p *portal) eventPage(c echo.Context) error {
 	}
 	deliveries.Self, deliveries.Table.Caption = here, "Deliveries of this event"
 	deliveries.Table.Empty = templates.Empty{Text: "Nobody was subscribed to this event when it was accepted.", ActionLabel: "See the subscriptions", ActionHref: "/admin/subscriptions"}
+	v := templates.EventPageView{Event: eventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.cfg.Now()}
+	if v.Event.Object, err = p.objectView(ctx, e.ID, here+"/object"); err != nil {
+		return err
+	}
+	if v.LeftOut, err = p.leftOut(ctx, e.ID); err != nil {
+		return err
+	}
 	page := p.page(c, shown(e.CEType))
 	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Events", Href: "/admin/events"}, templates.Crumb{Label: "Event"})
-	return p.render(c, http.StatusOK, templates.EventPage(page, templates.EventPageView{
-		Event: eventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.cfg.Now(),
-	}))
+	return p.render(c, http.StatusOK, templates.EventPage(page, v))
 }
 
 // eventFacts are where an event came from and when.

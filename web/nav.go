@@ -12,7 +12,7 @@ import (
 // Waiting is how much waits for someone's attention; the navigation shows it.
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
-	Errors, DeadLetters                   int
+	Errors, DeadLetters, Quarantined      int
 }
 
 // NavigationSource knows what the frame of a page shows of the database. It
@@ -78,6 +78,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
 		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
 		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
+		{Label: "Quarantine", Href: "/admin/quarantine", Count: w.Quarantined, Group: "Moving"},
 		{Label: "Settings", Href: "/admin/settings", Group: "This Schakel"},
 		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
 		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},

@@ -30,6 +30,8 @@ type PortalConfig struct {
 // PortalEngine is what pages need of the delivery engine.
 type PortalEngine interface {
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
+	Release(ctx context.Context, actor outbox.Actor, id string) (outbox.Receipt, error)
+	DiscardQuarantined(ctx context.Context, actor outbox.Actor, id, reason string) error
 	Discard(ctx context.Context, actor outbox.Actor, id, reason string) error
 	jobEngine
 	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)

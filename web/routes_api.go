@@ -56,6 +56,13 @@ func (m *machineAPI) routesEvents() {
 	publish.GET("/events/:eventId", m.showEvent)
 	scoped(scopeEventsConsume, scopeEventsPublish).GET("/objects/:objectId", m.showObject, m.app.slow(uploadTime))
 
+	kept := scoped(scopeEventsPublish, scopeRegistryWrite)
+	kept.GET("/quarantined-requests", m.listQuarantined)
+	kept.GET("/quarantined-requests/:quarantineId", m.showQuarantined)
+	decide := scoped(scopeRegistryWrite)
+	decide.POST("/quarantined-requests/:quarantineId/release", m.postQuarantineRelease, m.once)
+	decide.POST("/quarantined-requests/:quarantineId/discard", m.postQuarantineDiscard, m.once)
+
 	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
 	look.GET("/event-types", m.listEventTypes)
 	look.GET("/event-types/:name", m.showEventType)

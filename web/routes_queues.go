@@ -12,12 +12,18 @@ func (p *portal) routesQueues() {
 	admin.GET("/events", p.eventList)
 	admin.GET("/events/:id", p.eventPage)
 	admin.GET("/events/:id/data", p.eventData)
+	admin.GET("/events/:id/object", p.eventObject, p.slow(uploadTime))
+	admin.GET("/quarantine", p.quarantineList)
+	admin.GET("/quarantine/:id", p.quarantinePage)
+	admin.POST("/quarantine/:id/release", p.releaseQuarantined)
+	admin.POST("/quarantine/:id/discard", p.discardQuarantined)
 	admin.GET("/audit", p.auditPage)
 
 	partner := p.pages("/partner", p.requirePartner)
 	p.routesQueue(p.pages("", p.requirePartner), ownDeliveries())
 	p.routesDelivery(partner, partnerArea())
 	partner.GET("/deliveries/:id/data", p.deliveryData)
+	partner.GET("/deliveries/:id/object", p.deliveryObject, p.slow(uploadTime))
 }
 
 func (p *portal) routesQueue(g routeGroup, queue deliveryQueue) {

@@ -19,6 +19,9 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	if partnerID != "" {
 		return w
 	}
+	if kept, err := n.db.CountQuarantined(ctx); err == nil {
+		w.Quarantined = kept
+	}
 	if partners, err := n.db.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates"
+)
+
+const quarantinePath = "/admin/quarantine"
+
+// maxShownQuarantined bounds the events of a quarantined request that its page shows.
+const maxShownQuarantined = 20
+
+// quarantineList shows the requests that were kept aside.
+func (p *portal) quarantineList(c echo.Context) error {
+	ctx, status, paging := c.Request().Context(), c.QueryParam("state"), pagePaging(c)
+	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}})
+	if err != nil {
+		return err
+	}
+	v := templates.QuarantineListView{Path: quarantinePath, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	v.Fields = []templates.Field{choiceField("state", "State", status, []templates.Option{
+		{Value: "", Label: "All"}, {Value: store.QuarantineOpen, Label: "Waiting"},
+		{Value: store.QuarantineReleased, Label: "Released"}, {Value: store.QuarantineDiscarded, Label: "Discarded"},
+	})}
+	names := p.deliveryNames()
+	for _, q := range rows {
+		row := templates.QuarantineRow{State: quarantineState(q.Status), Href: quarantinePath + "/" + q.ID, Events: int(q.Events), Kept: q.CreatedAt.Time}
+		if row.Partner, err = names.partner(ctx, q.PartnerID); err != nil {
+			return err
+		}
+		if row.Client, err = p.clientName(ctx, q.ClientID); err != nil {
+			return err
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	page := p.frame(c, "Quarantine")
+	page.Lead = "Requests whose Idempotency-Key was used before for something else. Nothing of them is delivered until you release them."
+	return p.render(c, http.StatusOK, templates.QuarantineList(page, v))
+}
+
+// quarantineState is the state as people are told it.
+func quarantineState(status string) string {
+	if status == store.QuarantineOpen {
+		return "waiting"
+	}
+	return status
+}
+
+func (p *portal) clientName(ctx context.Context, id string) (string, error) {
+	row, err := p.DB.Client(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return id, nil
+	}
+	return row.Name, err
+}
+
+// quarantinePage shows one of them.
+func (p *portal) quarantinePage(c echo.Context) error { return p.showQuarantine(c, "", "") }
+
+// showQuarantine draws the page; reason and wrong are of a discard that was refused.
+func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
+	ctx := c.Request().Context()
+	q, err := p.DB.Quarantine(ctx, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	v := templates.QuarantineView{Now: p.cfg.Now(), First: firstEvents(q)}
+	if v.Facts, err = p.quarantineFacts(ctx, q); err != nil {
+		return err
+	}
+	rows, err := p.DB.QuarantinedEvents(ctx, q.ID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows[:min(len(rows), maxShownQuarantined)] {
+		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data}
+		v.Events = append(v.Events, eventView(e, ""))
+	}
+	if q.Status == store.QuarantineOpen {
+		here := quarantinePath + "/" + q.ID
+		v.Release = here + "/release"
+		v.Discard = &templates.Danger{
+			ID: "discard", Label: "Discard this request", Button: "Discard", Action: here + "/discard",
+			Explain:    "Its events are never accepted. The sender was answered 202, so tell it.",
+			ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
+		}
+	}
+	status, page := http.StatusOK, p.frame(c, "Quarantined request", templates.Crumb{Label: "Quarantine", Href: quarantinePath})
+	if wrong != "" {
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "discard-reason", Text: wrong}}
+	}
+	return p.render(c, status, templates.QuarantinePage(page, v))
+}
+
+// firstEvents are the events that the first request under the key brought.
+func firstEvents(q store.Quarantine) (list []templates.Named) {
+	var first outbox.Receipt
+	_ = json.Unmarshal(q.FirstAnswer, &first) // an answer that cannot be read names none
+	for _, e := range first.Events[:min(len(first.Events), maxShownQuarantined)] {
+		list = append(list, templates.Named{Name: shown(e.ID), Href: "/admin/events/" + e.EventID})
+	}
+	return list
+}
+
+func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]templates.Item, error) {
+	partner, err := p.deliveryNames().partner(ctx, q.PartnerID)
+	if err != nil {
+		return nil, err
+	}
+	client, err := p.clientName(ctx, q.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	items := []templates.Item{
+		{Label: "State", Content: templates.State(quarantineState(q.Status))},
+		{Label: "Why", Text: "Its Idempotency-Key was used before for a request with other content."},
+		{Label: "Client", Content: templates.Link(client, "/admin/clients/"+q.ClientID)},
+		{Label: "Partner", Content: templates.Link(partner, "/admin/partners/"+q.PartnerID)},
+		{Label: "Idempotency-Key", Content: templates.Identifier(q.IdempotencyKey)},
+		{Label: "Events", Text: templates.Count(int(q.Events))},
+		{Label: "Kept", Content: templates.Clock(q.CreatedAt.Time, p.cfg.Now())},
+	}
+	if q.Status == store.QuarantineOpen {
+		return items, nil
+	}
+	items = append(items, templates.Item{Label: "Decided", Content: templates.Clock(q.DecidedAt.Time, p.cfg.Now())}, templates.Item{Label: "By", Text: q.DecidedBy})
+	if q.Reason != "" {
+		items = append(items, templates.Item{Label: "Reason", Text: q.Reason})
+	}
+	return items, nil
+}
+
+// releaseQuarantined accepts the events of a request after all.
+func (p *portal) releaseQuarantined(c echo.Context) error {
+	here := quarantinePath + "/" + c.Param("id")
+	receipt, err := p.Engine.Release(c.Request().Context(), engineActor(c), c.Param("id"))
+	if quarantineRefusal(err) {
+		p.flash(c, templates.KindWarning, sentence(err))
+		return c.Redirect(http.StatusSeeOther, here)
+	}
+	if err != nil {
+		return err
+	}
+	known := 0
+	for _, e := range receipt.Events {
+		if e.Duplicate {
+			known++
+		}
+	}
+	text := templates.Plural(len(receipt.Events)-known, "event is", "events are") + " accepted and delivered to those who are subscribed."
+	if known > 0 {
+		text += " " + templates.Plural(known, "was", "were") + " sent before and stay as they are."
+	}
+	return p.done(c, here, text)
+}
+
+// quarantineRefusal tells whether a decision was refused with words for people.
+func quarantineRefusal(err error) bool {
+	return errors.Is(err, outbox.ErrDecided) || errors.Is(err, outbox.ErrAllKnown) || errors.Is(err, outbox.ErrSenderStopped)
+}
+
+// discardQuarantined decides that the events of a request are never accepted.
+func (p *portal) discardQuarantined(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	reason := form.Get("reason")
+	if wrong := reasonError(reason); wrong != "" {
+		return p.showQuarantine(c, reason, wrong)
+	}
+	here := quarantinePath + "/" + c.Param("id")
+	err = p.Engine.DiscardQuarantined(c.Request().Context(), engineActor(c), c.Param("id"), reason)
+	if quarantineRefusal(err) {
+		p.flash(c, templates.KindWarning, sentence(err))
+		return c.Redirect(http.StatusSeeOther, here)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, here, "The request is discarded.")
+}
