@@ -248,7 +248,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.status())
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 45, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 45, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -279,7 +279,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Means)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 48, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 48, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {
@@ -310,7 +310,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var16 string
 							templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Remedy)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 51, Col: 16}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 51, Col: 16}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 							if templ_7745c5c3_Err != nil {

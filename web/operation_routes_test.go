@@ -31,6 +31,44 @@ func (b *breakingEngine) StartJob(ctx context.Context, actor outbox.Actor, actio
 	return job, err
 }
 
+// waitingEngine tells that a job is asked for and starts it when it may.
+type waitingEngine struct {
+	Engine
+	asked, may chan struct{}
+}
+
+// StartJob implements Engine.
+func (w *waitingEngine) StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error) {
+	w.asked <- struct{}{}
+	<-w.may
+	return w.Engine.StartJob(ctx, actor, action, f, reason)
+}
+
+// While the first request with a key is handled, the second is told to wait; then
+// it gets the answer of the first.
+//
+// Rules: IDEM-X05, IDEM-I06, E12.
+func TestKeyInUse(t *testing.T) {
+	t.Parallel()
+	wait := waitingEngine{asked: make(chan struct{}), may: make(chan struct{})}
+	h := newAPIHarness(t, func(cfg *APIConfig) {
+		wait.Engine = cfg.Engine
+		cfg.Engine = &wait
+	})
+	c, key := h.everything(t), freshKey()
+	start := func() apiAnswer { return c.under(t, key, "POST", "/events/v1/resends", `{}`) }
+	first := make(chan apiAnswer)
+	go func() { first <- start() }()
+	<-wait.asked
+	if second := start(); second.header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", second.header.Get("Retry-After"))
+	} else {
+		second.problem(t, http.StatusConflict, "key-in-use")
+	}
+	close(wait.may)
+	wantSameAnswer(t, (<-first).want(t, http.StatusAccepted), start())
+}
+
 // keyless are the operations that need no key, and what their description says of it.
 func keyless() map[string]string {
 	const tokens = "Takes no Idempotency-Key: "
