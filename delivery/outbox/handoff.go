@@ -76,6 +76,7 @@ func (e *Engine) sendHanded(m made) {
 		return
 	}
 	for l, claims := range m.handed {
+		e.stats.handed.Add(int64(len(claims)))
 		e.start(l, load{singles: claims}, m.epoch)
 	}
 }

@@ -3,16 +3,19 @@ package outbox
 import (
 	"encoding/json"
 	"sync/atomic"
+
+	"schakel/store"
 )
 
 // stats count since the start of the process.
 type stats struct {
-	accepted, duplicates, delivered, retried, held, dead atomic.Int64
+	accepted, duplicates, handed, delivered, retried, held, dead atomic.Int64
 }
 
 // Stats is a reading of the engine's counters, all since the start of the process but InFlight.
 type Stats struct {
 	Accepted, Duplicates           int64 // events
+	Handed                         int64 // new deliveries that went to their senders without a claim
 	Delivered, Retried, Held, Dead int64 // outcomes of attempts
 	InFlight                       int   // deliveries this node holds now
 }
@@ -24,7 +27,7 @@ func (e *Engine) Stats() Stats {
 	e.mu.Unlock()
 	s := &e.stats
 	return Stats{
-		Accepted: s.accepted.Load(), Duplicates: s.duplicates.Load(), Delivered: s.delivered.Load(), Retried: s.retried.Load(),
+		Accepted: s.accepted.Load(), Duplicates: s.duplicates.Load(), Handed: s.handed.Load(), Delivered: s.delivered.Load(), Retried: s.retried.Load(),
 		Held: s.held.Load(), Dead: s.dead.Load(), InFlight: inFlight,
 	}
 }
@@ -40,9 +43,15 @@ func (s *stats) accept(r Receipt) {
 }
 
 func (s *stats) outcome(status string) {
-	counter := map[string]*atomic.Int64{"delivered": &s.delivered, "retrying": &s.retried, "held": &s.held, "dead": &s.dead}[status]
-	if counter != nil {
-		counter.Add(1)
+	switch status {
+	case store.DeliveryDelivered:
+		s.delivered.Add(1)
+	case store.DeliveryRetrying:
+		s.retried.Add(1)
+	case store.DeliveryHeld:
+		s.held.Add(1)
+	case store.DeliveryDead:
+		s.dead.Add(1)
 	}
 }
 

@@ -1,0 +1,166 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"schakel/store"
+	"schakel/store/storetest"
+)
+
+func TestLaneTakes(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		change func(l *lane)
+		free   int
+		want   bool
+	}{
+		"idle":                          {func(*lane) {}, 100, true},
+		"something older may wait":      {func(l *lane) { l.ready = true }, 100, false},
+		"a retry is due":                {func(l *lane) { l.due = now }, 100, false},
+		"a retry is due later":          {func(l *lane) { l.due = now.Add(time.Second) }, 100, true},
+		"the endpoint is paused":        {func(l *lane) { l.endpoint.Status = store.EndpointPaused }, 100, false},
+		"it asked for a pause":          {func(l *lane) { l.notBefore = now.Add(time.Second) }, 100, false},
+		"its circuit is open":           {func(l *lane) { l.circuit.openedAt = now.Add(-time.Hour) }, 100, false},
+		"it takes batches":              {func(l *lane) { l.terms.events = 10 }, 100, false},
+		"its rate is used up":           {func(l *lane) { l.limiter, l.endpoint.RatePerSecond, l.held = rate.NewLimiter(2, 2), 2, 2 }, 100, false},
+		"it holds what it may":          {func(l *lane) { l.held = l.most() }, share * 16, false},
+		"more than it claims":           {func(l *lane) { l.held = l.most() }, share * 100, true},
+		"no more than its share":        {func(l *lane) { l.held = 100 }, share * 100, false},
+		"the engine has no room at all": {func(*lane) {}, 0, false},
+	} {
+		l := newLane(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 2})
+		l.ready = false
+		tt.change(l)
+		if got := l.takes(now, tt.free); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What is handed to its sender as it is written arrives once, is recorded like any other, and was not claimed.
+func TestHandedOnce(t *testing.T) { // guarantee G1
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.partner("North", "nl.a")
+		const events = 200
+		seen := make(map[string]int)
+		for i := range events {
+			id := c.accept("nl.a", fmt.Sprint("e", i)).Events[0].EventID
+			got := c.rcv.wait(t)
+			if got.EventID != id || len(got.Event.Data) == 0 || got.CreatedAt.IsZero() {
+				t.Fatalf("accepted %s, got %+v", id, got)
+			}
+			seen[id]++
+			c.until(id, store.DeliveryDelivered)
+		}
+		if len(seen) != events || c.eng.Stats().Handed == 0 {
+			t.Errorf("%d arrived; %+v", len(seen), c.eng.Stats())
+		}
+		for id := range seen {
+			rows, err := db.DeliveriesOf(t.Context(), id)
+			if err != nil || len(rows) != 1 || rows[0].Attempts != 1 || rows[0].LeaseOwner != "" {
+				t.Fatalf("%+v, %v", rows, err)
+			}
+			attempts, err := db.Attempts(t.Context(), rows[0].ID)
+			if err != nil || len(attempts) != 1 {
+				t.Fatalf("%+v, %v", attempts, err)
+			}
+		}
+	})
+}
+
+// What was handed to a sender and waits for a slot does not go to a subscription that is revoked meanwhile.
+func TestHandedAndRevoked(t *testing.T) { // guarantee G2
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.accept("nl.a", "first")
+		c.rcv.wait(t)
+		gate, started := make(chan struct{}), make(chan struct{}, 100)
+		c.rcv.set(func(store.Claimed) Result {
+			started <- struct{}{}
+			<-gate
+			return delivered()
+		})
+		var ids []string
+		for i := range 40 {
+			ids = append(ids, c.accept("nl.a", fmt.Sprint("e", i)).Events[0].EventID)
+		}
+		for range 4 { // as many as may run at once
+			<-started
+		}
+		c.status(s, store.SubscriptionEnded)
+		close(gate)
+		waiting := 0
+		for _, id := range ids {
+			rows, err := db.DeliveriesOf(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows[0].Status != store.DeliveryDelivered {
+				waiting++
+			}
+		}
+		c.stop()
+		c.rcv.mu.Lock()
+		defer c.rcv.mu.Unlock()
+		if n := len(c.rcv.got); n != 5 {
+			t.Errorf("%d attempts, want the first and the 4 that ran (%d waited)", n, waiting)
+		}
+	})
+}
+
+// A backlog starves neither what comes in nor itself: new events are accepted while thousands wait, and all arrive.
+func TestBacklogStarvesNobody(t *testing.T) { // guarantee G1
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		const backlog = 3000
+		c.status(s, store.SubscriptionPaused)
+		for from := 0; from < backlog; from += 100 {
+			var ids []string
+			for i := range 100 {
+				ids = append(ids, fmt.Sprint("old", from+i))
+			}
+			c.accept("nl.a", ids...)
+		}
+		c.status(s, store.SubscriptionApproved)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		came, old, accepted := 0, 0, 0
+		for old < backlog { // one in for one out, until all that waited has come
+			r, err := c.eng.Accept(ctx, c.submission(c.own.ID, true, "nl.a", fmt.Sprint("new", accepted)))
+			if err != nil {
+				t.Fatalf("after %d accepted and %d arrived: %v", accepted, came, err)
+			}
+			accepted += len(r.Events)
+			for more := true; more; {
+				select {
+				case got := <-c.rcv.came:
+					came++
+					if got.Event.CEID[0] == 'o' {
+						old++
+					}
+				default:
+					more = false
+				}
+			}
+		}
+		for came < backlog+accepted {
+			c.rcv.wait(t)
+			came++
+		}
+		if accepted < 10 {
+			t.Errorf("only %d were accepted while %d were delivered", accepted, backlog)
+		}
+	})
+}
