@@ -26,6 +26,7 @@ type SubscriptionRequest struct {
 	Filters    string     // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
 	OrderBy    string     // context attribute by whose value events come in order (guarantee G5); empty for none
 	Retry      RetryInput // how it is retried (EDU-18)
+	Dedupe     bool       // leave out events that it was handed before, by source and id (EDU-18b)
 }
 
 // maxSubscriptionTypes bounds one request.
@@ -58,7 +59,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		}
 		sub = store.Subscription{
 			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
-			Filters: in.Filters, OrderBy: in.OrderBy, Retry: retry, Status: store.SubscriptionRequested, Types: in.Types,
+			Filters: in.Filters, OrderBy: in.OrderBy, Dedupe: in.Dedupe, Retry: retry, Status: store.SubscriptionRequested, Types: in.Types,
 		}
 		if err := tx.InsertSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("add subscription: %w", err)

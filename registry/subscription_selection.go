@@ -18,6 +18,7 @@ type SubscriptionChange struct {
 	Filters *string // as in SubscriptionRequest
 	OrderBy *string
 	Retry   *RetryInput
+	Dedupe  *bool
 }
 
 // Change changes which events of its types a subscription gets, and in which order (guarantee G5). What was granted are
@@ -51,7 +52,7 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		if err := wrong.err(); err != nil {
 			return err
 		}
-		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy && sub.Retry == before.Retry {
+		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy && sub.Dedupe == before.Dedupe && sub.Retry == before.Retry {
 			return nil
 		}
 		if err := tx.UpdateSubscription(ctx, &sub); err != nil {
@@ -68,12 +69,18 @@ func (in SubscriptionChange) apply(sub *store.Subscription) {
 	if in.OrderBy != nil {
 		sub.OrderBy = strings.TrimSpace(*in.OrderBy)
 	}
+	if in.Dedupe != nil {
+		sub.Dedupe = *in.Dedupe
+	}
 }
 
 // selectionDetails are those of the subscription with what decides which events it gets.
 func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) details {
 	d := subscriptionDetails(s, p, e, "")
 	d["filters"], d["orderBy"], d["retry"] = s.Filters, s.OrderBy, s.Retry
+	if s.Dedupe {
+		d["leaveOutRepeats"] = true
+	}
 	return d
 }
 

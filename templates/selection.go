@@ -9,6 +9,8 @@ import (
 // values are as typed.
 type SelectionView struct {
 	Rows []FilterRow
+	// Dedupe leaves repeated events out.
+	Dedupe bool
 	// Others is a JSON list of what the rows cannot say.
 	Others            string
 	Order, OrderOther string

@@ -43,7 +43,7 @@ func (d desk) changeSelection(c echo.Context) error {
 		return d.previewSelection(c, owner, sub, chosen)
 	}
 	filters, orderBy := chosen.filters(), chosen.orderBy()
-	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, registry.SubscriptionChange{Filters: &filters, OrderBy: &orderBy})
+	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, registry.SubscriptionChange{Filters: &filters, OrderBy: &orderBy, Dedupe: &chosen.dedupe})
 	if fields, ok := refused(err); ok {
 		return d.showSelection(c, http.StatusUnprocessableEntity, sub, chosen, chosen.merged(fields), nil)
 	}

@@ -14,6 +14,7 @@ import (
 
 // selection is what a form says about the filters and the order of a subscription.
 type selection struct {
+	dedupe bool
 	rows   []filter.Simple // as typed, empty ones too
 	others string          // JSON list
 	order  string
@@ -26,7 +27,7 @@ const spareRows = 2
 // readSelection reads the fields of templates.Selection. A form that never had
 // them gives no filters.
 func readSelection(form Form) selection {
-	s := selection{others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther")}
+	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther")}
 	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
 	for i := range min(max(count, spareRows), templates.FilterRows) {
 		dialect, negated := strings.CutPrefix(form.Get(templates.FilterControl(i, "comparison")), "not-")
@@ -44,7 +45,7 @@ func selectionOf(sub store.Subscription) (selection, error) {
 	if err != nil {
 		return selection{}, err
 	}
-	s := selection{rows: rows, others: others, order: sub.OrderBy}
+	s := selection{dedupe: sub.Dedupe, rows: rows, others: others, order: sub.OrderBy}
 	if len(rows) > templates.FilterRows {
 		s.rows, s.others = nil, sub.Filters
 	}
@@ -150,7 +151,7 @@ func (s selection) merged(refused map[string]string) map[string]string {
 }
 
 func (s selection) view(action string, wrong map[string]string) templates.SelectionView {
-	v := templates.SelectionView{Others: s.others, Order: s.order, OrderOther: s.other, Wrong: wrong, MoreAction: action}
+	v := templates.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Wrong: wrong, MoreAction: action}
 	for _, row := range s.rows {
 		comparison := row.Dialect
 		if row.Not {

@@ -18,6 +18,7 @@ type subscriptionAnswer struct {
 	Types        []string        `json:"types"`
 	Filters      json.RawMessage `json:"filters"`
 	OrderBy      string          `json:"orderBy,omitempty"`
+	LeaveRepeats bool            `json:"leaveOutRepeats,omitempty"`
 	Purpose      string          `json:"purpose"`
 	Status       string          `json:"status"`
 	StatusReason string          `json:"statusReason,omitempty"`
@@ -29,7 +30,7 @@ type subscriptionAnswer struct {
 func newSubscriptionAnswer(s store.Subscription) subscriptionAnswer {
 	return subscriptionAnswer{
 		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
-		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
+		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
 	}
 }
 
@@ -74,6 +75,7 @@ type subscriptionRequest struct {
 	Filters    json.RawMessage `json:"filters"`
 	OrderBy    string          `json:"orderBy"`
 	Purpose    string          `json:"purpose"`
+	Dedupe     bool            `json:"leaveOutRepeats"`
 }
 
 // postSubscription asks for a subscription; it starts when an administrator
@@ -88,7 +90,7 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 		return err
 	}
 	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
-		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy,
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Dedupe: in.Dedupe,
 	})
 	if err != nil {
 		return filterProblem(renameField(err, "endpoint", "endpointId"), in.Filters)

@@ -19,6 +19,7 @@ type subscriptionPatch struct {
 	Reason  string          `json:"reason"`
 	Filters json.RawMessage `json:"filters"`
 	OrderBy json.RawMessage `json:"orderBy"`
+	Dedupe  *bool           `json:"leaveOutRepeats"`
 }
 
 // patchSubscription pauses a subscription or lets it go on, or changes its
@@ -33,7 +34,7 @@ func (m *machineAPI) patchSubscription(c echo.Context) error {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
-	if in.Filters == nil && in.OrderBy == nil {
+	if in.Filters == nil && in.OrderBy == nil && in.Dedupe == nil {
 		err = m.setSubscriptionStatus(ctx, who, id, in)
 	} else {
 		err = m.changeSelection(ctx, who, id, in)
@@ -59,9 +60,9 @@ func (m *machineAPI) setSubscriptionStatus(ctx context.Context, who caller, id s
 // request, so that never half of one is done.
 func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string, in subscriptionPatch) error {
 	if in.Status != "" || in.Reason != "" {
-		return fieldProblem("status", "change the status in a request of its own, apart from filters and orderBy")
+		return fieldProblem("status", "change the status in a request of its own, apart from filters, orderBy and leaveOutRepeats")
 	}
-	var change registry.SubscriptionChange
+	change := registry.SubscriptionChange{Dedupe: in.Dedupe}
 	if in.Filters != nil {
 		filters := string(in.Filters)
 		change.Filters = &filters
