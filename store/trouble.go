@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,7 +34,8 @@ func Away(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}
-	return errors.Is(err, driver.ErrBadConn)
+	// A connection that breaks while an answer is awaited ends without more words.
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || err != nil && pgconn.SafeToRetry(err)
 }
 
 // Ready asks the database for a sign of life, and whether it can write: a full disk is not seen by reading.
