@@ -37,22 +37,47 @@ func sampleEvent() EventView {
 	return EventView{Attributes: []Item{{Label: "id", Text: "<i>1</i>"}}, Kind: "JSON", Size: 2, Pretty: "{\n}", Raw: "{}", Download: "/x/data"}
 }
 
+func sampleGroups() JobGroupsView {
+	return JobGroupsView{ShowPartner: true, Left: 3, Rows: []JobGroup{{
+		Partner: "North", EventType: "nl.example.a", Endpoint: Named{"Main", "/e"}, Subscription: Named{"Enrolments", "/s"}, Count: 2,
+	}}}
+}
+
+func sampleSendAgain() SendAgainView {
+	return SendAgainView{
+		Failed: "/f", Replay: "/r", Limited: true, Errors: []FieldError{{Field: "moment", Text: "Fill it in."}},
+		FailedFields: []Field{
+			{Name: "since", Label: "Since", Type: "radio", Required: true, Value: "day", Options: []Option{{Value: "day", Label: "a day ago"}, {Value: "own", Label: "a moment"}}},
+			{Name: "moment", Label: "That moment", Type: "datetime-local", Error: "Fill it in."},
+			{Name: "failed-endpoint", Label: "Endpoint", Type: "list", Options: []Option{{Label: "All"}}},
+		},
+		ReplayFields: []Field{{Name: "events", Label: "Event ids", Type: "lines"}},
+	}
+}
+
 // TestQueuePages holds the rules of all pages against those about what moves.
 func TestQueuePages(t *testing.T) {
 	t.Parallel()
 	p, list := galleryPage(), sampleDeliveries()
-	running := JobView{Self: "/admin/jobs/1", State: "running", Verb: "resent", Total: 10, Done: 3, Refused: 1, Cancel: "/admin/jobs/1/cancel", List: "/admin/deliveries", Filter: []Item{{Label: "State", Text: "Held"}}, Created: now(), Now: now()}
+	running := JobView{Self: "/admin/jobs/1", State: "running", Verb: "resent", Noun: [2]string{"delivery", "deliveries"}, Total: 10, Done: 3, Refused: 1, Cancel: "/admin/jobs/1/cancel", List: "/admin/deliveries", Filter: []Item{{Label: "State", Text: "Held"}}, Created: now(), Now: now()}
+	replaying := running
+	replaying.Verb, replaying.Noun, replaying.More = "offered", [2]string{"event", "events"}, true
+	replaying.Parts = []JobPart{{Endpoint: Named{"Main", "/e"}, Subscription: Named{"Enrolments", "/s"}, State: "running", Text: "waits", Done: 1, Total: 2, More: true}}
 	for name, doc := range map[string]string{
-		"list":     render(t, DeliveryList(p, list)),
-		"delivery": render(t, Delivery(p, sampleDelivery())),
-		"withheld": render(t, Delivery(p, DeliveryView{State: "pending", Headline: "Pending", Event: EventView{Withheld: "Not yours now."}, Now: now()})),
-		"all":      render(t, DeliveryAll(p, DeliveryAllView{Action: "/a", Back: "/b", Count: 2, Discard: true, Wrong: "Say why.", Filter: []Item{{Label: "State", Text: "Held"}}})),
-		"discard":  render(t, DeliveryDiscard(p, DeliveryDiscardView{Action: "/a", Back: "/b", IDs: []string{"dlv_1"}, Count: 1, Wrong: "Say why."})),
-		"job":      render(t, Job(p, running)),
-		"jobs":     render(t, JobList(p, JobListView{Rows: []JobRow{{Href: "/admin/jobs/1", Title: "Resend", State: "done", Created: now()}}, Table: TableView{ID: "jobs", Caption: "Jobs", Total: 1}, Now: now()})),
-		"event":    render(t, EventPage(p, EventPageView{Event: sampleEvent(), Facts: []Item{{Label: "Our id", Text: "evt_1"}}, Deliveries: list, Now: now()})),
-		"events":   render(t, EventList(p, EventListView{Path: "/admin/events", Rows: []EventRow{{Type: "nl.x", Href: "/e", CEID: "1", Source: "urn:x", Test: true, Accepted: now()}}, Table: TableView{ID: "events", Caption: "Events", Total: 1}, Now: now()})),
-		"audit":    render(t, AuditTrail(p, AuditView{Path: "/admin/audit", Rows: []AuditRow{{At: now(), Sentence: "Ada did it.", Href: "/x", ObjectID: "1"}}, Table: TableView{ID: "audit", Caption: "Entries", Total: 1}, Now: now()})),
+		"list":      render(t, DeliveryList(p, list)),
+		"delivery":  render(t, Delivery(p, sampleDelivery())),
+		"withheld":  render(t, Delivery(p, DeliveryView{State: "pending", Headline: "Pending", Event: EventView{Withheld: "Not yours now."}, Now: now()})),
+		"all":       render(t, DeliveryAll(p, DeliveryAllView{Action: "/a", Back: "/b", Count: 2, Discard: true, Wrong: "Say why.", Filter: []Item{{Label: "State", Text: "Held"}}})),
+		"discard":   render(t, DeliveryDiscard(p, DeliveryDiscardView{Action: "/a", Back: "/b", IDs: []string{"dlv_1"}, Count: 1, Wrong: "Say why."})),
+		"job":       render(t, Job(p, running)),
+		"replaying": render(t, Job(p, replaying)),
+		"replay":    render(t, Replay(p, ReplayView{Action: "/a", Change: "/b", Count: 2, More: true, Limited: true, Repeats: true, Groups: sampleGroups(), Filter: []Item{{Label: "Mode", Text: "all"}}})),
+		"no replay": render(t, Replay(p, ReplayView{Action: "/a", Change: "/b"})),
+		"again":     render(t, SendAgain(p, sampleSendAgain())),
+		"jobs":      render(t, JobList(p, JobListView{Rows: []JobRow{{Href: "/admin/jobs/1", Title: "Resend", State: "done", Created: now()}}, Table: TableView{ID: "jobs", Caption: "Jobs", Total: 1}, Now: now()})),
+		"event":     render(t, EventPage(p, EventPageView{Event: sampleEvent(), Facts: []Item{{Label: "Our id", Text: "evt_1"}}, Deliveries: list, Now: now()})),
+		"events":    render(t, EventList(p, EventListView{Path: "/admin/events", Rows: []EventRow{{Type: "nl.x", Href: "/e", CEID: "1", Source: "urn:x", Test: true, Accepted: now()}}, Table: TableView{ID: "events", Caption: "Events", Total: 1}, Now: now()})),
+		"audit":     render(t, AuditTrail(p, AuditView{Path: "/admin/audit", Rows: []AuditRow{{At: now(), Sentence: "Ada did it.", Href: "/x", ObjectID: "1"}}, Table: TableView{ID: "audit", Caption: "Entries", Total: 1}, Now: now()})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ type SubscriptionView struct {
 	Created, Decided, Now              time.Time
 	DecidedBy                          string
 	Types                              []SubscriptionType
-	DeliveriesHref                     string
+	DeliveriesHref, ReplayHref         string
 	// Filters tell in words which events it gets, OrderBy by which attribute they
 	// come in order; ChangeHref is where both can be changed, empty when not now.
 	Filters                      []string
@@ -407,13 +407,31 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if v.ReplayHref != "" {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"utrecht-paragraph\">")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = Link("Offer everything that it never got", v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			if v.CanPause {
 				templ_7745c5c3_Err = DangerAction(Danger{ID: "pause", Label: "Pause this subscription", Explain: "Nothing is sent until you start it again. Events are kept and wait for you.", Action: v.Href + "/pause", Button: "Pause subscription", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

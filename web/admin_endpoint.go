@@ -47,6 +47,7 @@ func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpoi
 	}
 	if e.Status != store.EndpointEnded && partner.Status == store.PartnerApproved {
 		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
+		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
 	}
 	if partner.Own {
 		v.EditHref = "/admin/own/endpoints/" + e.ID

@@ -48,6 +48,9 @@ func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
 		Filters: filterWords(sub.Filters), OrderBy: sub.OrderBy,
 		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,
 	}
+	if sub.Sending {
+		v.ReplayHref = "/admin/replays?subscription=" + sub.ID
+	}
 	for _, t := range g.Types {
 		v.Types = append(v.Types, grantedType(t))
 	}

@@ -68,18 +68,21 @@ func (p *portal) showDeliveryAll(c echo.Context, queue deliveryQueue, q delivery
 		return c.Redirect(http.StatusSeeOther, queue.path+"?"+q.values().Encode())
 	}
 	ctx := c.Request().Context()
-	count, err := p.DB.CountDeliveries(ctx, filter)
+	preview, err := p.Engine.PreviewJob(ctx, engineActor(c), filter)
 	if err != nil {
 		return err
 	}
 	v := templates.DeliveryAllView{
-		Action: queue.path + "/all", Back: queue.path + "?" + q.values().Encode(), Count: count, Discard: queue.admin,
+		Action: queue.path + "/all", Back: queue.path + "?" + q.values().Encode(), Count: preview.Total, Discard: queue.admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.scope(c)); err != nil {
 		return err
 	}
-	status, page := http.StatusOK, p.page(c, templates.Plural(count, "delivery matches", "deliveries match"))
+	if v.Groups, err = p.jobGroups(ctx, queue.deliveryArea, queue.scope(c), preview, deliveryNoun()); err != nil {
+		return err
+	}
+	status, page := http.StatusOK, p.page(c, templates.Plural(preview.Total, "delivery matches", "deliveries match"))
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
@@ -117,6 +120,7 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 		{Label: "Kind of error", Text: q.kindWords(queue)},
 		{Label: "Changed from", Text: q.from},
 		{Label: "Changed until", Text: q.until},
+		{Label: "Offered again by job", Text: q.job},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

@@ -35,10 +35,13 @@ func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q delive
 	fields = append(fields, stateField(queue, q)...)
 	fields = append(fields, choiceField("kind", "Kind of error", q.reason, reasons),
 		templates.Field{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
-		templates.Field{Name: "from", Label: "Changed from", Type: "date", Value: q.from},
-		templates.Field{Name: "until", Label: "Changed until", Type: "date", Value: q.until})
+		templates.Field{Name: "from", Label: "Changed from", Type: momentField(q.from), Value: q.from},
+		templates.Field{Name: "until", Label: "Changed until", Type: momentField(q.until), Value: q.until})
 	if q.subscription != "" {
 		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
+	}
+	if q.job != "" {
+		fields = append(fields, templates.Field{Name: "job", Label: "Offered again by job", Value: q.job, MaxLength: maxFilterText})
 	}
 	return withErrors(fields, wrong), nil
 }

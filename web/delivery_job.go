@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -31,11 +32,12 @@ func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
 		for _, j := range jobs {
 			v.Rows = append(v.Rows, templates.JobRow{
 				Href: area.job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
-				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), Created: j.CreatedAt.Time,
+				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
 			})
 		}
 		page := p.page(c, "Jobs")
-		page.Lead = "Each resends or discards many deliveries at once, bit by bit."
+		page.Lead = "Each resends or discards many deliveries, or offers many stored events again, bit by bit."
+		page.Actions = templates.LinkButton(templates.Primary, "Send again…", area.base+"/jobs/new")
 		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs"})
 		return p.render(c, http.StatusOK, templates.JobList(page, v))
 	}
@@ -50,11 +52,17 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := templates.JobView{
-			Self: area.job(j.ID), State: j.Status, Verb: "resent", Total: int(j.Total), Done: int(j.Done), Refused: int(j.Refused),
+			Self: area.job(j.ID), State: j.Status, Verb: "resent", Noun: deliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
 			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.base + "/deliveries", Now: p.cfg.Now(),
 		}
-		if j.Action == actionDiscard {
+		switch j.Action {
+		case actionDiscard:
 			v.Verb = "discarded"
+		case outbox.ActionReplay:
+			v.Verb, v.Noun, v.List = "offered", [2]string{"event", "events"}, v.List+"?job="+j.ID
+			if v.Parts, err = p.jobParts(ctx, area, j); err != nil {
+				return err
+			}
 		}
 		if j.Status == store.JobRunning {
 			v.Cancel = area.job(j.ID) + "/cancel"
@@ -92,8 +100,11 @@ func (p *portal) ownJob(c echo.Context, area deliveryArea) (store.ResendJob, err
 }
 
 func jobTitle(j store.ResendJob) string {
-	if j.Action == actionDiscard {
+	switch j.Action {
+	case actionDiscard:
 		return "Discard " + templates.Plural(int(j.Total), "delivery", "deliveries")
+	case outbox.ActionReplay:
+		return "Replay of " + atLeast(j.TotalMore) + templates.Plural(int(j.Total), "event", "events")
 	}
 	return "Resend " + templates.Plural(int(j.Total), "delivery", "deliveries")
 }
@@ -104,6 +115,9 @@ func deliveriesCrumb(area deliveryArea) templates.Crumb {
 
 // jobFilter tells in words what a job selects.
 func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]templates.Item, error) {
+	if j.Action == outbox.ActionReplay {
+		return p.replayWords(ctx, replayOf(j), area.partnerOf(j))
+	}
 	var f store.DeliveryFilter
 	if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
 		return nil, err
@@ -129,6 +143,7 @@ func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area delivery
 		{Label: "Changed from", Text: moment(f.From)},
 		{Label: "Changed before", Text: moment(f.Until)},
 		{Label: "Chosen by id", Text: chosen(f.IDs)},
+		{Label: "Offered again by job", Text: f.ReplayOf},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

@@ -26,7 +26,7 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 			Path: queue.path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.admin, Now: p.cfg.Now(),
 		}
 		page := p.page(c, queue.title)
-		page.Lead, page.Actions = queue.lead, templates.LinkButton(templates.Subtle, "Jobs", queue.base+"/jobs")
+		page.Lead, page.Actions = queue.lead, templates.LinkButton(templates.Subtle, "Send again, and jobs", queue.base+"/jobs")
 		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
@@ -110,6 +110,9 @@ func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery,
 // rowReason is why a delivery is where it is, with the status of the last answer.
 func rowReason(d store.Delivery) string {
 	text := reasonOf(d.Reason).Label
+	if text == "" && d.ReplayOf != "" {
+		return "offered again"
+	}
 	if d.Reason == "" || d.LastStatus == 0 || d.Status == store.DeliveryDelivered {
 		return text
 	}

@@ -17,13 +17,15 @@ type deliveryNames struct {
 	scope     string
 	partners  map[string]string
 	endpoints map[string]string
+	// subscriptions by their labels
+	subscriptions map[string]string
 }
 
 // deliveryNames knows everybody's names: for administrators.
 func (p *portal) deliveryNames() *deliveryNames { return p.deliveryNamesOf("") }
 
 func (p *portal) deliveryNamesOf(scope string) *deliveryNames {
-	return &deliveryNames{p.DB, scope, map[string]string{}, map[string]string{}}
+	return &deliveryNames{p.DB, scope, map[string]string{}, map[string]string{}, map[string]string{}}
 }
 
 func (n *deliveryNames) sees(partnerID string) bool { return n.scope == "" || n.scope == partnerID }

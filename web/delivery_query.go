@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"schakel/store"
 )
@@ -21,7 +20,7 @@ const (
 
 // deliveryQuery is the filter of a list of deliveries as it was typed.
 type deliveryQuery struct {
-	partner, endpoint, subscription, eventType, event, reason, status, show, from, until string
+	partner, endpoint, subscription, eventType, event, reason, status, show, from, until, job string
 }
 
 // readDeliveryQuery reads a filter from a query string or a form.
@@ -32,7 +31,7 @@ func readDeliveryQuery(get func(name string) string) deliveryQuery {
 	}
 	return deliveryQuery{
 		partner: read("partner"), endpoint: read("endpoint"), subscription: read("subscription"), eventType: read("type"),
-		event: read("event"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"),
+		event: read("event"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), job: read("job"),
 	}
 }
 
@@ -41,7 +40,7 @@ func (q deliveryQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event,
-		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until,
+		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until, "job": q.job,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -56,7 +55,7 @@ func (q deliveryQuery) filter(queue deliveryQueue, partner string) (store.Delive
 	wrong := formErrors{}
 	f := store.DeliveryFilter{
 		PartnerID: q.partner, EndpointID: q.endpoint, SubscriptionID: q.subscription, EventType: q.eventType,
-		Reason: q.reason, Statuses: queue.statuses,
+		Reason: q.reason, Statuses: queue.statuses, ReplayOf: q.job,
 	}
 	if partner != "" {
 		f.PartnerID = partner
@@ -97,28 +96,4 @@ func deliveryStatuses() []string {
 	return []string{
 		store.DeliveryPending, store.DeliveryRetrying, store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded,
 	}
-}
-
-// period reads two days in UTC, the last one included; "" leaves an end open.
-func period(from, until string, wrong formErrors) (start, end store.Time) {
-	start = day("from", from, wrong)
-	if end = day("until", until, wrong); !end.IsZero() {
-		end = store.At(end.AddDate(0, 0, 1))
-	}
-	if !start.IsZero() && !end.IsZero() && !start.Before(end.Time) {
-		wrong["until"] = "The last day is before the first."
-	}
-	return start, end
-}
-
-func day(name, raw string, wrong formErrors) store.Time {
-	if raw == "" {
-		return store.Time{}
-	}
-	t, err := time.Parse(time.DateOnly, raw)
-	if err != nil || t.Year() < 1970 {
-		wrong[name] = "Write the day as year-month-day, such as 2026-11-21."
-		return store.Time{}
-	}
-	return store.At(t)
 }

@@ -128,14 +128,33 @@ func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []template
 	})
 	items = append(items, subscriptionItem(area, at),
 		templates.Item{Label: "Tries", Text: triesText(d)},
-		templates.Item{Label: "Accepted", Content: templates.Clock(d.CreatedAt.Time, now)},
+		templates.Item{Label: madeLabel(d), Content: templates.Clock(d.CreatedAt.Time, now)},
 		templates.Item{Label: "Last changed", Content: templates.Clock(d.UpdatedAt.Time, now)})
+	if d.ReplayOf != "" {
+		items = append(items, replayItem(area, d))
+	}
 	if !d.DeliveredAt.IsZero() {
 		items = append(items, templates.Item{Label: "Delivered", Content: templates.Clock(d.DeliveredAt.Time, now)})
 	}
 	return append(items,
 		templates.Item{Label: "Idempotency-Key", Content: templates.Identifier(d.IdempotencyKey)},
 		templates.Item{Label: "Key valid until", Content: templates.Clock(d.KeyExpiresAt.Time, now)})
+}
+
+// madeLabel says what happened when a delivery was made: the event was accepted, or it was offered again later.
+func madeLabel(d store.Delivery) string {
+	if d.ReplayOf != "" {
+		return "Made"
+	}
+	return "Accepted"
+}
+
+// replayItem tells by which job an event was offered again. Partners see their own jobs.
+func replayItem(area deliveryArea, d store.Delivery) templates.Item {
+	if area.admin {
+		return templates.Item{Label: "Offered again by", Content: templates.Link(d.ReplayOf, area.job(d.ReplayOf))}
+	}
+	return templates.Item{Label: "Offered again by", Content: templates.Identifier(d.ReplayOf)}
 }
 
 func subscriptionItem(area deliveryArea, at surroundings) templates.Item {

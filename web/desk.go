@@ -3,6 +3,8 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -53,6 +55,11 @@ func (d desk) sheet(c echo.Context, title string, way ...templates.Crumb) templa
 
 // href is the address of a page of this desk.
 func (d desk) href(path string) string { return d.base + path }
+
+// replays is where everything is counted that an endpoint or a subscription never got.
+func (d desk) replays(what, id string) string {
+	return strings.TrimSuffix(d.deliveries, "/deliveries") + "/replays?" + url.Values{what: {id}}.Encode()
+}
 
 // waits tells why an organisation cannot add or change things yet; empty when it can.
 func waits(owner store.Partner) string {

@@ -29,8 +29,8 @@ func (p *portal) eventList(c echo.Context) error {
 	v := templates.EventListView{Path: "/admin/events", Now: p.cfg.Now(), Fields: withErrors([]templates.Field{
 		choiceField("partner", "From partner", q.partner, partners), choiceField("type", "Event type", q.eventType, types),
 		{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
-		{Name: "from", Label: "Accepted from", Type: "date", Value: q.from},
-		{Name: "until", Label: "Accepted until", Type: "date", Value: q.until},
+		{Name: "from", Label: "Accepted from", Type: momentField(q.from), Value: q.from},
+		{Name: "until", Label: "Accepted until", Type: momentField(q.until), Value: q.until},
 	}, wrong)}
 	page := p.page(c, "Events")
 	page.Lead = "What was accepted, newest first. Each event is kept byte for byte as it came."

@@ -155,6 +155,9 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.Endp
 		Closed: waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
 		CanResume: may && e.Status == store.EndpointPaused, CanEnd: may && e.Status != store.EndpointEnded,
 	}
+	if may && e.Status != store.EndpointEnded {
+		v.ReplayHref = d.replays("endpoint", e.ID)
+	}
 	if e.TokenSecret != "" {
 		v.Secret = "stored, never shown"
 	}

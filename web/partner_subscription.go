@@ -85,6 +85,9 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}
+	if s.Sending {
+		v.ReplayHref = d.replays("subscription", s.ID)
+	}
 	if changeable(owner, s) {
 		v.ChangeHref = v.Href + "/selection"
 	}

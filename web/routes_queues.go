@@ -37,6 +37,10 @@ func (p *portal) routesDelivery(g routeGroup, area deliveryArea) {
 	g.GET("/deliveries/:id", p.deliveryPage(area))
 	g.POST("/deliveries/:id/resend", p.resendDelivery(area))
 	g.GET("/jobs", p.jobList(area))
+	g.GET("/jobs/new", p.sendAgain(area))
+	g.GET("/jobs/failed", p.failedSince(area))
+	g.GET("/replays", p.replayPage(area))
+	g.POST("/replays", p.startReplay(area))
 	g.GET("/jobs/:id", p.jobPage(area))
 	g.POST("/jobs/:id/cancel", p.cancelJob(area))
 }

@@ -1,0 +1,59 @@
+package web
+
+import (
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// momentLayout is how browsers write a moment, and how it stands in our addresses; in UTC.
+const momentLayout = "2006-01-02T15:04:05"
+
+// period reads two moments or days in UTC; "" leaves an end open. A day as the end is included, a moment is not.
+func period(from, until string, wrong formErrors) (start, end store.Time) {
+	start, _ = momentOrDay("from", from, wrong)
+	end, whole := momentOrDay("until", until, wrong)
+	if whole {
+		end = store.At(end.AddDate(0, 0, 1))
+	}
+	if !start.IsZero() && !end.IsZero() && !start.Before(end.Time) {
+		wrong["until"] = "The end is before the beginning."
+	}
+	return start, end
+}
+
+// momentOrDay reads a moment or a whole day.
+func momentOrDay(name, raw string, wrong formErrors) (at store.Time, whole bool) {
+	if raw == "" {
+		return store.Time{}, false
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", momentLayout, time.RFC3339Nano} {
+		if t, err := time.Parse(layout, raw); err == nil && t.Year() >= 1970 && t.Year() < 10_000 {
+			return store.At(t), layout == time.DateOnly
+		}
+	}
+	wrong[name] = "Write the day as year-month-day, such as 2026-11-21, or a moment as 2026-11-21T09:30."
+	return store.Time{}, false
+}
+
+// momentField is the kind of input that shows a value: a day, or a moment.
+func momentField(value string) string {
+	if strings.Contains(value, "T") {
+		return "datetime-local"
+	}
+	return "date"
+}
+
+// day reads a day in UTC; "" is none.
+func day(name, raw string, wrong formErrors) store.Time {
+	if raw == "" {
+		return store.Time{}
+	}
+	t, err := time.Parse(time.DateOnly, raw)
+	if err != nil || t.Year() < 1970 {
+		wrong[name] = "Write the day as year-month-day, such as 2026-11-21."
+		return store.Time{}
+	}
+	return store.At(t)
+}

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Ready-made moments of "everything that failed since".
+const (
+	sinceHour = "hour"
+	sinceDay  = "day"
+	sinceWeek = "week"
+	sinceOwn  = "own"
+)
+
+// sendAgain asks what to send again: what failed since a moment, or stored events.
+func (p *portal) sendAgain(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		return p.showSendAgain(c, area, readReplayQuery(c.QueryParam), formErrors{})
+	}
+}
+
+// failedSince leads to the count of what failed since the moment chosen.
+func (p *portal) failedSince(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		wrong := formErrors{}
+		from, _ := period(clean(c.QueryParam("moment")), "", wrong)
+		switch since := clean(c.QueryParam("since")); since {
+		case sinceHour, sinceDay, sinceWeek:
+			from = store.At(p.cfg.Now().Add(-sinceLength(since)))
+		case sinceOwn:
+			if from.IsZero() && len(wrong) == 0 {
+				wrong["from"] = "Fill in since when."
+			}
+		default:
+			wrong["since"] = "Choose since when."
+		}
+		if text, ok := wrong["from"]; ok {
+			delete(wrong, "from")
+			wrong["moment"] = text
+		}
+		if len(wrong) > 0 {
+			return p.showSendAgain(c, area, replayQuery{}, wrong)
+		}
+		q := url.Values{"from": {from.Format(momentLayout)}}
+		if endpoint := clean(c.QueryParam("failed-endpoint")); endpoint != "" {
+			q.Set("endpoint", endpoint)
+		}
+		return c.Redirect(http.StatusSeeOther, area.base+"/deliveries/all?"+q.Encode())
+	}
+}
+
+func sinceLength(since string) time.Duration {
+	switch since {
+	case sinceHour:
+		return time.Hour
+	case sinceDay:
+		return 24 * time.Hour
+	}
+	return 7 * 24 * time.Hour
+}
+
+func (p *portal) showSendAgain(c echo.Context, area deliveryArea, q replayQuery, wrong formErrors) error {
+	ctx, scope := c.Request().Context(), area.scope(c)
+	names := p.deliveryNamesOf(scope)
+	v := templates.SendAgainView{Failed: area.base + "/jobs/failed", Replay: area.base + "/replays", Limited: !area.admin}
+	var err error
+	if v.ReplayFields, err = p.replayFields(ctx, area, scope, q, names); err != nil {
+		return err
+	}
+	endpoints, err := p.endpointOptions(ctx, scope, names)
+	if err != nil {
+		return err
+	}
+	v.FailedFields = failedFields(c, endpoints)
+	for _, fields := range [][]templates.Field{v.FailedFields, v.ReplayFields} {
+		for i := range fields {
+			fields[i].Error = wrong[fields[i].Name]
+			if fields[i].Error != "" {
+				v.Errors = append(v.Errors, templates.FieldError{Field: orElse(fields[i].ID, fields[i].Name), Text: fields[i].Label + ": " + fields[i].Error})
+			}
+		}
+	}
+	if text, ok := wrong[""]; ok {
+		v.Errors = append(v.Errors, templates.FieldError{Text: text})
+	}
+	status, page := http.StatusOK, p.page(c, "Send again")
+	if len(v.Errors) > 0 {
+		status, page.Invalid = http.StatusUnprocessableEntity, true
+	}
+	page.Lead = "What failed, or what was never sent. You see how much it is before anything happens."
+	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, templates.Crumb{Label: "Send again"})
+	return p.render(c, status, templates.SendAgain(page, v))
+}
+
+func failedFields(c echo.Context, endpoints []templates.Option) []templates.Field {
+	return []templates.Field{
+		{Name: "since", ID: "since", Label: "Since", Type: "radio", Required: true, Value: orElse(clean(c.QueryParam("since")), sinceDay), Options: []templates.Option{
+			{Value: sinceHour, Label: "an hour ago"},
+			{Value: sinceDay, Label: "a day ago"},
+			{Value: sinceWeek, Label: "a week ago"},
+			{Value: sinceOwn, Label: "a moment of your own"},
+		}},
+		{Name: "moment", Label: "That moment", Hint: "In UTC; only for a moment of your own.", Type: "datetime-local", Value: clean(c.QueryParam("moment"))},
+		{Name: "failed-endpoint", Label: "Endpoint", Type: "list", Value: clean(c.QueryParam("failed-endpoint")), Options: endpoints},
+	}
+}
+
+// replayFields are the questions about a replay.
+func (p *portal) replayFields(ctx context.Context, area deliveryArea, scope string, q replayQuery, names *deliveryNames) ([]templates.Field, error) {
+	var fields []templates.Field
+	if area.admin {
+		partners, err := p.partnerOptions(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		partners[0].Label = "Choose a partner, or an endpoint below"
+		fields = append(fields, templates.Field{Name: "partner", Label: "Partner", Type: "list", Value: q.partner, Options: partners})
+	}
+	endpoints, err := p.endpointOptions(ctx, scope, names)
+	if err != nil {
+		return nil, err
+	}
+	types, err := p.typeOptions(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	endpoints, types = withOption(endpoints, q.endpoint), withOption(types, q.eventType)
+	if q.subscription != "" {
+		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
+	}
+	return append(fields,
+		templates.Field{Name: "endpoint", Label: "Endpoint", Type: "list", Value: q.endpoint, Options: endpoints},
+		templates.Field{Name: "mode", Label: "Which events", Type: "radio", Required: true, Value: q.mode, Options: []templates.Option{
+			{Value: "missing", Label: "What was never received", Hint: "Also from before the subscription, as far as you may; what a person discarded stays so."},
+			{Value: "all", Label: "Everything, once more", Hint: "Also what was received. Ask the receiver first."},
+		}},
+		templates.Field{Name: "type", Label: "Event type", Type: "list", Value: q.eventType, Options: types},
+		templates.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
+		templates.Field{Name: "from", Label: "Accepted from", Hint: "In UTC.", Type: "datetime-local", Value: q.from},
+		templates.Field{Name: "until", Label: "Accepted before", Hint: "In UTC.", Type: "datetime-local", Value: q.until},
+		templates.Field{Name: "events", Label: "Event ids", Hint: "One a line, up to 100: ours, or those of the producers.", Type: "lines", Rows: 3, Value: q.events},
+	), nil
+}
+
+// withOption adds a value that is not in a list of choices, so that the form does not show another than it uses.
+func withOption(options []templates.Option, value string) []templates.Option {
+	if slices.ContainsFunc(options, func(o templates.Option) bool { return o.Value == value }) {
+		return options
+	}
+	return append(options, templates.Option{Value: value, Label: value})
+}
