@@ -20,25 +20,41 @@ type AdminEndpointView struct {
 	Rate, Concurrency                          int
 	Timeout                                    time.Duration
 	Circuit                                    string
-	Failures                                   int
-	OpenedAt, ProbeAt                          time.Time
-	Waiting                                    int
-	Oldest, Created, Now                       time.Time
-	DeliveriesHref, EditHref, TestAction       string
-	ReplayHref                                 string
-	Acts                                       ActsView
-	Message                                    string
-	Subscriptions                              []SubscriptionRow
-	History                                    History
+	// Pull is set when events are fetched: then nothing is sent.
+	Pull                                 bool
+	When, Closing                        string // when it may be sent to; why it waits now, or empty
+	Batches                              string
+	Contract                             Named
+	Failures                             int
+	OpenedAt, ProbeAt                    time.Time
+	Waiting                              int
+	Oldest, Created, Now                 time.Time
+	DeliveriesHref, EditHref, TestAction string
+	ReplayHref                           string
+	Acts                                 ActsView
+	Message                              string
+	Subscriptions                        []SubscriptionRow
+	History                              History
 }
 
 func (v AdminEndpointView) about() []Item {
 	items := []Item{
 		{Label: "Partner", Content: withState(v.Partner, v.PartnerStatus)},
 		{Label: "Kind", Text: v.Kind},
+	}
+	if v.Pull {
+		items = clockItem(items, "Made", v.Created, v.Now)
+		return append(items, Item{Label: "Id", Content: Identifier(v.ID)})
+	}
+	items = append(items, []Item{
 		{Label: "Address", Content: orDash(v.URL)},
 		{Label: "Content mode", Text: v.ContentMode},
+		{Label: "When", Text: v.When},
+		{Label: "Batches", Text: v.Batches},
 		{Label: "Token from", Content: orDash(v.TokenURL)},
+	}...)
+	if v.Contract.Name != "" {
+		items = append(items, Item{Label: "Contract of the receiver", Content: v.Contract.link()})
 	}
 	items = textItem(items, "With client id", v.TokenClientID)
 	items = textItem(items, "And scope", v.TokenScope)
@@ -50,21 +66,29 @@ func (v AdminEndpointView) about() []Item {
 func (v AdminEndpointView) health() []Item {
 	items := []Item{{Label: "State", Content: State(v.Status)}}
 	items = textItem(items, "Reason", v.Reason)
+	if v.Pull {
+		return v.waiting(items)
+	}
 	items = append(items, Item{Label: "Circuit", Content: State(v.Circuit)})
 	if v.Failures > 0 {
 		items = append(items, Item{Label: "Failures in a row", Text: Count(v.Failures)})
 	}
 	items = clockItem(items, "Circuit open since", v.OpenedAt, v.Now)
 	items = clockItem(items, "Next try", v.ProbeAt, v.Now)
-	items = append(items, Item{Label: "Waiting", Text: Plural(v.Waiting, "delivery", "deliveries")})
-	if v.Waiting > 0 {
-		items = clockItem(items, "Oldest due", v.Oldest, v.Now)
-	}
+	items = v.waiting(items)
 	rate := "no limit"
 	if v.Rate > 0 {
 		rate = Plural(v.Rate, "event", "events") + " a second"
 	}
 	return append(items, Item{Label: "Rate", Text: rate}, Item{Label: "At the same time", Text: Count(v.Concurrency)}, Item{Label: "Time-out", Text: Duration(v.Timeout)})
+}
+
+func (v AdminEndpointView) waiting(items []Item) []Item {
+	items = append(items, Item{Label: "Waiting", Text: Plural(v.Waiting, "delivery", "deliveries")})
+	if v.Waiting > 0 {
+		items = clockItem(items, "Oldest due", v.Oldest, v.Now)
+	}
+	return items
 }
 
 func (v AdminEndpointView) subscriptions() TableView {
@@ -194,11 +218,21 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
+					if v.Closing != "" {
+						templ_7745c5c3_Err = Text(v.Closing).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 					templ_7745c5c3_Err = DescriptionList(v.health()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -220,7 +254,7 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 								return templ_7745c5c3_Err
 							}
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -228,7 +262,7 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -256,7 +290,7 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -264,7 +298,7 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -292,7 +326,7 @@ func AdminEndpoint(p Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -23,6 +23,7 @@ type EndpointFormView struct {
 	TokenAuthMethod                     string
 	AuthMethods                         []Option
 	Rate, Concurrency, Timeout          string
+	Sending                             SendingFields
 	// HasSecret is set when a client secret is kept; it is never shown.
 	HasSecret bool
 	// JWKS is the address of our public keys.
@@ -31,10 +32,10 @@ type EndpointFormView struct {
 }
 
 func (v EndpointFormView) errors() []FieldError {
-	return namedErrors(v.Wrong, labelled{"name", "Name"}, labelled{"kind", "Kind"}, labelled{"url", "Webhook address"},
+	return namedErrors(v.Wrong, append(sendingLabels(), labelled{"name", "Name"}, labelled{"kind", "Kind"}, labelled{"url", "Webhook address"},
 		labelled{"contentMode", "How an event is sent"}, labelled{"tokenAuthMethod", "Method"}, labelled{"tokenUrl", "Token endpoint"},
 		labelled{"tokenClientId", "Client id"}, labelled{"tokenSecret", "Client secret"}, labelled{"tokenScope", "Scope"},
-		labelled{"ratePerSecond", "Requests a second"}, labelled{"maxConcurrency", "Requests at the same time"}, labelled{"timeoutSeconds", "Time-out"})
+		labelled{"ratePerSecond", "Requests a second"}, labelled{"maxConcurrency", "Requests at the same time"}, labelled{"timeoutSeconds", "Time-out"})...)
 }
 
 func (v EndpointFormView) field(name, label, value string) Field {
@@ -412,6 +413,14 @@ func endpointSending(v EndpointFormView) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = Fieldset("Limits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = endpointWhen(v).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = endpointBatches(v).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -14,6 +14,7 @@ type SelectionView struct {
 	// Others is a JSON list of what the rows cannot say.
 	Others            string
 	Order, OrderOther string
+	Retry             RetryView
 	Wrong             map[string]string
 	// MoreAction is where the button for more rows posts.
 	MoreAction string
@@ -65,7 +66,8 @@ func (v SelectionView) labels() []labelled {
 			list = append(list, labelled{FilterControl(i, part), "Filter " + strconv.Itoa(i+1)})
 		}
 	}
-	return append(list, labelled{"filters", "Filters as JSON"}, labelled{"orderBy", "Order"}, labelled{"orderOther", "Other attribute"})
+	list = append(list, labelled{"filters", "Filters as JSON"})
+	return append(list, append([]labelled{{"orderBy", "Order"}, {"orderOther", "Other attribute"}}, retryLabels()...)...)
 }
 
 // PreviewView shows which recent events filters let pass.
@@ -108,7 +110,7 @@ func (v SelectionFormView) consequence() string {
 	if v.State == "requested" {
 		return "Your request keeps waiting for the administrator, with these filters."
 	}
-	return "It counts for events accepted from now on; what waits already is sent as it was. The subscription stays approved."
+	return "Filters and order count for events accepted from now on; what waits already is sent as it was. How it is retried counts for all. The subscription stays approved."
 }
 
 func (v SelectionView) attribute(i int, row FilterRow) Field {

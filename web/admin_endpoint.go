@@ -2,9 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates"
@@ -25,7 +28,7 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 		return err
 	}
 	v := endpointView(endpoint, partner)
-	v.Now, v.Message = p.cfg.Now(), r.message
+	v.Now, v.Message, v.Closing = p.cfg.Now(), r.message, opensText(endpoint, p.cfg.Now())
 	v.Acts = acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
@@ -43,9 +46,10 @@ func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpoi
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time,
+		Pull: e.Kind == store.EndpointPull, When: windowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
-	if e.Status != store.EndpointEnded && partner.Status == store.PartnerApproved {
+	if e.Status != store.EndpointEnded && e.Kind != store.EndpointPull && partner.Status == store.PartnerApproved {
 		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
 		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
 	}
@@ -120,6 +124,10 @@ func (p *portal) adminEndpointTest(c echo.Context) error {
 		return err
 	}
 	_, delivery, err := p.Engine.SendTest(c.Request().Context(), engineActor(c), c.Param("id"), testSource(own))
+	if errors.Is(err, outbox.ErrNothingSent) {
+		p.flash(c, templates.KindWarning, sentence(err))
+		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
+	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
@@ -59,7 +60,7 @@ func (o *office) open(t *testing.T, cfg *Config) {
 	noError(t, err)
 	o.reg, err = registry.New(registry.Config{
 		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault,
-		CheckFilters: filter.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
+		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
 	}, cfg.Accounts)
 	noError(t, err)
 	engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})

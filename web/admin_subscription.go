@@ -22,6 +22,9 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	sub := grant.Subscription
 	v := subscriptionView(grant)
 	v.Now, v.Message = p.cfg.Now(), r.message
+	if v.Retries, err = p.retries(ctx, sub); err != nil {
+		return err
+	}
 	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r)
 	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
+	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
@@ -51,7 +52,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	noError(t, err)
 	h.reg, err = registry.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
-		CheckFilters: filter.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
+		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, accounts)
 	noError(t, err)
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")

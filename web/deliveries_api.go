@@ -29,6 +29,10 @@ type deliveryAnswer struct {
 	UpdatedAt      store.Time      `json:"updatedAt"`
 	DeliveredAt    store.Time      `json:"deliveredAt,omitzero"`
 	ReplayOf       string          `json:"replayOf,omitempty"` // a resend, which may be an administrator's
+	BatchID        string          `json:"batchId,omitempty"`
+	WaitsFor       string          `json:"waitsFor,omitempty"`   // a delivery; only in the answer for one
+	WaitsUntil     store.Time      `json:"waitsUntil,omitzero"`  // as WaitsFor
+	WaitReason     string          `json:"waitReason,omitempty"` // as WaitsFor
 	AttemptList    []attemptAnswer `json:"attemptList,omitempty"`
 }
 
@@ -48,7 +52,7 @@ func newDeliveryAnswer(d store.Delivery) deliveryAnswer {
 	return deliveryAnswer{
 		DeliveryID: d.ID, EventID: d.EventID, EventType: d.EventType, SubscriptionID: d.SubscriptionID, EndpointID: d.EndpointID,
 		Status: d.Status, Reason: d.Reason, Detail: d.Detail, Attempts: d.Attempts, LastStatus: d.LastStatus,
-		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, ReplayOf: d.ReplayOf,
+		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, BatchID: d.BatchID, ReplayOf: d.ReplayOf,
 	}
 }
 
@@ -154,6 +158,9 @@ func (m *machineAPI) showDelivery(c echo.Context) error {
 		return err
 	}
 	answer := newDeliveryAnswer(d)
+	if err := m.setWait(c.Request().Context(), &answer, d); err != nil {
+		return err
+	}
 	for _, a := range attempts {
 		answer.AttemptList = append(answer.AttemptList, newAttemptAnswer(a))
 	}

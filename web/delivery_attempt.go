@@ -16,10 +16,14 @@ import (
 )
 
 // attemptViews shows the newest attempts, newest first, and tells how many it left out.
-func attemptViews(attempts []store.Attempt) (views []templates.AttemptView, earlier int) {
+func attemptViews(attempts []store.Attempt, area deliveryArea) (views []templates.AttemptView, earlier int) {
 	earlier = max(0, len(attempts)-maxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {
-		views = append(views, attemptView(a, earlier+len(attempts[earlier:])-len(views)))
+		v := attemptView(a, earlier+len(attempts[earlier:])-len(views))
+		if a.BatchID != "" {
+			v.Batch = area.batch(a.BatchID)
+		}
+		views = append(views, v)
 	}
 	return views, earlier
 }

@@ -117,7 +117,11 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 		return err
 	}
 	v := deliveryView(area, at, p.cfg.Now())
-	v.Facts = deliveryFacts(area, at, v.Now)
+	batch, err := p.batchItem(ctx, area, d)
+	if err != nil {
+		return err
+	}
+	v.Facts = append(deliveryFacts(area, at, v.Now), batch...)
 	behind, err := p.DB.WaitsFor(ctx, d.ID)
 	if err != nil {
 		return err
@@ -132,7 +136,7 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	if err != nil {
 		return err
 	}
-	v.Attempts, v.Earlier = attemptViews(attempts)
+	v.Attempts, v.Earlier = attemptViews(attempts, area)
 	if v.Others, err = p.otherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		attempts[i] = store.Attempt{Number: int64(i + 1), StartedAt: store.At(time.Unix(int64(i), 0)), StatusCode: 500}
 	}
 	attempts[len(attempts)-1].Number-- // as after a crash
-	views, earlier := attemptViews(attempts)
+	views, earlier := attemptViews(attempts, administratorArea())
 	if len(views) != maxShownAttempts || earlier != 3 || views[0].At.Unix() != int64(len(attempts)-1) {
 		t.Fatalf("%d attempts, %d earlier, the first at %v", len(views), earlier, views[0].At)
 	}
@@ -147,7 +147,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		}
 		seen[v.Number] = true
 	}
-	if views, earlier := attemptViews(nil); len(views) != 0 || earlier != 0 {
+	if views, earlier := attemptViews(nil, administratorArea()); len(views) != 0 || earlier != 0 {
 		t.Error("no attempts are some")
 	}
 }

@@ -60,7 +60,7 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 	v := templates.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
-		if v.Wait = at.waitsFor(); v.Wait == "" {
+		if v.Wait = at.waitsFor(now); v.Wait == "" {
 			v.Due = d.DueAt.Time
 		}
 		if d.LeaseOwner != "" {
@@ -95,7 +95,7 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 }
 
 // waitsFor says why an open delivery is not tried yet; "" when only time stands between.
-func (at surroundings) waitsFor() string {
+func (at surroundings) waitsFor(now time.Time) string {
 	ep := at.endpoint
 	switch {
 	case ep.Status == store.EndpointPaused:
@@ -104,6 +104,8 @@ func (at surroundings) waitsFor() string {
 		return "The endpoint is suspended. It follows when the suspension is lifted."
 	case !at.maySend():
 		return "The subscription is not approved now, so nothing is sent to it."
+	case at.delivery.SubscriptionID != "" && opensText(ep, now) != "":
+		return opensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
 	case ep.Circuit == store.CircuitOpen:
 		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + templates.Time(ep.CircuitProbeAt.Time) + "."
 	case ep.Circuit == store.CircuitHalfOpen:

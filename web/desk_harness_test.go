@@ -12,6 +12,7 @@ import (
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
+	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -43,8 +44,8 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		noError(t, err)
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
-			CheckFilters: filter.Check,
-			ServedKinds:  []string{store.EndpointWebhook, store.EndpointPull},
+			CheckFilters: filter.Check, CheckWindows: window.Check,
+			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")

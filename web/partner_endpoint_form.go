@@ -29,7 +29,7 @@ func (d desk) newEndpoint(c echo.Context) error {
 	in := registry.EndpointInput{
 		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}
-	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, nil)
+	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, sendingOf(store.Endpoint{}), nil)
 }
 
 // closed goes back to a page that says why nothing can be changed now, unless err.
@@ -46,16 +46,16 @@ func (d desk) createEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, wrong, err := readEndpoint(c)
+	in, typed, wrong, err := readEndpoint(c)
 	if err != nil {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, wrong)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong)
 	}
 	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, in)
 	if fields, ok := refused(err); ok {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, fields)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, fields)
 	}
 	if err != nil {
 		return d.settled(c, err, d.href("/endpoints"), "")
@@ -77,7 +77,7 @@ func (d desk) editEndpoint(c echo.Context) error {
 		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
 		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
 		TimeoutSeconds: e.TimeoutMS / 1000,
-	}, nil)
+	}, sendingOf(e), nil)
 }
 
 // updateEndpoint changes an endpoint.
@@ -86,25 +86,25 @@ func (d desk) updateEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, wrong, err := readEndpoint(c)
+	in, typed, wrong, err := readEndpoint(c)
 	if err != nil {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, wrong)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong)
 	}
 	_, err = d.Registry.Endpoints.Update(c.Request().Context(), actor(c), e.ID, in)
 	if fields, ok := refused(err); ok {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, fields)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, fields)
 	}
 	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is saved.")
 }
 
 // readEndpoint reads the form; a number that is none is wrong before anything else.
-func readEndpoint(c echo.Context) (registry.EndpointInput, formErrors, error) {
+func readEndpoint(c echo.Context) (registry.EndpointInput, templates.SendingFields, formErrors, error) {
 	form, err := readForm(c)
 	if err != nil {
-		return registry.EndpointInput{}, nil, err
+		return registry.EndpointInput{}, templates.SendingFields{}, nil, err
 	}
 	wrong := formErrors{}
 	in := registry.EndpointInput{
@@ -114,7 +114,8 @@ func readEndpoint(c echo.Context) (registry.EndpointInput, formErrors, error) {
 		RatePerSecond: formNumber(form, "ratePerSecond", wrong), MaxConcurrency: formNumber(form, "maxConcurrency", wrong),
 		TimeoutSeconds: formNumber(form, "timeoutSeconds", wrong),
 	}
-	return in, wrong, nil
+	readSending(form, &in, wrong)
+	return in, typedSending(form), wrong, nil
 }
 
 // formNumber reads a whole number; an empty field is 0.
@@ -130,13 +131,15 @@ func formNumber(form Form, name string, wrong formErrors) int64 {
 	return n
 }
 
-func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in registry.EndpointInput, wrong map[string]string) error {
+func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in registry.EndpointInput,
+	typed templates.SendingFields, wrong map[string]string,
+) error {
 	v := templates.EndpointFormView{
 		Action: d.href("/endpoints"), Cancel: d.href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
 		Rate: numberText(in.RatePerSecond), Concurrency: numberText(in.MaxConcurrency), Timeout: numberText(in.TimeoutSeconds),
-		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Wrong: wrong,
+		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Sending: typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind

@@ -43,7 +43,7 @@ func TestSubscriptionWithFilters(t *testing.T) {
 	lacks(t, page, "<47>")
 	admin := h.browser()
 	admin.login(t, testEmail)
-	shows(t, admin.get("/admin/subscriptions/"+sub.ID), http.StatusOK, append(told, "can change filters and order later")...)
+	shows(t, admin.get("/admin/subscriptions/"+sub.ID), http.StatusOK, append(told, "can change filters, order and retries later")...)
 
 	form := text(b.get(here + "/selection"))
 	wantWords(t, form, `value="&lt;47&gt;"`, `value="urn:x:test"`, `value="not-exact" selected`, `{&#34;any&#34;:`, `value="other" selected`, `value="studentnumber"`)
@@ -54,9 +54,9 @@ func TestSubscriptionWithFilters(t *testing.T) {
 	if sub, err = h.db.Subscription(t.Context(), sub.ID); err != nil || sub.Filters != `[{"exact":{"subject":"4711"}}]` || sub.OrderBy != "subject" || sub.Status != store.SubscriptionApproved {
 		t.Errorf("changed to %+v (%v)", sub, err)
 	}
-	shows(t, b.get(here), http.StatusOK, "The filters and the order are saved.", "subject is “4711”")
+	shows(t, b.get(here), http.StatusOK, "The changes are saved.", "subject is “4711”")
 	noError(t, h.reg.Subscriptions.Suspend(t.Context(), h.admin, sub.ID, "Too many failures."))
-	lacks(t, text(b.get(here)), "Change filters and order")
+	lacks(t, text(b.get(here)), "Change filters, order and retries")
 	wantRedirect(t, b.get(here+"/selection"), here)
 	wantRedirect(t, b.post(here+"/selection", url.Values{"rows": {"1"}}), here)
 	shows(t, b.get(here), http.StatusOK, "You cannot change this subscription: it is suspended.", "subject is “4711”")

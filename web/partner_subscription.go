@@ -68,6 +68,9 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 		return err
 	}
 	v := d.subscriptionView(owner, grant)
+	if v.Retries, err = d.retries(c.Request().Context(), grant.Subscription); err != nil {
+		return err
+	}
 	change(&v)
 	page := d.sheet(c, subscriptionLabel(grant.Subscription), templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
 	page.Badge, page.Invalid = templates.State(grant.Subscription.Status), status != http.StatusOK

@@ -43,11 +43,13 @@ func (d desk) changeSelection(c echo.Context) error {
 		return d.previewSelection(c, owner, sub, chosen)
 	}
 	filters, orderBy := chosen.filters(), chosen.orderBy()
-	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, registry.SubscriptionChange{Filters: &filters, OrderBy: &orderBy, Dedupe: &chosen.dedupe})
+	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, registry.SubscriptionChange{
+		Filters: &filters, OrderBy: &orderBy, Retry: &chosen.retry, Dedupe: &chosen.dedupe,
+	})
 	if fields, ok := refused(err); ok {
 		return d.showSelection(c, http.StatusUnprocessableEntity, sub, chosen, chosen.merged(fields), nil)
 	}
-	return d.settled(c, err, d.href("/subscriptions/"+sub.ID), "The filters and the order are saved.")
+	return d.settled(c, err, d.href("/subscriptions/"+sub.ID), "The changes are saved.")
 }
 
 func (d desk) previewSelection(c echo.Context, owner store.Partner, sub store.Subscription, chosen selection) error {
@@ -69,7 +71,7 @@ func (d desk) showSelection(c echo.Context, status int, sub store.Subscription, 
 		Action: here + "/selection", Cancel: here, Types: sub.Types, State: sub.Status, Preview: preview,
 		Selection: chosen.view(here+"/selection", wrong),
 	}
-	page := d.sheet(c, "Filters and order",
+	page := d.sheet(c, "Filters, order and retries",
 		templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")}, templates.Crumb{Label: subscriptionLabel(sub), Href: here})
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, templates.SelectionFormPage(page, v))

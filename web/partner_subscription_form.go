@@ -57,7 +57,7 @@ func (d desk) requestSubscription(c echo.Context) error {
 	}
 	in := registry.SubscriptionRequest{
 		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Types: form.List("types"), Purpose: form.Get("purpose"),
-		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Dedupe: typed.chosen.dedupe,
+		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
 	}
 	if e, err := d.endpointOf(c, owner, in.EndpointID); err != nil {
 		return err

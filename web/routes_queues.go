@@ -36,6 +36,7 @@ func (p *portal) routesQueue(g routeGroup, queue deliveryQueue) {
 func (p *portal) routesDelivery(g routeGroup, area deliveryArea) {
 	g.GET("/deliveries/:id", p.deliveryPage(area))
 	g.POST("/deliveries/:id/resend", p.resendDelivery(area))
+	g.GET("/batches/:id", p.batchPage(area))
 	g.GET("/jobs", p.jobList(area))
 	g.GET("/jobs/new", p.sendAgain(area))
 	g.GET("/jobs/failed", p.failedSince(area))

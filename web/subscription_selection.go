@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"schakel/delivery/filter"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -19,6 +20,7 @@ type selection struct {
 	others string          // JSON list
 	order  string
 	other  string // the attribute, when order is templates.OrderOther
+	retry  registry.RetryInput
 }
 
 // spareRows is how many empty comparisons a form offers.
@@ -27,7 +29,7 @@ const spareRows = 2
 // readSelection reads the fields of templates.Selection. A form that never had
 // them gives no filters.
 func readSelection(form Form) selection {
-	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther")}
+	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther"), retry: typedRetry(form)}
 	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
 	for i := range min(max(count, spareRows), templates.FilterRows) {
 		dialect, negated := strings.CutPrefix(form.Get(templates.FilterControl(i, "comparison")), "not-")
@@ -45,7 +47,11 @@ func selectionOf(sub store.Subscription) (selection, error) {
 	if err != nil {
 		return selection{}, err
 	}
-	s := selection{dedupe: sub.Dedupe, rows: rows, others: others, order: sub.OrderBy}
+	retry, err := registry.RetryOf(sub)
+	if err != nil {
+		return selection{}, err
+	}
+	s := selection{dedupe: sub.Dedupe, rows: rows, others: others, order: sub.OrderBy, retry: retry.Text()}
 	if len(rows) > templates.FilterRows {
 		s.rows, s.others = nil, sub.Filters
 	}
@@ -151,7 +157,7 @@ func (s selection) merged(refused map[string]string) map[string]string {
 }
 
 func (s selection) view(action string, wrong map[string]string) templates.SelectionView {
-	v := templates.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Wrong: wrong, MoreAction: action}
+	v := templates.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Retry: retryView(s.retry), Wrong: wrong, MoreAction: action}
 	for _, row := range s.rows {
 		comparison := row.Dialect
 		if row.Not {

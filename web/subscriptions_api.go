@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -19,6 +20,8 @@ type subscriptionAnswer struct {
 	Filters      json.RawMessage `json:"filters"`
 	OrderBy      string          `json:"orderBy,omitempty"`
 	LeaveRepeats bool            `json:"leaveOutRepeats,omitempty"`
+	Retry        *retryBody      `json:"retry"` // its own; null when the settings hold for all of it
+	Effective    retryBody       `json:"effectiveRetry"`
 	Purpose      string          `json:"purpose"`
 	Status       string          `json:"status"`
 	StatusReason string          `json:"statusReason,omitempty"`
@@ -27,11 +30,26 @@ type subscriptionAnswer struct {
 	DecidedAt    store.Time      `json:"decidedAt,omitzero"`
 }
 
-func newSubscriptionAnswer(s store.Subscription) subscriptionAnswer {
-	return subscriptionAnswer{
-		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
-		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
+// subscriptionAnswer answers a subscription with how it is retried as the settings are now.
+func (m *machineAPI) subscriptionAnswer(ctx context.Context, s store.Subscription) (subscriptionAnswer, error) {
+	set, err := m.Registry.Profile.Current(ctx)
+	if err != nil {
+		return subscriptionAnswer{}, err
 	}
+	own, err := registry.RetryOf(s)
+	if err != nil {
+		return subscriptionAnswer{}, err
+	}
+	answer := subscriptionAnswer{
+		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
+		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason,
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
+	}
+	if s.Retry != "" {
+		body := newRetryBody(own)
+		answer.Retry = &body
+	}
+	return answer, nil
 }
 
 // notNil makes an empty list of none, so that JSON has [] and not null.
@@ -62,7 +80,9 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 	m.app.setPagingHeaders(c, paging, total)
 	answer := make([]subscriptionAnswer, len(rows))
 	for i, s := range rows {
-		answer[i] = newSubscriptionAnswer(s)
+		if answer[i], err = m.subscriptionAnswer(c.Request().Context(), s); err != nil {
+			return err
+		}
 	}
 	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answer})
 }
@@ -74,6 +94,7 @@ type subscriptionRequest struct {
 	Types      []string        `json:"types"`
 	Filters    json.RawMessage `json:"filters"`
 	OrderBy    string          `json:"orderBy"`
+	Retry      json.RawMessage `json:"retry"`
 	Purpose    string          `json:"purpose"`
 	Dedupe     bool            `json:"leaveOutRepeats"`
 }
@@ -89,14 +110,22 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
+	retry, err := readRetry(in.Retry)
+	if err != nil {
+		return err
+	}
 	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
-		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Dedupe: in.Dedupe,
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
 	})
 	if err != nil {
-		return filterProblem(renameField(err, "endpoint", "endpointId"), in.Filters)
+		return filterProblem(retryFields(renameField(err, "endpoint", "endpointId")), in.Filters)
 	}
 	c.Response().Header().Set("Location", "/events/v1/subscriptions/"+made.ID)
-	return c.JSON(http.StatusCreated, newSubscriptionAnswer(made))
+	answer, err := m.subscriptionAnswer(c.Request().Context(), made)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, answer)
 }
 
 // renameField gives a field of a refusal the name it has in our JSON.
@@ -126,7 +155,11 @@ func (m *machineAPI) showSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newSubscriptionAnswer(found))
+	answer, err := m.subscriptionAnswer(c.Request().Context(), found)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 // deleteSubscription ends a subscription, or takes the request back. A second

@@ -13,17 +13,18 @@ import (
 )
 
 // subscriptionPatch changes what a partner may change by itself; what is absent
-// stays as it is, and null takes filters or order away (RFC 7396).
+// stays as it is, and null takes filters, order or retry schedule away (RFC 7396).
 type subscriptionPatch struct {
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
 	Filters json.RawMessage `json:"filters"`
 	OrderBy json.RawMessage `json:"orderBy"`
 	Dedupe  *bool           `json:"leaveOutRepeats"`
+	Retry   json.RawMessage `json:"retry"`
 }
 
 // patchSubscription pauses a subscription or lets it go on, or changes its
-// filters and order.
+// filters, order and retry schedule.
 func (m *machineAPI) patchSubscription(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {
@@ -34,7 +35,7 @@ func (m *machineAPI) patchSubscription(c echo.Context) error {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
-	if in.Filters == nil && in.OrderBy == nil && in.Dedupe == nil {
+	if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
 		err = m.setSubscriptionStatus(ctx, who, id, in)
 	} else {
 		err = m.changeSelection(ctx, who, id, in)
@@ -56,11 +57,11 @@ func (m *machineAPI) setSubscriptionStatus(ctx context.Context, who caller, id s
 	return fieldProblem("status", "status must be paused, or approved to go on after a pause")
 }
 
-// changeSelection changes filters and order. The status is changed by another
+// changeSelection changes filters, order and retry schedule. The status is changed by another
 // request, so that never half of one is done.
 func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string, in subscriptionPatch) error {
 	if in.Status != "" || in.Reason != "" {
-		return fieldProblem("status", "change the status in a request of its own, apart from filters, orderBy and leaveOutRepeats")
+		return fieldProblem("status", "change the status in a request of its own, apart from filters, orderBy, retry and leaveOutRepeats")
 	}
 	change := registry.SubscriptionChange{Dedupe: in.Dedupe}
 	if in.Filters != nil {
@@ -73,7 +74,14 @@ func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string,
 			return fieldProblem("orderBy", "this must be a JSON string, or null for no order")
 		}
 	}
-	return filterProblem(m.Registry.Subscriptions.Change(ctx, who.actor(), id, change), in.Filters)
+	if in.Retry != nil {
+		retry, err := readRetry(in.Retry)
+		if err != nil {
+			return err
+		}
+		change.Retry = &retry
+	}
+	return filterProblem(retryFields(m.Registry.Subscriptions.Change(ctx, who.actor(), id, change)), in.Filters)
 }
 
 // filterProblem points at the place in the filters for which a request was refused.

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"context"
+	"errors"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// batch is the page of a batch.
+func (a deliveryArea) batch(id string) string { return a.base + "/batches/" + id }
+
+// batchPage shows a batch with its deliveries.
+func (p *portal) batchPage(area deliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		b, err := p.DB.Batch(ctx, c.Param("id"))
+		if err != nil {
+			return err
+		}
+		endpoint, err := p.DB.Endpoint(ctx, b.EndpointID)
+		if err != nil {
+			return err
+		}
+		if !area.admin && endpoint.PartnerID != area.scope(c) {
+			return store.ErrNotFound
+		}
+		v := templates.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.cfg.Now()}
+		if v.Attempts, err = p.batchAttempts(ctx, area, b); err != nil {
+			return err
+		}
+		if v.Deliveries, err = p.batchDeliveries(c, area, b); err != nil {
+			return err
+		}
+		page := p.page(c, "Batch of "+templates.Plural(len(b.Members), "event", "events"))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Batch"})
+		return p.render(c, 200, templates.Batch(page, v))
+	}
+}
+
+func batchFacts(area deliveryArea, b store.Batch, endpoint store.Endpoint) []templates.Item {
+	return []templates.Item{
+		{Label: "Batch id", Content: templates.Identifier(b.ID)},
+		{Label: "Endpoint", Content: templates.Link(endpoint.Name, area.base+"/endpoints/"+endpoint.ID)},
+		{Label: "Events", Text: templates.Count(len(b.Members))},
+		{Label: "Size", Text: templates.Bytes(b.Size)},
+		{Label: "Made", Text: templates.Time(b.CreatedAt.Time)},
+		{Label: "Idempotency-Key", Content: templates.Identifier(b.IdempotencyKey)},
+		{Label: "Key valid until", Text: templates.Time(b.KeyExpiresAt.Time)},
+	}
+}
+
+// apartText tells why a batch was taken apart.
+func apartText(reason string) string {
+	switch reason {
+	case "":
+		return ""
+	case store.BatchRejected:
+		return "The receiver refused this batch for what is in it, so each event was sent by itself afterwards, under a key of its own."
+	}
+	return "Not all of this batch could be sent any more: a subscription was stopped, or the time of a delivery was over. What was left was sent by itself, under keys of its own. " +
+		"If an earlier try did arrive after all, the receiver knows the events by their source and id."
+}
+
+// batchAttempts are the requests made with a batch: what was sent and came back stands with its first member.
+func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.Batch) ([]templates.AttemptView, error) {
+	if len(b.Members) == 0 {
+		return nil, nil
+	}
+	all, err := p.DB.Attempts(ctx, b.Members[0])
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	with := all[:0]
+	for _, a := range all {
+		if a.BatchID == b.ID {
+			a.BatchID = "" // this is its page
+			with = append(with, a)
+		}
+	}
+	views, _ := attemptViews(with, area)
+	return views, nil
+}
+
+// batchDeliveries lists the deliveries of a batch.
+func (p *portal) batchDeliveries(c echo.Context, area deliveryArea, b store.Batch) (templates.DeliveryListView, error) {
+	ctx, scope := c.Request().Context(), area.scope(c)
+	v := templates.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now()}
+	rows, total, err := p.DB.Deliveries(ctx, store.DeliveryFilter{IDs: b.Members, PartnerID: scope})
+	if err != nil {
+		return v, err
+	}
+	v.Table = templates.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: deliveryNoun()}
+	v.Rows, err = deliveryRows(ctx, area, rows, p.deliveryNamesOf(scope))
+	return v, err
+}
+
+// batchItem tells with which others a delivery goes, or went.
+func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Delivery) ([]templates.Item, error) {
+	if d.BatchID == "" {
+		return nil, nil
+	}
+	b, err := p.DB.Batch(ctx, d.BatchID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []templates.Item{{Label: "Batch", Content: templates.Link("one of "+templates.Count(len(b.Members))+" in one request", area.batch(b.ID))}}, nil
+}

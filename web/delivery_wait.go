@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"schakel/delivery/window"
+	"schakel/store"
+)
+
+// setWait tells why an open delivery is not tried now.
+func (m *machineAPI) setWait(ctx context.Context, answer *deliveryAnswer, d store.Delivery) error {
+	if d.Status != store.DeliveryPending && d.Status != store.DeliveryRetrying || d.LeaseOwner != "" {
+		return nil
+	}
+	behind, err := m.DB.WaitsFor(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if behind != "" {
+		answer.WaitsFor, answer.WaitReason = behind, "order"
+		return nil
+	}
+	ep, err := m.DB.Endpoint(ctx, d.EndpointID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	answer.WaitReason, answer.WaitsUntil = endpointWait(ep, d, m.app.cfg.Now())
+	return nil
+}
+
+// endpointWait tells what keeps an endpoint from being sent to, and until when if a clock ends that.
+func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason string, until store.Time) {
+	switch opens := opensAt(ep, now); {
+	case ep.Status == store.EndpointPaused:
+		return "endpoint-paused", until
+	case ep.Status == store.EndpointSuspended:
+		return "endpoint-suspended", until
+	case !opens.IsZero() && d.SubscriptionID != "":
+		return "window", store.At(opens)
+	case ep.Circuit == store.CircuitOpen:
+		return "circuit-open", ep.CircuitProbeAt
+	}
+	return "", until
+}
+
+// opensAt is when an endpoint may be sent to again; zero when it may be now.
+func opensAt(ep store.Endpoint, now time.Time) time.Time {
+	week, err := window.Parse(ep.Windows)
+	if err != nil || ep.Kind == store.EndpointPull || week.Open(now) {
+		return time.Time{}
+	}
+	return week.Next(now)
+}
+
+// opensText tells that an endpoint is outside its windows and when it opens, in its own time; "" when it is open.
+func opensText(ep store.Endpoint, now time.Time) string {
+	opens := opensAt(ep, now)
+	if opens.IsZero() {
+		return ""
+	}
+	week, err := window.Parse(ep.Windows)
+	if err != nil {
+		return ""
+	}
+	local := opens
+	if zone, err := time.LoadLocation(week.TimeZone()); err == nil {
+		local = opens.In(zone)
+	}
+	return "It waits for the window of the endpoint, which opens " + local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")."
+}
+
+// windowWords tells when an endpoint may be sent to.
+func windowWords(ep store.Endpoint) string {
+	week, err := window.Parse(ep.Windows)
+	if err != nil || week.Always() {
+		return "at any time"
+	}
+	return strings.Join(week.Words(), "; ") + " (" + week.TimeZone() + ")"
+}

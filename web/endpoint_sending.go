@@ -1,0 +1,76 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+
+	"schakel/delivery/window"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// defaultZone is filled in beforehand: the chains this profile is for are Dutch.
+const defaultZone = "Europe/Amsterdam"
+
+// typedSending is what the form says of when and in what portions an endpoint is sent to, as typed.
+func typedSending(form Form) templates.SendingFields {
+	return templates.SendingFields{
+		TimeZone: form.Get("timeZone"), Windows: form.Get("windows"), BatchEvents: form.Get("batchEvents"), BatchBytes: form.Get("batchBytes"),
+		BatchWait: form.Get("batchWaitSeconds"), ContractID: form.Get("contractId"), ContractVersion: form.Get("contractVersion"),
+		BatchStated: form.Get("batchStated") != "",
+	}
+}
+
+// readSending reads that part of the form.
+func readSending(form Form, in *registry.EndpointInput, wrong formErrors) {
+	typed := typedSending(form)
+	in.BatchEvents, in.BatchBytes = formNumber(form, "batchEvents", wrong), formNumber(form, "batchBytes", wrong)
+	in.BatchWaitSeconds, in.BatchStated = formNumber(form, "batchWaitSeconds", wrong), typed.BatchStated
+	in.ContractID, in.ContractVersion = typed.ContractID, typed.ContractVersion
+	week, err := window.ParseLines(orElse(typed.TimeZone, defaultZone), typed.Windows)
+	if err != nil {
+		wrong["windows"] = capital(err.Error()) + "."
+		return
+	}
+	in.Windows = week.String()
+}
+
+// sendingOf shows what an endpoint has now.
+func sendingOf(e store.Endpoint) templates.SendingFields {
+	v := templates.SendingFields{
+		TimeZone: defaultZone, BatchEvents: numberText(e.BatchEvents), BatchBytes: numberText(e.BatchBytes), BatchWait: numberText(e.BatchWaitMS / 1000),
+		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
+	}
+	if week, err := window.Parse(e.Windows); err == nil && !week.Always() {
+		v.TimeZone, v.Windows = week.TimeZone(), strings.Join(week.Lines(), "\n")
+	}
+	return v
+}
+
+// batchWords tells how many events go in one request, and on what that rests.
+func batchWords(e store.Endpoint) string {
+	if e.BatchEvents < 2 {
+		return "off: one event in each request"
+	}
+	bytes := e.BatchBytes
+	if bytes == 0 {
+		bytes = store.DefaultBatchBytes
+	}
+	text := "at most " + templates.Count(int(e.BatchEvents)) + " events and " + templates.Bytes(bytes)
+	if e.BatchWaitMS > 0 {
+		text += ", after at most " + strconv.FormatInt(e.BatchWaitMS/1000, 10) + " s"
+	}
+	if e.BatchStated {
+		return text + " (the partner states that its receiver takes them; no contract shows it)"
+	}
+	return text + " (its contract takes them)"
+}
+
+// receiverContract names the contract of the receiver, if the endpoint has one.
+func receiverContract(e store.Endpoint) templates.Named {
+	if e.ContractID == "" {
+		return templates.Named{}
+	}
+	return templates.Named{Name: e.ContractID + " " + e.ContractVersion, Href: contractVersionHref(e.ContractID, e.ContractVersion)}
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// retryBody is a retry schedule in JSON. In a subscription an absent member is as the settings of the chain say.
+type retryBody struct {
+	Waits       []string `json:"waits,omitempty"`
+	MaxAttempts int      `json:"maxAttempts,omitempty"`
+	Deadline    string   `json:"deadline,omitempty"`
+}
+
+func newRetryBody(r registry.Retry) retryBody {
+	text := r.Text()
+	body := retryBody{MaxAttempts: r.MaxAttempts, Deadline: text.Deadline}
+	if text.Waits != "" {
+		body.Waits = strings.Split(text.Waits, ", ")
+	}
+	return body
+}
+
+// readRetry reads a schedule of a request; null and absent are none.
+func readRetry(raw json.RawMessage) (registry.RetryInput, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return registry.RetryInput{}, nil
+	}
+	var body retryBody
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&body); err != nil {
+		return registry.RetryInput{}, fieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
+	}
+	in := registry.RetryInput{Waits: strings.Join(body.Waits, ", "), Deadline: body.Deadline}
+	if body.MaxAttempts != 0 {
+		in.MaxAttempts = strconv.Itoa(body.MaxAttempts)
+	}
+	return in, nil
+}
+
+// retryFields gives what is wrong with a schedule the place it has in our JSON.
+func retryFields(err error) error {
+	for from, to := range map[string]string{"retryWaits": "retry/waits", "retryAttempts": "retry/maxAttempts", "retryDeadline": "retry/deadline"} {
+		err = renameField(err, from, to)
+	}
+	return err
+}
+
+// retryWords tells how a subscription is retried, and what of it is its own.
+func retryWords(s store.Subscription, set registry.Profile) (string, error) {
+	own, err := registry.RetryOf(s)
+	if err != nil {
+		return "", err
+	}
+	r := own.Over(set).Text()
+	text := "Pauses of " + r.Waits + "; at most " + r.MaxAttempts + " attempts, within " + r.Deadline + "."
+	var parts []string
+	for _, part := range []struct{ own, name string }{{own.Text().Waits, "pauses"}, {own.Text().MaxAttempts, "attempts"}, {own.Text().Deadline, "time"}} {
+		if part.own != "" {
+			parts = append(parts, part.name)
+		}
+	}
+	if len(parts) == 0 {
+		return text + " As the settings of the chain say.", nil
+	}
+	return text + " Its own: " + strings.Join(parts, ", ") + ".", nil
+}
+
+// retries tells how a subscription is retried, as the settings are now.
+func (p *portal) retries(ctx context.Context, s store.Subscription) (string, error) {
+	set, err := p.Registry.Profile.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return retryWords(s, set.Profile)
+}
+
+// typedRetry reads the fields of templates.RetryFields.
+func typedRetry(form Form) registry.RetryInput {
+	return registry.RetryInput{Waits: form.Get("retryWaits"), MaxAttempts: form.Get("retryAttempts"), Deadline: form.Get("retryDeadline")}
+}
+
+func retryView(in registry.RetryInput) templates.RetryView {
+	return templates.RetryView{Waits: in.Waits, Attempts: in.MaxAttempts, Deadline: in.Deadline}
+}
