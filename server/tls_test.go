@@ -64,6 +64,10 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The suites alone keep older versions out; the version is to do so by itself too.
+	if least := serverTLS(certs).MinVersion; least != tls.VersionTLS12 {
+		t.Errorf("least version %s", tls.VersionName(least))
+	}
 	for version, ok := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		client := &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version}
 		if err := handshake(t, serverTLS(certs), client); (err == nil) != ok {
