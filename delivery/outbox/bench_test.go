@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -123,5 +124,66 @@ func BenchmarkEndToEnd(b *testing.B) {
 			b.ReportMetric(float64(b.N)/accepted.Seconds(), "accepted/s")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "delivered/s")
 		})
+	}
+}
+
+// BenchmarkEncodeBatch makes the bodies of batches of 100 from what is stored, one event an operation.
+func BenchmarkEncodeBatch(b *testing.B) {
+	ev := benchEvent(b)
+	members := make([]store.Claimed, 100)
+	for i := range members {
+		members[i].Event = store.Event{Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data}
+	}
+	b.ReportAllocs()
+	for n := 0; n < b.N; n += len(members) {
+		if body, ok := encode(members); !ok || len(body) < 100 {
+			b.Fatal("not encoded")
+		}
+	}
+}
+
+// BenchmarkDrainBatches sends a backlog in batches of 100, one event an operation.
+func BenchmarkDrainBatches(b *testing.B) {
+	var came atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		came.Add(int64(strings.Count(string(body), `"specversion"`)))
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer srv.Close()
+	db := storetest.SQLite(b)
+	eng, own := benchEngine(b, db, srv.URL)
+	setEndpoint := func(status string) {
+		err := db.Write(b.Context(), func(tx *store.Tx) error {
+			all, err := tx.Endpoints(b.Context(), "")
+			if err != nil {
+				return err
+			}
+			all[0].BatchEvents, all[0].Status = 100, status
+			return tx.UpdateEndpoint(b.Context(), &all[0])
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		eng.Changed()
+	}
+	setEndpoint(store.EndpointPaused)
+	for n := 0; n < b.N; n += 100 {
+		s := Submission{ClientID: "cli", PartnerID: own.ID, FromOwn: true}
+		for range min(100, b.N-n) {
+			s.Events = append(s.Events, benchEvent(b))
+		}
+		if _, err := eng.Accept(b.Context(), s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	setEndpoint(store.EndpointActive)
+	for came.Load() < int64(b.N) {
+		time.Sleep(time.Millisecond)
+	}
+	b.StopTimer()
+	if err := eng.Stop(b.Context()); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -97,8 +97,8 @@ func (l *lane) full() bool { return l.held > l.most()/2 }
 // next is when the lane should be looked at again; zero when only a signal will wake it.
 func (l *lane) next() time.Time {
 	next := l.due
-	if l.ready && (next.IsZero() || l.lookAt.Before(next)) {
-		next = l.lookAt // zero unless it waits to fill a batch
+	if l.ready && !l.lookAt.IsZero() && (next.IsZero() || l.lookAt.Before(next)) {
+		next = l.lookAt
 	}
 	if l.ready && next.IsZero() {
 		next = l.opensAt

@@ -48,8 +48,13 @@ func (f *foreign) prepare(t *testing.T, hooks map[string]demo.Target) {
 		_, err = c.Subscribe(ctx, actor, f.Target("go", "/go"), demo.EventTypes()...)
 		trial.Must(t, err)
 		for mode, hook := range hooks {
+			var batch int64
+			content := mode
+			if mode == modeBatch {
+				content, batch = registry.ModeStructured, 10
+			}
 			endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
-				Name: hook.Name, Kind: store.EndpointWebhook, ContentMode: mode, URL: hook.URL, TokenURL: hook.TokenURL,
+				BatchEvents: batch, BatchStated: batch > 0, Name: hook.Name, Kind: store.EndpointWebhook, ContentMode: content, URL: hook.URL, TokenURL: hook.TokenURL,
 				TokenClientID: hook.ID, TokenSecret: hook.Secret, TokenAuthMethod: token.ClientSecretBasic,
 			})
 			trial.Must(t, err)
@@ -103,10 +108,13 @@ func TestCurl(t *testing.T) {
 	}
 }
 
+// modeBatch is a hook that gets several events in one request.
+const modeBatch = "batch"
+
 // TestJavaScriptSDK sends with the CloudEvents SDK for JavaScript, and has it
-// receive what was sent, in both content modes.
+// receive what was sent, in both content modes and in batches.
 //
-// Rules: EDU-15, EDU-N04.
+// Rules: EDU-11, EDU-15, EDU-N04, CE-56.
 func TestJavaScriptSDK(t *testing.T) {
 	t.Parallel()
 	node, modules := needNode(t)
@@ -114,7 +122,7 @@ func TestJavaScriptSDK(t *testing.T) {
 	f := &foreign{Program: trial.NewProgram(t, p, demo.OwnA(), trial.SQLitePath(t)), Receiver: trial.NewReceiver(t, p)}
 	hooks := map[string]demo.Target{}
 	seen := map[string]*jsReceiver{}
-	for _, mode := range []string{registry.ModeStructured, registry.ModeBinary} {
+	for _, mode := range []string{registry.ModeStructured, registry.ModeBinary, modeBatch} {
 		seen[mode] = startJSReceiver(t, p, node, modules)
 		hooks[mode] = seen[mode].target
 	}
@@ -141,6 +149,17 @@ func TestJavaScriptSDK(t *testing.T) {
 			}
 		}
 	}
+	// What came in together is there to go out together.
+	if all := seen[modeBatch].all(); !strings.Contains(all, `"batch":true`) {
+		t.Errorf("no batch came: %s", all)
+	}
+}
+
+// all is what the SDK took.
+func (js *jsReceiver) all() string {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	return strings.Join(js.lines, "\n")
 }
 
 // jsReceiver is a webhook in a process of its own.

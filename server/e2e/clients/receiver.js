@@ -10,9 +10,11 @@ const [cert, key, token] = process.argv.slice(2);
 function hook(request, body) {
   if (request.headers.authorization !== `Bearer ${token}`) return 401;
   try {
-    const event = HTTP.toEvent({ headers: request.headers, body });
-    event.validate();
-    console.log(JSON.stringify({ mode: HTTP.isEvent({ headers: request.headers, body }), id: event.id, type: event.type, data: event.data }));
+    const taken = HTTP.toEvent({ headers: request.headers, body });
+    for (const event of [taken].flat()) {
+      event.validate();
+      console.log(JSON.stringify({ batch: Array.isArray(taken), id: event.id, type: event.type, data: event.data }));
+    }
     return 202;
   } catch (err) {
     console.log(JSON.stringify({ error: String(err) }));
