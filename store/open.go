@@ -70,6 +70,10 @@ const (
 	readerCaches = "&_cache_size=-2048&_stmt_cache_size=16"
 )
 
+// checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: four times
+// SQLite's own, because the same pages change in every group commit and are copied once.
+const checkpointPages = "4000"
+
 func (db *DB) openSQLite(path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
@@ -92,6 +96,9 @@ func (db *DB) openSQLite(path string, o Options) error {
 		return err
 	}
 	db.write.SetMaxOpenConns(1)
+	if _, err := db.write.Exec(`PRAGMA wal_autocheckpoint=` + checkpointPages); err != nil {
+		return err
+	}
 	if db.read, err = sqlx.Open("sqlite3", dsn+"&_query_only=on"+readerCaches); err != nil {
 		return err
 	}
