@@ -19,6 +19,9 @@ func period(from, until string, wrong formErrors) (start, end store.Time) {
 	}
 	if !start.IsZero() && !end.IsZero() && !start.Before(end.Time) {
 		wrong["until"] = "The end is before the beginning."
+		if whole {
+			wrong["until"] = "The last day is before the first."
+		}
 	}
 	return start, end
 }
