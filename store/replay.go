@@ -134,6 +134,23 @@ func (q *Queries) DeliveriesFor(ctx context.Context, subscriptionID string, even
 	return rows, q.list(ctx, &rows, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
 }
 
+// HandedBefore tells which of these identities (EventIdentity) a subscription was handed (EDU-18b).
+func (q *Queries) HandedBefore(ctx context.Context, subscriptionID string, identities []string) (map[string]bool, error) {
+	before := make(map[string]bool)
+	if len(identities) == 0 {
+		return before, nil
+	}
+	w := where{}
+	w.add(`subscription_id = ?`, subscriptionID)
+	w.in(`identity`, identities)
+	var found []string
+	err := q.list(ctx, &found, `SELECT identity FROM handed_identity`+w.sql(), w.args...)
+	for _, identity := range found {
+		before[identity] = true
+	}
+	return before, err
+}
+
 // MarkReplayed tells by which replay deliveries came, or were sent again.
 func (tx *Tx) MarkReplayed(ctx context.Context, jobID string, deliveries []string) error {
 	if len(deliveries) == 0 {

@@ -119,6 +119,14 @@ func TestReplayedDeliveries(t *testing.T) {
 		same(t, n, err, 1)
 		n, err = w.db.ReplaysWaiting(w.ctx, "ept_other")
 		same(t, n, err, 0)
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.InsertHanded(w.ctx, []store.Handed{{SubscriptionID: w.subscription.ID, Identity: "a"}, {SubscriptionID: "sub_other", Identity: "b"}})
+			return err
+		})
+		before, err := w.db.HandedBefore(w.ctx, w.subscription.ID, []string{"a", "b"})
+		same(t, before, err, map[string]bool{"a": true})
+		before, err = w.db.HandedBefore(w.ctx, w.subscription.ID, nil)
+		same(t, before, err, map[string]bool{})
 		listed(t, deliveryID, []string{ids[1], ids[0]}, 2)(w.db.Deliveries(w.ctx, store.DeliveryFilter{ReplayOf: j.ID}))
 	})
 }

@@ -46,7 +46,7 @@ func largest(a, b store.DeliveryGroup) int {
 
 func (e *Engine) countPart(ctx context.Context, r Replay, part *store.ReplayPart, counts map[store.DeliveryGroup]int) error {
 	q := &e.cfg.DB.Queries
-	s, err := newScanner(ctx, q, r, *part)
+	s, err := e.newScanner(ctx, q, r, *part)
 	if err != nil {
 		return err
 	}

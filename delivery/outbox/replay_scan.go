@@ -28,10 +28,12 @@ type scanner struct {
 	// takes is the fan-out index of this subscription alone: replay and acceptance ask the same question.
 	takes *index
 	own   string // the own organisation's partner
+	// dedupe leaves out what the subscription was handed under the same source and id (EDU-18b).
+	dedupe bool
 }
 
 // newScanner reads what decides about a subscription, in the transaction of q when it is one.
-func newScanner(ctx context.Context, q *store.Queries, r Replay, p store.ReplayPart) (*scanner, error) {
+func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p store.ReplayPart) (*scanner, error) {
 	sub, err := q.Subscription(ctx, p.SubscriptionID)
 	if err != nil {
 		return nil, fmt.Errorf("read subscription: %w", err)
@@ -52,7 +54,7 @@ func newScanner(ctx context.Context, q *store.Queries, r Replay, p store.ReplayP
 	for _, rt := range routes {
 		x.routes[route{rt.FromPartnerID, rt.ToPartnerID, rt.EventType}] = struct{}{}
 	}
-	s := &scanner{mode: r.Mode, sub: sub, takes: x, own: own.ID, span: store.EventSpan{
+	s := &scanner{mode: r.Mode, sub: sub, takes: x, own: own.ID, dedupe: sub.Dedupe || e.policy().Dedupe, span: store.EventSpan{
 		Types: sub.Types, Subject: r.Subject, IDs: r.EventIDs, From: r.From, Until: r.Until, AfterID: p.Cursor,
 	}}
 	if p.Since.After(r.From.Time) {
@@ -149,8 +151,30 @@ func (s *scanner) judgeAll(ctx context.Context, q *store.Queries, rows []store.E
 		}
 		wanted[id] = offer{event: wanted[id].event, again: again}
 	}
-	return wanted, nil
+	return wanted, s.leaveHanded(ctx, q, wanted)
 }
+
+// leaveHanded leaves out new deliveries of what the subscription was handed as another event with the same source and id,
+// unless everything is repeated on purpose.
+func (s *scanner) leaveHanded(ctx context.Context, q *store.Queries, wanted map[string]offer) error {
+	if !s.dedupe || s.mode == ReplayAll {
+		return nil
+	}
+	var identities []string
+	for _, o := range wanted {
+		if o.again == nil {
+			identities = append(identities, identityOf(o.event))
+		}
+	}
+	before, err := q.HandedBefore(ctx, s.sub.ID, identities)
+	if err != nil {
+		return fmt.Errorf("list what was handed over: %w", err)
+	}
+	maps.DeleteFunc(wanted, func(_ string, o offer) bool { return o.again == nil && before[identityOf(o.event)] })
+	return nil
+}
+
+func identityOf(e store.Event) string { return store.EventIdentity(e.CESource, e.CEID) }
 
 // judge tells whether an event is offered again to a subscription that has these deliveries of it. What is on its way comes
 // anyway. What is held or dead is sent again and gets no second delivery beside it. What arrived, or a person discarded, is

@@ -72,7 +72,7 @@ func (e *Engine) stepPart(ctx context.Context, r Replay, p store.ReplayPart) (bo
 		return false, e.partWaits(ctx, p, ReasonBusy)
 	}
 	q := &e.cfg.DB.Queries
-	s, err := newScanner(ctx, q, r, p)
+	s, err := e.newScanner(ctx, q, r, p)
 	if err != nil {
 		return false, err
 	}

@@ -289,6 +289,47 @@ func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
 	})
 }
 
+// What was left out because it came before, from another client, was not missed.
+//
+// Rules: EDU-18b
+func TestReplayLeavesOutRepeatedEvents(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.write(func(tx *store.Tx) error {
+			now, err := tx.Subscription(t.Context(), s.ID)
+			if err != nil {
+				return err
+			}
+			now.Dedupe = true
+			return tx.UpdateSubscription(t.Context(), &now)
+		})
+		twice := func(id string) {
+			for _, client := range []string{"cli_a", "cli_b"} {
+				sub := c.submission(c.own.ID, true, "nl.a", id)
+				sub.ClientID = client
+				if _, err := c.eng.Accept(t.Context(), sub); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		twice("1") // the second is left out
+		c.status(s, store.SubscriptionSuspended)
+		twice("2") // both are missed
+		c.status(s, store.SubscriptionApproved)
+		if j := c.replay(anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID}}); j.Done != 1 {
+			t.Errorf("job %+v", j)
+		}
+		if got := c.got(s); len(got["1"]) != 1 || len(got["2"]) != 1 {
+			t.Errorf("got %+v, want each once", got)
+		}
+		if j := c.replay(anna(), Replay{Mode: ReplayAll, SubscriptionIDs: []string{s.ID}, EventIDs: []string{"2"}}); j.Done == 0 {
+			t.Errorf("on purpose nothing is repeated: %+v", j)
+		}
+	})
+}
+
 // Old events come to a subscription in the order of their acceptance (guarantee G5).
 func TestReplayKeepsTheOrder(t *testing.T) {
 	t.Parallel()

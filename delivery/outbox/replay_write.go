@@ -26,7 +26,7 @@ func (e *Engine) offer(ctx context.Context, r Replay, p store.ReplayPart, offers
 		if err := tx.Lock(ctx, "subscription", p.SubscriptionID); err != nil {
 			return err
 		}
-		s, err := newScanner(ctx, &tx.Queries, r, p)
+		s, err := e.newScanner(ctx, &tx.Queries, r, p)
 		if err != nil || !s.sub.Sending {
 			return err
 		}
@@ -59,6 +59,9 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 	if err != nil {
 		return 0, err
 	}
+	if err := s.hand(ctx, tx, rows, wanted); err != nil {
+		return 0, err
+	}
 	var made []store.Delivery
 	var ids []string
 	for _, row := range rows { // in order of acceptance, which is that of their keys (guarantee G5)
@@ -88,6 +91,32 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 		return 0, fmt.Errorf("mark deliveries: %w", err)
 	}
 	return len(ids), e.tellNodes(ctx, tx, map[string]struct{}{s.sub.EndpointID: {}})
+}
+
+// hand notes what the subscription is handed, where it wants nothing twice, and leaves out what it got meanwhile.
+func (s *scanner) hand(ctx context.Context, tx *store.Tx, rows []store.Event, wanted map[string]offer) error {
+	if !s.dedupe {
+		return nil
+	}
+	var all []store.Handed
+	for _, o := range wanted {
+		if o.again == nil {
+			all = append(all, store.Handed{SubscriptionID: s.sub.ID, Identity: identityOf(o.event)})
+		}
+	}
+	fresh, err := tx.InsertHanded(ctx, all)
+	if err != nil || s.mode == ReplayAll {
+		return err
+	}
+	for _, row := range rows { // of two with the same identity the first
+		o, ok := wanted[row.ID]
+		h := store.Handed{SubscriptionID: s.sub.ID, Identity: identityOf(row)}
+		if ok && o.again == nil && !fresh[h] {
+			delete(wanted, row.ID)
+		}
+		fresh[h] = false
+	}
+	return nil
 }
 
 // stillThere locks the events of offers and leaves out what retention removed.
