@@ -26,11 +26,19 @@ const (
 	BatchBroken   = "broken"   // not all of its members may be sent any more
 )
 
-// FreezeBatch writes a batch under a new id. Its members are sent under its key from now on.
-func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
+// InsertBatch writes a batch under a new id, for deliveries that are written with its id and key in the same transaction.
+func (tx *Tx) InsertBatch(ctx context.Context, b *Batch) error {
 	b.ID, b.CreatedAt = tx.NewID("btc"), tx.Now
 	if err := tx.insert(ctx, "delivery_batch", b); err != nil {
 		return fmt.Errorf("insert batch: %w", err)
+	}
+	return nil
+}
+
+// FreezeBatch is InsertBatch for deliveries that are there. They are sent under its key from now on.
+func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
+	if err := tx.InsertBatch(ctx, b); err != nil {
+		return err
 	}
 	w := where{}
 	w.in(`id`, b.Members)

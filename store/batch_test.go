@@ -28,6 +28,26 @@ func (w *world) claimMembers(b store.Batch, owner string) (ids []string) {
 	return ids
 }
 
+func TestInsertBatch(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		e := w.newEvents(1)[0]
+		b := store.Batch{EndpointID: w.endpoint.ID, IdempotencyKey: "batch key", KeyExpiresAt: w.in(time.Hour), Members: store.Strings{"dlv_1"}, Size: 42}
+		w.write(func(tx *store.Tx) error {
+			if err := tx.InsertBatch(w.ctx, &b); err != nil {
+				return err
+			}
+			d := delivery("dlv_1", e.ID, w.subscription, tx.Now)
+			d.BatchID, d.Alone = b.ID, true
+			return tx.InsertDeliveries(w.ctx, []store.Delivery{d})
+		})
+		d, err := w.db.Delivery(w.ctx, "dlv_1")
+		same(t, d.BatchID, err, b.ID)
+		same(t, d.Alone, nil, true)
+		got, err := w.db.Batch(w.ctx, b.ID)
+		same(t, got, err, b)
+	})
+}
+
 func TestFreezeBatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ids := w.newDeliveries(w.subscription, 3)

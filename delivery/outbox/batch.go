@@ -85,6 +85,8 @@ type sorting struct {
 	endpoint store.Endpoint
 	lease    store.Time
 	load     load
+	// unwritten: the deliveries are not in the database yet and are written in this transaction.
+	unwritten bool
 }
 
 func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
@@ -189,8 +191,11 @@ func newBundle(ep store.Endpoint) *bundle {
 // under another key later. The key of a batch lives as long as the first of its members' would.
 func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 	if len(b.members) < 2 {
+		for i := range b.members {
+			b.members[i].Alone = true
+		}
 		s.load.singles = append(s.load.singles, b.members...)
-		if len(b.members) == 0 {
+		if len(b.members) == 0 || s.unwritten {
 			return nil
 		}
 		return s.tx.SetAlone(ctx, []string{b.members[0].ID})
@@ -204,7 +209,11 @@ func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 			b.batch.KeyExpiresAt = expires
 		}
 	}
-	if err := s.tx.FreezeBatch(ctx, &b.batch); err != nil {
+	freeze := s.tx.FreezeBatch
+	if s.unwritten {
+		freeze = s.tx.InsertBatch
+	}
+	if err := freeze(ctx, &b.batch); err != nil {
 		return err
 	}
 	for i := range b.members {

@@ -428,3 +428,38 @@ func TestResentMemberGoesByItself(t *testing.T) {
 		}
 	})
 }
+
+// What comes in together fills batches without a claim.
+//
+// Rules: EDU-11, IDEM-11.
+func TestWholeBatchesAreHandedOver(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		s := c.partner("North", "nl.a")
+		c.batches(h, s, func(*store.Endpoint) {})
+		c.waitFor(func() bool {
+			c.eng.mu.Lock()
+			defer c.eng.mu.Unlock()
+			return c.eng.lanes[s.EndpointID].idle(time.Now())
+		})
+		c.accept("nl.a", numbers(12)...)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 12 })
+		if got := c.eng.stats.handed.Load(); got != 10 {
+			t.Errorf("%d deliveries were handed over", got)
+		}
+		rows, _, err := db.Deliveries(t.Context(), store.DeliveryFilter{EndpointID: s.EndpointID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range rows {
+			b, err := db.Batch(t.Context(), d.BatchID)
+			if err != nil || d.IdempotencyKey != b.IdempotencyKey || !slices.Contains(b.Members, d.ID) || d.KeyExpiresAt != b.KeyExpiresAt {
+				t.Errorf("delivery %+v of batch %+v, %v", d, b, err)
+			}
+		}
+		if got := h.all(); len(got) != 3 || len(got[2].ids(t)) > 5 {
+			t.Errorf("requests %+v", got)
+		}
+	})
+}

@@ -185,6 +185,9 @@ func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group [
 
 func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []copyOf) (made, error) {
 	m := e.hand(tx, index, copies)
+	if err := e.bundle(ctx, tx, &m); err != nil {
+		return m, fmt.Errorf("make batches: %w", err)
+	}
 	deliveries := make([]store.Delivery, len(copies))
 	for i := range copies {
 		deliveries[i] = copies[i].Delivery

@@ -14,6 +14,7 @@ import (
 type made struct {
 	waiting map[string]struct{} // endpoints with deliveries to be claimed
 	handed  map[*lane][]store.Claimed
+	bundled []handedBatches
 	epoch   string
 }
 
@@ -21,12 +22,17 @@ type made struct {
 func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 	m := made{waiting: make(map[string]struct{}), handed: make(map[*lane][]store.Claimed), epoch: index.epoch}
 	now := e.cfg.Now()
+	together := make(map[*lane][]*copyOf)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	current := !e.closing.Load() && e.laneEpoch == index.epoch
 	for i := range copies {
 		c := &copies[i]
 		l := e.lanes[c.EndpointID]
+		if current && l != nil && c.OrderKey == "" && c.target.Sending && l.terms.on() {
+			together[l] = append(together[l], c)
+			continue
+		}
 		if !current || l == nil || c.OrderKey != "" || !c.target.Sending || !l.takes(now, e.cfg.MaxInFlight-e.held) {
 			m.waiting[c.EndpointID] = struct{}{}
 			continue
@@ -39,6 +45,9 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 	for _, claims := range m.handed {
 		e.setRetries(claims)
 	}
+	for l, list := range together {
+		e.handTogether(tx, &m, l, list, now)
+	}
 	return m
 }
 
@@ -49,13 +58,15 @@ const share = 4
 // takes tells whether a new delivery may go to its sender at once: the lane is open and nothing older waits. free is the
 // room of the whole engine. A lane is handed more than it would claim, for what it cannot take costs a claim later.
 func (l *lane) takes(now time.Time, free int) bool {
-	if l.ready || l.terms.on() || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || l.circuit.open() || l.closed(now) {
+	return l.idle(now) && !l.terms.on() && free > 0 && l.held < max(l.most(), free/share) && (l.limiter == nil || l.held < int(l.endpoint.RatePerSecond))
+}
+
+// idle tells whether the lane is open and nothing older waits.
+func (l *lane) idle(now time.Time) bool {
+	if l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || l.circuit.open() || l.closed(now) {
 		return false
 	}
-	if !l.due.IsZero() && !now.Before(l.due) {
-		return false
-	}
-	return free > 0 && l.held < max(l.most(), free/share) && (l.limiter == nil || l.held < int(l.endpoint.RatePerSecond))
+	return l.due.IsZero() || now.Before(l.due)
 }
 
 // letGo gives back the room of what was not committed.
@@ -65,6 +76,10 @@ func (e *Engine) letGo(m made) {
 	for l, claims := range m.handed {
 		l.held -= len(claims)
 		e.held -= len(claims)
+	}
+	for _, b := range m.bundled {
+		b.lane.held -= len(b.copies)
+		e.held -= len(b.copies)
 	}
 }
 
@@ -78,5 +93,9 @@ func (e *Engine) sendHanded(m made) {
 	for l, claims := range m.handed {
 		e.stats.handed.Add(int64(len(claims)))
 		e.start(l, load{singles: claims}, m.epoch)
+	}
+	for _, b := range m.bundled {
+		e.stats.handed.Add(int64(len(b.copies)))
+		e.start(b.lane, b.load, m.epoch)
 	}
 }
