@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -153,21 +155,7 @@ func BenchmarkDrainBatches(b *testing.B) {
 	defer srv.Close()
 	db := storetest.SQLite(b)
 	eng, own := benchEngine(b, db, srv.URL)
-	setEndpoint := func(status string) {
-		err := db.Write(b.Context(), func(tx *store.Tx) error {
-			all, err := tx.Endpoints(b.Context(), "")
-			if err != nil {
-				return err
-			}
-			all[0].BatchEvents, all[0].Status = 100, status
-			return tx.UpdateEndpoint(b.Context(), &all[0])
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		eng.Changed()
-	}
-	setEndpoint(store.EndpointPaused)
+	setBatches(b, db, eng, store.EndpointPaused)
 	for n := 0; n < b.N; n += 100 {
 		s := Submission{ClientID: "cli", PartnerID: own.ID, FromOwn: true}
 		for range min(100, b.N-n) {
@@ -178,7 +166,7 @@ func BenchmarkDrainBatches(b *testing.B) {
 		}
 	}
 	b.ResetTimer()
-	setEndpoint(store.EndpointActive)
+	setBatches(b, db, eng, store.EndpointActive)
 	for came.Load() < int64(b.N) {
 		time.Sleep(time.Millisecond)
 	}
@@ -186,4 +174,75 @@ func BenchmarkDrainBatches(b *testing.B) {
 	if err := eng.Stop(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkBatchesThrough takes events in by a hundred and sends them out by a hundred, one event an operation.
+func BenchmarkBatchesThrough(b *testing.B) {
+	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		b.Run(name, func(b *testing.B) {
+			var came atomic.Int64
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n, _ := io.Copy(io.Discard, r.Body)
+				came.Add(n)
+				w.WriteHeader(http.StatusAccepted)
+			}))
+			defer srv.Close()
+			db := open(b)
+			eng, own := benchEngine(b, db, srv.URL)
+			setBatches(b, db, eng, store.EndpointActive)
+			all := make([]event.Event, b.N)
+			for i := range all {
+				all[i] = benchEvent(b)
+			}
+			before := cpuTime(b)
+			b.ResetTimer()
+			var producers sync.WaitGroup
+			for p := range 8 {
+				producers.Go(func() {
+					for from := p * 100; from < len(all); from += 800 {
+						s := Submission{ClientID: "cli", PartnerID: own.ID, FromOwn: true, Events: all[from:min(from+100, len(all))]}
+						if _, err := eng.Accept(b.Context(), s); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			producers.Wait()
+			for eng.Stats().Delivered < int64(b.N) {
+				time.Sleep(time.Millisecond)
+			}
+			b.StopTimer()
+			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N)/1e3, "cpu-µs/event")
+			if err := eng.Stop(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// setBatches makes the endpoint of benchEngine take batches of 100, and sets its state.
+func setBatches(b *testing.B, db *store.DB, eng *Engine, status string) {
+	b.Helper()
+	err := db.Write(b.Context(), func(tx *store.Tx) error {
+		all, err := tx.Endpoints(b.Context(), "")
+		if err != nil {
+			return err
+		}
+		all[0].BatchEvents, all[0].Status = 100, status
+		return tx.UpdateEndpoint(b.Context(), &all[0])
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	eng.Changed()
+}
+
+// cpuTime is the processor time the program used.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
