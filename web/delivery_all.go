@@ -118,8 +118,8 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 		{Label: "Event type", Text: q.eventType},
 		{Label: "Event id", Text: q.event},
 		{Label: "Kind of error", Text: q.kindWords(queue)},
-		{Label: "Changed from", Text: q.from},
-		{Label: "Changed until", Text: q.until},
+		{Label: "Changed from", Text: momentWords(q.from)},
+		{Label: "Changed until", Text: momentWords(q.until)},
 		{Label: "Offered again by job", Text: q.job},
 	} {
 		if item.Text != "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/templates"
 )
 
 // momentLayout is how browsers write a moment, and how it stands in our addresses; in UTC.
@@ -59,4 +60,13 @@ func day(name, raw string, wrong formErrors) store.Time {
 		return store.Time{}
 	}
 	return store.At(t)
+}
+
+// momentWords writes what was typed as pages write moments; a day stays as it is.
+func momentWords(raw string) string {
+	at, whole := momentOrDay("", raw, formErrors{})
+	if at.IsZero() || whole {
+		return raw
+	}
+	return templates.Time(at.Time)
 }

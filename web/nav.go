@@ -109,6 +109,13 @@ func menuPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
 		return "/admin/" + rest
 	}
+	for _, area := range []string{"/admin", "/partner"} { // what is sent again are deliveries
+		for _, pages := range []string{"/jobs", "/replays"} {
+			if path == area+pages || strings.HasPrefix(path, area+pages+"/") {
+				return area + "/deliveries"
+			}
+		}
+	}
 	return path
 }
 
