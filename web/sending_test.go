@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -114,4 +115,31 @@ func TestDeliveryTellsWhatItWaitsFor(t *testing.T) {
 	if second.WaitReason != "order" || second.WaitsFor != list.Deliveries[1].DeliveryID {
 		t.Errorf("second waits %+v", second)
 	}
+}
+
+// Rules: EDU-11.
+func TestBatchPage(t *testing.T) { // guarantee G7
+	t.Parallel()
+	w := newQueueWorld(t)
+	one, two := w.deliver(w.event(event.DataJSON, `1`), w.first), w.deliver(w.event(event.DataJSON, `2`), w.first)
+	b := store.Batch{EndpointID: one.EndpointID, IdempotencyKey: "4b2a1a0e-9c1d-4b57-9c0e-0e8b8a5b7d11", KeyExpiresAt: one.KeyExpiresAt, Members: store.Strings{one.ID, two.ID}, Size: 2048}
+	w.write(func(tx *store.Tx) error { return tx.FreezeBatch(t.Context(), &b) })
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertAttempts(t.Context(), []store.Attempt{
+			{DeliveryID: one.ID, Number: 1, StartedAt: tx.Now, StatusCode: 503, URL: "https://roc.example.nl/events", BatchID: b.ID},
+			{DeliveryID: two.ID, Number: 1, StartedAt: tx.Now, StatusCode: 503, BatchID: b.ID},
+		})
+	})
+	shows(t, w.admin.get("/admin/deliveries/"+two.ID), http.StatusOK, "one of 2 in one request", "It went with others in a batch")
+	page := shows(t, w.first.browser.get("/partner/batches/"+b.ID), http.StatusOK, "Batch of 2 events", "2 KiB", "answered 503", "POST https://roc.example.nl/events", "Deliveries in this batch")
+	for _, d := range []store.Delivery{one, two} {
+		if !strings.Contains(page, "/partner/deliveries/"+d.ID) {
+			t.Errorf("the batch does not lead to %s", d.ID)
+		}
+	}
+	wantStatus(t, w.other.browser.get("/partner/batches/"+b.ID), http.StatusNotFound)
+	w.write(func(tx *store.Tx) error {
+		return tx.DissolveBatch(t.Context(), b, "", store.BatchRejected, func() string { return "another" })
+	})
+	shows(t, w.admin.get("/admin/batches/"+b.ID), http.StatusOK, "The receiver refused this batch for what is in it")
 }
