@@ -1,0 +1,146 @@
+package lint
+
+import (
+	"maps"
+	"strings"
+
+	"schakel/registry/contract"
+)
+
+// event is a message of an AsyncAPI document that defines event types.
+type event struct {
+	types []contract.EventType
+	at    string
+	// message is the message with its traits; words are what it says of itself.
+	message map[string]any
+	words   string
+	// attributes are the schemas of context attributes, whole tells that the payload is the event rather than its data.
+	attributes map[string][]form
+	whole      bool
+	// data is the schema of the data; nil when nothing is known of it.
+	data     map[string]any
+	dataAt   func() string
+	examples []example
+}
+
+// readEvents finds the messages that define event types, in the order of the types.
+func (c *checker) readEvents() []*event {
+	var list []*event
+	byPlace := map[string]*event{}
+	for _, t := range c.doc.EventTypes() {
+		e := byPlace[t.Pointer]
+		if e == nil {
+			if e = c.readEvent(t.Pointer); e == nil {
+				continue
+			}
+			byPlace[t.Pointer] = e
+			list = append(list, e)
+		}
+		e.types = append(e.types, t)
+	}
+	return list
+}
+
+func (c *checker) readEvent(at string) *event {
+	message, at := c.object(map[string]any{"$ref": "#" + at}, at)
+	if message == nil {
+		return nil
+	}
+	e := &event{at: at, message: c.withTraits(message), attributes: map[string][]form{}}
+	for _, key := range []string{"title", "summary", "description"} {
+		e.words += " " + text(e.message, key)
+	}
+	headers := c.gather(e.message["headers"], below(at, "headers"))
+	envelope := isEnvelope(headers)
+	for _, name := range names(headers) {
+		if attribute, ok := headerAttribute(name); ok {
+			e.attributes[attribute] = append(e.attributes[attribute], headers[name]...)
+		} else if envelope {
+			e.attributes[name] = append(e.attributes[name], headers[name]...)
+		}
+	}
+	c.readPayload(e)
+	e.examples = c.readExamples(e)
+	return e
+}
+
+// readPayload tells whether the payload is the whole event or its data.
+func (c *checker) readPayload(e *event) {
+	payload, at := c.object(e.message["payload"], below(e.at, "payload"))
+	if payload == nil || payload["schemaFormat"] != nil && payload["schema"] == nil {
+		return
+	}
+	if payload["schemaFormat"] != nil {
+		payload, at = c.object(payload["schema"], below(at, "schema"))
+	}
+	parts := c.gather(payload, at)
+	if e.whole = isEnvelope(parts); !e.whole {
+		e.data, e.dataAt = payload, fixed(at)
+		return
+	}
+	for _, name := range names(parts) {
+		e.attributes[name] = append(e.attributes[name], parts[name]...)
+	}
+	if list := parts["data"]; len(list) > 0 {
+		e.data, e.dataAt = list[0].schema, list[0].at
+	}
+	delete(e.attributes, "data")
+	delete(e.attributes, "data_base64")
+}
+
+// withTraits gives a message what its traits say and itself does not.
+func (c *checker) withTraits(message map[string]any) map[string]any {
+	traits := items(message, "traits")
+	if len(traits) == 0 {
+		return message
+	}
+	merged := map[string]any{}
+	for _, value := range traits[:min(len(traits), 20)] {
+		trait, _ := c.object(value, "")
+		maps.Copy(merged, trait)
+	}
+	maps.Copy(merged, message)
+	return merged
+}
+
+// gather collects the properties of a schema and of those that it is made of.
+func (c *checker) gather(value any, at string) map[string][]form {
+	parts := map[string][]form{}
+	schema, at := c.object(value, at)
+	if schema == nil {
+		return parts
+	}
+	for _, f := range c.forms(schema, fixed(at), 0) {
+		properties := child(f.schema, "properties")
+		for _, name := range names(properties) {
+			c.work--
+			property, moved := c.follow(properties[name])
+			object, ok := property.(map[string]any)
+			if !ok || len(parts) > 500 || c.work < 0 {
+				continue
+			}
+			place := func() string { return below(f.at(), "properties", name) }
+			if moved != "" {
+				place = fixed(moved)
+			}
+			parts[name] = append(parts[name], form{object, place})
+		}
+	}
+	return parts
+}
+
+// isEnvelope tells whether properties are those of a CloudEvent.
+func isEnvelope[V any](parts map[string]V) bool {
+	has := func(name string) bool { _, ok := parts[name]; return ok }
+	return has("type") && (has("specversion") || has("id") && has("source"))
+}
+
+// headerAttribute tells the attribute that a header of a binding is for.
+func headerAttribute(name string) (string, bool) {
+	for _, prefix := range []string{"ce-", "ce_", "cloudEvents:", "cloudEvents_"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return rest, rest != ""
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,42 @@
+package lint
+
+import "schakel/registry/contract"
+
+// The sets that rules belong to.
+const (
+	SetDesign = "NL API Design Rules"
+	SetEvents = "Edukoppeling"
+)
+
+// Rule is one piece of advice.
+type Rule struct {
+	// Code names the rule in kebab-case and stays the same for ever.
+	Code string
+	// ID is the name of the rule where it comes from, such as /core/semver or EDU-26.
+	ID string
+	// Set is SetDesign or SetEvents.
+	Set string
+	// Title says what the rule asks for, Remedy what to do when it is not kept, Link where it is explained.
+	Title, Remedy, Link string
+	// Severity is that of its findings, as in package contract.
+	Severity string
+}
+
+// weight is how much a rule counts in the score.
+func (r Rule) weight() int {
+	switch r.Severity {
+	case contract.SeverityError:
+		return 3
+	case contract.SeverityWarning:
+		return 1
+	}
+	return 0
+}
+
+// Rules lists the rules that documents of a kind are held against, in the order they are shown.
+func Rules(kind contract.Kind) []Rule {
+	if kind == contract.OpenAPI {
+		return append(designRules(), webhookRules()...)
+	}
+	return eventRules()
+}
