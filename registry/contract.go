@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"schakel/registry/contract"
@@ -19,25 +18,14 @@ type Contracts struct {
 	turns   turns
 }
 
-// ContractInput is the metadata of a contract (EDU-06c).
-type ContractInput struct {
-	ID                        string // kebab-case; it stays what it was
-	Kind                      string // openapi or asyncapi; it stays what it was
-	Title, Description        string
-	Owner                     string // who decides on it; the name of OwnerPartnerID when empty
-	OwnerPartnerID            string // empty: the own organisation
-	Maintainer                string
-	ContactName, ContactEmail string
-	Classification            string
-	BasedOn                   string // sector standard (EDU-25)
-	Agreement                 string // who decided on the owner, and when (EDU-22)
-	Visibility                string // public, partners or internal
-}
+// maxOwnedContracts bounds the contracts that one partner makes.
+const maxOwnedContracts = 200
 
-// Create makes a contract without versions. An administrator can, and a client
-// of the own organisation. Fields: id, kind, title, description, owner,
-// maintainer, contactName, contactEmail, classification, basedOn, agreement,
-// visibility.
+// Create makes a contract without versions. An administrator can, a client of the
+// own organisation, and a partner that will draw it up and maintain it (EDU-21),
+// which owns it then. Fields: id, kind, title, description, owner, maintainer,
+// contactName, contactEmail, classification, basedOn, agreement, agreedOn,
+// idMeaning, timeMeaning, visibility, partners.
 func (c *Contracts) Create(ctx context.Context, actor Actor, in ContractInput) (store.Contract, error) {
 	in = in.clean()
 	wrong := in.check()
@@ -45,18 +33,24 @@ func (c *Contracts) Create(ctx context.Context, actor Actor, in ContractInput) (
 	if in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI) {
 		wrong.add("kind", "Choose openapi or asyncapi.")
 	}
+	for field, text := range checkVisibility(in.Visibility, in.PartnerIDs) {
+		wrong.add(field, text)
+	}
 	if err := wrong.err(); err != nil {
 		return store.Contract{}, err
 	}
-	row := store.Contract{ID: in.ID, Kind: in.Kind, CreatedBy: actor.Name}
+	row := store.Contract{ID: in.ID, Kind: in.Kind, Visibility: in.Visibility, CreatedBy: actor.Name}
 	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if ok, err := actsForOwn(ctx, tx, actor); err != nil || !ok {
-			return errors.Join(err, actor.requireAdministrator())
+		if err := in.claim(ctx, tx, actor); err != nil {
+			return err
 		}
 		if err := in.fill(ctx, tx, &row); err != nil {
 			return err
 		}
 		if err := tx.InsertContract(ctx, &row); err != nil {
+			return err
+		}
+		if err := show(ctx, tx, row, namedPartners(in.Visibility, in.PartnerIDs)); err != nil {
 			return err
 		}
 		return record(ctx, tx, actor, ActionContractCreated, contractObject(row), nil)
@@ -67,87 +61,86 @@ func (c *Contracts) Create(ctx context.Context, actor Actor, in ContractInput) (
 	return row, err
 }
 
-// Update changes the metadata of a contract. The partner that owns it cannot
-// change owner and visibility. Fields: as Create.
-func (c *Contracts) Update(ctx context.Context, actor Actor, id string, in ContractInput) (store.Contract, error) {
-	in = in.clean()
-	if err := in.check().err(); err != nil {
-		return store.Contract{}, err
+// claim makes a partner that makes a contract its owner; who acts for the own
+// organisation may choose another.
+func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor Actor) error {
+	if ok, err := actsForOwn(ctx, tx, actor); err != nil || ok {
+		return err
 	}
+	owner, err := ownerFor(ctx, tx, actor, in.OwnerPartnerID)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeNotFound {
+		return &Error{Code: CodeForbidden, Message: "Only an administrator can do this for others than its own organisation."}
+	}
+	if err != nil {
+		return err
+	}
+	if in.Visibility == store.VisibilityNamed {
+		return invalidFields(problems{"visibility": "Choose public, partners or internal; an administrator can show it to some partners alone."})
+	}
+	_, owned, err := tx.Contracts(ctx, store.ContractFilter{OwnerPartnerID: owner.ID, Page: store.Page{Number: 1, Size: 1}})
+	if err != nil {
+		return fmt.Errorf("count contracts: %w", err)
+	}
+	if owned >= maxOwnedContracts {
+		return conflict("%s owns %d contracts, which is the most. Ask an administrator.", owner.Name, owned)
+	}
+	in.OwnerPartnerID, in.Owner = owner.ID, ""
+	return nil
+}
+
+// Update changes the metadata of a contract, but not who sees it: SetVisibility
+// does that. The partner that owns it cannot change the owner. A contract goes to
+// another organisation with what was agreed about that alone (EDU-22). Fields: as
+// Create.
+func (c *Contracts) Update(ctx context.Context, actor Actor, id string, in ContractInput) (store.Contract, error) {
+	return c.Amend(ctx, actor, id, func(now *ContractInput) { *now = in })
+}
+
+// Amend is Update for who changes some of the metadata and leaves the rest.
+func (c *Contracts) Amend(ctx context.Context, actor Actor, id string, edit func(*ContractInput)) (store.Contract, error) {
 	var row store.Contract
 	err := c.change(ctx, actor, id, func(tx *store.Tx, found *store.Contract) error {
+		before, in := *found, inputOf(*found)
+		edit(&in)
+		if in = in.clean(); in.check().err() != nil {
+			return in.check().err()
+		}
 		if ok, err := actsForOwn(ctx, tx, actor); err != nil {
 			return err
 		} else if !ok {
-			in.Owner, in.OwnerPartnerID, in.Visibility = found.Owner, found.OwnerPartnerID, found.Visibility
-			in.Agreement = found.Agreement
+			in.Owner, in.OwnerPartnerID = found.Owner, found.OwnerPartnerID
+			in.Agreement, in.AgreedOn = found.Agreement, found.AgreedOn
 		}
-		before := found.Owner
+		if in.OwnerPartnerID != before.OwnerPartnerID && in.Owner == before.Owner {
+			in.Owner = "" // another owner brings its own name
+		}
 		if err := in.fill(ctx, tx, found); err != nil {
+			return err
+		}
+		action, what, err := amended(before, *found)
+		if err != nil {
 			return err
 		}
 		row = *found
 		if err := tx.UpdateContract(ctx, found); err != nil {
 			return fmt.Errorf("update contract: %w", err)
 		}
-		action, what := ActionContractUpdated, details{}
-		if before != found.Owner {
-			action, what = ActionContractTransferred, details{"from": before, "to": found.Owner, "agreement": found.Agreement}
-		}
 		return record(ctx, tx, actor, action, contractObject(*found), what)
 	})
 	return row, err
 }
 
-func (in ContractInput) clean() ContractInput {
-	for _, s := range []*string{
-		&in.ID, &in.Title, &in.Description, &in.Owner, &in.Maintainer, &in.ContactName, &in.Classification, &in.BasedOn, &in.Agreement,
-	} {
-		*s = strings.TrimSpace(*s)
+// amended is what the audit trail tells of a change. A contract goes to another
+// organisation with what was agreed about that alone.
+func amended(before, after store.Contract) (string, details, error) {
+	moved := before.OwnerPartnerID != after.OwnerPartnerID
+	switch {
+	case !moved && before.Owner == after.Owner:
+		return ActionContractUpdated, details{}, nil
+	case moved && after.Agreement == "":
+		return "", nil, invalidFields(problems{"agreement": "Say who decided on the new owner."})
 	}
-	if in.ContactEmail != "" {
-		in.ContactEmail = CleanEmail(in.ContactEmail)
-	}
-	return in
-}
-
-func (in ContractInput) check() problems {
-	wrong := problems{}
-	wrong.add("title", line(in.Title, 2, 200))
-	wrong.add("description", prose(in.Description, 0, 4000))
-	for field, text := range map[string]string{
-		"owner": in.Owner, "maintainer": in.Maintainer, "contactName": in.ContactName, "classification": in.Classification,
-		"basedOn": in.BasedOn, "agreement": in.Agreement,
-	} {
-		wrong.add(field, line(text, 0, 200))
-	}
-	if in.ContactEmail != "" && !ValidEmail(in.ContactEmail) {
-		wrong.add("contactEmail", "Enter an e-mail address, as name@example.nl.")
-	}
-	if !slices.Contains([]string{store.VisibilityPublic, store.VisibilityPartners, store.VisibilityInternal}, in.Visibility) {
-		wrong.add("visibility", "Choose public, partners or internal.")
-	}
-	return wrong
-}
-
-func (in ContractInput) fill(ctx context.Context, tx *store.Tx, c *store.Contract) error {
-	owner, err := partnerOrOwn(ctx, &tx.Queries, in.OwnerPartnerID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("find owner: %w", err)
-	}
-	if err != nil {
-		return invalidFields(problems{"owner": "Choose an owner that is registered."})
-	}
-	if in.Owner == "" {
-		in.Owner = owner.Name
-	}
-	if owner.Own {
-		in.OwnerPartnerID = ""
-	}
-	c.Title, c.Description, c.Owner, c.OwnerPartnerID, c.Maintainer = in.Title, in.Description, in.Owner, in.OwnerPartnerID, in.Maintainer
-	c.ContactName, c.ContactEmail, c.Classification = in.ContactName, in.ContactEmail, in.Classification
-	c.BasedOn, c.Agreement, c.Visibility = in.BasedOn, in.Agreement, in.Visibility
-	return nil
+	return ActionContractTransferred, details{"from": before.Owner, "to": after.Owner, "agreement": after.Agreement, "agreedOn": after.AgreedOn}, nil
 }
 
 // checkContractID wants kebab-case that is not a word of our own addresses.

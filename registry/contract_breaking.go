@@ -92,7 +92,9 @@ func promisesNoBreak(before, after string) bool {
 }
 
 // PublishWithReason is Publish for a version that breaks what its number promises
-// to keep, with why that is done; the reason is shown with the version.
+// to keep, with why that is done; the reason is shown with the version. Where the
+// chain wants to see what partners publish, their draft stays one, and its
+// publication is asked for (RequestedAt is set).
 func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
@@ -117,6 +119,11 @@ func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, vers
 	if err := checkReason(reason, p.NeedsReason); err != nil {
 		return store.ContractVersion{}, err
 	}
+	if asks, err := c.mustAsk(ctx, actor, reader); err != nil {
+		return store.ContractVersion{}, err
+	} else if asks {
+		return c.requestPublication(ctx, actor, v, reason)
+	}
 	return c.publish(ctx, actor, id, version, reason, func(tx *store.Tx, now store.ContractVersion) error {
 		if now.DocumentDigest() != v.DocumentDigest() {
 			return conflict("The draft was replaced a moment ago. Look at it again.")
@@ -139,64 +146,6 @@ func (c *Contracts) maintainer(ctx context.Context, actor Actor) (Reader, error)
 		reader.Administrator = true // it maintains what no partner owns; change decides
 	}
 	return reader, err
-}
-
-// Bound is an approved subscription with those of its event types that matter.
-type Bound struct {
-	store.Subscription
-	Partner store.Partner
-	Affects []string // sorted
-}
-
-// BoundBy lists the approved subscriptions to any of some event types, by partner.
-// Only an administrator sees who is subscribed.
-func (c *Contracts) BoundBy(ctx context.Context, actor Actor, types []string) ([]Bound, error) {
-	if err := actor.requireAdministrator(); err != nil {
-		return nil, err
-	}
-	list, err := c.bound(ctx, types)
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		if list[i].Partner, err = c.cfg.DB.Partner(ctx, list[i].PartnerID); err != nil {
-			return nil, fmt.Errorf("find partner: %w", err)
-		}
-	}
-	slices.SortFunc(list, func(a, b Bound) int {
-		return strings.Compare(a.Partner.Name+"\x00"+a.ID, b.Partner.Name+"\x00"+b.ID)
-	})
-	return list, nil
-}
-
-// CountBound counts the approved subscriptions to any of some event types.
-func (c *Contracts) CountBound(ctx context.Context, types []string) (int, error) {
-	list, err := c.bound(ctx, types)
-	return len(list), err
-}
-
-// bound lists approved subscriptions without their partners.
-func (c *Contracts) bound(ctx context.Context, types []string) ([]Bound, error) {
-	if len(types) == 0 {
-		return nil, nil
-	}
-	rows, _, err := c.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{Status: store.SubscriptionApproved})
-	if err != nil {
-		return nil, fmt.Errorf("list subscriptions: %w", err)
-	}
-	var list []Bound
-	for _, row := range rows {
-		b := Bound{Subscription: row}
-		for _, name := range row.Types {
-			if slices.Contains(types, name) {
-				b.Affects = append(b.Affects, name)
-			}
-		}
-		if len(b.Affects) > 0 {
-			list = append(list, b)
-		}
-	}
-	return list, nil
 }
 
 // EventTypesThatBreak lists the event types that changes touch, sorted.

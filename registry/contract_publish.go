@@ -48,6 +48,11 @@ func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reaso
 			return err
 		}
 		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
+		if !v.RequestedAt.IsZero() {
+			if err := c.tellOwner(ctx, tx, row, c.cfg.mailPublished(row, *v)); err != nil {
+				return err
+			}
+		}
 		return fillCatalogue(ctx, tx, row, *v, types)
 	})
 }

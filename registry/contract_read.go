@@ -20,12 +20,14 @@ type ContractSummary struct {
 }
 
 // List lists the contracts a reader may see by title, with their total count.
-// Visibilities, owner and versions of the filter are set here.
+// What the reader may see of the filter is set here.
 func (c *Contracts) List(ctx context.Context, reader Reader, f store.ContractFilter) ([]ContractSummary, int, error) {
-	f.Visibilities, f.OwnerPartnerID = reader.visibilities(), reader.PartnerID
-	f.WithVersion = !reader.Administrator
+	f.Sight, f.WithVersion = reader.sight(), !reader.Administrator
 	if hidden := f.Status == store.VersionDraft || f.Status == store.VersionWithdrawn; hidden && !reader.Administrator {
-		return nil, 0, nil
+		if f.OwnerPartnerID != "" && f.OwnerPartnerID != reader.PartnerID || reader.PartnerID == "" {
+			return nil, 0, nil
+		}
+		f.OwnerPartnerID = reader.PartnerID // others see neither
 	}
 	rows, total, err := c.cfg.DB.Contracts(ctx, f)
 	if err != nil {
@@ -53,10 +55,14 @@ func (c *Contracts) Get(ctx context.Context, reader Reader, id string) (store.Co
 	if err != nil {
 		return store.Contract{}, found("contract", err)
 	}
-	if reader.Administrator || reader.owns(row) {
+	if reader.Maintains(row) {
 		return row, nil
 	}
-	if !reader.seesVisibility(row.Visibility) {
+	seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id)
+	if err != nil {
+		return store.Contract{}, fmt.Errorf("look who sees the contract: %w", err)
+	}
+	if !seen {
 		return store.Contract{}, notFound("contract")
 	}
 	latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
@@ -129,11 +135,23 @@ func (c *Contracts) EventTypes(ctx context.Context, reader Reader, id, version s
 	return rows, nil
 }
 
-// Findings reads what was found in the document of a version at its upload.
+// referenceOutside was the code of a reference to another file when such a document
+// could still be published.
+const referenceOutside = "reference-outside"
+
+// Findings reads what was found in the document of a version at its upload. A draft
+// that was uploaded when references to other files were let pass is judged as one
+// that is uploaded now: it lacks what they lead to.
 func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 	var list []contract.Finding
 	if err := json.Unmarshal([]byte(v.Findings), &list); err != nil {
 		return nil, fmt.Errorf("read findings: %w", err)
+	}
+	for i := range list {
+		if list[i].Code == referenceOutside && v.Status == store.VersionDraft {
+			list[i].Code, list[i].Severity = contract.CodeReferenceMissing, contract.SeverityError
+			list[i].Remedy = "Upload the document again as a zip with all its files."
+		}
 	}
 	return list, nil
 }

@@ -40,7 +40,7 @@ func TestContractVisibility(t *testing.T) {
 			"anyone":       {Actor{}, []string{"public"}, 1},
 			"not approved": {pending, []string{"public"}, 1},
 			"partner":      {stranger, []string{"partners", "public"}, 2},
-			"owner":        {actor, []string{"internal", "partners", "public"}, 2},
+			"owner":        {actor, []string{"internal", "partners", "public"}, 3},
 			"own client":   {Actor{Kind: ActorClient, PartnerID: w.own.ID}, []string{"internal", "partners", "public"}, 3},
 			"admin":        {w.admin, []string{"empty", "internal", "partners", "public"}, 3},
 		} {
@@ -96,8 +96,8 @@ func TestOnlyTheOwnerPublishes(t *testing.T) {
 		if _, err := w.Contracts.Create(ctx, own, contractInput("office-events")); err != nil {
 			t.Errorf("a client of the own organisation: %v", err)
 		}
-		_, err = w.Contracts.Create(ctx, actor, contractInput("mine"))
-		wantCode(t, "partner creates", CodeForbidden, err)
+		_, err = w.Contracts.Create(ctx, Actor{Kind: ActorVisitor}, contractInput("mine"))
+		wantCode(t, "a visitor creates", CodeForbidden, err)
 		for name, tt := range map[string]struct {
 			actor Actor
 			id    string
@@ -115,8 +115,10 @@ func TestOnlyTheOwnerPublishes(t *testing.T) {
 		wantCode(t, "stranger publishes", CodeNotFound, err)
 		_, err = w.Contracts.Publish(ctx, own, "office-events", "1.0.0")
 		wantCode(t, "own client publishes", "", err)
-		_, err = w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
-		wantCode(t, "owner publishes", "", err)
+		asked, err := w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		if wantCode(t, "owner publishes", "", err); asked.RequestedAt.IsZero() {
+			t.Error("nobody is asked")
+		}
 		wider := in
 		wider.Visibility, wider.Title, wider.OwnerPartnerID = store.VisibilityPublic, "Noord", ""
 		c, err := w.Contracts.Update(ctx, actor, "noord-events", wider)

@@ -243,10 +243,14 @@ func TestUploadRealDocuments(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if _, err := w.Contracts.PublishWithReason(ctx, w.admin, "real", version, "another document altogether"); err != nil {
+			reader := Reader{Internal: true}
+			_, err = w.Contracts.PublishWithReason(ctx, w.admin, "real", version, "another document altogether")
+			if _, ok := errors.AsType[*IncompleteError](err); ok {
+				reader.Administrator = true // it stays a draft
+			} else if err != nil {
 				t.Errorf("%s: publish: %v", filepath.Base(file), err)
 			}
-			if _, got, err := w.Contracts.Original(ctx, Reader{Internal: true}, "real", version); err != nil || !bytes.Equal(got, content) {
+			if _, got, err := w.Contracts.Original(ctx, reader, "real", version); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("%s: does not come back as it went in: %v", filepath.Base(file), err)
 			}
 		}

@@ -52,7 +52,8 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	}
 	contracts := &Contracts{cfg: e.cfg}
 	version, content, err := contracts.Document(ctx, readerOf(owner), in.ContractID, in.ContractVersion)
-	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeNotFound {
+	refused, _ := errors.AsType[*Error](err)
+	if refused != nil && refused.Code == CodeNotFound || err == nil && version.PublishedAt.IsZero() {
 		return invalidFields(problems{"contractId": "There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register."})
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ type EventTypes struct{ cfg Config }
 
 // Catalogue lists every event type the reader may see once, by name.
 func (e *EventTypes) Catalogue(ctx context.Context, reader Reader) ([]store.EventType, error) {
-	rows, err := e.cfg.DB.EventTypes(ctx, reader.visibilities()...)
+	rows, err := e.cfg.DB.EventTypes(ctx, reader.sight())
 	if err != nil {
 		return nil, fmt.Errorf("list event types: %w", err)
 	}
@@ -25,7 +25,11 @@ func (e *EventTypes) Get(ctx context.Context, reader Reader, name string) (store
 	if err != nil {
 		return store.EventType{}, found("event type", err)
 	}
-	if !reader.seesVisibility(t.Visibility) {
+	seen, err := e.cfg.DB.SeesContract(ctx, reader.sight(), t.ContractID)
+	if err != nil {
+		return store.EventType{}, fmt.Errorf("look who sees the event type: %w", err)
+	}
+	if !seen {
 		return store.EventType{}, notFound("event type")
 	}
 	return t, nil

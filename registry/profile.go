@@ -29,6 +29,9 @@ const (
 	MismatchQuarantine = "quarantine" // a key that is used for something else: kept aside until a person decides (E11)
 	ConcurrentWait     = "wait"       // a repeat waits for the answer to the first (E12)
 
+	PublicationApprove = "approve" // a version of a partner is published by an administrator, at its request
+	PublicationDirect  = "direct"  // partners publish versions of what they own
+
 	DedupeConsumer     = "consumer"     // consumers leave out repeated events
 	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
 	DedupeBoth         = "both"         // we and consumers
@@ -73,8 +76,9 @@ type Profile struct {
 	ContentMode     string          // CE-50
 	DedupeAt        string          // EDU-18b
 
-	SpecVersions string // EDU-21
-	ClientAuth   string // SEC-02
+	SpecVersions       string // EDU-21
+	PartnerPublication string // EDU-21
+	ClientAuth         string // SEC-02
 }
 
 // DefaultProfile is the profile of an installation where nothing was chosen: the
@@ -95,7 +99,7 @@ func DefaultProfile() Profile {
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
-		SpecVersions: PolicyAccept, ClientAuth: AuthSecretBasic,
+		SpecVersions: PolicyAccept, PartnerPublication: PublicationApprove, ClientAuth: AuthSecretBasic,
 	}
 }
 

@@ -127,6 +127,13 @@ func registerSettings() []Setting {
 			at: func(p *Profile) any { return &p.SpecVersions },
 		},
 		{
+			Key: "register.partner_publication", Title: "Publication by partners",
+			Explain: "A partner that owns a contract uploads its versions itself. Whether it publishes them itself too, or asks for that and an administrator decides.",
+			Rules:   []string{"EDU-21", "EDU-22"},
+			Choices: []Choice{{PublicationApprove, "An administrator decides on each version"}, {PublicationDirect, "The partner publishes itself"}},
+			at:      func(p *Profile) any { return &p.PartnerPublication },
+		},
+		{
 			Key: "tokens.client_auth", Title: "How clients prove who they are",
 			Explain: "What the token endpoint accepts. Clients whose method is taken away get no new tokens; those they have work until they expire.",
 			Rules:   []string{"SEC-02"}, Strict: AuthPrivateKey,

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"slices"
 
 	"schakel/store"
 )
@@ -10,8 +9,8 @@ import (
 // Reader is who reads contracts and the catalogue. The zero Reader is anyone: it
 // sees what is public and published.
 type Reader struct {
-	// PartnerID of an approved partner: it sees what is for partners too, and the
-	// drafts of contracts it owns.
+	// PartnerID of an approved partner: it sees what is for partners and what is
+	// shown to it by name too, and all of the contracts it owns.
 	PartnerID string
 	// Internal is set for the own organisation, which sees all that is published.
 	Internal bool
@@ -41,21 +40,19 @@ func readerOf(p store.Partner) Reader {
 	return Reader{PartnerID: p.ID, Internal: p.Own}
 }
 
-// visibilities lists what the reader sees; nil is all.
-func (r Reader) visibilities() []string {
+// sight is what the reader may see, whatever the versions; nil is all.
+func (r Reader) sight() *store.Sight {
 	switch {
 	case r.Internal || r.Administrator:
 		return nil
 	case r.PartnerID != "":
-		return []string{store.VisibilityPublic, store.VisibilityPartners}
+		return &store.Sight{Visibilities: []string{store.VisibilityPublic, store.VisibilityPartners}, PartnerID: r.PartnerID}
 	}
-	return []string{store.VisibilityPublic}
+	return &store.Sight{Visibilities: []string{store.VisibilityPublic}}
 }
 
-func (r Reader) seesVisibility(v string) bool {
-	seen := r.visibilities()
-	return seen == nil || slices.Contains(seen, v)
-}
+// Maintains tells whether the reader is one who maintains a contract.
+func (r Reader) Maintains(c store.Contract) bool { return r.Administrator || r.owns(c) }
 
 // owns tells whether the reader is the partner that maintains a contract.
 func (r Reader) owns(c store.Contract) bool {
@@ -64,7 +61,7 @@ func (r Reader) owns(c store.Contract) bool {
 
 // statuses lists the states of the versions the reader sees; nil is all.
 func (r Reader) statuses(c store.Contract) []string {
-	if r.Administrator || r.owns(c) {
+	if r.Maintains(c) {
 		return nil
 	}
 	return []string{store.VersionPublished, store.VersionDeprecated}

@@ -124,7 +124,11 @@ func checkTypes(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, part
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("find event type: %w", err)
 		}
-		if err != nil || !reader.seesVisibility(t.Visibility) {
+		seen, second := tx.SeesContract(ctx, reader.sight(), t.ContractID)
+		if second != nil {
+			return fmt.Errorf("look who sees the event type: %w", second)
+		}
+		if err != nil || !seen {
 			return invalidFields(problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
 		}
 	}

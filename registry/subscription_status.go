@@ -132,12 +132,19 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 		return conflict("Endpoint %s has ended.", endpoint.Name)
 	}
 	for _, name := range sub.Types {
-		_, err := tx.EventType(ctx, name)
+		t, err := tx.EventType(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
 			return conflict("Event type %s is not in the catalogue any more.", name)
 		}
 		if err != nil {
 			return fmt.Errorf("find event type: %w", err)
+		}
+		seen, err := tx.SeesContract(ctx, readerOf(partner).sight(), t.ContractID)
+		if err != nil {
+			return fmt.Errorf("look who sees the event type: %w", err)
+		}
+		if !seen {
+			return conflict("%s does not see contract %s any more, which defines event type %s. Show it to the partner first.", partner.Name, t.ContractID, name)
 		}
 	}
 	return nil

@@ -71,9 +71,9 @@ func TestInternalTypesCannotBeAsked(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		in := contractInput("student-events")
-		in.Visibility = store.VisibilityInternal
-		_, err := w.Contracts.Update(t.Context(), w.admin, "student-events", in)
+		_, err := w.Contracts.SetVisibility(t.Context(), w.admin, "student-events", VisibilityChange{
+			Visibility: store.VisibilityInternal, Reason: "for the test", AcceptLoss: true,
+		})
 		must(t, err)
 		e := w.endpoint(t, actor)
 		_, err = w.Subscriptions.Request(t.Context(), actor, SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "look around"})

@@ -14,6 +14,7 @@ const (
 
 	VisibilityPublic   = "public"
 	VisibilityPartners = "partners"
+	VisibilityNamed    = "named" // the partners of ContractPartners alone
 	VisibilityInternal = "internal"
 )
 
@@ -29,8 +30,11 @@ type Contract struct {
 	ContactName    string `db:"contact_name"`
 	ContactEmail   string `db:"contact_email"`
 	Classification string `db:"classification"`
-	BasedOn        string `db:"based_on"`  // sector standard (EDU-25)
-	Agreement      string `db:"agreement"` // who decided on the owner, and when (EDU-22)
+	BasedOn        string `db:"based_on"`     // sector standard (EDU-25)
+	Agreement      string `db:"agreement"`    // who decided on the owner (EDU-22)
+	AgreedOn       string `db:"agreed_on"`    // the day of that, as 2026-05-01, or empty
+	IDMeaning      string `db:"id_meaning"`   // what makes the id of an event unique (CE-07)
+	TimeMeaning    string `db:"time_meaning"` // what the time of an event tells (CE-20)
 	Visibility     string `db:"visibility"`
 	CreatedAt      Time   `db:"created_at"`
 	CreatedBy      string `db:"created_by"`
@@ -47,7 +51,7 @@ func (tx *Tx) InsertContract(ctx context.Context, c *Contract) error {
 func (tx *Tx) UpdateContract(ctx context.Context, c *Contract) error {
 	c.UpdatedAt = tx.Now
 	err := tx.update(ctx, "contract", c, "title", "description", "owner", "owner_partner_id", "maintainer", "contact_name",
-		"contact_email", "classification", "based_on", "agreement", "visibility", "updated_at")
+		"contact_email", "classification", "based_on", "agreement", "agreed_on", "id_meaning", "time_meaning", "visibility", "updated_at")
 	if err != nil {
 		return err
 	}
@@ -64,10 +68,10 @@ func (q *Queries) Contract(ctx context.Context, id string) (Contract, error) {
 // ContractFilter selects contracts; empty members select all.
 type ContractFilter struct {
 	Kind, Owner, Search string
-	Status              string   // a state in which the contract has a version
-	Visibilities        []string // which the reader may see
-	OwnerPartnerID      string   // contracts of this partner are selected whatever their visibility and versions
-	WithVersion         bool     // only contracts with a version that is published or deprecated
+	OwnerPartnerID      string // owned by this partner
+	Status              string // a state in which the contract has a version
+	Sight               *Sight // what the reader may see; nil is all
+	WithVersion         bool   // only with a version that is published or deprecated, or of the partner of Sight
 	Page
 }
 
@@ -76,8 +80,10 @@ func (q *Queries) Contracts(ctx context.Context, f ContractFilter) ([]Contract, 
 	w := where{}
 	w.text(`kind = ?`, f.Kind)
 	w.text(`owner = ?`, f.Owner)
+	w.text(`owner_partner_id = ?`, f.OwnerPartnerID)
 	w.text(`id IN (SELECT contract_id FROM contract_version WHERE status = ?)`, f.Status)
-	f.visible(&w)
+	f.Sight.contracts(&w)
+	f.withVersion(&w)
 	if f.Search != "" {
 		p := like(f.Search)
 		w.add(`(LOWER(id) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\' OR LOWER(description) LIKE ? ESCAPE '\' OR LOWER(owner) LIKE ? ESCAPE '\')`, p, p, p, p)
@@ -87,18 +93,70 @@ func (q *Queries) Contracts(ctx context.Context, f ContractFilter) ([]Contract, 
 	return rows, total, err
 }
 
-// visible adds what the reader may see.
-func (f ContractFilter) visible(w *where) {
-	v := where{}
-	v.in(`visibility`, f.Visibilities)
-	if f.WithVersion {
-		v.add(`id IN (SELECT contract_id FROM contract_version WHERE status IN ('published', 'deprecated'))`)
-	}
+func (f ContractFilter) withVersion(w *where) {
+	const usable = `id IN (SELECT contract_id FROM contract_version WHERE status IN ('published', 'deprecated'))`
 	switch {
-	case len(v.conditions) == 0:
-	case f.OwnerPartnerID == "":
-		w.add(strings.Join(v.conditions, " AND "), v.args...)
+	case !f.WithVersion:
+	case f.Sight == nil || f.Sight.PartnerID == "":
+		w.add(usable)
 	default:
-		w.add(`(owner_partner_id = ? OR `+strings.Join(v.conditions, " AND ")+`)`, append([]any{f.OwnerPartnerID}, v.args...)...)
+		w.add(`(owner_partner_id = ? OR `+usable+`)`, f.Sight.PartnerID)
 	}
+}
+
+// Sight is what a reader may see of contracts and their event types. The zero Sight sees nothing.
+type Sight struct {
+	Visibilities []string // seen by everybody like the reader
+	PartnerID    string   // sees what is shown to it by name, and what it owns; empty for no partner
+}
+
+// contracts adds what the reader may see of the table contract; a nil Sight sees all.
+func (s *Sight) contracts(w *where) {
+	s.add(w, `owner_partner_id = ?`, `id`)
+}
+
+// eventTypes adds what the reader may see of the table event_type; a nil Sight sees all.
+func (s *Sight) eventTypes(w *where) {
+	s.add(w, `contract_id IN (SELECT id FROM contract WHERE owner_partner_id = ?)`, `contract_id`)
+}
+
+func (s *Sight) add(w *where, owned, id string) {
+	if s == nil {
+		return
+	}
+	either := where{conditions: []string{`1 = 0`}}
+	either.in(`visibility`, s.Visibilities)
+	if s.PartnerID != "" {
+		either.add(owned, s.PartnerID)
+		either.add(`(visibility = 'named' AND `+id+` IN (SELECT contract_id FROM contract_partner WHERE partner_id = ?))`, s.PartnerID)
+	}
+	w.add(`(`+strings.Join(either.conditions, " OR ")+`)`, either.args...)
+}
+
+// SeesContract tells whether a reader may see a contract, whatever its versions.
+func (q *Queries) SeesContract(ctx context.Context, sight *Sight, id string) (bool, error) {
+	w := where{}
+	w.add(`id = ?`, id)
+	sight.contracts(&w)
+	n, err := q.count(ctx, `contract`, w)
+	return n > 0, err
+}
+
+// SetContractPartners names the partners to whom a contract is shown.
+func (tx *Tx) SetContractPartners(ctx context.Context, contractID string, partnerIDs []string) error {
+	if _, err := tx.exec(ctx, `DELETE FROM contract_partner WHERE contract_id = ?`, contractID); err != nil {
+		return err
+	}
+	for _, id := range partnerIDs {
+		if _, err := tx.exec(ctx, `INSERT INTO contract_partner (contract_id, partner_id) VALUES (?, ?)`, contractID, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ContractPartners lists the partners to whom a contract is shown by name, by their id.
+func (q *Queries) ContractPartners(ctx context.Context, contractID string) ([]string, error) {
+	var ids []string
+	return ids, q.list(ctx, &ids, `SELECT partner_id FROM contract_partner WHERE contract_id = ? ORDER BY partner_id`, contractID)
 }

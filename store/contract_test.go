@@ -56,22 +56,38 @@ func TestContracts(t *testing.T) {
 		mine := w.newContract("ccc", store.VisibilityInternal)
 		w.newVersion("bb", "1.0.0", "1", store.VersionDeprecated)
 		w.newVersion("ccc", "1.0.0", "1", store.VersionDraft)
+		w.newContract("dddd", store.VisibilityNamed)
+		w.write(func(tx *store.Tx) error { return tx.SetContractPartners(w.ctx, "dddd", []string{w.partner.ID}) })
 		id := func(c store.Contract) string { return c.ID }
+		sees := func(partnerID string, visibilities ...string) *store.Sight {
+			return &store.Sight{Visibilities: visibilities, PartnerID: partnerID}
+		}
+		for contractID, want := range map[string]bool{"a": true, "bb": false, "dddd": true, "none": false} {
+			seen, err := w.db.SeesContract(w.ctx, sees(w.partner.ID, "public"), contractID)
+			same(t, seen, err, want)
+		}
+		all, err := w.db.SeesContract(w.ctx, nil, "ccc")
+		same(t, all, err, true)
+		named, err := w.db.ContractPartners(w.ctx, "dddd")
+		same(t, named, err, []string{w.partner.ID})
 		for name, c := range map[string]struct {
 			f     store.ContractFilter
 			want  []string
 			total int
 		}{
-			"all":          {store.ContractFilter{}, []string{"a", "bb", "ccc"}, 3},
-			"page":         {store.ContractFilter{Page: store.Page{Number: 2, Size: 2}}, []string{"ccc"}, 3},
+			"all":          {store.ContractFilter{}, []string{"a", "bb", "ccc", "dddd"}, 4},
+			"page":         {store.ContractFilter{Page: store.Page{Number: 2, Size: 3}}, []string{"dddd"}, 4},
 			"kind":         {store.ContractFilter{Kind: a.Kind}, []string{"a"}, 1},
 			"owner":        {store.ContractFilter{Owner: a.Owner}, []string{"a"}, 1},
 			"search":       {store.ContractFilter{Search: "TITEL B"}, []string{"bb"}, 1},
 			"wildcard":     {store.ContractFilter{Search: "%"}, []string{}, 0},
 			"status":       {store.ContractFilter{Status: store.VersionDraft}, []string{"ccc"}, 1},
-			"visibility":   {store.ContractFilter{Visibilities: []string{"public", "partners"}}, []string{"a", "bb"}, 2},
-			"own too":      {store.ContractFilter{Visibilities: []string{"public"}, WithVersion: true, OwnerPartnerID: mine.OwnerPartnerID}, []string{"ccc"}, 1},
-			"only owner":   {store.ContractFilter{OwnerPartnerID: mine.OwnerPartnerID}, []string{"a", "bb", "ccc"}, 3},
+			"nothing":      {store.ContractFilter{Sight: sees("")}, []string{}, 0},
+			"visibility":   {store.ContractFilter{Sight: sees("", "public", "partners")}, []string{"a", "bb"}, 2},
+			"named":        {store.ContractFilter{Sight: sees(w.partner.ID, "public")}, []string{"a", "dddd"}, 2},
+			"not named":    {store.ContractFilter{Sight: sees("ptn_other", "public")}, []string{"a"}, 1},
+			"own too":      {store.ContractFilter{Sight: sees(mine.OwnerPartnerID, "public"), WithVersion: true}, []string{"ccc"}, 1},
+			"owner only":   {store.ContractFilter{OwnerPartnerID: mine.OwnerPartnerID}, []string{"ccc"}, 1},
 			"with version": {store.ContractFilter{WithVersion: true}, []string{"bb"}, 1},
 		} {
 			t.Run(name, func(t *testing.T) { listed(t, id, c.want, c.total)(w.db.Contracts(w.ctx, c.f)) })
@@ -86,7 +102,15 @@ func TestContractVersion(t *testing.T) {
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := v; return tx.InsertContractVersion(w.ctx, &again) })
 		w.clock.Advance(time.Second)
 		fill(&v, 5, "ID", "ContractID", "Version", "SortKey", "Status", "PublishedAt", "PublishedBy", "DeprecatedAt", "SunsetAt", "WithdrawnAt", "StatusReason")
+		v.RequestedAt, v.RequestedBy, v.RequestReason = w.now(), "Anna", "ready"
+		w.write(func(tx *store.Tx) error { return tx.SetPublicationRequest(w.ctx, &v) })
+		rows, err := w.db.VersionsRequested(w.ctx)
+		same(t, rows[0].RequestReason, err, "ready")
+		n, err := w.db.CountVersionsRequested(w.ctx)
+		same(t, n, err, 1)
 		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
+		n, err = w.db.CountVersionsRequested(w.ctx)
+		same(t, n, err, 0)
 		v.Status, v.PublishedAt, v.PublishedBy, v.StatusReason = store.VersionPublished, w.now(), "acc_1", "klaar"
 		v.DeprecatedAt, v.SunsetAt, v.WithdrawnAt = w.in(1*time.Hour), w.in(2*time.Hour), w.in(3*time.Hour)
 		w.write(func(tx *store.Tx) error {
@@ -108,6 +132,7 @@ func TestContractVersion(t *testing.T) {
 		// The bytes of a published version stay for ever (guarantee G8).
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.SetVersionStatus(w.ctx, &v, store.VersionDraft) })
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.SetPublicationRequest(w.ctx, &v) })
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, v.ID) })
 		draft := w.newVersion("c", "2.0.0", "2", store.VersionDraft)
 		draft.Bundle, draft.BundleDigest, draft.Files = nil, "", ""
@@ -153,7 +178,7 @@ func TestContractVersionsAreOrderedByBytes(t *testing.T) {
 
 func TestEventTypes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.newContract("c", store.VisibilityPublic)
+		c := w.newContract("c", store.VisibilityPublic)
 		var ids []string
 		for _, version := range []string{"1", "2", "3"} {
 			v := w.newVersion("c", version, version, store.VersionPublished)
@@ -172,10 +197,12 @@ func TestEventTypes(t *testing.T) {
 		typ, err := w.db.EventType(w.ctx, "nl.a")
 		same(t, typ.ContractVersion, err, "2")
 		id := func(e store.EventType) string { return e.Name + " " + e.ContractVersion }
-		rows, err := w.db.EventTypes(w.ctx)
+		rows, err := w.db.EventTypes(w.ctx, nil)
 		listed(t, id, []string{"nl.a 2", "nl.b 2"}, 2)(rows, len(rows), err)
-		rows, err = w.db.EventTypes(w.ctx, store.VisibilityPublic, store.VisibilityPartners)
+		rows, err = w.db.EventTypes(w.ctx, &store.Sight{Visibilities: []string{store.VisibilityPublic, store.VisibilityPartners}})
 		listed(t, id, []string{"nl.b 2"}, 1)(rows, len(rows), err)
+		rows, err = w.db.EventTypes(w.ctx, &store.Sight{PartnerID: c.OwnerPartnerID})
+		listed(t, id, []string{"nl.a 2", "nl.b 2"}, 2)(rows, len(rows), err)
 
 		for _, v := range ids {
 			w.write(func(tx *store.Tx) error { return tx.SetEventTypeStatus(w.ctx, v, store.VersionWithdrawn) })

@@ -30,6 +30,10 @@ type ContractVersion struct {
 	Bundle       []byte `db:"bundle"`        // nil when Original is the document itself
 	BundleDigest string `db:"bundle_digest"` // SHA-256 of Bundle, lower-case hex; empty without one
 	Files        string `db:"files"`         // JSON array of the files of the zip; empty without one
+
+	RequestedAt   Time   `db:"requested_at"` // when publication of the draft was asked for; unset when it was not
+	RequestedBy   string `db:"requested_by"`
+	RequestReason string `db:"request_reason"`
 }
 
 // DocumentDigest is the SHA-256 of the document, lower-case hex: that of the bundle when the upload is a zip.
@@ -43,7 +47,7 @@ func (v ContractVersion) DocumentDigest() string {
 // versionColumns are all but the document itself, which can be megabytes.
 const versionColumns = `id, contract_id, version, sort_key, status, spec_version, format, file_name, info_title, info_version,
 	size, digest, findings, created_at, created_by, published_at, published_by, deprecated_at, sunset_at, withdrawn_at, status_reason,
-	bundle_digest, files`
+	bundle_digest, files, requested_at, requested_by, request_reason`
 
 // InsertContractVersion adds a version; a taken version number is ErrConflict.
 func (tx *Tx) InsertContractVersion(ctx context.Context, v *ContractVersion) error {
@@ -51,11 +55,13 @@ func (tx *Tx) InsertContractVersion(ctx context.Context, v *ContractVersion) err
 	return tx.insert(ctx, "contract_version", v)
 }
 
-// ReplaceDraft writes another document into a version that is still a draft; ErrConflict when it no longer is.
+// ReplaceDraft writes another document into a version that is still a draft; ErrConflict when it no longer is. Nobody asked
+// for the publication of that one.
 func (tx *Tx) ReplaceDraft(ctx context.Context, v *ContractVersion) error {
-	v.CreatedAt = tx.Now
+	v.CreatedAt, v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, Time{}, "", ""
 	err := tx.one(ctx, `UPDATE contract_version SET spec_version = ?, format = ?, file_name = ?, info_title = ?, info_version = ?,
-		original = ?, size = ?, digest = ?, findings = ?, created_at = ?, created_by = ?, bundle = ?, bundle_digest = ?, files = ? WHERE id = ? AND status = 'draft'`,
+		original = ?, size = ?, digest = ?, findings = ?, created_at = ?, created_by = ?, bundle = ?, bundle_digest = ?, files = ?,
+		requested_at = NULL, requested_by = '', request_reason = '' WHERE id = ? AND status = 'draft'`,
 		v.SpecVersion, v.Format, v.FileName, v.InfoTitle, v.InfoVersion, v.Original, v.Size, v.Digest, v.Findings, v.CreatedAt, v.CreatedBy,
 		v.Bundle, v.BundleDigest, v.Files, v.ID)
 	if err == ErrNotFound {
@@ -79,6 +85,33 @@ func (tx *Tx) SetVersionStatus(ctx context.Context, v *ContractVersion, from ...
 		return ErrConflict
 	}
 	return err
+}
+
+// SetPublicationRequest writes down who asked for the publication of a draft, or takes that away; ErrConflict when it is no
+// draft any more.
+func (tx *Tx) SetPublicationRequest(ctx context.Context, v *ContractVersion) error {
+	err := tx.one(ctx, `UPDATE contract_version SET requested_at = ?, requested_by = ?, request_reason = ? WHERE id = ? AND status = 'draft'`,
+		v.RequestedAt, v.RequestedBy, v.RequestReason, v.ID)
+	if err == ErrNotFound {
+		return ErrConflict
+	}
+	return err
+}
+
+// requested selects the drafts whose publication was asked for.
+const requested = `contract_version WHERE status = 'draft' AND requested_at IS NOT NULL`
+
+// VersionsRequested lists the drafts whose publication was asked for, up to 1000 and the longest waiting first, without
+// their documents.
+func (q *Queries) VersionsRequested(ctx context.Context) ([]ContractVersion, error) {
+	var rows []ContractVersion
+	return rows, q.list(ctx, &rows, `SELECT `+versionColumns+` FROM `+requested+` ORDER BY requested_at, id LIMIT 1000`)
+}
+
+// CountVersionsRequested counts the drafts whose publication was asked for.
+func (q *Queries) CountVersionsRequested(ctx context.Context) (int, error) {
+	var n int
+	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM `+requested)
 }
 
 // DeleteDraft removes a version that was never published.

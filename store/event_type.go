@@ -16,6 +16,7 @@ type EventType struct {
 	Description       string `db:"description"`
 	ContentType       string `db:"content_type"`
 	DataSchema        string `db:"data_schema"` // JSON Schema of the data, or empty
+	DataRequired      bool   `db:"data_required"`
 	Example           string `db:"example"`     // JSON, or empty
 	Status            string `db:"status"`      // that of the contract version
 	Visibility        string `db:"visibility"`
@@ -43,11 +44,12 @@ func (tx *Tx) SetEventTypeStatus(ctx context.Context, versionID, status string) 
 	return err
 }
 
-// EventTypes is the catalogue: every event type once, as its highest published (else deprecated) version says, by name.
-func (q *Queries) EventTypes(ctx context.Context, visibilities ...string) ([]EventType, error) {
+// EventTypes is the catalogue as a reader may see it, all of it for a nil Sight: every event type once, as its highest
+// published (else deprecated) version says, by name.
+func (q *Queries) EventTypes(ctx context.Context, sight *Sight) ([]EventType, error) {
 	w := where{}
 	w.add(`status IN ('published', 'deprecated')`)
-	w.in(`visibility`, visibilities)
+	sight.eventTypes(&w)
 	var rows []EventType
 	err := q.list(ctx, &rows, `SELECT * FROM event_type`+w.sql()+`
 		ORDER BY name, CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, w.args...)
@@ -59,6 +61,13 @@ func (q *Queries) EventType(ctx context.Context, name string) (EventType, error)
 	var t EventType
 	return t, q.get(ctx, &t, `SELECT * FROM event_type WHERE name = ? AND status IN ('published', 'deprecated')
 		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC LIMIT 1`, name)
+}
+
+// EventTypeVersions lists the versions in which an event type can be used: published ones first, newest first.
+func (q *Queries) EventTypeVersions(ctx context.Context, name string) ([]EventType, error) {
+	var rows []EventType
+	return rows, q.list(ctx, &rows, `SELECT * FROM event_type WHERE name = ? AND status IN ('published', 'deprecated')
+		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, name)
 }
 
 // EventTypesOf lists the event types a contract version defines, by name.

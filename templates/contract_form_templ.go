@@ -12,27 +12,38 @@ import templruntime "github.com/a-h/templ/runtime"
 type ContractFormView struct {
 	Action, Button string
 	// New asks for the id and kind too; they stay what they were.
-	New                                bool
-	ID, Kind, Title, Description       string
-	Owner, OwnerPartner, Maintainer    string
-	ContactName, ContactEmail          string
-	Classification, BasedOn, Agreement string
-	Visibility                         string
-	Partners                           []Option
-	Wrong                              map[string]string
+	New                             bool
+	ID, Kind, Title, Description    string
+	Owner, OwnerPartner, Maintainer string
+	ContactName, ContactEmail       string
+	Classification, BasedOn         string
+	Agreement, AgreedOn             string
+	IDMeaning, TimeMeaning          string
+	Visibility                      string
+	// Partners can own it and Named see it by name; for administrators only.
+	Partners, Named []Option
+	Wrong           map[string]string
 }
 
 func (v ContractFormView) errors() []FieldError {
-	return append(oneMessage(v.Wrong[""]), wrongFields(v.Wrong, "id", "kind", "title", "description", "visibility", "owner", "ownerPartner",
-		"agreement", "maintainer", "contactName", "contactEmail", "classification", "basedOn")...)
+	return append(oneMessage(v.Wrong[""]), wrongFields(v.Wrong, "id", "kind", "title", "description", "visibility", "partners", "ownerPartner", "owner",
+		"agreement", "agreedOn", "maintainer", "contactName", "contactEmail", "classification", "basedOn", "idMeaning", "timeMeaning")...)
 }
 
-func visibilityOptions() []Option {
-	return []Option{
+// visibilityOptions are who can see a contract; byName is for who knows the partners.
+func visibilityOptions(byName bool) []Option {
+	options := []Option{
 		{Value: "public", Label: visibilityName("public"), Hint: "Without logging in, in the portal and over the API."},
 		{Value: "partners", Label: visibilityName("partners"), Hint: "Those whose registration is approved."},
-		{Value: "internal", Label: visibilityName("internal")},
 	}
+	if byName {
+		options = append(options, Option{Value: "named", Label: visibilityName("named"), Hint: "Those that you choose."})
+	}
+	return append(options, Option{Value: "internal", Label: visibilityName("internal"), Hint: "And the partner that owns it, if one does."})
+}
+
+func namedField(options []Option, wrong string) Field {
+	return Field{Name: "partners", Label: "The partners that see it", Hint: "For the choice of some partners.", Error: wrong, Options: options}
 }
 
 // ContractForm asks for the metadata of a contract.
@@ -123,53 +134,75 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = RadioGroup(Field{Name: "visibility", Label: "Shown to", Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions()}).Render(ctx, templ_7745c5c3_Buffer)
+				if v.New {
+					templ_7745c5c3_Err = RadioGroup(Field{Name: "visibility", Label: "Shown to", Hint: "Once a version is published.", Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions(len(v.Named) > 0)}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					if len(v.Named) > 0 {
+						templ_7745c5c3_Err = CheckboxGroup(namedField(v.Named, v.Wrong["partners"])).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
+				if len(v.Partners) > 0 {
+					templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+						if !templ_7745c5c3_IsBuffer {
+							defer func() {
+								templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+								if templ_7745c5c3_Err == nil {
+									templ_7745c5c3_Err = templ_7745c5c3_BufErr
+								}
+							}()
+						}
+						ctx = templ.InitializeContext(ctx)
+						templ_7745c5c3_Err = Select(Field{Name: "ownerPartner", Label: "Owner", Hint: "A partner that owns it sees its drafts.", Value: v.OwnerPartner, Error: v.Wrong["ownerPartner"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Name of the owner, if it is another one", Hint: "Such as the body that sets a standard.", Value: v.Owner, Error: v.Wrong["owner"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = TextField(Field{Name: "agreement", Label: "Agreement on the owner", Hint: "Who decided it, such as a board of the chain. Needed when the contract goes to another organisation.", Value: v.Agreement, Error: v.Wrong["agreement"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = TextField(Field{Name: "agreedOn", Label: "Day of that agreement", Type: "date", Value: v.AgreedOn, Error: v.Wrong["agreedOn"]}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						return nil
+					})
+					templ_7745c5c3_Err = Fieldset("Who decides on it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 				}
-				templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-					if !templ_7745c5c3_IsBuffer {
-						defer func() {
-							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err == nil {
-								templ_7745c5c3_Err = templ_7745c5c3_BufErr
-							}
-						}()
-					}
-					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Select(Field{Name: "ownerPartner", Label: "Owner", Hint: "A partner that owns it sees its drafts.", Value: v.OwnerPartner, Error: v.Wrong["ownerPartner"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Name of the owner, if it is another one", Hint: "Such as the body that sets a standard.", Value: v.Owner, Error: v.Wrong["owner"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = TextField(Field{Name: "agreement", Label: "Agreement on the owner", Hint: "Who decided it, and when.", Value: v.Agreement, Error: v.Wrong["agreement"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					return nil
-				})
-				templ_7745c5c3_Err = Fieldset("Who decides on it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -189,7 +222,7 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -197,7 +230,7 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -211,7 +244,7 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -219,7 +252,7 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -227,11 +260,47 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				if v.New || v.Kind == "asyncapi" {
+					templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+						if !templ_7745c5c3_IsBuffer {
+							defer func() {
+								templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+								if templ_7745c5c3_Err == nil {
+									templ_7745c5c3_Err = templ_7745c5c3_BufErr
+								}
+							}()
+						}
+						ctx = templ.InitializeContext(ctx)
+						templ_7745c5c3_Err = TextArea(Field{Name: "idMeaning", Label: "What the id of an event is", Hint: "What makes it unique, and for how long: such as a random UUID, or the number of a record with its version.", Value: v.IDMeaning, Error: v.Wrong["idMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = TextArea(Field{Name: "timeMeaning", Label: "What the time of an event is", Hint: "Such as the moment at which the change was written down by the producer. The moment in the real world belongs in the data.", Value: v.TimeMeaning, Error: v.Wrong["timeMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						return nil
+					})
+					templ_7745c5c3_Err = Fieldset("For contracts of events").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -249,7 +318,7 @@ func ContractForm(p Page, v ContractFormView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -9,11 +9,11 @@ import (
 )
 
 // fillBreaking adds what a publication breaks, and for whom, to its page.
-func (p *portal) fillBreaking(c echo.Context, v *templates.PublishView, version store.ContractVersion) error {
+func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *templates.PublishView, version store.ContractVersion) error {
 	if version.Status != store.VersionDraft {
 		return nil
 	}
-	ctx, reader := c.Request().Context(), registry.Reader{Administrator: true, Internal: true}
+	ctx := c.Request().Context()
 	made, err := p.Registry.Contracts.Preview(ctx, reader, version.ContractID, version.Version)
 	if err != nil || made.Before.ID == "" {
 		return err
@@ -24,6 +24,10 @@ func (p *portal) fillBreaking(c echo.Context, v *templates.PublishView, version 
 	for _, change := range made.Breaking[:min(len(made.Breaking), maxShownChanges)] {
 		v.Broken = append(v.Broken, changeRow(change))
 	}
+	if !reader.Administrator { // who else is subscribed is not for a partner to see
+		return nil
+	}
+	v.ShowBound = true
 	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), registry.EventTypesThatBreak(made.Breaking))
 	v.Bound = boundRows(bound)
 	return err
@@ -36,6 +40,17 @@ func boundRows(bound []registry.Bound) []templates.BoundRow {
 		rows = append(rows, templates.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
 			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: b.Affects,
+		})
+	}
+	return rows
+}
+
+// ownBoundRows are subscriptions for the page of the partner that has them.
+func ownBoundRows(bound []registry.Bound) []templates.BoundRow {
+	var rows []templates.BoundRow
+	for _, b := range bound {
+		rows = append(rows, templates.BoundRow{
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: b.Affects,
 		})
 	}
 	return rows

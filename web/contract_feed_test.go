@@ -15,10 +15,10 @@ func TestFeeds(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	target := "/contracts/student-events/feed.atom"
-	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students", Visibility: store.VisibilityPartners})
-	noError(t, err)
+	o.show(t, "student-events", store.VisibilityPartners)
 	wantStatus(t, o.admin.get(target), http.StatusNotFound)
-	_, err = o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students & <events>", Visibility: store.VisibilityPublic})
+	o.show(t, "student-events", store.VisibilityPublic)
+	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students & <events>"})
 	noError(t, err)
 	o.secondVersion(t, "2.0.0") // a draft is not told
 	for path, entries := range map[string]int{target: 1, "/contracts/feed.atom": 1} {

@@ -13,11 +13,19 @@ import (
 // newContract shows the form for a contract.
 func (p *portal) newContract(c echo.Context) error {
 	in := registry.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
-	return p.showContractForm(c, http.StatusOK, "", in, nil)
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
+	return p.showContractForm(c, reader, http.StatusOK, "", in, nil)
 }
 
 // createContract makes a contract without versions.
 func (p *portal) createContract(c echo.Context) error {
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
 	form, err := readForm(c)
 	if err != nil {
 		return err
@@ -25,17 +33,17 @@ func (p *portal) createContract(c echo.Context) error {
 	in := contractInput(form)
 	contract, err := p.Registry.Contracts.Create(c.Request().Context(), actor(c), in)
 	if status, wrong := formRefusal(err); wrong != nil {
-		return p.showContractForm(c, status, "", in, wrong)
+		return p.showContractForm(c, reader, status, "", in, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, adminContractHref(contract.ID)+"/upload", "The contract is there. Upload its first version.")
+	return p.done(c, maintainHref(reader, contract.ID)+"/upload", "The contract is there. Upload its first version.")
 }
 
 // editContract shows the form with the metadata of a contract.
 func (p *portal) editContract(c echo.Context) error {
-	row, err := p.Registry.Contracts.Get(c.Request().Context(), registry.Reader{Administrator: true}, c.Param("id"))
+	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
@@ -43,10 +51,10 @@ func (p *portal) editContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showContractForm(c, http.StatusOK, row.ID, registry.ContractInput{
+	return p.showContractForm(c, reader, http.StatusOK, row.ID, registry.ContractInput{
 		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: owner, OwnerPartnerID: row.OwnerPartnerID,
 		Maintainer: row.Maintainer, ContactName: row.ContactName, ContactEmail: row.ContactEmail, Classification: row.Classification,
-		BasedOn: row.BasedOn, Agreement: row.Agreement, Visibility: row.Visibility,
+		BasedOn: row.BasedOn, Agreement: row.Agreement, AgreedOn: row.AgreedOn, IDMeaning: row.IDMeaning, TimeMeaning: row.TimeMeaning,
 	}, nil)
 }
 
@@ -65,14 +73,19 @@ func (p *portal) ownerName(ctx context.Context, row store.Contract) (string, err
 
 // updateContract changes the metadata of a contract.
 func (p *portal) updateContract(c echo.Context) error {
+	reader, row, err := p.maintained(c)
+	if err != nil {
+		return err
+	}
 	form, err := readForm(c)
 	if err != nil {
 		return err
 	}
-	in, id := contractInput(form), c.Param("id")
+	in, id := contractInput(form), row.ID
+	in.Kind = row.Kind
 	_, err = p.Registry.Contracts.Update(c.Request().Context(), actor(c), id, in)
 	if status, wrong := formRefusal(err); wrong != nil {
-		return p.showContractForm(c, status, id, in, wrong)
+		return p.showContractForm(c, reader, status, id, in, wrong)
 	}
 	if err != nil {
 		return err
@@ -85,25 +98,30 @@ func contractInput(form Form) registry.ContractInput {
 		ID: form.Get("id"), Kind: form.Get("kind"), Title: form.Get("title"), Description: form.Get("description"),
 		Owner: form.Get("owner"), OwnerPartnerID: form.Get("ownerPartner"), Maintainer: form.Get("maintainer"),
 		ContactName: form.Get("contactName"), ContactEmail: form.Get("contactEmail"), Classification: form.Get("classification"),
-		BasedOn: form.Get("basedOn"), Agreement: form.Get("agreement"), Visibility: form.Get("visibility"),
+		BasedOn: form.Get("basedOn"), Agreement: form.Get("agreement"), AgreedOn: form.Get("agreedOn"),
+		IDMeaning: form.Get("idMeaning"), TimeMeaning: form.Get("timeMeaning"), Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"),
 	}
 }
 
 // showContractForm shows the form; id is empty for a new contract.
-func (p *portal) showContractForm(c echo.Context, status int, id string, in registry.ContractInput, wrong formErrors) error {
-	partners, err := p.ownerOptions(c.Request().Context(), actor(c))
-	if err != nil {
-		return err
-	}
+func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in registry.ContractInput, wrong formErrors) error {
 	v := templates.ContractFormView{
-		Action: "/admin/contracts", Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
+		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
 		ContactName: in.ContactName, ContactEmail: in.ContactEmail, Classification: in.Classification, BasedOn: in.BasedOn,
-		Agreement: in.Agreement, Visibility: in.Visibility, Partners: partners, Wrong: wrong,
+		Agreement: in.Agreement, AgreedOn: in.AgreedOn, IDMeaning: in.IDMeaning, TimeMeaning: in.TimeMeaning,
+		Visibility: in.Visibility, Wrong: wrong,
+	}
+	if reader.Administrator {
+		var err error
+		if v.Partners, err = p.ownerOptions(c.Request().Context(), actor(c)); err != nil {
+			return err
+		}
+		v.Named = namedOptions(v.Partners, in.PartnerIDs)
 	}
 	title, way := "New contract", []templates.Crumb{{Label: "Contracts", Href: "/contracts"}}
 	if id != "" {
-		v.Action, v.Button, title = adminContractHref(id), "Save", "Edit "+id
+		v.Action, v.Button, title = maintainHref(reader, id), "Save", "Edit "+id
 		way = append(way, templates.Crumb{Label: id, Href: contractHref(id)})
 	}
 	page := p.frame(c, title, way...)

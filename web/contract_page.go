@@ -34,10 +34,10 @@ func (p *portal) contractPage(c echo.Context) error {
 	if contract.Visibility == store.VisibilityPublic && len(versions) > 0 {
 		page.Feed = contractHref(contract.ID) + "/feed.atom"
 	}
-	if reader.Administrator {
+	if reader.Maintains(contract) {
 		page.Actions = templ.Join(
 			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
-			templates.LinkButton(templates.Secondary, "Edit", adminContractHref(contract.ID)+"/edit"))
+			templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
 	}
 	return p.render(c, http.StatusOK, templates.ContractPage(page, v))
 }
@@ -45,8 +45,8 @@ func (p *portal) contractPage(c echo.Context) error {
 func contractView(c store.Contract, versions []store.ContractVersion) templates.ContractView {
 	v := templates.ContractView{
 		ID: c.ID, Kind: c.Kind, Description: c.Description, Owner: c.Owner, Maintainer: c.Maintainer, ContactName: c.ContactName,
-		ContactEmail: c.ContactEmail, Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement,
-		Visibility: c.Visibility, Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time,
+		ContactEmail: c.ContactEmail, Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement, AgreedOn: c.AgreedOn,
+		IDMeaning: c.IDMeaning, TimeMeaning: c.TimeMeaning, Visibility: c.Visibility, Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time,
 	}
 	for i, row := range versions {
 		v.Versions = append(v.Versions, templates.VersionRow{
@@ -76,10 +76,21 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 	} else if !isNotFound(err) {
 		return err
 	}
+	if !reader.Maintains(contract) {
+		return nil
+	}
+	v.UploadHref = maintainHref(reader, contract.ID) + "/upload"
 	if !reader.Administrator {
 		return nil
 	}
-	v.UploadHref = adminContractHref(contract.ID) + "/upload"
+	v.VisibilityHref = maintainHref(reader, contract.ID) + "/visibility"
+	named, err := p.Registry.Contracts.NamedPartners(ctx, reader, contract.ID)
+	if err != nil {
+		return err
+	}
+	for _, partner := range named {
+		v.Named = append(v.Named, partner.Name)
+	}
 	history, err := p.history(ctx, store.AuditFilter{ObjectKind: "contract", ObjectID: contract.ID}, "")
 	v.History = &history
 	return err

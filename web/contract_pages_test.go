@@ -85,9 +85,13 @@ func TestContractFormRefusals(t *testing.T) {
 	wantText(t, text(taken), "There is a contract with id student-events already.")
 	bad := o.admin.post("/admin/contracts/student-events", url.Values{"title": {""}, "visibility": {"public"}})
 	wantStatus(t, bad, http.StatusUnprocessableEntity)
-	good := url.Values{"title": {"Students"}, "visibility": {"internal"}, "ownerPartner": {o.partner.ID}, "agreement": {"Chain council, 2026"}}
+	good := url.Values{"title": {"Students"}, "ownerPartner": {o.partner.ID}, "agreedOn": {"2026-05-01"}, "idMeaning": {"A random UUID."}, "timeMeaning": {"When we wrote it down."}}
+	moved := o.admin.post("/admin/contracts/student-events", good)
+	wantStatus(t, moved, http.StatusUnprocessableEntity)
+	wantText(t, text(moved), `href="#agreement"`, "Say who decided on the new owner.")
+	good.Set("agreement", "Chain council")
 	wantRedirect(t, o.admin.post("/admin/contracts/student-events", good), "/contracts/student-events")
-	wantText(t, o.page(t, "/contracts/student-events"), "Students", "Own organisation only", o.partner.Name)
+	wantText(t, o.page(t, "/contracts/student-events"), "Students", "Chain council, on 2026-05-01", "A random UUID.", "When we wrote it down.", o.partner.Name)
 }
 
 func TestUploadRefusals(t *testing.T) {
@@ -155,14 +159,15 @@ func TestPublishSummary(t *testing.T) {
 func TestContractPagesVisibility(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students"})
+	noError(t, err)
 	readers := map[string]*browser{"visitor": o.browser(), "partner": o.asPartner(t), "administrator": o.admin}
 	for visibility, sees := range map[string][]string{
 		store.VisibilityPublic:   {"visitor", "partner", "administrator"},
 		store.VisibilityPartners: {"partner", "administrator"},
 		store.VisibilityInternal: {"administrator"},
 	} {
-		_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students", Visibility: visibility})
-		noError(t, err)
+		o.show(t, "student-events", visibility)
 		for who, b := range readers {
 			want := http.StatusNotFound
 			if strings.Contains(strings.Join(sees, " "), who) {

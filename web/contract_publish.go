@@ -23,29 +23,37 @@ func (p *portal) publishVersion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, id, version := c.Request().Context(), c.Param("id"), c.Param("version")
-	v, err := p.Registry.Contracts.Version(ctx, registry.Reader{Administrator: true}, id, version)
+	reader, about, err := p.maintained(c)
+	if err != nil {
+		return err
+	}
+	ctx, id, version := c.Request().Context(), about.ID, c.Param("version")
+	v, err := p.Registry.Contracts.Version(ctx, reader, id, version)
 	if err != nil {
 		return err
 	}
 	if form.Get("digest") != v.DocumentDigest() {
 		return p.showPublish(c, http.StatusConflict, form.Get("reason"), formErrors{"": "The draft was replaced since you looked at it. Look again."})
 	}
-	_, err = p.Registry.Contracts.PublishWithReason(ctx, actor(c), id, version, form.Get("reason"))
+	v, err = p.Registry.Contracts.PublishWithReason(ctx, actor(c), id, version, form.Get("reason"))
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showPublish(c, status, form.Get("reason"), wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, contractVersionHref(id, version), "Version "+version+" is published.")
+	done := "Version " + version + " is published."
+	if v.Status == store.VersionDraft {
+		done = "The publication of version " + version + " is asked for. You get a mail when an administrator has decided."
+	}
+	return p.done(c, contractVersionHref(id, version), done)
 }
 
 // showPublish shows what a publication does, with the reason that was typed and
 // why it was refused.
 func (p *portal) showPublish(c echo.Context, status int, reason string, wrong formErrors) error {
-	ctx, reader := c.Request().Context(), registry.Reader{Administrator: true, Internal: true}
-	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	ctx := c.Request().Context()
+	reader, about, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
@@ -55,11 +63,16 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	}
 	back := contractVersionHref(about.ID, version.Version)
 	v := templates.PublishView{
-		Action: adminVersionHref(about.ID, version.Version) + "/publication", Back: back, Digest: version.DocumentDigest(),
+		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.DocumentDigest(),
 		Visibility: about.Visibility, Kind: about.Kind,
 		Reason: reason, Wrong: wrong,
 	}
-	if err := p.fillBreaking(c, &v, version); err != nil {
+	itself, err := p.Registry.Contracts.PublishesItself(ctx, actor(c))
+	if err != nil {
+		return err
+	}
+	v.Asks, v.RequestReason = !itself, version.RequestReason
+	if err := p.fillBreaking(c, reader, &v, version); err != nil {
 		return err
 	}
 	findings, err := registry.Findings(version)
@@ -67,11 +80,15 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 		return err
 	}
 	v.Warnings = findingRows(findings, back)
-	if v.Changes, err = p.typeChanges(ctx, about, content); err != nil {
+	if v.Changes, err = p.typeChanges(ctx, reader, about, content); err != nil {
 		return err
 	}
 	v.Blocked = blocked(version, findings, v.Changes)
-	page := p.frame(c, "Publish "+about.Title+" "+version.Version,
+	title := "Publish "
+	if v.Asks {
+		title = "Ask for the publication of "
+	}
+	page := p.frame(c, title+about.Title+" "+version.Version,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
 	page.Invalid = wrong != nil
 	return p.render(c, status, templates.PublishPage(page, v))
@@ -103,7 +120,7 @@ const (
 )
 
 // typeChanges compares the event types of a document with the catalogue.
-func (p *portal) typeChanges(ctx context.Context, about store.Contract, content []byte) ([]templates.TypeChange, error) {
+func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about store.Contract, content []byte) ([]templates.TypeChange, error) {
 	doc, _, err := p.Registry.Contracts.Validate(ctx, content)
 	if err != nil || doc == nil {
 		return nil, err
@@ -112,17 +129,17 @@ func (p *portal) typeChanges(ctx context.Context, about store.Contract, content 
 	defined := map[string]bool{}
 	for _, t := range doc.EventTypes() {
 		defined[t.Type] = true
-		change, err := p.typeChange(ctx, about, t)
+		change, err := p.typeChange(ctx, reader, about, t)
 		if err != nil {
 			return nil, err
 		}
 		changes = append(changes, change)
 	}
-	left, err := p.typesLeft(ctx, about, defined)
+	left, err := p.typesLeft(ctx, reader, about, defined)
 	return append(changes, left...), err
 }
 
-func (p *portal) typeChange(ctx context.Context, about store.Contract, t contract.EventType) (templates.TypeChange, error) {
+func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about store.Contract, t contract.EventType) (templates.TypeChange, error) {
 	change := templates.TypeChange{Name: t.Type, Title: t.Title}
 	now, err := p.DB.EventType(ctx, t.Type)
 	switch {
@@ -131,7 +148,10 @@ func (p *portal) typeChange(ctx context.Context, about store.Contract, t contrac
 	case err != nil:
 		return change, fmt.Errorf("find event type: %w", err)
 	case now.ContractID != about.ID:
-		change.What, change.Detail = typeTaken, "Contract "+now.ContractID+" defines it already."
+		change.What, change.Detail = typeTaken, "Another contract defines it already."
+		if _, err := p.Registry.Contracts.Get(ctx, reader, now.ContractID); err == nil {
+			change.Detail = "Contract " + now.ContractID + " defines it already."
+		}
 	case now.DataSchema == string(t.Schema) && now.ContentType == t.ContentType:
 		change.What, change.Detail = typeUnchanged, "Its data is described as in version "+now.ContractVersion+"."
 	default:
@@ -141,8 +161,7 @@ func (p *portal) typeChange(ctx context.Context, about store.Contract, t contrac
 }
 
 // typesLeft are event types of the latest version that this one does not define.
-func (p *portal) typesLeft(ctx context.Context, about store.Contract, defined map[string]bool) ([]templates.TypeChange, error) {
-	reader := registry.Reader{Administrator: true, Internal: true}
+func (p *portal) typesLeft(ctx context.Context, reader registry.Reader, about store.Contract, defined map[string]bool) ([]templates.TypeChange, error) {
 	latest, err := p.Registry.Contracts.Version(ctx, reader, about.ID, registry.Latest)
 	if isNotFound(err) {
 		return nil, nil

@@ -142,10 +142,10 @@ func readingNamed(list []outline.Named) []templates.ReadingNamed {
 	return rows
 }
 
-// readingUses tells how many subscriptions are to the event types of a version,
-// and to administrators which.
+// readingUses tells who is subscribed to the event types of a version:
+// administrators see everybody, a partner itself, and nobody else anything (G7).
 func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*templates.ReadingUses, error) {
-	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft {
+	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft || !reader.Administrator && reader.PartnerID == "" {
 		return nil, nil
 	}
 	ctx := c.Request().Context()
@@ -157,11 +157,10 @@ func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store
 	for i, t := range types {
 		names[i] = t.Name
 	}
-	uses := &templates.ReadingUses{}
-	if uses.Count, err = p.Registry.Contracts.CountBound(ctx, names); err != nil || !reader.Administrator {
-		return uses, err
+	if reader.Administrator {
+		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), names)
+		return &templates.ReadingUses{Rows: boundRows(bound)}, err
 	}
-	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), names)
-	uses.Rows = boundRows(bound)
-	return uses, err
+	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)
+	return &templates.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
 }

@@ -56,19 +56,23 @@ func TestReadingPage(t *testing.T) {
 	wantText(t, o.page(t, "/contracts/schools/versions/1.0.0"), "Read it")
 }
 
-// Everybody sees how many use a version, administrators who they are.
+// Administrators see who uses a version, a partner its own use, and nobody else any.
 func TestReadingUses(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	sub := o.subscription(t, o.endpoint(t, o.partner.ID).ID)
 	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
+	o.show(t, "student-events", "public")
 	target := "/contracts/student-events/versions/1.0.0/reading"
 	wantText(t, o.page(t, target), "Who uses its event types", sub.ID, o.partner.Name, "nl.example.student.enrolled", "studentId")
+	own := o.asPartner(t)
+	wantText(t, text(own.get(target)), "Your subscriptions to its event types", sub.ID)
+	o.harness.partner(t, "zus@zuid.example")
 	other := o.browser()
-	other.login(t, "pat@noord.example")
+	other.login(t, "zus@zuid.example")
 	page := text(other.get(target))
-	wantText(t, page, "1 approved subscription is")
-	if strings.Contains(page, sub.ID) {
-		t.Error("a partner sees who is subscribed")
+	wantText(t, page, "You have no approved subscription")
+	if visitor := text(o.browser().get(target)); strings.Contains(page+visitor, sub.ID) || strings.Contains(visitor, "ubscription to") {
+		t.Error("others see who is subscribed")
 	}
 }

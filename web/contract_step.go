@@ -11,9 +11,17 @@ import (
 )
 
 // versionSteps are the decisions about a version besides publishing and
-// deprecating it, which ask more.
-func versionSteps() []step {
-	return []step{
+// deprecating it, which ask more; asked adds the one about a request to publish.
+func versionSteps(asked bool) []step {
+	var steps []step
+	if asked {
+		steps = append(steps, step{
+			verb: "refusal", from: []string{store.VersionDraft}, reason: true,
+			label: "Turn the publication down", explain: "The draft stays. Its owner is told why, mends it and asks anew.",
+			done: "The publication is turned down.",
+		})
+	}
+	return append(steps, []step{
 		{
 			verb: "undeprecation", from: []string{store.VersionDeprecated}, kind: templates.Secondary,
 			label: "Take the deprecation back", done: "The version is published without advice against it again.",
@@ -21,20 +29,24 @@ func versionSteps() []step {
 		{
 			verb: "withdrawal", from: []string{store.VersionPublished, store.VersionDeprecated}, reason: true,
 			label:   "Withdraw this version for good",
-			explain: "Nobody but administrators sees it any more, and its event types leave the catalogue. This cannot be taken back.",
+			explain: "Nobody but who maintains the contract sees it any more, and its event types leave the catalogue. This cannot be taken back.",
 			done:    "The version is withdrawn.",
 		},
 		{
 			verb: "deletion", from: []string{store.VersionDraft},
 			label: "Delete this draft", explain: "The document is gone. It was never published.", done: "The draft is deleted.",
 		},
-	}
+	}...)
 }
 
 // versionStep takes a decision about a version.
 func (p *portal) versionStep(s step) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id, version, contracts := c.Param("id"), c.Param("version"), p.Registry.Contracts
+		_, about, err := p.maintained(c)
+		if err != nil {
+			return err
+		}
+		id, version, contracts := about.ID, c.Param("version"), p.Registry.Contracts
 		back := contractVersionHref(id, version)
 		do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 			"undeprecation": func(ctx context.Context, a registry.Actor, _ string) error {
@@ -43,6 +55,10 @@ func (p *portal) versionStep(s step) echo.HandlerFunc {
 			},
 			"withdrawal": func(ctx context.Context, a registry.Actor, why string) error {
 				_, err := contracts.Withdraw(ctx, a, id, version, why)
+				return err
+			},
+			"refusal": func(ctx context.Context, a registry.Actor, why string) error {
+				_, err := contracts.RefusePublication(ctx, a, id, version, why)
 				return err
 			},
 			"deletion": func(ctx context.Context, a registry.Actor, _ string) error {
@@ -58,6 +74,9 @@ func (p *portal) versionStep(s step) echo.HandlerFunc {
 
 // deprecateVersion advises against a version, until a day.
 func (p *portal) deprecateVersion(c echo.Context) error {
+	if _, _, err := p.maintained(c); err != nil {
+		return err
+	}
 	form, err := readForm(c)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ func (p *portal) uploadForm(c echo.Context) error {
 // uploadVersion keeps a document as a draft. What is wrong with a document is
 // shown with its lines, and pasted text stays in the form.
 func (p *portal) uploadVersion(c echo.Context) error {
+	if _, _, err := p.maintained(c); err != nil {
+		return err
+	}
 	in, err := readDocumentForm(c)
 	if err != nil {
 		return err
@@ -53,7 +56,7 @@ func (p *portal) uploadVersion(c echo.Context) error {
 }
 
 func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []templates.FindingRow, wrong formErrors) error {
-	row, err := p.Registry.Contracts.Get(c.Request().Context(), registry.Reader{Administrator: true}, c.Param("id"))
+	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
 	page.Invalid = wrong != nil
 	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
-		Action: adminContractHref(row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
+		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: findings, Wrong: wrong,
 	}))
 }

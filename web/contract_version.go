@@ -69,8 +69,10 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	if v.Files, err = fileRows(version); err != nil {
 		return err
 	}
-	if reader.Administrator {
-		maintainVersion(&v, about, version, r)
+	if reader.Maintains(about) {
+		if err := p.maintainVersion(c, reader, &v, about, version, r); err != nil {
+			return err
+		}
 	}
 	page := p.frame(c, about.Title+" "+version.Version,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
@@ -95,22 +97,39 @@ func versionView(about store.Contract, row store.ContractVersion) templates.Vers
 }
 
 // maintainVersion adds what who maintains a version can do with it.
-func maintainVersion(v *templates.VersionView, about store.Contract, row store.ContractVersion, r refusal) {
-	base := adminVersionHref(about.ID, row.Version)
-	v.Acts = acts(versionSteps(), base, row.Status, r)
+func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *templates.VersionView, about store.Contract, row store.ContractVersion, r refusal) error {
+	base := maintainVersionHref(reader, about.ID, row.Version)
+	asked := !row.RequestedAt.IsZero()
+	v.Acts = acts(versionSteps(asked && reader.Administrator), base, row.Status, r)
 	v.Acts.Title = "What you can do"
 	switch row.Status {
 	case store.VersionDraft:
-		if len(v.Missing) == 0 {
-			v.PublishHref = base + "/publication"
+		itself, err := p.Registry.Contracts.PublishesItself(c.Request().Context(), actor(c))
+		if err != nil {
+			return err
 		}
-		v.UploadHref = adminContractHref(about.ID) + "/upload"
+		if asked {
+			v.Requested = &templates.RequestedRow{By: row.RequestedBy, At: row.RequestedAt.Time, Owner: about.Owner, Reason: row.RequestReason}
+		}
+		if len(v.Missing) == 0 && (itself || !asked) {
+			v.PublishHref, v.PublishLabel = base+"/publication", publishLabel(itself)
+		}
+		v.UploadHref = maintainHref(reader, about.ID) + "/upload"
 	case store.VersionPublished:
 		v.DeprecateAction = base + "/deprecation"
 		if r.verb == "deprecation" {
 			v.SunsetError = r.reasonError
 		}
 	}
+	return nil
+}
+
+// publishLabel is what a button does for who publishes itself, or asks for that.
+func publishLabel(itself bool) string {
+	if itself {
+		return "Publish this version"
+	}
+	return "Ask for its publication"
 }
 
 // fileRows are the files of the zip that a version was uploaded as.

@@ -27,24 +27,47 @@ func (p *portal) contractsPage(c echo.Context) error {
 	}
 	v := templates.ContractListView{
 		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: templates.StateOptions(versionStatuses(reader)...),
-		Total: total, Pager: pager(c, paging, total), CanCreate: reader.Administrator, ShowVisibility: reader.Administrator || reader.Internal,
+		Total: total, Pager: pager(c, paging, total), ShowVisibility: reader.Administrator || reader.Internal,
+	}
+	if reader.Administrator || reader.PartnerID != "" && !reader.Internal {
+		v.CreateHref = maintainBase(reader) + "/new"
 	}
 	for _, summary := range list {
 		v.Rows = append(v.Rows, contractRow(summary))
 	}
+	if v.Requested, err = p.requestedRows(c, reader); err != nil {
+		return err
+	}
+	v.Now = p.cfg.Now()
 	page := p.page(c, "Contracts")
 	page.Lead = "The OpenAPI and AsyncAPI documents that the exchange is based on."
 	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Contracts"})
 	page.Feed = registerFeedHref
-	if reader.Administrator {
-		page.Actions = templates.LinkButton(templates.Primary, "Make a contract", "/admin/contracts/new")
+	if v.CreateHref != "" {
+		page.Actions = templates.LinkButton(templates.Primary, "Make a contract", v.CreateHref)
 	}
 	return p.render(c, http.StatusOK, templates.ContractList(page, v))
 }
 
+// requestedRows are the drafts whose publication partners ask for, for who decides.
+func (p *portal) requestedRows(c echo.Context, reader registry.Reader) ([]templates.RequestedRow, error) {
+	if !reader.Administrator {
+		return nil, nil
+	}
+	list, err := p.Registry.Contracts.Requested(c.Request().Context(), actor(c))
+	var rows []templates.RequestedRow
+	for _, r := range list {
+		rows = append(rows, templates.RequestedRow{
+			Contract: r.Contract.Title, Version: r.Version, Href: contractVersionHref(r.ContractID, r.Version), Owner: r.Contract.Owner,
+			By: r.RequestedBy, At: r.RequestedAt.Time,
+		})
+	}
+	return rows, err
+}
+
 func versionStatuses(reader registry.Reader) []string {
 	statuses := []string{store.VersionPublished, store.VersionDeprecated}
-	if reader.Administrator {
+	if reader.Administrator || reader.PartnerID != "" { // a partner has those of its own
 		statuses = append(statuses, store.VersionDraft, store.VersionWithdrawn)
 	}
 	return statuses
@@ -62,12 +85,4 @@ func contractRow(s registry.ContractSummary) templates.ContractRow {
 // contractVersionHref is the page of a version of a contract.
 func contractVersionHref(id, version string) string {
 	return contractHref(id) + "/versions/" + url.PathEscape(version)
-}
-
-// adminContractHref is where a contract is maintained.
-func adminContractHref(id string) string { return "/admin/contracts/" + url.PathEscape(id) }
-
-// adminVersionHref is where a version of a contract is maintained.
-func adminVersionHref(id, version string) string {
-	return adminContractHref(id) + "/versions/" + url.PathEscape(version)
 }

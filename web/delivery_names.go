@@ -113,7 +113,7 @@ func (p *portal) endpointOptions(ctx context.Context, partner string, names *del
 func (p *portal) typeOptions(ctx context.Context, partner string) ([]templates.Option, error) {
 	types := []string{outbox.TestEventType}
 	if partner == "" {
-		rows, err := p.DB.EventTypes(ctx)
+		rows, err := p.DB.EventTypes(ctx, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -34,11 +34,8 @@ func TestCataloguePages(t *testing.T) {
 func TestCatalogueHidesWhatIsNotForTheReader(t *testing.T) {
 	t.Parallel()
 	h := newDeskHarness(t).withCatalogue(t)
-	contract, err := h.db.Contract(t.Context(), "student-events")
-	noError(t, err)
-	_, err = h.reg.Contracts.Update(t.Context(), h.admin, contract.ID, registry.ContractInput{
-		Kind: contract.Kind, Title: contract.Title, Owner: contract.Owner, Classification: contract.Classification, Visibility: store.VisibilityPartners,
-		ContactName: contract.ContactName, ContactEmail: contract.ContactEmail,
+	_, err := h.reg.Contracts.SetVisibility(t.Context(), h.admin, "student-events", registry.VisibilityChange{
+		Visibility: store.VisibilityPartners, Reason: "for the test", AcceptLoss: true,
 	})
 	noError(t, err)
 	wantWords(t, text(h.browser().get("/event-types")), "no event types you can see")

@@ -13,6 +13,7 @@ import (
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
+	Publications                          int
 }
 
 // NavigationSource knows what the frame of a page shows of the database. It
@@ -72,7 +73,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Clients", Href: "/admin/clients", Count: w.Clients, Group: "Agreed"},
 		{Label: "Endpoints", Href: "/admin/endpoints", Group: "Agreed"},
 		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
-		{Label: "Contracts", Href: "/contracts", Group: "Agreed"},
+		{Label: "Contracts", Href: "/contracts", Count: w.Publications, Group: "Agreed"},
 		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
 		{Label: "Events", Href: "/admin/events", Group: "Moving"},
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
@@ -100,11 +101,13 @@ func partnerItems(w Waiting) []templates.NavItem {
 	}
 }
 
-// menuPath is the address under which the menu has a page: what administrators do
-// to contracts, and with what is their own organisation's, stands with the rest.
+// menuPath is the address under which the menu has a page: what is done to
+// contracts, and with what is their own organisation's, stands with the rest.
 func menuPath(path string) string {
-	if rest, ok := strings.CutPrefix(path, "/admin/contracts"); ok {
-		return "/contracts" + rest
+	for _, base := range []string{"/admin/contracts", "/partner/contracts"} {
+		if rest, ok := strings.CutPrefix(path, base); ok {
+			return "/contracts" + rest
+		}
 	}
 	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
 		return "/admin/" + rest

@@ -60,6 +60,7 @@ func stateProblems() []problemText {
 		{"conflict", 409, "The state that it is in does not allow this, or it changed meanwhile.", "Look at it again, and decide anew."},
 		{"document-incomplete", 409, "The version refers to what was not uploaded, so it cannot be published.", "Upload it again as a zip with all its files, then publish it."},
 		{"breaking-change", 409, "The version breaks what an earlier one promised, and its number does not say so.", "Give it the number that the answer suggests, or send a reason."},
+		{"sight-lost", 409, "Someone who sees the contract now would not see it any more; errors says who.", "Tell them, and send the request again with acceptLoss."},
 		{"not-resendable", 409, "The delivery is on its way, was discarded, or its subscription is not approved.", "Look at the delivery and its subscription."},
 		{"not-a-pull-subscription", 409, "The endpoint of the subscription is not of kind pull.", "Make an endpoint of kind pull and a subscription for it."},
 		{"subscription-stopped", 409, "The subscription is not approved, so nothing is given out.", "Look at the status of the subscription and its reason."},

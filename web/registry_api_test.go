@@ -143,7 +143,7 @@ func TestContractUploadRefused(t *testing.T) {
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"Student Events","kind":"raml","title":""}`).problem(t, 400, "invalid")
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"student-events","kind":"asyncapi","title":"Again"}`).problem(t, 409, "conflict")
 	partner := h.newClient(t, h.newPartner(t, "School").ID, registryWrite())
-	partner.postJSON(t, "/registry/v1/contracts", `{"id":"mine","kind":"asyncapi","title":"Mine"}`).problem(t, 403, "forbidden")
+	partner.postJSON(t, "/registry/v1/contracts", `{"id":"theirs","kind":"asyncapi","title":"Theirs","ownerPartnerId":"`+h.newPartner(t, "Other").ID+`"}`).problem(t, 403, "forbidden")
 }
 
 func TestContractUploadForm(t *testing.T) {

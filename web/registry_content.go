@@ -115,6 +115,7 @@ func documentHeaders(h http.Header, id string, v store.ContractVersion, format, 
 	h.Set("Cache-Control", "private, no-cache")
 	if v.Status == store.VersionDeprecated {
 		h.Set("Deprecation", "@"+strconv.FormatInt(v.DeprecatedAt.Unix(), 10)) // RFC 9745
+		h.Add("Link", "<"+contractVersionHref(id, v.Version)+`>; rel="deprecation"; type="text/html"`)
 		if !v.SunsetAt.IsZero() {
 			h.Set("Sunset", v.SunsetAt.Format(http.TimeFormat)) // RFC 8594
 		}

@@ -28,7 +28,11 @@ type contractAnswer struct {
 	Classification string        `json:"classification,omitempty"`
 	BasedOn        string        `json:"basedOn,omitempty"`
 	Agreement      string        `json:"agreement,omitempty"`
+	AgreedOn       string        `json:"agreedOn,omitempty"`
+	IDMeaning      string        `json:"idMeaning,omitempty"`
+	TimeMeaning    string        `json:"timeMeaning,omitempty"`
 	Visibility     string        `json:"visibility"`
+	PartnerIDs     []string      `json:"partnerIds,omitempty"` // for the own organisation only
 	CreatedAt      store.Time    `json:"createdAt"`
 	UpdatedAt      store.Time    `json:"updatedAt"`
 }
@@ -43,7 +47,8 @@ func newContractAnswer(c store.Contract, latest store.ContractVersion) contractA
 	return contractAnswer{
 		ID: c.ID, Kind: c.Kind, Title: c.Title, Description: c.Description, Status: status, LatestVersion: latest.Version,
 		Owner: c.Owner, Maintainer: c.Maintainer, Contact: contactAnswer{c.ContactName, c.ContactEmail},
-		Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement, Visibility: c.Visibility,
+		Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement, AgreedOn: c.AgreedOn,
+		IDMeaning: c.IDMeaning, TimeMeaning: c.TimeMeaning, Visibility: c.Visibility,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 	}
 }
@@ -86,7 +91,11 @@ type contractRequest struct {
 	Classification string        `json:"classification"`
 	BasedOn        string        `json:"basedOn"`
 	Agreement      string        `json:"agreement"`
+	AgreedOn       string        `json:"agreedOn"`
+	IDMeaning      string        `json:"idMeaning"`
+	TimeMeaning    string        `json:"timeMeaning"`
 	Visibility     string        `json:"visibility"`
+	PartnerIDs     []string      `json:"partnerIds"`
 }
 
 // postContract makes a contract without versions.
@@ -102,13 +111,14 @@ func (m *machineAPI) postContract(c echo.Context) error {
 	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.actor(), registry.ContractInput{
 		ID: in.ID, Kind: in.Kind, Title: in.Title, Description: in.Description, Owner: in.Owner, OwnerPartnerID: in.OwnerPartnerID,
 		Maintainer: in.Maintainer, ContactName: in.Contact.Name, ContactEmail: in.Contact.Email,
-		Classification: in.Classification, BasedOn: in.BasedOn, Agreement: in.Agreement, Visibility: in.Visibility,
+		Classification: in.Classification, BasedOn: in.BasedOn, Agreement: in.Agreement, AgreedOn: in.AgreedOn,
+		IDMeaning: in.IDMeaning, TimeMeaning: in.TimeMeaning, Visibility: in.Visibility, PartnerIDs: in.PartnerIDs,
 	})
 	if err != nil {
-		return renameField(renameField(err, "contactEmail", "contact/email"), "contactName", "contact/name")
+		return contractProblem(err)
 	}
 	c.Response().Header().Set("Location", contractPath(made.ID))
-	return c.JSON(http.StatusCreated, newContractAnswer(made, store.ContractVersion{}))
+	return m.answerContract(c, http.StatusCreated, made)
 }
 
 // showContract answers one contract.
@@ -122,9 +132,35 @@ func (m *machineAPI) showContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	latest, err := m.DB.LatestVersions(ctx, []string{id})
+	return m.answerContract(c, http.StatusOK, found)
+}
+
+// contractProblem names the members of a request as its sender does.
+func contractProblem(err error) error {
+	for field, member := range map[string]string{"contactEmail": "contact/email", "contactName": "contact/name", "partners": "partnerIds"} {
+		err = renameField(err, field, member)
+	}
+	return err
+}
+
+// answerContract answers a contract as its asker may see it.
+func (m *machineAPI) answerContract(c echo.Context, status int, row store.Contract) error {
+	ctx := c.Request().Context()
+	latest, err := m.DB.LatestVersions(ctx, []string{row.ID})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newContractAnswer(found, latest[id]))
+	reader, err := m.reader(c)
+	if err != nil {
+		return err
+	}
+	answer := newContractAnswer(row, latest[row.ID])
+	named, err := m.Registry.Contracts.NamedPartners(ctx, reader, row.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range named {
+		answer.PartnerIDs = append(answer.PartnerIDs, p.ID)
+	}
+	return c.JSON(status, answer)
 }

@@ -16,7 +16,8 @@ type publicationRequest struct {
 	Reason string `json:"reason"`
 }
 
-// publishVersion freezes a draft for ever (guarantee G8).
+// publishVersion freezes a draft for ever (guarantee G8). Where a partner does not
+// publish itself, it asks for that: 202, and the draft stays one.
 func (m *machineAPI) publishVersion(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {
@@ -27,6 +28,9 @@ func (m *machineAPI) publishVersion(c echo.Context) error {
 		return err
 	}
 	v, err := m.Registry.Contracts.PublishWithReason(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), in.Reason)
+	if err == nil && v.Status == store.VersionDraft {
+		return c.JSON(http.StatusAccepted, newVersionAnswer(v))
+	}
 	return m.versionChanged(c, v, breakingProblem(err))
 }
 

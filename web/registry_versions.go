@@ -23,6 +23,7 @@ type versionAnswer struct {
 	DeprecatedAt store.Time      `json:"deprecatedAt,omitzero"`
 	SunsetAt     store.Time      `json:"sunsetAt,omitzero"`
 	WithdrawnAt  store.Time      `json:"withdrawnAt,omitzero"`
+	RequestedAt  store.Time      `json:"publicationRequestedAt,omitzero"`
 	EventTypes   []string        `json:"eventTypes,omitempty"`
 	Files        []fileAnswer    `json:"files,omitempty"`
 	Findings     []findingAnswer `json:"findings,omitempty"`
@@ -61,7 +62,7 @@ func newVersionAnswer(v store.ContractVersion) versionAnswer {
 	return versionAnswer{
 		Version: v.Version, Status: v.Status, StatusReason: v.StatusReason, SpecVersion: v.SpecVersion, Format: v.Format,
 		Digest: "sha256:" + v.Digest, Size: v.Size, CreatedAt: v.CreatedAt, PublishedAt: v.PublishedAt,
-		DeprecatedAt: v.DeprecatedAt, SunsetAt: v.SunsetAt, WithdrawnAt: v.WithdrawnAt,
+		DeprecatedAt: v.DeprecatedAt, SunsetAt: v.SunsetAt, WithdrawnAt: v.WithdrawnAt, RequestedAt: v.RequestedAt,
 	}
 }
 

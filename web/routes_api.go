@@ -113,6 +113,8 @@ func (m *machineAPI) routesRegister() {
 
 	write := m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryWrite), m.withCaller)
 	write.POST("/contracts", m.postContract, m.once)
+	write.PATCH("/contracts/:contractId", m.patchContract, m.once)
+	write.PUT("/contracts/:contractId/visibility", m.putVisibility, m.once)
 	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime), m.once)
 	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion, m.once)
 	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.once)

@@ -22,6 +22,9 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	if kept, err := n.db.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept
 	}
+	if asked, err := n.db.CountVersionsRequested(ctx); err == nil {
+		w.Publications = asked
+	}
 	if partners, err := n.db.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}

@@ -1,0 +1,133 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"schakel/store"
+)
+
+// mustAsk tells whether an actor may not publish itself what it maintains, but
+// asks an administrator: a partner does, unless the chain lets it publish (EDU-21).
+func (c *Contracts) mustAsk(ctx context.Context, actor Actor, reader Reader) (bool, error) {
+	if actor.Administrator || reader.Administrator {
+		return false, nil
+	}
+	state, err := c.profile.Current(ctx)
+	if err != nil {
+		return false, err
+	}
+	return state.PartnerPublication == PublicationApprove, nil
+}
+
+// PublishesItself tells whether an actor that maintains a contract publishes its
+// versions itself, or asks for that.
+func (c *Contracts) PublishesItself(ctx context.Context, actor Actor) (bool, error) {
+	reader, err := c.maintainer(ctx, actor)
+	if err != nil {
+		return false, err
+	}
+	asks, err := c.mustAsk(ctx, actor, reader)
+	return !asks, err
+}
+
+// requestPublication writes down that the partner wants a draft published, and
+// tells the administrators.
+func (c *Contracts) requestPublication(ctx context.Context, actor Actor, seen store.ContractVersion, reason string) (store.ContractVersion, error) {
+	var v store.ContractVersion
+	err := c.change(ctx, actor, seen.ContractID, func(tx *store.Tx, row *store.Contract) (err error) {
+		if v, err = tx.ContractVersion(ctx, row.ID, seen.Version); err != nil {
+			return found("version", err)
+		}
+		if err := versionMove("publish").check(actor, "version", v.Status, reason); err != nil {
+			return err
+		}
+		switch {
+		case v.DocumentDigest() != seen.DocumentDigest():
+			return conflict("The draft was replaced a moment ago. Look at it again.")
+		case !v.RequestedAt.IsZero():
+			return conflict("Publication of version %s is asked for already; an administrator decides.", v.Version)
+		}
+		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, actor.Name, reason
+		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
+			return fmt.Errorf("ask for publication: %w", err)
+		}
+		if err := record(ctx, tx, actor, ActionContractRequested, versionObject(*row, v), details{"reason": reason}); err != nil {
+			return err
+		}
+		return c.cfg.mailAdministrators(ctx, tx, c.cfg.mailPublicationWaits(*row, v))
+	})
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	return v, nil
+}
+
+// RefusePublication turns down the request to publish a draft; the reason is told
+// to the partner. The draft stays, to be mended.
+func (c *Contracts) RefusePublication(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.ContractVersion{}, err
+	}
+	reason = strings.TrimSpace(reason)
+	if err := checkReason(reason, true); err != nil {
+		return store.ContractVersion{}, err
+	}
+	var v store.ContractVersion
+	err := c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) (err error) {
+		if v, err = tx.ContractVersion(ctx, id, version); err != nil {
+			return found("version", err)
+		}
+		if v.Status != store.VersionDraft || v.RequestedAt.IsZero() {
+			return conflict("Nobody asks for the publication of version %s.", v.Version)
+		}
+		v.RequestedAt, v.RequestedBy, v.RequestReason = store.Time{}, "", ""
+		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
+			return fmt.Errorf("refuse publication: %w", err)
+		}
+		if err := record(ctx, tx, actor, ActionContractRefused, versionObject(*row, v), details{"reason": reason}); err != nil {
+			return err
+		}
+		return c.tellOwner(ctx, tx, *row, c.cfg.mailPublicationRefused(*row, v, reason))
+	})
+	return v, err
+}
+
+// tellOwner mails the partner that owns a contract, if one does.
+func (c *Contracts) tellOwner(ctx context.Context, tx *store.Tx, row store.Contract, msg message) error {
+	if row.OwnerPartnerID == "" {
+		return nil
+	}
+	owner, err := tx.Partner(ctx, row.OwnerPartnerID)
+	if err != nil {
+		return found("partner", err)
+	}
+	return c.cfg.mail(ctx, tx, owner.ContactEmail, msg)
+}
+
+// RequestedVersion is a draft whose publication a partner asks for.
+type RequestedVersion struct {
+	Contract store.Contract
+	store.ContractVersion
+}
+
+// Requested lists the drafts whose publication is asked for, the longest waiting
+// first, for an administrator.
+func (c *Contracts) Requested(ctx context.Context, actor Actor) ([]RequestedVersion, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, err
+	}
+	rows, err := c.cfg.DB.VersionsRequested(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list requested publications: %w", err)
+	}
+	list := make([]RequestedVersion, len(rows))
+	for i, v := range rows {
+		list[i].ContractVersion = v
+		if list[i].Contract, err = c.cfg.DB.Contract(ctx, v.ContractID); err != nil {
+			return nil, fmt.Errorf("find contract: %w", err)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// visibilityForm asks who shall see a contract.
+func (p *portal) visibilityForm(c echo.Context) error {
+	_, row, err := p.maintained(c)
+	if err != nil {
+		return err
+	}
+	named, err := p.DB.ContractPartners(c.Request().Context(), row.ID)
+	if err != nil {
+		return err
+	}
+	return p.showVisibility(c, http.StatusOK, row, registry.VisibilityChange{Visibility: row.Visibility, PartnerIDs: named}, nil, nil)
+}
+
+// changeVisibility changes who sees a contract. When someone loses sight it shows
+// who, and asks again.
+func (p *portal) changeVisibility(c echo.Context) error {
+	_, row, err := p.maintained(c)
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := registry.VisibilityChange{
+		Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"), Reason: form.Get("reason"), AcceptLoss: form.Checked("accept"),
+	}
+	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), actor(c), row.ID, in)
+	if lost, ok := errors.AsType[*registry.SightLossError](err); ok {
+		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, formErrors{"accept": "Confirm that those below do not see it any more."})
+	}
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showVisibility(c, status, row, in, nil, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, contractHref(row.ID), "It is changed who sees the contract.")
+}
+
+// maxShownLosing bounds the partners that a page warns of.
+const maxShownLosing = 100
+
+func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, in registry.VisibilityChange, loss *registry.SightLoss, wrong formErrors) error {
+	partners, err := p.ownerOptions(c.Request().Context(), actor(c))
+	if err != nil {
+		return err
+	}
+	v := templates.VisibilityView{
+		Action: "/admin/contracts/" + row.ID + "/visibility", Back: contractHref(row.ID), Now: row.Visibility, Visibility: in.Visibility,
+		Named: namedOptions(partners, in.PartnerIDs), Reason: in.Reason, Wrong: wrong,
+	}
+	if loss != nil {
+		v.Loses, v.Everybody, v.LosingTotal = true, loss.Everybody, len(loss.Partners)
+		for _, l := range loss.Partners[:min(len(loss.Partners), maxShownLosing)] {
+			v.Losing = append(v.Losing, templates.LosingRow{Partner: l.Name, Href: "/admin/partners/" + l.ID, Subscriptions: l.Subscriptions})
+		}
+	}
+	page := p.frame(c, "Who sees "+row.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.VisibilityPage(page, v))
+}
+
+// namedOptions are the partners that a contract can be shown to by name; owners
+// starts with the own organisation, which sees everything.
+func namedOptions(owners []templates.Option, chosen []string) []templates.Option {
+	var options []templates.Option
+	for _, o := range owners {
+		if o.Value != "" {
+			options = append(options, templates.Option{Value: o.Value, Label: o.Label, Selected: slices.Contains(chosen, o.Value)})
+		}
+	}
+	return options
+}

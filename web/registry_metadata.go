@@ -1,0 +1,102 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+)
+
+// contractPatch changes metadata; what is absent stays as it is (RFC 7396).
+type contractPatch struct {
+	Title          *string        `json:"title"`
+	Description    *string        `json:"description"`
+	Owner          *string        `json:"owner"`
+	OwnerPartnerID *string        `json:"ownerPartnerId"`
+	Maintainer     *string        `json:"maintainer"`
+	Contact        *contactAnswer `json:"contact"`
+	Classification *string        `json:"classification"`
+	BasedOn        *string        `json:"basedOn"`
+	Agreement      *string        `json:"agreement"`
+	AgreedOn       *string        `json:"agreedOn"`
+	IDMeaning      *string        `json:"idMeaning"`
+	TimeMeaning    *string        `json:"timeMeaning"`
+}
+
+func (p contractPatch) apply(in *registry.ContractInput) {
+	for member, into := range map[*string]*string{
+		p.Title: &in.Title, p.Description: &in.Description, p.Owner: &in.Owner, p.OwnerPartnerID: &in.OwnerPartnerID,
+		p.Maintainer: &in.Maintainer, p.Classification: &in.Classification, p.BasedOn: &in.BasedOn, p.Agreement: &in.Agreement,
+		p.AgreedOn: &in.AgreedOn, p.IDMeaning: &in.IDMeaning, p.TimeMeaning: &in.TimeMeaning,
+	} {
+		if member != nil {
+			*into = *member
+		}
+	}
+	if p.Contact != nil {
+		in.ContactName, in.ContactEmail = p.Contact.Name, p.Contact.Email
+	}
+}
+
+// patchContract changes the metadata of a contract.
+func (m *machineAPI) patchContract(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in contractPatch
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	row, err := m.Registry.Contracts.Amend(c.Request().Context(), who.actor(), c.Param("contractId"), in.apply)
+	if err != nil {
+		return contractProblem(err)
+	}
+	return m.answerContract(c, http.StatusOK, row)
+}
+
+// visibilityRequest is another choice of who sees a contract.
+type visibilityRequest struct {
+	Visibility string   `json:"visibility"`
+	PartnerIDs []string `json:"partnerIds"`
+	Reason     string   `json:"reason"`
+	AcceptLoss bool     `json:"acceptLoss"`
+}
+
+// putVisibility changes who sees a contract (EDU-06d).
+func (m *machineAPI) putVisibility(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in visibilityRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.actor(), c.Param("contractId"), registry.VisibilityChange(in))
+	if lost, ok := errors.AsType[*registry.SightLossError](err); ok {
+		return sightProblem(lost)
+	}
+	if err != nil {
+		return contractProblem(err)
+	}
+	return m.answerContract(c, http.StatusOK, row)
+}
+
+// sightProblem is the answer to a change that takes sight from those who have it,
+// with who they are.
+func sightProblem(lost *registry.SightLossError) error {
+	p := newProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
+	if lost.Everybody {
+		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})
+	}
+	for _, l := range lost.Partners[:min(len(lost.Partners), maxToldChanges)] {
+		detail := l.Name + " would not see it any more."
+		if l.Subscriptions > 0 {
+			detail += " Its approved subscriptions to event types of this contract go on."
+		}
+		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: l.ID, Detail: detail})
+	}
+	return p
+}
