@@ -72,6 +72,7 @@ type Services struct {
 	Subscriptions *Subscriptions
 	Routes        *Routes
 	Contracts     *Contracts
+	Advice        *Advice
 	EventTypes    *EventTypes
 	Audit         *AuditTrail
 	Mails         *Mails
@@ -88,6 +89,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		return nil, errors.New("registry: Accounts must be set")
 	}
 	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
+	contracts := &Contracts{cfg, profiles, newTurns()}
 	return &Services{
 		Profile:       profiles,
 		Accounts:      accounts,
@@ -97,7 +99,8 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Endpoints:     &Endpoints{cfg},
 		Subscriptions: &Subscriptions{cfg, profiles},
 		Routes:        &Routes{cfg},
-		Contracts:     &Contracts{cfg, profiles, newTurns()},
+		Contracts:     contracts,
+		Advice:        newAdvice(contracts),
 		EventTypes:    &EventTypes{cfg},
 		Audit:         &AuditTrail{cfg},
 		Mails:         &Mails{cfg},

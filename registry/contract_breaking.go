@@ -109,6 +109,9 @@ func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, vers
 		if err := complete(v); err != nil {
 			return store.ContractVersion{}, err
 		}
+		if err := c.scored(ctx, v); err != nil {
+			return store.ContractVersion{}, err
+		}
 		if p, err = c.Preview(ctx, reader, id, version); err != nil {
 			return store.ContractVersion{}, err
 		}

@@ -78,6 +78,7 @@ type Profile struct {
 
 	SpecVersions       string // EDU-21
 	PartnerPublication string // EDU-21
+	MinScore           int    // 0 to 100 (EDU-21)
 	ClientAuth         string // SEC-02
 }
 

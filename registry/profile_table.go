@@ -134,6 +134,12 @@ func registerSettings() []Setting {
 			at:      func(p *Profile) any { return &p.PartnerPublication },
 		},
 		{
+			Key: "register.min_score", Title: "Score to publish",
+			Explain: "How many points of 100 a contract needs to be published: how well it keeps the NL API Design Rules and what the profile asks of events and webhooks.",
+			Rules:   []string{"EDU-21"}, Least: "0", Most: "100", Unit: "of 100", Zero: "None: the score is advice",
+			at: func(p *Profile) any { return &p.MinScore },
+		},
+		{
 			Key: "tokens.client_auth", Title: "How clients prove who they are",
 			Explain: "What the token endpoint accepts. Clients whose method is taken away get no new tokens; those they have work until they expire.",
 			Rules:   []string{"SEC-02"}, Strict: AuthPrivateKey,
