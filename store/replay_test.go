@@ -136,7 +136,7 @@ func TestLockedEventsWait(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		events := w.newEvents(2)
 		ids := []string{events[0].ID, events[1].ID}
-		locked, second := make(chan struct{}), make(chan int)
+		locked, passed, second := make(chan struct{}), make(chan struct{}), make(chan int, 1)
 		go func() {
 			<-locked
 			seen := -1
@@ -144,6 +144,7 @@ func TestLockedEventsWait(t *testing.T) {
 				if _, err := tx.LockEvents(w.ctx, ids); err != nil {
 					return err
 				}
+				close(passed)
 				rows, err := tx.DeliveriesFor(w.ctx, w.subscription.ID, ids)
 				seen = len(rows)
 				return err
@@ -158,6 +159,11 @@ func TestLockedEventsWait(t *testing.T) {
 				return err
 			}
 			close(locked)
+			select { // the time only gives a second that does not wait the chance to show it
+			case <-passed:
+				t.Error("the second did not wait")
+			case <-time.After(200 * time.Millisecond):
+			}
 			return tx.InsertDeliveries(w.ctx, []store.Delivery{delivery(tx.NewID("dlv"), ids[0], w.subscription, tx.Now)})
 		})
 		same(t, <-second, nil, 1)

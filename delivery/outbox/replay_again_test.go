@@ -41,12 +41,15 @@ func (c *chain) look(s store.Subscription) found {
 // finishLook takes the other half and tells how many deliveries it made, or sent again.
 func (c *chain) finishLook(f found) int {
 	c.Helper()
-	if _, err := c.eng.offer(c.Context(), f.r, f.part, f.offers, f.cursor, true); err != nil {
+	if _, err := c.eng.offer(c.Context(), f.r, f.part, f.offers, f.cursor, false); err != nil {
 		c.Fatal(err)
 	}
 	p, err := c.db.ReplayPart(c.Context(), f.part.JobID, f.part.SubscriptionID)
 	if err != nil {
 		c.Fatal(err)
+	}
+	if p.Done > 0 && p.Cursor != f.cursor {
+		c.Errorf("the part goes on at %q, want %q", p.Cursor, f.cursor)
 	}
 	return int(p.Done)
 }
@@ -91,8 +94,10 @@ func TestReplayJudgesAgainBeforeItWrites(t *testing.T) {
 			t.Errorf("%d deliveries after a stop", n)
 		}
 		f = c.look(node)
-		if one, two := c.finishLook(f), c.finishLook(f); one != 2 || two != 2 || len(c.got(node)["1"]) != 1 {
-			t.Errorf("a step taken twice made %d, then %d in all", one, two)
+		one, two := c.finishLook(f), c.finishLook(f)
+		p, err := db.ReplayPart(t.Context(), f.part.JobID, node.ID)
+		if one != 2 || two != 2 || len(c.got(node)["1"]) != 1 || p.Refused != 0 || err != nil {
+			t.Errorf("a step taken twice made %d, then %d in all: %+v, %v", one, two, p, err)
 		}
 		f = c.look(pruned)
 		f.offers[0].event.ID = "evt_gone"
