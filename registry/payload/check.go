@@ -1,0 +1,123 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"schakel/registry/jsonpointer"
+)
+
+// Finding is a place where data does not fit its schema.
+type Finding struct {
+	// Pointer is the JSON Pointer within the data; empty for the data itself.
+	Pointer string
+	// Code is payload- and the keyword of the schema, such as payload-required; or payload-broken, payload-number
+	// and payload-too-complex for data that cannot be held against any.
+	Code string
+	// Detail says what the contract wants. It never repeats what the data says.
+	Detail string
+}
+
+// What one check may cost: steps at least, and more for larger data.
+const (
+	leastSteps   = 200_000
+	stepsPerByte = 4
+	maxFindings  = 50
+)
+
+// Check holds data, which is JSON, against the schema. It gives at most 50 findings, and none for data that fits.
+func (s *Schema) Check(data []byte) ([]Finding, error) {
+	value, wrong := decode(data)
+	if wrong != nil {
+		return []Finding{*wrong}, nil
+	}
+	i, err := s.take()
+	if err != nil {
+		return nil, err
+	}
+	defer s.give(i)
+	return i.check(value, leastSteps+stepsPerByte*len(data))
+}
+
+// check runs one check; one that takes too many steps is a finding.
+func (i *instance) check(value any, steps int) (found []Finding, err error) {
+	i.steps = steps
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(outOfSteps); !ok {
+				panic(r)
+			}
+			found, err = []Finding{{Code: "payload-too-complex", Detail: "it takes too long to hold this against the schema of the contract"}}, nil
+		}
+	}()
+	err = i.compiled.Validate(value)
+	if wrong, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return explain(wrong), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check payload: %w", err)
+	}
+	return nil, nil
+}
+
+func decode(data []byte) (any, *Finding) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	if err == nil {
+		_, err = decoder.Token()
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, &Finding{Code: "payload-broken", Detail: "this is not one JSON value"}
+	}
+	if path, ok := tooLarge(value, nil); ok {
+		return nil, &Finding{Pointer: jsonpointer.Join(path...), Code: "payload-number", Detail: "this number has more digits or a larger exponent than receivers can be expected to read"}
+	}
+	return value, nil
+}
+
+// maxDigits bounds a number as it is written.
+const maxDigits = 400
+
+// tooLarge finds a number that costs much to compute with.
+func tooLarge(value any, path []string) ([]string, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		return path, !smallNumber(string(v))
+	case map[string]any:
+		for name, item := range v {
+			if found, ok := tooLarge(item, append(path, name)); ok {
+				return found, true
+			}
+		}
+	case []any:
+		for n, item := range v {
+			if found, ok := tooLarge(item, append(path, strconv.Itoa(n))); ok {
+				return found, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func smallNumber(text string) bool {
+	if len(text) > maxDigits {
+		return false
+	}
+	if !strings.ContainsAny(text, "eE") {
+		return true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	// What is too small for a double is read as nought, and can have an exponent as costly as a large one.
+	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	n, bad := strconv.Atoi(exponent)
+	return err == nil && !math.IsInf(f, 0) && bad == nil && n >= -maxDigits && n <= maxDigits
+}
