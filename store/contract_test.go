@@ -197,6 +197,8 @@ func TestEventTypes(t *testing.T) {
 		typ, err := w.db.EventType(w.ctx, "nl.a")
 		same(t, typ.ContractVersion, err, "2")
 		id := func(e store.EventType) string { return e.Name + " " + e.ContractVersion }
+		live, err := w.db.EventTypeVersions(w.ctx, "nl.a")
+		listed(t, id, []string{"nl.a 2", "nl.a 1", "nl.a 3"}, 3)(live, len(live), err)
 		rows, err := w.db.EventTypes(w.ctx, nil)
 		listed(t, id, []string{"nl.a 2", "nl.b 2"}, 2)(rows, len(rows), err)
 		rows, err = w.db.EventTypes(w.ctx, &store.Sight{Visibilities: []string{store.VisibilityPublic, store.VisibilityPartners}})

@@ -20,10 +20,12 @@ type Event struct {
 	DataKind   int64  `db:"data_kind"`  // delivery/event.DataKind
 	Data       []byte `db:"data"`
 	Test       bool   `db:"test"`
-	AcceptedAt Time   `db:"accepted_at"`
+	// ContractVersions are the versions of its contract that it fits, with spaces between; empty when that is not known.
+	ContractVersions string `db:"contract_versions"`
+	AcceptedAt       Time   `db:"accepted_at"`
 }
 
-const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, accepted_at`
+const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at`
 
 // InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
 // (same source and id) is left as it is: it is the same event (guarantee G4).
@@ -37,10 +39,10 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
 	})
 	written, err := tx.putMany(ctx, bulk{
-		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 12,
+		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 13,
 	}, len(rows), func(args []any, i int) []any {
 		e := rows[i]
-		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.AcceptedAt)
+		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
 	})
 	if err != nil {
 		return nil, err

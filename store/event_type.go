@@ -17,8 +17,8 @@ type EventType struct {
 	ContentType       string `db:"content_type"`
 	DataSchema        string `db:"data_schema"` // JSON Schema of the data, or empty
 	DataRequired      bool   `db:"data_required"`
-	Example           string `db:"example"`     // JSON, or empty
-	Status            string `db:"status"`      // that of the contract version
+	Example           string `db:"example"` // JSON, or empty
+	Status            string `db:"status"`  // that of the contract version
 	Visibility        string `db:"visibility"`
 	CreatedAt         Time   `db:"created_at"`
 }

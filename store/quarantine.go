@@ -38,6 +38,8 @@ type QuarantinedEvent struct {
 	DataKind     int64  `db:"data_kind"`
 	Data         []byte `db:"data"`
 	ObjectID     string `db:"object_id"` // where its data is, when that is too large for the event
+	// ContractVersions are as of an [Event].
+	ContractVersions string `db:"contract_versions"`
 }
 
 // InsertQuarantine keeps a request with its events under a new id. The same request again is ErrConflict.

@@ -54,6 +54,7 @@ const NotifyChanged = "changed"
 // FanoutTarget is one event type of one subscription that accepts events.
 type FanoutTarget struct {
 	EventType      string `db:"event_type"`
+	Version        string `db:"version"` // the line of versions it wants; empty for all
 	SubscriptionID string `db:"subscription_id"`
 	PartnerID      string `db:"partner_id"`
 	EndpointID     string `db:"endpoint_id"`
@@ -67,7 +68,7 @@ type FanoutTarget struct {
 // FanoutTargets lists where events go.
 func (q *Queries) FanoutTargets(ctx context.Context) ([]FanoutTarget, error) {
 	var rows []FanoutTarget
-	return rows, q.list(ctx, &rows, `SELECT t.event_type, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, s.sending, p.own
+	return rows, q.list(ctx, &rows, `SELECT t.event_type, t.version, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, s.sending, p.own
 		FROM subscription s JOIN subscription_type t ON t.subscription_id = s.id JOIN partner p ON p.id = s.partner_id
 		WHERE s.accepting ORDER BY t.event_type, s.id`)
 }

@@ -50,9 +50,11 @@ func TestFanoutEpoch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		changes := map[string]func(tx *store.Tx) error{
 			"endpoint": func(tx *store.Tx) error { e := w.endpoint; return tx.UpdateEndpoint(w.ctx, &e) },
-			"types":    func(tx *store.Tx) error { return tx.SetSubscriptionTypes(w.ctx, w.subscription.ID, []string{"nl.x"}) },
-			"status":   func(tx *store.Tx) error { s := w.subscription; return tx.UpdateSubscription(w.ctx, &s) },
-			"partner":  func(tx *store.Tx) error { p := w.partner; return tx.UpdatePartner(w.ctx, &p) },
+			"types": func(tx *store.Tx) error {
+				return tx.SetSubscriptionTypes(w.ctx, w.subscription.ID, []string{"nl.x"}, nil)
+			},
+			"status":  func(tx *store.Tx) error { s := w.subscription; return tx.UpdateSubscription(w.ctx, &s) },
+			"partner": func(tx *store.Tx) error { p := w.partner; return tx.UpdatePartner(w.ctx, &p) },
 		}
 		for name, change := range changes {
 			before, _ := w.db.FanoutEpoch(w.ctx)

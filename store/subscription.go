@@ -35,6 +35,8 @@ type Subscription struct {
 	DecidedAt    Time     `db:"decided_at"`
 	DecidedBy    string   `db:"decided_by"`
 	Types        []string `db:"-"`
+	// Versions are the lines of versions wanted, by event type; a type that is not in it comes in every version (EDU-08).
+	Versions map[string]string `db:"-"`
 }
 
 // InsertSubscription adds a subscription with its event types under a new id.
@@ -43,7 +45,7 @@ func (tx *Tx) InsertSubscription(ctx context.Context, s *Subscription) error {
 	if err := tx.insert(ctx, "subscription", s); err != nil {
 		return err
 	}
-	if err := tx.SetSubscriptionTypes(ctx, s.ID, s.Types); err != nil {
+	if err := tx.SetSubscriptionTypes(ctx, s.ID, s.Types, s.Versions); err != nil {
 		return err
 	}
 	return tx.refreshSubscriptions(ctx, "id", s.ID)
@@ -59,13 +61,13 @@ func (tx *Tx) UpdateSubscription(ctx context.Context, s *Subscription) error {
 	return tx.refreshSubscriptions(ctx, "id", s.ID)
 }
 
-// SetSubscriptionTypes replaces the event types of a subscription.
-func (tx *Tx) SetSubscriptionTypes(ctx context.Context, id string, types []string) error {
+// SetSubscriptionTypes replaces the event types of a subscription, with the lines of versions wanted by type.
+func (tx *Tx) SetSubscriptionTypes(ctx context.Context, id string, types []string, versions map[string]string) error {
 	if _, err := tx.exec(ctx, `DELETE FROM subscription_type WHERE subscription_id = ?`, id); err != nil {
 		return err
 	}
 	for _, t := range types {
-		if _, err := tx.exec(ctx, `INSERT INTO subscription_type (subscription_id, event_type) VALUES (?, ?)`, id, t); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO subscription_type (subscription_id, event_type, version) VALUES (?, ?, ?)`, id, t, versions[t]); err != nil {
 			return err
 		}
 	}
@@ -92,7 +94,9 @@ func (q *Queries) Subscription(ctx context.Context, id string) (Subscription, er
 	if err := q.get(ctx, &s, `SELECT * FROM subscription WHERE id = ?`, id); err != nil {
 		return s, err
 	}
-	return s, q.list(ctx, &s.Types, `SELECT event_type FROM subscription_type WHERE subscription_id = ? ORDER BY event_type`, id)
+	rows := []Subscription{s}
+	err := q.loadTypes(ctx, rows)
+	return rows[0], err
 }
 
 // SubscriptionFilter selects subscriptions; empty members select all.
@@ -124,12 +128,20 @@ func (q *Queries) loadTypes(ctx context.Context, rows []Subscription) error {
 	var types []struct {
 		SubscriptionID string `db:"subscription_id"`
 		EventType      string `db:"event_type"`
+		Version        string `db:"version"`
 	}
-	err := q.list(ctx, &types, `SELECT subscription_id, event_type FROM subscription_type
+	err := q.list(ctx, &types, `SELECT subscription_id, event_type, version FROM subscription_type
 		WHERE subscription_id IN (`+marks(len(args))+`) ORDER BY event_type`, args...)
 	for _, t := range types {
 		r := &rows[index[t.SubscriptionID]]
 		r.Types = append(r.Types, t.EventType)
+		if t.Version == "" {
+			continue
+		}
+		if r.Versions == nil {
+			r.Versions = make(map[string]string)
+		}
+		r.Versions[t.EventType] = t.Version
 	}
 	return err
 }

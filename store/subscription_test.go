@@ -13,6 +13,7 @@ func TestSubscription(t *testing.T) {
 		var s store.Subscription
 		fill(&s, 2, "PartnerID", "EndpointID", "Status")
 		s.PartnerID, s.EndpointID, s.Status, s.Types = w.partner.ID, w.endpoint.ID, store.SubscriptionRequested, []string{"nl.b", "nl.a"}
+		s.Versions = map[string]string{"nl.b": "2"}
 		w.write(func(tx *store.Tx) error { return tx.InsertSubscription(w.ctx, &s) })
 		s.Types = []string{"nl.a", "nl.b"}
 		got, err := w.db.Subscription(w.ctx, s.ID)
@@ -21,8 +22,9 @@ func TestSubscription(t *testing.T) {
 		w.clock.Advance(time.Second)
 		fill(&s, 4, "ID", "PartnerID", "EndpointID", "CreatedAt")
 		s.EndpointID, s.Status, s.Types = other.ID, store.SubscriptionApproved, []string{"nl.c"}
+		s.Versions = nil
 		w.write(func(tx *store.Tx) error {
-			if err := tx.SetSubscriptionTypes(w.ctx, s.ID, s.Types); err != nil {
+			if err := tx.SetSubscriptionTypes(w.ctx, s.ID, s.Types, s.Versions); err != nil {
 				return err
 			}
 			return tx.UpdateSubscription(w.ctx, &s)
@@ -33,7 +35,7 @@ func TestSubscription(t *testing.T) {
 		got, err = w.db.Subscription(w.ctx, "sub_none")
 		missing(t, got, err)
 		w.fails(store.ErrConflict, func(tx *store.Tx) error {
-			return tx.SetSubscriptionTypes(w.ctx, s.ID, []string{"nl.twice", "nl.twice"})
+			return tx.SetSubscriptionTypes(w.ctx, s.ID, []string{"nl.twice", "nl.twice"}, nil)
 		})
 	})
 }
