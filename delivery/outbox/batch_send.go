@@ -85,16 +85,21 @@ func (e *Engine) takeApart(ctx context.Context, tx *store.Tx, f finished, newKey
 
 // SendBatch implements BatchWay: it posts the events as one batch and judges the answer by the table of CE-74.
 func (w *Webhook) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batch, body []byte, members []store.Claimed) []Result {
-	results := make([]Result, len(members))
 	target, err := w.target(ep)
 	if err != nil {
+		results := make([]Result, len(members))
 		for i := range results {
 			results[i] = w.broken(ep, brokenSecret)
 		}
 		return results
 	}
 	out := w.Sender.SendBatch(ctx, target, body, b.IdempotencyKey)
-	schedule := w.schedule(ctx, members[0])
+	return w.batchResults(ep, members, out, w.schedule(ctx, members[0]))
+}
+
+// batchResults judges what one request with these members came to.
+func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out webhook.Outcome, schedule webhook.Schedule) []Result {
+	results := make([]Result, len(members))
 	jitter := rand.Float64() // one for all, so that they stay together
 	for i, c := range members {
 		r := w.result(ep, c, out, schedule, func() float64 { return jitter })

@@ -5,6 +5,24 @@
 // time, sent, and their outcomes written back in batches. A crash between sending and writing back means that the
 // same event is sent once more with the same id and Idempotency-Key, never that it is lost.
 //
+// A delivery goes only along these arrows. Its event is pruned only when it is delivered or discarded.
+//
+//	accepted, replayed
+//	    │
+//	    ▼       no answer, 429, 5xx, released, lease over
+//	┌ pending ─────────────────────────────────► retrying ┐
+//	│   ▲                                                 │
+//	├───┼────────── 2xx, acknowledged ────────────────────┼─► delivered ─┐
+//	│   │                                                 │              │
+//	├───┼────────── other answers, rejected by the ───────┼─► held ──────┤
+//	│   │           consumer, paused, suspended           │              │
+//	└───┼────────── 410, tries over, key over, ended ─────┴─► dead ──────┤
+//	    │                                                                │
+//	    └────────── resent by a person; held: what stopped it is over ───┘
+//
+//	held, dead ──── discarded by a person, with a reason ───► discarded
+//	held, dead ──── the 2xx of an attempt that was under way ─► delivered
+//
 // The known hole: a node that hangs longer than a lease and then goes on may send a delivery that another node has
 // taken over. Receivers see the same id and key twice.
 package outbox
@@ -116,14 +134,7 @@ func (e *Engine) Name() string { return "engine" }
 
 // Start frees what a dead process held and starts the loops.
 func (e *Engine) Start(ctx context.Context) error {
-	if e.cfg.DB.Dialect() == store.SQLite {
-		// One process at a time works on a SQLite file, so whatever is leased was leased by a dead one.
-		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.FreeAllLeases(ctx) })
-		if err != nil {
-			return err
-		}
-	}
-	shown, err := e.startClock(ctx)
+	shown, err := e.prepare(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,6 +150,18 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.listenLoop)
 	e.loop(e.dispatchLoop)
 	return nil
+}
+
+// prepare frees what a dead process held, and tells when the newest delivery was made.
+func (e *Engine) prepare(ctx context.Context) (time.Time, error) {
+	if e.cfg.DB.Dialect() == store.SQLite {
+		// One process at a time works on a SQLite file, so whatever is leased was leased by a dead one.
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.FreeAllLeases(ctx) })
+		if err != nil {
+			return time.Time{}, err
+		}
+	}
+	return e.startClock(ctx)
 }
 
 // loop runs fn until stopped; loops stop in reverse order.
