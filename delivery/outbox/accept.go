@@ -36,6 +36,9 @@ type Submission struct {
 	// Objects are the ids of the objects that hold data kept apart, by event; empty for an event that has its data in it.
 	// Nil when none has.
 	Objects []string
+	// Versions are the versions of its contract that each event fits, with spaces between; empty for an event of which that is
+	// not known, which goes to subscriptions to any version (EDU-08). Nil when it is known of none.
+	Versions []string
 	// Quarantine keeps the events aside when the key was used with other content, where ErrKeyReused is the answer
 	// otherwise (error E11).
 	Quarantine bool
@@ -149,8 +152,17 @@ func (p *pending) rows(tx *store.Tx) []store.Event {
 	rows := make([]store.Event, len(p.Events))
 	for i := range p.Events {
 		rows[i] = Row(tx, &p.Events[i], p.PartnerID, p.ClientID)
+		rows[i].ContractVersions = p.versions(i)
 	}
 	return rows
+}
+
+// versions are those that event i fits.
+func (s *Submission) versions(i int) string {
+	if len(s.Versions) == 0 {
+		return ""
+	}
+	return s.Versions[i]
 }
 
 // Row makes the database row of an event that a client of a partner offered.

@@ -64,7 +64,7 @@ func BenchmarkFanout(b *testing.B) {
 		b.Run(fmt.Sprintf("subscriptions=%d", subscriptions), func(b *testing.B) {
 			x := &index{byType: make(map[string]*targets)}
 			for i := range subscriptions {
-				row := store.FanoutTarget{EventType: "nl.a", SubscriptionID: uuid.NewString(), Filters: fmt.Sprintf(`[{"exact":{"subject":"s%d"}}]`, i)}
+				row := store.FanoutTarget{EventType: "nl.a", Version: "1", SubscriptionID: uuid.NewString(), Filters: fmt.Sprintf(`[{"exact":{"subject":"s%d"}}]`, i)}
 				if err := x.add(row); err != nil {
 					b.Fatal(err)
 				}
@@ -75,7 +75,7 @@ func BenchmarkFanout(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if len(x.match(&ev, "", true)) != 1 {
+				if len(x.match(&ev, "1.0.0", "", true)) != 1 {
 					b.Fatal("not one target")
 				}
 			}

@@ -75,7 +75,7 @@ func (s *Submission) asKept() []store.QuarantinedEvent {
 	rows := make([]store.QuarantinedEvent, len(s.Events))
 	for i := range s.Events {
 		ev := &s.Events[i]
-		rows[i] = store.QuarantinedEvent{Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data}
+		rows[i] = store.QuarantinedEvent{Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data, ContractVersions: s.versions(i)}
 		if len(s.Objects) > 0 {
 			rows[i].ObjectID = s.Objects[i]
 		}
@@ -181,6 +181,7 @@ func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, err
 			return Submission{}, fmt.Errorf("read quarantined event: %w", err)
 		}
 		s.Events, s.Objects = append(s.Events, ev), append(s.Objects, row.ObjectID)
+		s.Versions = append(s.Versions, row.ContractVersions)
 	}
 	return s, e.bringsSomething(ctx, s)
 }

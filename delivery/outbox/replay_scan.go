@@ -69,7 +69,7 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 func (s *scanner) index(partner store.Partner) error {
 	for _, t := range s.span.Types {
 		err := s.takes.add(store.FanoutTarget{
-			EventType: t, SubscriptionID: s.sub.ID, PartnerID: s.sub.PartnerID, EndpointID: s.sub.EndpointID,
+			EventType: t, Version: s.sub.Versions[t], SubscriptionID: s.sub.ID, PartnerID: s.sub.PartnerID, EndpointID: s.sub.EndpointID,
 			Filters: s.sub.Filters, OrderBy: s.sub.OrderBy, Own: partner.Own,
 		})
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
 	if err != nil {
 		return ev, false, fmt.Errorf("read event %s: %w", row.ID, err)
 	}
-	return ev, len(s.takes.match(&ev, row.PartnerID, row.PartnerID == s.own)) > 0, nil
+	return ev, len(s.takes.match(&ev, row.ContractVersions, row.PartnerID, row.PartnerID == s.own)) > 0, nil
 }
 
 // page looks at the next events and tells what is to be offered of them, up to most, and whether that was the end. The
