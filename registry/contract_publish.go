@@ -150,7 +150,7 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 		rows[i] = store.EventType{
 			Name: t.Type, ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: t.MessageName,
 			Title: t.Title, Summary: t.Summary, Description: t.Description, ContentType: t.ContentType,
-			DataSchema: string(t.Schema), Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
+			DataSchema: string(t.Schema), DataRequired: t.DataRequired, Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
 		}
 	}
 	if err := tx.ReplaceEventTypes(ctx, v.ID, rows); err != nil {

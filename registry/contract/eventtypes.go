@@ -22,6 +22,8 @@ type EventType struct {
 	// Schema is the JSON Schema of the data, whole in itself: what its references inside the document lead to stands
 	// under definitions ($defs from draft 2019-09 on). Nil when the contract says nothing of the data, or not in JSON Schema.
 	Schema json.RawMessage
+	// DataRequired is set when an event must have data: the payload is the data, or requires its member data.
+	DataRequired bool
 	// Example is the first example: a structured CloudEvent or its data, as the author wrote it; nil without one.
 	Example json.RawMessage
 	// Deprecated is set when the message has x-deprecated, or its payload deprecated.
@@ -69,6 +71,8 @@ type candidate struct {
 	data any
 	// contentType is that of the data.
 	contentType string
+	// required is set when an event must have data.
+	required bool
 }
 
 type eventScan struct {
@@ -138,6 +142,7 @@ func (s *eventScan) eventType(name string, from []candidate) EventType {
 	e.Example = m.exampleOf(name)
 	s.work -= len(e.Example) / bytesPerNode
 	e.Schema = s.schema(from)
+	e.DataRequired = e.Schema != nil && !slices.ContainsFunc(from, func(c candidate) bool { return !c.required })
 	s.work -= len(e.Schema) / bytesPerNode
 	return e
 }

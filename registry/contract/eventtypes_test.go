@@ -62,6 +62,29 @@ func TestEventTypes(t *testing.T) {
 	}
 }
 
+func TestEventTypesThatMustHaveData(t *testing.T) {
+	t.Parallel()
+	event := func(more string) string {
+		return "{" + more + "type: object, properties: {specversion: {const: '1.0'}, id: {type: string}, source: {type: string}, type: {const: nl.x.a}, data: {type: object}}}"
+	}
+	for message, want := range map[string]bool{
+		"{name: nl.x.a, payload: {type: object}}": true,
+		"{name: nl.x.a}":                                                               false,
+		"{payload: " + event("") + "}":                                                 false,
+		"{payload: " + event("required: [id, data], ") + "}":                           true,
+		"{payload: {allOf: [" + event("") + ", {required: [data]}]}}":                  true,
+		"{payload: {oneOf: [" + event("required: [data], ") + ", " + event("") + "]}}": false,
+	} {
+		d, findings := parse(t, asyncapi("3.1.0", "components: {messages: {m: "+message+"}}"))
+		if d == nil {
+			t.Fatal(findings)
+		}
+		if types := d.EventTypes(); len(types) != 1 || types[0].DataRequired != want {
+			t.Errorf("%s: %+v, want %t", message, types, want)
+		}
+	}
+}
+
 // outline compiles a schema and gives its type, or the keyword that combines others.
 func outline(t *testing.T, schema json.RawMessage) string {
 	t.Helper()

@@ -6,12 +6,13 @@ import "slices"
 type facts struct {
 	refs       *resolver
 	properties map[string][]any
+	required   map[string]bool
 	budget     int  // schemas that may still be looked at
 	work       *int // what may still be done for the whole document
 }
 
 func (s *eventScan) facts(schema any) *facts {
-	f := &facts{refs: s.refs, properties: map[string][]any{}, budget: 200, work: &s.work}
+	f := &facts{refs: s.refs, properties: map[string][]any{}, required: map[string]bool{}, budget: 200, work: &s.work}
 	f.gather(schema, 0)
 	return f
 }
@@ -33,6 +34,9 @@ func (f *facts) gather(schema any, depth int) {
 		if value, ok := properties[name]; ok {
 			f.properties[name] = append(f.properties[name], value)
 		}
+	}
+	for _, name := range texts(object["required"]) {
+		f.required[name] = f.required[name] || slices.Contains(eventProperties(), name)
 	}
 	for _, part := range items(object, "allOf") {
 		f.gather(part, depth+1)

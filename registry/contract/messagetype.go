@@ -81,7 +81,9 @@ func (s *eventScan) candidate(m *eventMessage, payload any) candidate {
 		return c
 	}
 	f := s.facts(payload)
+	c.required = true
 	if f.envelope() {
+		c.required = f.required["data"]
 		c.data, c.contentType = f.data(), "application/json"
 		if kinds := append(f.values("datacontenttype"), f.shown("datacontenttype")...); len(kinds) > 0 {
 			c.contentType = kinds[0]

@@ -27,7 +27,7 @@ type Finding struct {
 
 // What one check may cost: steps at least, and more for larger data.
 const (
-	leastSteps   = 200_000
+	leastSteps   = 20_000
 	stepsPerByte = 4
 	maxFindings  = 50
 )
