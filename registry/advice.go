@@ -45,6 +45,19 @@ func (a *Advice) On(ctx context.Context, reader Reader, id, version string) (sto
 	return v, report, err
 }
 
+// quickSize is the document in bytes whose advice takes no time worth speaking of.
+const quickSize = 256 << 10
+
+// AtOnce is On for who would not wait: ok is false when the advice on a large
+// document, or on one of several files, was not asked for before.
+func (a *Advice) AtOnce(ctx context.Context, reader Reader, v store.ContractVersion) (report lint.Report, ok bool, err error) {
+	if report, ok = a.find(v.DocumentDigest()); ok || v.Size > quickSize || v.Files != "" {
+		return report, ok, nil
+	}
+	_, report, err = a.On(ctx, reader, v.ContractID, v.Version)
+	return report, err == nil, err
+}
+
 // OnUpload gives the advice on a document that is not kept, with the files of a zip
 // that findings come from.
 func (a *Advice) OnUpload(ctx context.Context, read *contract.Upload) (lint.Report, error) {

@@ -69,6 +69,9 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	if v.Files, err = fileRows(version); err != nil {
 		return err
 	}
+	if err := p.fillScore(c, reader, &v, version); err != nil {
+		return err
+	}
 	if reader.Maintains(about) {
 		if err := p.maintainVersion(c, reader, &v, about, version, r); err != nil {
 			return err
@@ -89,7 +92,7 @@ func versionView(about store.Contract, row store.ContractVersion) templates.Vers
 		Withdrawn: row.WithdrawnAt.Time, CreatedBy: row.CreatedBy, PublishedBy: row.PublishedBy,
 	}
 	here := contractVersionHref(about.ID, row.Version)
-	v.ChangesHref, v.ReadingHref = here+"/changes", here+"/reading"
+	v.ChangesHref, v.ReadingHref, v.AdviceHref = here+"/changes", here+"/reading", here+"/advice"
 	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
 		v.Downloads = append(v.Downloads, templates.Named{Name: form[0], Href: here + "/" + form[1]})
 	}

@@ -129,9 +129,10 @@ type validationAnswer struct {
 	Title       string          `json:"title"`
 	Version     string          `json:"version"`
 	EventTypes  []string        `json:"eventTypes,omitempty"`
-	Publishable bool            `json:"publishable"` // false while something is missing
+	Publishable bool            `json:"publishable"` // false while something is missing or the score is too low
 	Files       []fileAnswer    `json:"files,omitempty"`
 	Findings    []findingAnswer `json:"findings"`
+	Lint        *lintAnswer     `json:"lint"`
 }
 
 // postValidation looks at a document without keeping it: the dry run of an upload.
@@ -152,6 +153,15 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 		Kind: string(doc.Kind), SpecVersion: doc.SpecVersion, Format: doc.Format, Title: doc.Title, Version: doc.Version,
 		Publishable: !contract.HasErrors(found), Files: newFileAnswers(read.Files), Findings: newFindingAnswers(found),
 	}
+	report, err := m.Registry.Advice.OnUpload(c.Request().Context(), read)
+	if err != nil {
+		return err
+	}
+	enough, err := m.Registry.Advice.GoodEnough(c.Request().Context(), report)
+	if err != nil {
+		return err
+	}
+	answer.Lint, answer.Publishable = newLintAnswer(report), answer.Publishable && enough
 	for _, t := range doc.EventTypes() {
 		answer.EventTypes = append(answer.EventTypes, t.Type)
 	}

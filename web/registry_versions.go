@@ -27,6 +27,7 @@ type versionAnswer struct {
 	EventTypes   []string        `json:"eventTypes,omitempty"`
 	Files        []fileAnswer    `json:"files,omitempty"`
 	Findings     []findingAnswer `json:"findings,omitempty"`
+	Lint         *lintAnswer     `json:"lint,omitempty"` // of a single version
 }
 
 // fileAnswer is a file of the zip that a version was uploaded as.
@@ -113,6 +114,9 @@ func (m *machineAPI) showVersion(c echo.Context) error {
 		return err
 	}
 	answer.Findings = newFindingAnswers(found)
+	if answer.Lint, err = m.lintOf(c, reader, id, v.Version); err != nil {
+		return err
+	}
 	files, err := registry.Files(v)
 	if err != nil {
 		return err

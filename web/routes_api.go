@@ -104,7 +104,7 @@ func (m *machineAPI) routesRegister() {
 	read.GET("/contracts/:contractId", m.showContract)
 	read.GET("/contracts/:contractId/releases", m.showReleases)
 	read.GET("/contracts/:contractId/versions", m.listVersions)
-	read.GET("/contracts/:contractId/versions/:version", m.showVersion)
+	read.GET("/contracts/:contractId/versions/:version", m.showVersion, m.app.slow(uploadTime))
 	read.GET("/contracts/:contractId/versions/:version/changes", m.showChanges(newComparisons(m.Registry.Contracts)), m.app.slow(uploadTime))
 	read.GET("/contracts/:contractId/versions/:version/content", m.showContent)
 	read.GET("/contracts/:contractId/versions/:version/content.json", m.showContentJSON)

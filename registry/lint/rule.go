@@ -40,3 +40,6 @@ func Rules(kind contract.Kind) []Rule {
 	}
 	return eventRules()
 }
+
+// Sets lists the sets of rules in the order they are shown.
+func Sets() []string { return []string{SetDesign, SetEvents} }

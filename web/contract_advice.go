@@ -1,0 +1,114 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/contract"
+	"schakel/registry/lint"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// advicePage shows how well a version of a contract keeps the NL API Design Rules
+// and what the profile asks of events, with each finding and its line.
+func (p *portal) advicePage(c echo.Context) error {
+	reader, err := p.reader(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	version, report, err := p.Registry.Advice.On(ctx, reader, about.ID, c.Param("version"))
+	if err != nil {
+		return err
+	}
+	settings, err := p.Registry.Profile.Current(ctx)
+	if err != nil {
+		return err
+	}
+	v := adviceView(report, contractVersionHref(about.ID, version.Version), adviceFilter{
+		severity: clean(c.QueryParam("severity")), state: clean(c.QueryParam("state")), rule: clean(c.QueryParam("rule")),
+	})
+	v.Version, v.Least, v.API = version.Version, settings.MinScore, versionPath(about.ID, version.Version)
+	page := p.frame(c, "Advice on "+about.Title+" "+version.Version, templates.Crumb{Label: "Contracts", Href: "/contracts"},
+		templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: version.Version, Href: v.VersionHref})
+	page.Badge = templates.State(version.Status)
+	page.Actions = templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref)
+	return p.render(c, http.StatusOK, templates.AdvicePage(page, v))
+}
+
+// adviceFilter is what is asked for of the advice; rule is the code of one rule.
+type adviceFilter struct{ severity, state, rule string }
+
+func (f adviceFilter) takes(o lint.Outcome) bool {
+	if f.rule != "" {
+		return o.Code == f.rule
+	}
+	return (f.severity == "" || o.Severity == f.severity) && (f.state == "" || string(o.State) == f.state)
+}
+
+// shownFindings is how many findings of a rule are shown beside those of others.
+const shownFindings = 10
+
+func adviceView(report lint.Report, here string, filter adviceFilter) templates.AdviceView {
+	v := templates.AdviceView{
+		VersionHref: here, Action: here + "/advice", Score: templates.AdviceScore{Points: report.Score}, Any: len(report.Findings) > 0,
+		Severity: filter.severity, State: filter.state, Rule: filter.rule,
+	}
+	for _, set := range lint.Sets() {
+		if points, applies := report.SetScore(set); applies {
+			v.Sets = append(v.Sets, templates.AdviceScore{Name: set, Points: points})
+		}
+	}
+	byRule := map[string][]contract.Finding{}
+	for _, f := range report.Findings {
+		byRule[f.Code] = append(byRule[f.Code], f)
+	}
+	for _, o := range report.Outcomes {
+		if !filter.takes(o) {
+			continue
+		}
+		v.Rules = append(v.Rules, adviceRule(o))
+		if found := byRule[o.Code]; len(found) > 0 {
+			v.Groups = append(v.Groups, adviceGroup(o, found, v, filter))
+		}
+	}
+	return v
+}
+
+func adviceRule(o lint.Outcome) templates.AdviceRule {
+	r := templates.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title, Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
+	if o.State == lint.Fails {
+		r.Href = "#rule-" + o.Code
+	}
+	return r
+}
+
+func adviceGroup(o lint.Outcome, found []contract.Finding, v templates.AdviceView, filter adviceFilter) templates.AdviceGroup {
+	g := templates.AdviceGroup{ID: o.Code, Title: o.Title, Remedy: o.Remedy, Total: o.Count}
+	if filter.rule == "" && len(found) > shownFindings {
+		found, g.More = found[:shownFindings], v.Action+"?"+url.Values{"rule": {o.Code}}.Encode()
+	}
+	g.Findings = findingRows(found, v.VersionHref)
+	for i := range g.Findings {
+		g.Findings[i].Remedy = "" // told once, below the list
+	}
+	return g
+}
+
+// fillScore adds the score to the page of a version where it takes no time: that of
+// a large document is told once it was asked for.
+func (p *portal) fillScore(c echo.Context, reader registry.Reader, v *templates.VersionView, version store.ContractVersion) error {
+	report, ok, err := p.Registry.Advice.AtOnce(c.Request().Context(), reader, version)
+	if err != nil || !ok {
+		return err
+	}
+	v.Score = &templates.AdviceScore{Points: report.Score}
+	return nil
+}
