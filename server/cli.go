@@ -25,6 +25,8 @@ type CLI struct {
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
+
+	Contract ContractCmd `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
 }
 
 // DemoCmd runs two Schakels that exchange events, in a scratch folder.

@@ -3,54 +3,25 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// maxPublishAnswer bounds what is read of an answer, in bytes.
-const maxPublishAnswer = 1 << 20
-
-// publisher sends one request until it is settled. Its addresses come from the
-// person at the command line, not from a partner, so it does not need the guard
-// that deliveries have; it does refuse redirects, which would leak the token.
+// publisher sends one request until it is settled.
 type publisher struct {
-	client   *http.Client
+	*machine
 	eventURL string
-	tokenURL string
-	id       string
-	secret   string
 	key      string
-	token    string
 }
 
 func newPublisher(c *PublishCmd, secret, key string) *publisher {
 	base := strings.TrimRight(c.URL, "/")
-	p := &publisher{
-		eventURL: base + "/events/v1/events", tokenURL: c.TokenURL,
-		id: c.ClientID, secret: secret, key: key,
-		client: &http.Client{
-			Timeout:       30 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
-	if p.tokenURL == "" {
-		p.tokenURL = base + "/oauth/token"
-	}
+	p := &publisher{eventURL: base + "/events/v1/events", key: key, machine: newMachine("publish", base, c.TokenURL)}
+	p.id, p.secret, p.scope = c.ClientID, secret, "events.publish"
 	return p
-}
-
-// answer is what came back on one request.
-type answer struct {
-	status     int
-	retryAfter time.Duration
-	body       []byte
 }
 
 // send tries until the event is taken, refused, or the context ends.
@@ -122,53 +93,4 @@ func (p *publisher) try(ctx context.Context, header http.Header, body []byte) (a
 	req.Header.Set("Authorization", "Bearer "+p.token)
 	req.Header.Set("Idempotency-Key", strconv.Quote(p.key))
 	return p.do(req)
-}
-
-// fetchToken gets an access token with the client's id and secret (RFC 6749 4.4).
-func (p *publisher) fetchToken(ctx context.Context) (answer, error) {
-	form := url.Values{"grant_type": {"client_credentials"}, "scope": {"events.publish"}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.tokenURL, strings.NewReader(form.Encode()))
-	if err != nil {
-		return answer{}, fmt.Errorf("make token request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.SetBasicAuth(url.QueryEscape(p.id), url.QueryEscape(p.secret))
-	a, err := p.do(req)
-	if err != nil || a.status != http.StatusOK {
-		return a, err
-	}
-	var token struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.Unmarshal(a.body, &token); err != nil || token.AccessToken == "" {
-		return a, errors.Join(errors.New("token endpoint gave no token"), err)
-	}
-	p.token = token.AccessToken
-	return a, nil
-}
-
-func (p *publisher) do(req *http.Request) (answer, error) {
-	req.Header.Set("User-Agent", "schakel-publish/"+version)
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return answer{}, fmt.Errorf("send: %w", err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPublishAnswer))
-	if err != nil {
-		return answer{}, fmt.Errorf("read answer: %w", err)
-	}
-	return answer{resp.StatusCode, retryAfter(resp.Header), body}, nil
-}
-
-// retryAfter reads Retry-After, in seconds or as a date; nonsense is no wait.
-func retryAfter(h http.Header) time.Duration {
-	v := h.Get("Retry-After")
-	if s, err := strconv.Atoi(v); err == nil && s > 0 && s < 1<<31 {
-		return time.Duration(s) * time.Second
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }

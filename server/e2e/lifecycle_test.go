@@ -97,6 +97,7 @@ func TestCommandLine(t *testing.T) {
 		"", "serve", "demo", "migrate", "user", "user add", "user reset", "user list",
 		"client", "client add", "client list", "client revoke", "publish", "backup", "restore",
 		"profile", "profile show", "profile export", "profile import",
+		"contract", "contract validate", "contract diff", "contract publish", "contract pull",
 	} {
 		code, out := s.Command(t, "", append(strings.Fields(args), "--help")...)
 		if code != 0 || !strings.Contains(out, "Usage: schakel") {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 64 << 20
+
+// machine calls a Schakel as a client of it. Its addresses come from the person at
+// the command line, not from a partner, so it does not need the guard that
+// deliveries have; it does refuse redirects, which would leak the token.
+type machine struct {
+	client            *http.Client
+	agent             string // what of the program calls
+	tokenURL          string
+	id, secret, scope string
+	token             string // empty: not fetched yet
+}
+
+func newMachine(agent, base, tokenURL string) *machine {
+	m := &machine{agent: agent, tokenURL: tokenURL, client: &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if m.tokenURL == "" {
+		m.tokenURL = base + "/oauth/token"
+	}
+	return m
+}
+
+// answer is what came back on one request.
+type answer struct {
+	status     int
+	retryAfter time.Duration
+	header     http.Header
+	body       []byte
+}
+
+// fetchToken gets an access token with the client's id and secret (RFC 6749 4.4).
+func (m *machine) fetchToken(ctx context.Context) (answer, error) {
+	form := url.Values{"grant_type": {"client_credentials"}, "scope": {m.scope}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.tokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return answer{}, fmt.Errorf("make token request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.SetBasicAuth(url.QueryEscape(m.id), url.QueryEscape(m.secret))
+	a, err := m.do(req)
+	if err != nil || a.status != http.StatusOK {
+		return a, err
+	}
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(a.body, &token); err != nil || token.AccessToken == "" {
+		return a, errors.Join(errors.New("token endpoint gave no token"), err)
+	}
+	m.token = token.AccessToken
+	return a, nil
+}
+
+func (m *machine) do(req *http.Request) (answer, error) {
+	req.Header.Set("User-Agent", "schakel-"+m.agent+"/"+version)
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return answer{}, fmt.Errorf("send: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return answer{}, fmt.Errorf("read answer: %w", err)
+	}
+	return answer{resp.StatusCode, retryAfter(resp.Header), resp.Header, body}, nil
+}
+
+// retryAfter reads Retry-After, in seconds or as a date; nonsense is no wait.
+func retryAfter(h http.Header) time.Duration {
+	v := h.Get("Retry-After")
+	if s, err := strconv.Atoi(v); err == nil && s > 0 && s < 1<<31 {
+		return time.Duration(s) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
