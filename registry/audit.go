@@ -154,7 +154,11 @@ func clientDetails(c store.Client) details {
 }
 
 func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
-	return details{"partner": p.Name, "endpoint": e.Name, "types": s.Types, "reason": reason}
+	d := details{"partner": p.Name, "endpoint": e.Name, "types": s.Types, "reason": reason}
+	if len(s.Versions) > 0 {
+		d["versions"] = s.Versions
+	}
+	return d
 }
 
 func routeDetails(r store.Route, from, to store.Partner) details {

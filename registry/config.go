@@ -74,6 +74,7 @@ type Services struct {
 	Contracts     *Contracts
 	Advice        *Advice
 	EventTypes    *EventTypes
+	Payloads      *Payloads
 	Audit         *AuditTrail
 	Mails         *Mails
 	Profile       *Profiles
@@ -102,6 +103,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Contracts:     contracts,
 		Advice:        newAdvice(contracts),
 		EventTypes:    &EventTypes{cfg},
+		Payloads:      newPayloads(cfg),
 		Audit:         &AuditTrail{cfg},
 		Mails:         &Mails{cfg},
 	}, nil

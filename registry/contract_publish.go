@@ -53,19 +53,25 @@ func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reaso
 				return err
 			}
 		}
-		return fillCatalogue(ctx, tx, row, *v, types)
+		if err := fillCatalogue(ctx, tx, row, *v, types); err != nil {
+			return err
+		}
+		return c.tellSubscribers(ctx, tx, row, *v, lineAppeared)
 	})
 }
 
 // Deprecate advises against a version, which can be used until sunset. A zero
 // sunset is not decided yet.
 func (c *Contracts) Deprecate(ctx context.Context, actor Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
-	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
+	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		if !sunset.IsZero() && sunset.Before(tx.Now.Time) {
 			return invalidFields(problems{"sunset": "Choose a day in the future."})
 		}
 		v.DeprecatedAt, v.SunsetAt = tx.Now, store.At(sunset)
-		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated)
+		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated); err != nil {
+			return err
+		}
+		return c.tellSubscribers(ctx, tx, row, *v, lineDeprecated)
 	})
 }
 
@@ -80,9 +86,12 @@ func (c *Contracts) Undeprecate(ctx context.Context, actor Actor, id, version st
 // Withdraw takes a version out of the register and its event types out of the
 // catalogue, for good. The bytes stay kept.
 func (c *Contracts) Withdraw(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
-	return c.move(ctx, actor, id, version, "withdraw", reason, func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
+	return c.move(ctx, actor, id, version, "withdraw", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		v.WithdrawnAt = tx.Now
-		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionWithdrawn)
+		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionWithdrawn); err != nil {
+			return err
+		}
+		return c.tellSubscribers(ctx, tx, row, *v, lineWithdrawn)
 	})
 }
 

@@ -113,7 +113,7 @@ func (c Config) mailEndpoint(e store.Endpoint, verb string) message {
 
 func (c Config) mailSubscriptionWaits(s store.Subscription, p store.Partner, e store.Endpoint) message {
 	return c.letter(p.Name+" asks for a subscription", "/admin/subscriptions/"+s.ID,
-		p.Name+" asks for these event types at endpoint "+e.Name+":", bullets(s.Types), "Purpose: "+s.Purpose)
+		p.Name+" asks for these event types at endpoint "+e.Name+":", bullets(typesWithVersions(s)), "Purpose: "+s.Purpose)
 }
 
 func (c Config) mailSubscriptionDecision(s store.Subscription, e store.Endpoint, verb string) message {
@@ -122,7 +122,7 @@ func (c Config) mailSubscriptionDecision(s store.Subscription, e store.Endpoint,
 		"pause": "paused", "unpause": "resumed", "end": "ended",
 	}[verb]
 	return c.letter("Subscription is "+done, "/partner/subscriptions/"+s.ID,
-		c.Organisation+" "+done+" your subscription at endpoint "+e.Name+" to:", bullets(s.Types), because(s.StatusReason))
+		c.Organisation+" "+done+" your subscription at endpoint "+e.Name+" to:", bullets(typesWithVersions(s)), because(s.StatusReason))
 }
 
 func (c Config) mailPublicationWaits(row store.Contract, v store.ContractVersion) message {

@@ -57,6 +57,7 @@ type Profile struct {
 	MaxBatchEvents int    // CE-56
 	MaxBatchBytes  int    // CE-56
 	UnknownTypes   string // CE-15
+	Payload        string // CE-15
 	TypePolicy     string // CE-12
 	SourcePolicy   string // CE-08
 	SourceAction   string // CE-08
@@ -91,7 +92,7 @@ func DefaultProfile() Profile {
 		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyAccept, DeleteKey: PolicyAccept,
 		OnMismatch: PolicyRefuse, OnConcurrent: PolicyRefuse,
 		MaxEventBytes: 65536, Oversize: OversizeReject, MaxObjectBytes: 10 << 20, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
-		UnknownTypes: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
+		UnknownTypes: PolicyRefuse, Payload: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
 		Sensitive: PolicyWarn, SourceBinding: PolicyEnforce,
 		ClientBurst: 100,
 		RetryWaits: []time.Duration{

@@ -57,6 +57,17 @@ func eventFormSettings() []Setting {
 			at:      func(p *Profile) any { return &p.UnknownTypes },
 		},
 		{
+			Key: "events.payload", Title: "Data that does not fit its contract",
+			Explain: "What happens to an event whose data, datacontenttype or dataschema is not as a published version of its contract says.",
+			Rules:   []string{"CE-15", "CE-18"}, Strict: PolicyRefuse,
+			Choices: []Choice{
+				{PolicyRefuse, "Refused with 400"},
+				{PolicyWarn, "Taken with advice in the answer"},
+				{PolicyOff, "Not looked at"},
+			},
+			at: func(p *Profile) any { return &p.Payload },
+		},
+		{
 			Key: "events.type_policy", Title: "Form of event types",
 			Explain: "A type starts with a domain name in reverse and has at most one version, such as nl.example.students.student-changed.v2.",
 			Rules:   []string{"CE-12", "CE-13"}, Strict: PolicyStrict,

@@ -22,11 +22,12 @@ type SubscriptionRequest struct {
 	Name       string // may be empty
 	EndpointID string
 	Types      []string
-	Purpose    string     // what the partner needs the data for
-	Filters    string     // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
-	OrderBy    string     // context attribute by whose value events come in order (guarantee G5); empty for none
-	Retry      RetryInput // how it is retried (EDU-18)
-	Dedupe     bool       // leave out events that it was handed before, by source and id (EDU-18b)
+	Versions   map[string]string // by type the line of versions wanted, such as 1 or 1.x, or AnyVersion; the newest where it says none
+	Purpose    string            // what the partner needs the data for
+	Filters    string            // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
+	OrderBy    string            // context attribute by whose value events come in order (guarantee G5); empty for none
+	Retry      RetryInput        // how it is retried (EDU-18)
+	Dedupe     bool              // leave out events that it was handed before, by source and id (EDU-18b)
 }
 
 // maxSubscriptionTypes bounds one request.
@@ -34,7 +35,7 @@ const maxSubscriptionTypes = 200
 
 // Request asks for a subscription (EDU-13, EDU-14). It starts when an
 // administrator approves it. An administrator may ask for any partner's
-// endpoint. Fields: name, endpoint, types, purpose, filters, orderBy,
+// endpoint. Fields: name, endpoint, types, versions, purpose, filters, orderBy,
 // retryWaits, retryAttempts, retryDeadline.
 func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
@@ -54,12 +55,20 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		if err != nil {
 			return err
 		}
-		if err := checkTypes(ctx, tx, endpoint, partner, in.Types); err != nil {
+		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
+			return err
+		}
+		versions, err := settleVersions(ctx, tx, in.Types, in.Versions)
+		if err != nil {
+			return err
+		}
+		if err := checkOthers(ctx, tx, endpoint, in.Types, versions); err != nil {
 			return err
 		}
 		sub = store.Subscription{
 			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
-			Filters: in.Filters, OrderBy: in.OrderBy, Dedupe: in.Dedupe, Retry: retry, Status: store.SubscriptionRequested, Types: in.Types,
+			Filters: in.Filters, OrderBy: in.OrderBy, Dedupe: in.Dedupe, Retry: retry, Status: store.SubscriptionRequested,
+			Types: in.Types, Versions: versions,
 		}
 		if err := tx.InsertSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("add subscription: %w", err)
@@ -115,9 +124,8 @@ func endpointProblem(err error) error {
 	return found("endpoint", err)
 }
 
-// checkTypes wants types of the catalogue as the partner sees it, that the
-// endpoint does not get already.
-func checkTypes(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, partner store.Partner, types []string) error {
+// checkTypes wants types of the catalogue as the partner sees it.
+func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types []string) error {
 	reader := readerOf(partner)
 	for _, name := range types {
 		t, err := tx.EventType(ctx, name)
@@ -132,6 +140,11 @@ func checkTypes(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, part
 			return invalidFields(problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
 		}
 	}
+	return nil
+}
+
+// checkOthers wants types that the endpoint does not get already, at these versions.
+func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, types []string, versions map[string]string) error {
 	others, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID})
 	if err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
@@ -141,7 +154,7 @@ func checkTypes(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, part
 			continue
 		}
 		for _, name := range types {
-			if slices.Contains(other.Types, name) {
+			if slices.Contains(other.Types, name) && overlaps(other.Versions, versions, name) {
 				return invalidFields(problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
 			}
 		}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,8 @@ type Grant struct {
 // GrantType is one event type of a grant. Type is empty but for its name when
 // the catalogue does not have it any more.
 type GrantType struct {
-	Type           store.EventType
+	Type           store.EventType // as the newest version says that it gets
+	Line           string          // of versions that it gets; empty for all (EDU-08)
 	ContractTitle  string
 	Classification string
 	Known          bool
@@ -52,7 +52,7 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 	}
 	g.Host = EndpointHost(g.Endpoint)
 	for _, name := range sub.Types {
-		t, err := s.grantType(ctx, name)
+		t, err := s.grantType(ctx, name, sub.Versions[name])
 		if err != nil {
 			return Grant{}, err
 		}
@@ -65,19 +65,21 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 	return g, err
 }
 
-func (s *Subscriptions) grantType(ctx context.Context, name string) (GrantType, error) {
-	t, err := s.cfg.DB.EventType(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return GrantType{Type: store.EventType{Name: name}}, nil
-	}
+func (s *Subscriptions) grantType(ctx context.Context, name, line string) (GrantType, error) {
+	versions, err := s.cfg.DB.EventTypeVersions(ctx, name)
 	if err != nil {
 		return GrantType{}, fmt.Errorf("find event type: %w", err)
 	}
+	versions = slices.DeleteFunc(versions, func(v store.EventType) bool { return !store.FitsLine(v.ContractVersion, line) })
+	if len(versions) == 0 {
+		return GrantType{Type: store.EventType{Name: name}, Line: line}, nil
+	}
+	t := versions[0]
 	c, err := s.cfg.DB.Contract(ctx, t.ContractID)
 	if err != nil {
 		return GrantType{}, found("contract", err)
 	}
-	return GrantType{Type: t, ContractTitle: c.Title, Classification: c.Classification, Known: true}, nil
+	return GrantType{Type: t, ContractTitle: c.Title, Classification: c.Classification, Known: true, Line: line}, nil
 }
 
 // grantSources looks at the clients of the own organisation, and of the partners

@@ -146,6 +146,13 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 		if !seen {
 			return conflict("%s does not see contract %s any more, which defines event type %s. Show it to the partner first.", partner.Name, t.ContractID, name)
 		}
+		left, err := lineLeft(ctx, tx, name, sub.Versions[name])
+		if err != nil {
+			return err
+		}
+		if !left {
+			return conflict("Version %s of event type %s is not in the catalogue any more.", LineName(sub.Versions[name]), name)
+		}
 	}
 	return nil
 }

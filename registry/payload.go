@@ -1,0 +1,197 @@
+package registry
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"schakel/registry/payload"
+	"schakel/store"
+)
+
+// Payloads hold the data of events against the contract versions that define their type (CE-15, CE-18, EDU-08).
+type Payloads struct {
+	cfg     Config
+	checker *payload.Checker
+}
+
+func newPayloads(cfg Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
+
+// maxPayload bounds the data that is held against a schema, in bytes. What is larger was kept apart, for receivers that
+// want it.
+const maxPayload = 4 << 20
+
+// Codes of notes and findings about versions and media types; those about data are of registry/payload.
+const (
+	NoteUnchecked      = "payload-not-checked"
+	NoteVersionUnclear = "version-unclear"
+	findVersion        = "dataschema-unknown"
+	findContentType    = "content-type-differs"
+	findMissing        = "payload-missing"
+)
+
+// Note is something to tell the sender of an event that is taken.
+type Note struct{ Attribute, Code, Detail string }
+
+// Misfit is where an event does not fit: an attribute, or a place in data.
+type Misfit struct {
+	Attribute string // data, datacontenttype or dataschema
+	Pointer   string // within the attribute
+	Code      string
+	Detail    string
+}
+
+// Judgement is what came of holding an event against the versions of its type.
+type Judgement struct {
+	// Fits are the versions it fits, one of each line at most, as they were given.
+	Fits []store.EventType
+	// Against is the version that the misfits are about; they are empty when any fits.
+	Against store.EventType
+	Misfits []Misfit
+	Notes   []Note
+}
+
+// Versions writes the versions that the event fits, with spaces between.
+func (j *Judgement) Versions() string {
+	if len(j.Fits) == 1 {
+		return j.Fits[0].ContractVersion
+	}
+	var list []string
+	for _, t := range j.Fits {
+		list = append(list, t.ContractVersion)
+	}
+	return strings.Join(list, " ")
+}
+
+// maxVersionsTried bounds the versions that one event is held against.
+const maxVersionsTried = 20
+
+// Judge holds an event against the versions in which its type can be used, as store.EventTypeVersions orders them. Where its
+// dataschema points to one of them, that is the one (CE-18). Else it may fit the newest version of each line, or an older one
+// where that is all it fits.
+func (p *Payloads) Judge(o Offer, versions []store.EventType) (Judgement, error) {
+	var j Judgement
+	candidates, ours := p.named(o.DataSchema, versions)
+	switch {
+	case ours && candidates == nil:
+		j.Misfits = []Misfit{{Attribute: "dataschema", Code: findVersion, Detail: "This version is not in the register, or does not define this event type, or was withdrawn."}}
+		if len(versions) > 0 {
+			j.Against = versions[0]
+		}
+		return j, nil
+	case !ours:
+		candidates = versions[:min(len(versions), maxVersionsTried)]
+	}
+	for _, t := range candidates {
+		if fitsLineOf(j.Fits, t) {
+			continue
+		}
+		misfits, note, err := p.against(o, t)
+		if err != nil {
+			return j, err
+		}
+		if len(misfits) > 0 {
+			if j.Against.ID == "" {
+				j.Against, j.Misfits = t, misfits
+			}
+			continue
+		}
+		j.Fits = append(j.Fits, t)
+		if note != nil {
+			j.Notes = append(j.Notes, *note)
+		}
+	}
+	if len(j.Fits) > 0 {
+		j.Against, j.Misfits = store.EventType{}, nil
+	}
+	if len(j.Fits) > 1 {
+		j.Notes = append(j.Notes, Note{"dataschema", NoteVersionUnclear, "This fits versions " + strings.ReplaceAll(j.Versions(), " ", " and ") +
+			", and goes to subscribers of each. Say in dataschema which one it is."})
+	}
+	return j, nil
+}
+
+// NamedOnly tells the version that dataschema points to, without looking at the data; empty when it points to none.
+func (p *Payloads) NamedOnly(dataSchema string, versions []store.EventType) string {
+	if dataSchema == "" {
+		return ""
+	}
+	named, _ := p.named(dataSchema, versions)
+	j := Judgement{Fits: named}
+	return j.Versions()
+}
+
+func fitsLineOf(fits []store.EventType, t store.EventType) bool {
+	for _, f := range fits {
+		if store.VersionLine(f.ContractVersion) == store.VersionLine(t.ContractVersion) {
+			return true
+		}
+	}
+	return false
+}
+
+// against holds an event against one version. What cannot be checked fits, with a note.
+func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) {
+	if !o.fitsContentType(t.ContentType) {
+		return []Misfit{{Attribute: "datacontenttype", Code: findContentType, Detail: "Version " + t.ContractVersion + " of the contract has data as " + t.ContentType + "."}}, nil, nil
+	}
+	if t.DataSchema == "" || o.Elsewhere && o.Empty {
+		return nil, nil, nil
+	}
+	schema, err := p.checker.Schema(t.ID, t.DataSchema)
+	if err != nil {
+		return nil, unchecked("The schema of the data in version " + t.ContractVersion + " of the contract cannot be used, so the data was not checked."), nil
+	}
+	switch {
+	case o.Empty:
+		return p.withoutData(schema, t)
+	case !o.JSON:
+		return nil, nil, nil
+	case len(o.Data) > maxPayload:
+		return nil, unchecked("Data of more than 4 MiB is not held against its contract."), nil
+	}
+	found, err := schema.Check(o.Data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("check data against %s %s: %w", t.ContractID, t.ContractVersion, err)
+	}
+	var misfits []Misfit
+	for _, f := range found {
+		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: sentence(f.Detail)})
+	}
+	return misfits, nil, nil
+}
+
+// withoutData judges an event that has no data: it fits where none is required, or null would do.
+func (p *Payloads) withoutData(schema *payload.Schema, t store.EventType) ([]Misfit, *Note, error) {
+	if !t.DataRequired {
+		return nil, nil, nil
+	}
+	found, err := schema.Check([]byte("null"))
+	if err != nil || len(found) == 0 {
+		return nil, nil, err
+	}
+	return []Misfit{{Attribute: "data", Code: findMissing, Detail: "Version " + t.ContractVersion + " of the contract requires data, and there is none."}}, nil, nil
+}
+
+// Trouble says what keeps the data of an event type from being checked in full; empty when nothing does.
+func (p *Payloads) Trouble(t store.EventType) []string {
+	if t.DataSchema == "" {
+		return []string{"The contract has no JSON Schema of the data, so data is not checked."}
+	}
+	schema, err := p.checker.Schema(t.ID, t.DataSchema)
+	if err != nil {
+		return []string{"The schema of the data cannot be used, so data is not checked: " + err.Error()}
+	}
+	var list []string
+	for _, pattern := range schema.Unchecked() {
+		list = append(list, "The pattern "+pattern+" is written for another engine and is not checked.")
+	}
+	return list
+}
+
+func unchecked(detail string) *Note { return &Note{"data", NoteUnchecked, detail} }
+
+// contractPathOf is the path of a version below the register.
+func contractPathOf(t store.EventType) string {
+	return "contracts/" + url.PathEscape(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion)
+}
