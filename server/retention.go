@@ -84,11 +84,24 @@ type pruneTask struct {
 	keep     time.Duration // what is older goes
 	least    lifetime      // how long it must be kept anyway; nil: not at all
 	schedule cron.Schedule
-	// step removes a little of what was made before a moment, from a cursor on.
-	step func(tx *store.Tx, ctx context.Context, before store.Time, cursor string, limit int) (store.Pruned, error)
+	step     pruneStep
 }
 
-// tasks are the kinds that are not kept for ever.
+// pruneStep removes a little of what was made before a moment, from a cursor on.
+type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor string, limit int) (store.Pruned, error)
+
+// tasks are the kinds that are not kept for ever:
+//
+//   - partitions makes those of days to come on PostgreSQL, and removes nothing;
+//   - expired: sessions, links, single-use values, failed logins, Idempotency-Keys (error E2);
+//   - objects: large data whose event is gone, then the memory of who had got it;
+//   - events: events with their deliveries and attempts, by whole days on PostgreSQL; batches: groups of deliveries that are gone;
+//   - identities: what subscriptions were handed, and what they were not handed again;
+//   - quarantine: requests that were decided, with their events;
+//   - attempt-bodies empties what was answered to attempts;
+//   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
+//
+// Every other table is small, or what was agreed; a test of the store names each with the reason why it stays.
 func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 	often, err := cron.ParseStandard(expirySchedule)
 	if err != nil {
@@ -103,6 +116,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		return lives + replayWindow, err
 	}
 	tasks := []pruneTask{
+		{"partitions", 0, nil, schedule, f.makePartitions},
 		{"expired", 0, nil, often, (*store.Tx).PruneExpired},
 		{"objects", 0, nil, schedule, (*store.Tx).PruneObjects},
 	}
@@ -123,6 +137,12 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 	return tasks, nil
 }
 
+// makePartitions makes the partitions of the days to come, of which there are about forty as long as events are kept. It is a
+// step of a task, which it ends.
+func (f RetentionFlags) makePartitions(tx *store.Tx, ctx context.Context, _ store.Time, _ string, _ int) (store.Pruned, error) {
+	return store.Pruned{Done: true}, tx.MakePartitions(ctx, store.PartitionSpan(f.KeepEvents))
+}
+
 // newRetention makes the service that removes what is over. keys is how long an Idempotency-Key lives: people can lengthen
 // that while the program runs, and events are then kept longer too.
 func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logger) (*retention, error) {
@@ -130,7 +150,7 @@ func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	return &retention{db: db, log: log, now: clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts()}, nil
+	return &retention{db: db, log: log, now: clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts(), first: f.makePartitions}, nil
 }
 
 // tellRaised warns where the settings have something kept longer than the flags say: the identity of an event must be known

@@ -28,6 +28,7 @@ type retention struct {
 	node   string
 	tasks  []pruneTask
 	counts *retentionCounts
+	first  pruneStep // what is done before anything comes in
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -38,6 +39,13 @@ func (r *retention) Name() string { return "retention" }
 
 // Start implements Service.
 func (r *retention) Start(ctx context.Context) error {
+	err := r.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := r.first(tx, ctx, tx.Now, "", pruneLimit)
+		return err
+	})
+	if err != nil { // the default partition takes what comes in
+		r.log.WarnContext(ctx, "cannot make the partitions of the days to come now; this is tried again later", "error", err)
+	}
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, t := range r.tasks {
 		r.done.Go(func() { r.loop(ctx, t) })

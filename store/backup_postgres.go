@@ -97,10 +97,21 @@ func (b *BackupFile) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx
 	if err := emptyTables(ctx, tx, b.Manifest.Tables); err != nil {
 		return err
 	}
+	if b.Manifest.SchemaVersion >= daysSince {
+		if err := makeRoom(ctx, tx, b.Manifest.TakenAt); err != nil {
+			return fmt.Errorf("make partitions: %w", err)
+		}
+	}
 	for _, t := range b.Manifest.Tables {
 		if err := b.copyTable(ctx, conn, t); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
+	}
+	if b.Manifest.SchemaVersion < daysSince {
+		return nil // the migration does the rest
+	}
+	if err := nameSenders(ctx, tx); err != nil {
+		return fmt.Errorf("note who sent what: %w", err)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ type DeliveryFilter struct {
 	Page           `json:"-"`
 }
 
-func (f DeliveryFilter) where() where {
+func (f DeliveryFilter) where(q *Queries) where {
 	w := where{}
 	w.in(`id`, f.IDs)
 	w.in(`status`, f.Statuses)
@@ -114,7 +114,7 @@ func (f DeliveryFilter) where() where {
 	f.owner(&w)
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
-	w.text(`event_id IN (SELECT e.id FROM event e WHERE e.ce_id = ?)`, f.CEID)
+	w.text(`event_id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
 	w.instant(`updated_at >= ?`, f.From)
 	w.instant(`updated_at < ?`, f.Until)
 	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
@@ -153,18 +153,18 @@ func (w *where) partial(statuses []string) {
 // Deliveries lists deliveries, newest first, with their total count up to [ListBound].
 func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, int, error) {
 	var rows []Delivery
-	total, err := q.longPage(ctx, &rows, `*`, `delivery`, f.where(), `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, `*`, `delivery`, f.where(q), `id DESC`, f.Page)
 	return rows, total, err
 }
 
 // CountDeliveries counts what a filter selects.
 func (q *Queries) CountDeliveries(ctx context.Context, f DeliveryFilter) (int, error) {
-	return q.count(ctx, `delivery`, f.where())
+	return q.count(ctx, `delivery`, f.where(q))
 }
 
 // DeliveryIDs lists the ids of up to limit deliveries a filter selects, oldest first: the next step of a long job.
 func (q *Queries) DeliveryIDs(ctx context.Context, f DeliveryFilter, limit int) ([]string, error) {
-	w := f.where()
+	w := f.where(q)
 	var ids []string
 	return ids, q.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 }

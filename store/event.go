@@ -38,35 +38,60 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	slices.SortStableFunc(rows, func(a, b *Event) int {
 		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
 	})
-	written, err := tx.putMany(ctx, bulk{
-		into: `event (` + eventColumns + `)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 13,
-	}, len(rows), func(args []any, i int) []any {
+	if tx.dialect == Postgres {
+		return tx.insertByIdentity(ctx, rows)
+	}
+	written, err := tx.putEvents(ctx, rows, ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`)
+	if err != nil {
+		return nil, err
+	}
+	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
+}
+
+// putEvents inserts events and tells how many were written.
+func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
+	return tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13}, len(rows), func(args []any, i int) []any {
 		e := rows[i]
 		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
+	})
+}
+
+// insertByIdentity is InsertEvents where events are kept by the day: a table beside them says who sent what.
+func (tx *Tx) insertByIdentity(ctx context.Context, rows []*Event) (map[string]bool, error) {
+	written, err := tx.putMany(ctx, bulk{
+		into: `event_identity (ce_id, ce_source, client_id, event_id)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 4,
+	}, len(rows), func(args []any, i int) []any {
+		return append(args, rows[i].CEID, rows[i].CESource, rows[i].ClientID, rows[i].ID)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return tx.freshEvents(ctx, events, written)
+	fresh, err := tx.freshEvents(ctx, rows, written, `SELECT event_id FROM event_identity`, `event_id`)
+	if err != nil {
+		return nil, err
+	}
+	if len(fresh) < len(rows) {
+		rows = slices.DeleteFunc(rows, func(e *Event) bool { return !fresh[e.ID] })
+	}
+	_, err = tx.putEvents(ctx, rows, ``)
+	return fresh, err
 }
 
-// freshEvents tells which events are in the database under their own ids.
-func (tx *Tx) freshEvents(ctx context.Context, events []Event, written int64) (map[string]bool, error) {
-	fresh := make(map[string]bool, len(events))
-	if int(written) == len(events) {
-		for i := range events {
-			fresh[events[i].ID] = true
-		}
+// freshEvents tells which events were written under their own ids: all when as many were, or else what the query finds.
+func (tx *Tx) freshEvents(ctx context.Context, rows []*Event, written int64, query, column string) (map[string]bool, error) {
+	fresh := make(map[string]bool, len(rows))
+	ids := make([]string, len(rows))
+	for i, e := range rows {
+		fresh[e.ID], ids[i] = true, e.ID
+	}
+	if int(written) == len(rows) {
 		return fresh, nil
 	}
-	ids := make([]string, len(events))
-	for i := range events {
-		ids[i] = events[i].ID
-	}
 	w := where{}
-	w.in(`id`, ids)
+	w.in(column, ids)
 	var found []string
-	err := tx.list(ctx, &found, `SELECT id FROM event`+w.sql(), w.args...)
+	err := tx.list(ctx, &found, query+w.sql(), w.args...)
+	clear(fresh)
 	for _, id := range found {
 		fresh[id] = true
 	}
@@ -76,7 +101,15 @@ func (tx *Tx) freshEvents(ctx context.Context, events []Event, written int64) (m
 // EventIDByIdentity finds the event a client sent as (source, id).
 func (q *Queries) EventIDByIdentity(ctx context.Context, clientID, source, id string) (string, error) {
 	var found string
-	return found, q.get(ctx, &found, `SELECT id FROM event WHERE ce_id = ? AND ce_source = ? AND client_id = ?`, id, source, clientID)
+	return found, q.get(ctx, &found, q.identities()+` WHERE ce_id = ? AND ce_source = ? AND client_id = ?`, id, source, clientID)
+}
+
+// identities begins a query for the ids of events by what their producers call them.
+func (q *Queries) identities() string {
+	if q.dialect == Postgres {
+		return `SELECT event_id FROM event_identity`
+	}
+	return `SELECT id FROM event`
 }
 
 // Event finds an event by our id.
@@ -98,7 +131,7 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`ce_type = ?`, f.Type)
-	w.text(`ce_id = ?`, f.CEID)
+	w.text(`id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
 	w.instant(`accepted_at >= ?`, f.From)
 	w.instant(`accepted_at < ?`, f.Until)
 	var rows []Event

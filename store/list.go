@@ -27,7 +27,7 @@ func (q *Queries) countUpTo(ctx context.Context, most int, from string, w where)
 
 // CountDeliveriesUpTo counts what a filter selects, but stops at most.
 func (q *Queries) CountDeliveriesUpTo(ctx context.Context, f DeliveryFilter, most int) (int, error) {
-	return q.countUpTo(ctx, most, `delivery`, f.where())
+	return q.countUpTo(ctx, most, `delivery`, f.where(q))
 }
 
 // DeliveryGroup is how many deliveries of one type there are for one subscription.
@@ -41,7 +41,7 @@ type DeliveryGroup struct {
 
 // GroupDeliveries counts what a filter selects by endpoint, subscription and event type, the largest groups first.
 func (q *Queries) GroupDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryGroup, error) {
-	w := f.where()
+	w := f.where(q)
 	var rows []DeliveryGroup
 	return rows, q.list(ctx, &rows, `SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n FROM delivery`+w.sql()+`
 		GROUP BY partner_id, endpoint_id, subscription_id, event_type ORDER BY COUNT(*) DESC, endpoint_id, subscription_id, event_type`, w.args...)

@@ -94,6 +94,10 @@ func (tx *Tx) rememberReaders(ctx context.Context, events []string) error {
 	w := where{}
 	w.in(`o.owner_id`, events)
 	w.add(`d.delivered_at IS NOT NULL`)
+	return tx.rememberWhere(ctx, w)
+}
+
+func (tx *Tx) rememberWhere(ctx context.Context, w where) error {
 	_, err := tx.exec(ctx, `INSERT INTO object_reader (object_id, partner_id) SELECT DISTINCT o.id, d.partner_id
 		FROM object o JOIN delivery d ON d.event_id = o.owner_id`+w.sql()+` ON CONFLICT DO NOTHING`, w.args...)
 	if err != nil {

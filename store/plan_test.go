@@ -105,7 +105,26 @@ func (w *world) plan(tx *store.Tx, statements []store.Statement) string {
 			fmt.Fprintln(&plan, line)
 		}
 	}
-	return plan.String()
+	return w.withoutPartitions(plan.String())
+}
+
+var aliased = regexp.MustCompile(`\b(event|delivery|attempt) (event|delivery|attempt)(_\d+)?\b`)
+
+// withoutPartitions gives the partitions in a plan, and their indexes, the names of what they are parts of.
+func (w *world) withoutPartitions(plan string) string {
+	w.t.Helper()
+	if w.db.Dialect() != store.Postgres {
+		return plan
+	}
+	read, _ := w.db.Pools()
+	var pairs []struct{ Child, Parent string }
+	err := read.Select(&pairs, `SELECT c.relname AS child, p.relname AS parent FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+		JOIN pg_class p ON p.oid = i.inhparent ORDER BY length(c.relname) DESC`)
+	same(w.t, len(pairs) > 0, err, true)
+	for _, p := range pairs {
+		plan = strings.ReplaceAll(plan, p.Child, p.Parent)
+	}
+	return aliased.ReplaceAllString(plan, "$1")
 }
 
 func (w *world) explain(tx *store.Tx, query string, args []any) (lines []string) {

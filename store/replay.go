@@ -98,7 +98,7 @@ func (q *Queries) EventIDs(ctx context.Context, ids []string) ([]string, error) 
 	w.in(`id`, ids)
 	w.in(`ce_id`, ids)
 	var found []string
-	return found, q.list(ctx, &found, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION SELECT id FROM event WHERE `+w.conditions[1]+` ORDER BY 1`, w.args...)
+	return found, q.list(ctx, &found, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION `+q.identities()+` WHERE `+w.conditions[1]+` ORDER BY 1`, w.args...)
 }
 
 // LockEvents keeps events, of which pruning may remove some, until the transaction ends and tells which are there still.
@@ -131,7 +131,7 @@ func (q *Queries) DeliveriesFor(ctx context.Context, subscriptionID string, even
 	w.in(`event_id`, events)
 	w.add(`subscription_id = ?`, subscriptionID)
 	var rows []Delivery
-	return rows, q.list(ctx, &rows, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
+	return rows, q.list(ctx, &rows, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at, batch_id FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
 }
 
 // HandedBefore tells which of these identities (EventIdentity) a subscription was handed (EDU-18b).

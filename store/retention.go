@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,11 +25,21 @@ const closedStates = `('delivered', 'discarded')`
 // dead, or changed since that moment: dead letters are never pruned. The order of ids is the order of acceptance, so
 // no index is needed for it.
 //
+// On PostgreSQL a day goes as a whole once all of it is old, whatever its number of rows, which do not count; what must stay
+// of it is kept.
+//
 // Whoever makes new deliveries of an old event has to [Tx.Lock] that event.
 func (tx *Tx) PruneEvents(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
+	if tx.dialect == Postgres && !strings.HasPrefix(cursor, atEvents) {
+		return tx.pruneDays(ctx, before, cursor, limit)
+	}
+	bound, err := tx.rowsBound(ctx, before)
+	if err != nil {
+		return Pruned{}, err
+	}
 	var page []string
-	err := tx.list(ctx, &page, `SELECT id FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?`+tx.skipLocked("event"),
-		cursor, IDAt("evt", before.Time), pruneEvents)
+	err = tx.list(ctx, &page, `SELECT id FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?`+tx.skipLocked("event"),
+		cursor, bound, pruneEvents)
 	if err != nil {
 		return Pruned{}, fmt.Errorf("list old events: %w", err)
 	}
@@ -86,20 +97,29 @@ func (tx *Tx) deleteEvents(ctx context.Context, events []string, limit int) (gon
 	if err != nil {
 		return 0, fmt.Errorf("list deliveries of old events: %w", err)
 	}
-	for _, step := range []struct {
-		table, column, and string
-		values             []string
-	}{
-		{"attempt", "delivery_id", "", deliveries},
-		{"delivery", "id", "", deliveries},
-		{"event", "id", " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id)", events},
-	} {
-		n, err := tx.deleteSome(ctx, step.table, step.column, step.values, step.and, limit-int(gone))
-		if gone += n; err != nil || gone >= int64(limit) {
-			return gone, err
+	if gone, err = tx.deleteDeliveries(ctx, deliveries, limit); err != nil || gone >= int64(limit) {
+		return gone, err
+	}
+	if tx.dialect == Postgres {
+		w := where{}
+		w.in(`event_id`, events)
+		_, err := tx.exec(ctx, `DELETE FROM event_identity`+w.sql()+` AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event_identity.event_id)`, w.args...)
+		if err != nil {
+			return gone, fmt.Errorf("forget senders: %w", err)
 		}
 	}
-	return gone, nil
+	n, err := tx.deleteSome(ctx, "event", "id", events, " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id)", limit-int(gone))
+	return gone + n, err
+}
+
+// deleteDeliveries removes up to limit rows: attempts at deliveries first, then these.
+func (tx *Tx) deleteDeliveries(ctx context.Context, deliveries []string, limit int) (gone int64, err error) {
+	gone, err = tx.deleteSome(ctx, "attempt", "delivery_id", deliveries, "", limit)
+	if err != nil || gone >= int64(limit) {
+		return gone, err
+	}
+	n, err := tx.deleteSome(ctx, "delivery", "id", deliveries, "", limit-int(gone))
+	return gone + n, err
 }
 
 // deleteSome removes up to limit rows of a table whose column has one of the values.

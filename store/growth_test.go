@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"schakel/store/storetest"
+)
+
+// goesBy tells by which step of pruning the rows of a table go when they are old, or why they stay.
+var goesBy = map[string]string{
+	"event": "PruneEvents", "delivery": "PruneEvents", "attempt": "PruneEvents",
+	"delivery_batch": "PruneBatches", "left_out": "PruneHanded", "handed_identity": "PruneHanded",
+	"object": "PruneObjects", "object_chunk": "PruneObjects", "object_reader": "PruneObjects",
+	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
+	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
+	"audit": "PruneAudit", "mail": "PruneMails",
+	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "login_throttle": "PruneExpired",
+	"idempotency_key": "PruneExpired",
+
+	"setting":           "stays: one row a setting",
+	"cluster_task":      "stays: one row a task",
+	"signing_key":       "stays: one row a key, changed rarely, and old tokens are checked by it",
+	"partner":           "stays: what was agreed with whom is looked up after years",
+	"account":           "stays: the audit trail refers to it",
+	"account_identity":  "stays: as its account",
+	"client":            "stays: as its partner",
+	"endpoint":          "stays: as its partner",
+	"subscription":      "stays: as its partner",
+	"subscription_type": "stays: as its subscription",
+	"route":             "stays: an administrator takes it away",
+	"contract":          "stays: a published contract has the same bytes for ever (guarantee G8)",
+	"contract_version":  "stays: as its contract",
+	"contract_partner":  "stays: as its contract",
+	"event_type":        "stays: as its contract",
+}
+
+// No table grows for ever without somebody having said so.
+func TestEveryTableIsPrunedOrStays(t *testing.T) {
+	t.Parallel()
+	tables := names(t, storetest.SQLite(t), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
+	for _, table := range tables {
+		if rule := goesBy[table]; !strings.HasPrefix(rule, "Prune") && !strings.HasPrefix(rule, "stays: ") {
+			t.Errorf("nothing prunes table %s: add it to a step of pruning, or say here why it stays", table)
+		}
+	}
+	for table := range goesBy {
+		if !slices.Contains(tables, table) {
+			t.Errorf("there is no table %s", table)
+		}
+	}
+}
