@@ -1,0 +1,33 @@
+package web
+
+import (
+	"slices"
+	"testing"
+
+	"schakel/registry/contract"
+	"schakel/registry/lint"
+)
+
+// Our own APIs keep the rules that we advise others to keep. Whom to ask is for who runs a Schakel to say; the addresses
+// and answers for tokens are those of OAuth (RFC 6749, RFC 8414).
+//
+// Rules: EDU-03, EDU-21.
+func TestOwnAPIsKeepTheRules(t *testing.T) {
+	t.Parallel()
+	docs, err := readAPIDocuments()
+	noError(t, err)
+	for name, except := range map[string][]string{
+		"events": {"doc-openapi-contact"}, "registry": {"doc-openapi-contact"},
+		"oauth": {"doc-openapi-contact", "uri-version", "problem-details", "property-camel-case"},
+	} {
+		doc, findings, err := contract.Parse(docs[name].yaml, contract.Limits{})
+		if err != nil || doc == nil {
+			t.Fatalf("%s: %v, %v", name, findings, err)
+		}
+		for _, o := range lint.Check(doc).Outcomes {
+			if o.State == lint.Fails && !slices.Contains(except, o.Code) {
+				t.Errorf("%s does not keep %s: %d findings", name, o.Code, o.Count)
+			}
+		}
+	}
+}
