@@ -109,7 +109,7 @@ func (db *DB) openSQLite(path string, o Options) error {
 }
 
 func (db *DB) openPostgres(dsn string, o Options) error {
-	pool, err := sqlx.Open("pgx", dsn)
+	pool, err := openPool(dsn)
 	if err != nil {
 		return err
 	}

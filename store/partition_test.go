@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -229,4 +231,64 @@ func TestTablesOfBeforeBecomeAPartition(t *testing.T) {
 	err = read.Get(&dead, `SELECT d.status FROM event e JOIN delivery d ON d.event_id = e.id JOIN attempt a ON a.delivery_id = d.id`)
 	same(t, dead, err, "dead")
 	w.sameSenders()
+}
+
+// What is restored into PostgreSQL is known by its senders, and days can follow it.
+func TestRestoredEventsAreKnown(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	from := newWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock)
+	sent := from.newEvents(1)[0]
+	file := backupOf(t, from.db)
+	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	same(t, 0, err, 0)
+	url := storetest.PostgresURL(t)
+	same(t, 0, b.Restore(t.Context(), url, store.Options{}), 0)
+	db, err := store.Open(t.Context(), url, store.Options{Now: clock.Now})
+	same(t, 0, err, 0)
+	t.Cleanup(func() { _ = db.Close() })
+	w := &world{t: t, ctx: t.Context(), db: db, clock: clock}
+	w.makePartitions(aDay)
+	same(t, w.parts("event"), nil, []string{"20260315 0", "20260316 0", "20260317 0", "before 1", "default 0"})
+	w.write(func(tx *store.Tx) error {
+		sent.ID = tx.NewID("evt")
+		fresh, err := tx.InsertEvents(w.ctx, []store.Event{sent})
+		same(t, len(fresh), err, 0)
+		return nil
+	})
+	w.sameSenders()
+}
+
+// What is asked by id, as all that happens for every event is, looks into the one partition that the id tells.
+func TestOnePartitionIsRead(t *testing.T) {
+	w := onPostgres(t)
+	w.days(6, 2)
+	id := w.newDeliveries(w.subscription, 1)[0]
+	d, err := w.db.Delivery(w.ctx, id)
+	same(t, 0, err, 0)
+	for name, run := range map[string]func(tx *store.Tx) error{
+		"event":     func(tx *store.Tx) error { _, err := tx.Event(w.ctx, d.EventID); return err },
+		"delivery":  func(tx *store.Tx) error { _, err := tx.Delivery(w.ctx, id); return err },
+		"may start": func(tx *store.Tx) error { _, err := tx.MayStart(w.ctx, id, "a"); return err },
+		"give back": func(tx *store.Tx) error { return tx.Unclaim(w.ctx, []string{id}, "a") },
+		"complete": func(tx *store.Tx) error {
+			return tx.Complete(w.ctx, []store.Outcome{{Owner: "a", Delivery: store.Delivery{ID: id, Status: store.DeliveryDead}, Attempt: store.Attempt{DeliveryID: id, StartedAt: tx.Now}}})
+		},
+	} {
+		w.fails(errStop, func(tx *store.Tx) error {
+			recorder := tx.Record()
+			if err := run(tx); err != nil {
+				return err
+			}
+			for _, s := range recorder.Statements {
+				plan := strings.Join(w.explain(tx, `EXPLAIN (COSTS OFF) `+s.Query, s.Args), "\n")
+				for _, other := range []string{"_202603[0-9]+", "default"} {
+					if parts := regexp.MustCompile(`on (event|delivery)_`+other).FindAllString(plan, -1); len(parts) > 2 || other == "default" && len(parts) > 0 {
+						t.Errorf("%s reads %v:\n%s", name, parts, plan)
+					}
+				}
+			}
+			return errStop
+		})
+	}
 }
