@@ -41,7 +41,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p := &program{base: base.String(), metrics: newMetrics(), group: NewGroup(log)}
-	if p.db, err = openAlone(ctx, cfg.Database); err != nil {
+	if p.db, err = whenThere(ctx, cfg.Database, log, openAlone); err != nil {
 		return nil, err
 	}
 	defer func() {
