@@ -46,8 +46,8 @@ type Engine interface {
 type machineAPI struct {
 	APIConfig
 	app     *App
-	callers *recent[caller]
-	types   *recent[store.EventType]
+	callers *recent[*caller]
+	types   *recent[[]store.EventType]
 	rates   *clientRates
 	running *runningKeys
 	large   *largeBodies
@@ -73,7 +73,7 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	}
 	return &machineAPI{
 		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
-		callers: newRecent[caller](app.cfg.Now), types: newRecent[store.EventType](app.cfg.Now),
+		callers: newRecent[*caller](app.cfg.Now), types: newRecent[[]store.EventType](app.cfg.Now),
 		rates: newClientRates(app.cfg.Now), running: newRunningKeys(), large: newLargeBodies(),
 		objects: claimcheck.New(claimcheck.Config{
 			Objects: claimcheck.Database{DB: cfg.DB}, Address: func(id string) string { return app.absolute(objectsPath + id) },

@@ -20,10 +20,10 @@ channels:
       enrolled:
         name: nl.example.student.enrolled
         title: A student was enrolled
-        payload: {type: object, properties: {studentId: {type: string}}}
+        payload: {type: [object, "null"], properties: {studentId: {type: string}}}
       left:
         name: nl.example.student.left
-        payload: {type: object}
+        payload: {type: [object, "null"]}
 operations:
   send:
     action: send

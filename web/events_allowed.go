@@ -1,24 +1,25 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
 	"schakel/delivery/event"
 	"schakel/registry"
-	"schakel/store"
 )
 
 // allowEvents refuses events of a type or source that the client was not granted
-// (CE-10, 403), of a type that no contract defines (CE-15, 400), and what the
-// profile refuses. Of a batch all mistakes are named, and nothing is kept. It
-// answers what to tell the sender of events that are taken.
-func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState, who caller, mode event.Mode, events []event.Event) ([]ProblemError, error) {
+// (CE-10, 403), of a type that no contract defines or with data that does not fit it
+// (CE-15, 400), and what the profile refuses. Of a batch all mistakes are named, and
+// nothing is kept. It answers what to tell the sender of events that are taken, and
+// which versions of their contracts they fit.
+func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState, who caller, mode event.Mode, events []event.Event) (told []ProblemError, versions []string, err error) {
 	var denied, unknown []ProblemError
 	var said advice
+	data := payloads{versions: make([]string, 0, len(events))}
 	for i := range events {
 		e := &events[i]
 		at := place{batch: mode == event.Batch, index: i}
@@ -34,26 +35,30 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState
 		if advised != "" {
 			said.told = append(said.told, at.problem("source", advised).coded("source-not-granted"))
 		}
-		known, err := m.typeKnown(ctx, set, e.Type)
+		live, err := m.typeVersions(ctx, e.Type)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !known {
+		if len(live) == 0 && set.UnknownTypes != registry.PolicyAccept {
 			unknown = append(unknown, at.problem("type", "No published contract defines this event type."))
+			continue
+		}
+		if err := m.judge(set, at, e, live, &data, &said); err != nil {
+			return nil, nil, err
 		}
 	}
 	switch {
 	case len(denied) > 0:
 		p := newProblem(http.StatusForbidden, "not-granted", "This client may not publish this. Ask the administrator for the types and sources it needs. Nothing of this request was stored.")
 		p.Errors = denied
-		return nil, p
+		return nil, nil, p
 	case len(unknown) > 0:
 		p := newProblem(http.StatusBadRequest, "unknown-type", "No published contract defines this type. Publish the contract first. Nothing of this request was stored.")
 		p.Errors = unknown
-		return nil, p
+		return nil, nil, p
 	}
 	advise(set, mode, events, &said)
-	return said.told, said.err()
+	return said.told, data.versions, cmp.Or(said.err(), m.payloadProblem(&data))
 }
 
 func detailOf(err error) string {
@@ -81,20 +86,4 @@ func (p place) problem(attribute, detail string) ProblemError {
 func (e ProblemError) coded(code string) ProblemError {
 	e.Code = code
 	return e
-}
-
-// typeKnown tells whether a published or deprecated contract defines the type, or
-// the profile does not ask for one.
-func (m *machineAPI) typeKnown(ctx context.Context, set *registry.ProfileState, name string) (bool, error) {
-	if set.UnknownTypes == registry.PolicyAccept {
-		return true, nil
-	}
-	_, err := m.types.get(ctx, name, m.DB.EventType)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil // not remembered, so that a publication counts at once
-	}
-	if err != nil {
-		return false, fmt.Errorf("look up event type: %w", err)
-	}
-	return true, nil
 }

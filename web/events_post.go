@@ -40,7 +40,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 		return err
 	}
 	defer in.done()
-	told, err := m.allowEvents(ctx, set, who, in.mode, in.events)
+	told, versions, err := m.allowEvents(ctx, set, who, in.mode, in.events)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
-		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: kept.Events, Objects: kept.Objects,
+		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: kept.Events, Objects: kept.Objects, Versions: versions,
 		Quarantine: set.OnMismatch == registry.MismatchQuarantine, Wait: set.OnConcurrent == registry.ConcurrentWait,
 	})
 	m.dropUnused(ctx, kept, receipt, err)
