@@ -68,7 +68,7 @@ func (e *Engine) turnBack(ctx context.Context) error {
 	if err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TurnCircuitsBack(ctx, store.At(most)) }); err != nil {
 		return err
 	}
-	e.Changed()
+	e.changed()
 	return nil
 }
 

@@ -61,8 +61,8 @@ func (e *Engine) commit(ctx context.Context, group []*pending) {
 	var m made
 	var err error
 	for try := 1; try <= commitTries; try++ {
-		err = e.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) (err error) {
-			m, err = e.write(context.WithoutCancel(ctx), tx, group)
+		err = e.writeOn(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			m, err = e.write(ctx, tx, group)
 			return err
 		})
 		if err == nil {

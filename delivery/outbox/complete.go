@@ -56,8 +56,8 @@ func (e *Engine) complete(ctx context.Context, batch []finished) {
 	wait := firstWait
 	for {
 		var changed bool
-		err := e.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) (err error) {
-			changed, err = e.writeOutcomes(context.WithoutCancel(ctx), tx, batch)
+		err := e.writeOn(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			changed, err = e.writeOutcomes(ctx, tx, batch)
 			return err
 		})
 		if err == nil {
@@ -86,7 +86,7 @@ const (
 // completed gives back the room of a batch. changed tells that an endpoint or a subscription changed by it.
 func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) {
 	if changed {
-		e.Changed()
+		e.changed()
 	}
 	e.saveCircuits(context.WithoutCancel(ctx), e.settle(batch))
 }

@@ -164,6 +164,8 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		o.lane.ready, o.lane.tests, o.lane.lookAt = o.tests, false, time.Time{}
 	}
 	e.mu.Unlock()
+	ctx, cancel := e.bounded(ctx)
+	defer cancel()
 	looks, err := e.fillAll(ctx, orders)
 	if err != nil {
 		return err

@@ -62,6 +62,8 @@ type Config struct {
 	OnReady func(endpoints map[string]struct{})
 	// Live, when set, is asked for what may change while the engine runs; it answers soon and may keep its answer.
 	Live func(ctx context.Context) (Policy, error)
+	// Deadline bounds the transactions that take in, claim and write outcomes on PostgreSQL; default 30 s.
+	Deadline time.Duration
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
 	// MaxInFlight bounds the deliveries this node holds at once, over all endpoints; default 4096.
@@ -115,6 +117,7 @@ func New(cfg Config) *Engine {
 	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Poll, 5*time.Second)
+	setDefault(&cfg.Deadline, 30*time.Second)
 	setDefault(&cfg.MaxBatch, 512)
 	setDefault(&cfg.MaxInFlight, 4096)
 	return &Engine{
@@ -216,8 +219,17 @@ func (e *Engine) Ready(ctx context.Context) error {
 }
 
 // Changed tells the engine that partners, endpoints, subscriptions or deliveries changed. It is called after the change
-// is committed; from then on no attempt starts that the change forbids (guarantee G2).
+// is committed; once it returns no attempt starts that the change forbids, on any node (guarantee G2). On PostgreSQL it
+// waits some milliseconds for that: other nodes may start attempts by what they read right before the change.
 func (e *Engine) Changed() {
+	e.changed()
+	if e.cfg.DB.Dialect() == store.Postgres {
+		<-time.After(2 * epochAge)
+	}
+}
+
+// changed is Changed for this node alone.
+func (e *Engine) changed() {
 	e.fanout.invalidate()
 	e.cfg.OnReady(nil)
 	e.mu.Lock()

@@ -31,7 +31,7 @@ func (e *Engine) tellNodes(ctx context.Context, tx *store.Tx, endpoints map[stri
 func (e *Engine) listenLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		// What was told before the connection stood was not heard.
-		err := e.cfg.DB.Listen(ctx, e.Changed, e.hear)
+		err := e.cfg.DB.Listen(ctx, e.changed, e.hear)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -45,7 +45,7 @@ func (e *Engine) listenLoop(ctx context.Context) {
 
 func (e *Engine) hear(payload string) {
 	if payload == store.NotifyChanged {
-		e.Changed()
+		e.changed()
 		return
 	}
 	words := strings.Fields(payload)
