@@ -22,11 +22,15 @@ type Attempt struct {
 
 // InsertAttempts adds attempts under new ids.
 func (tx *Tx) InsertAttempts(ctx context.Context, rows []Attempt) error {
+	return tx.insertAttempts(ctx, len(rows), func(i int) *Attempt { return &rows[i] })
+}
+
+func (tx *Tx) insertAttempts(ctx context.Context, n int, row func(i int) *Attempt) error {
 	_, err := tx.putMany(ctx, bulk{
 		into: `attempt (id, delivery_id, number, started_at, duration_us, url, request_headers, status_code, response_headers,
 			response_body, error_kind, error, next_at, batch_id)`, width: 14,
-	}, len(rows), func(args []any, i int) []any {
-		a := &rows[i]
+	}, n, func(args []any, i int) []any {
+		a := row(i)
 		return append(args, tx.NewID("att"), a.DeliveryID, a.Number, a.StartedAt, a.DurationUS, a.URL, a.RequestHeaders, a.StatusCode,
 			a.ResponseHeaders, a.ResponseBody, a.ErrorKind, a.Error, a.NextAt, a.BatchID)
 	})

@@ -161,15 +161,14 @@ type Outcome struct {
 // Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts
 // only while the owner still holds the lease and the delivery is open.
 func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
-	attempts := make([]Attempt, len(outcomes))
 	arrived := make(map[int64][]any)
-	for i, o := range outcomes {
-		attempts[i] = o.Attempt
+	for i := range outcomes {
+		o := &outcomes[i]
 		if o.Delivery.Status == DeliveryDelivered {
 			arrived[o.Delivery.LastStatus] = append(arrived[o.Delivery.LastStatus], o.Delivery.ID)
 		}
 	}
-	if err := tx.InsertAttempts(ctx, attempts); err != nil {
+	if err := tx.insertAttempts(ctx, len(outcomes), func(i int) *Attempt { return &outcomes[i].Attempt }); err != nil {
 		return err
 	}
 	for status, ids := range arrived {
@@ -180,8 +179,9 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 			return err
 		}
 	}
-	for _, o := range outcomes {
-		d := o.Delivery
+	for i := range outcomes {
+		o := &outcomes[i]
+		d := &o.Delivery
 		if d.Status == DeliveryDelivered {
 			continue
 		}

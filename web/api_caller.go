@@ -40,26 +40,26 @@ func (m *machineAPI) withCaller(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (caller, error) {
+func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (*caller, error) {
 	client, err := m.DB.Client(ctx, clientID)
 	if err != nil {
-		return caller{}, fmt.Errorf("find client of token: %w", err)
+		return nil, fmt.Errorf("find client of token: %w", err)
 	}
 	partner, err := m.DB.Partner(ctx, client.PartnerID)
 	if err != nil {
-		return caller{}, fmt.Errorf("find partner of token: %w", err)
+		return nil, fmt.Errorf("find partner of token: %w", err)
 	}
-	return caller{client, partner}, nil
+	return &caller{client, partner}, nil
 }
 
 // caller is who is asking, on routes behind withCaller that need a token.
 func (m *machineAPI) caller(c echo.Context) (caller, error) {
-	found, ok := c.Get(contextCaller).(caller)
+	found, ok := c.Get(contextCaller).(*caller)
 	if !ok || found.partner.ID == "" {
 		return caller{}, newProblem(http.StatusUnauthorized, "token-missing", "Send an access token as Authorization: Bearer.").
 			with("WWW-Authenticate", "Bearer")
 	}
-	return found, nil
+	return *found, nil
 }
 
 // actor is the caller for changes of its own partner's rows. A client is never

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +39,9 @@ func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 		began := a.cfg.Now()
 		if err := next(c); err != nil {
 			c.Error(err)
+		}
+		if !a.cfg.Log.Enabled(c.Request().Context(), slog.LevelInfo) {
+			return nil // the attributes cost something
 		}
 		a.cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
 			slog.String("id", requestIDOf(c)),
@@ -80,18 +85,10 @@ const dataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 // securityHeaders sets what every answer carries. A handler may tighten them.
 func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	always := a.alwaysHeaders()
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		// same-origin and not no-referrer: with that, browsers send "Origin: null"
-		// with our own forms, and the cross-origin check would refuse them.
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-		h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
-		if a.https() {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
+		maps.Copy(h, always)
 		if area, ok := apiArea(c.Request().URL.Path); ok {
 			h.Set("Content-Security-Policy", dataCSP)
 			h.Set("API-Version", area.version)
@@ -99,6 +96,25 @@ func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// alwaysHeaders are the headers of every answer. Their values are shared: whoever sets another one replaces the list.
+func (a *App) alwaysHeaders() http.Header {
+	h := make(http.Header)
+	h.Set("X-Content-Type-Options", "nosniff")
+	// same-origin and not no-referrer: with that, browsers send "Origin: null"
+	// with our own forms, and the cross-origin check would refuse them.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
+	if a.https() {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	for name, values := range h {
+		h[name] = slices.Clip(values) // so that what is added makes a list of its own
+	}
+	return h
 }
 
 // bodyLimit refuses a body of more than n bytes with 413, at once when the

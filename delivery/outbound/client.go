@@ -44,6 +44,9 @@ func (c *Client) SetAllowed(prefixes []netip.Prefix) {
 // CloseIdleConnections closes what is open and unused.
 func (c *Client) CloseIdleConnections() { c.pool.Load().closeIdle() }
 
+// UserAgent is what requests are sent under that do not name another.
+func (c *Client) UserAgent() string { return c.cfg.UserAgent }
+
 // HTTPClient gives the same door to libraries that want an *http.Client. It
 // follows no redirect; reading a body past Config.MaxResponseBytes fails with
 // ErrResponseTooLarge.

@@ -25,8 +25,11 @@ type Response struct {
 // results are set: the status counts, the body is what came of it.
 func (c *Client) Do(ctx context.Context, req *http.Request) (*Response, error) {
 	started := c.cfg.Now()
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.ResponseTimeout)
-	defer cancel()
+	if until, ok := ctx.Deadline(); !ok || until.Sub(started) > c.cfg.ResponseTimeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.ResponseTimeout)
+		defer cancel()
+	}
 	answer, err := c.roundTrip(c.named(req.WithContext(ctx)))
 	if err != nil {
 		return nil, err

@@ -39,14 +39,14 @@ type bundle struct {
 // load is what was claimed for a lane: what goes by itself and what goes together.
 type load struct {
 	claimed int // rows, for the lane to know whether there may be more
-	singles []store.Claimed
+	singles []*store.Claimed
 	bundles []*bundle
 	again   bool // some of it was put back and is due
 }
 
 // take claims for a lane. What it puts in batches is frozen in the same transaction, before anything is sent.
 func (e *Engine) take(ctx context.Context, tx *store.Tx, o order) (load, error) {
-	ep, lease := o.lane.endpoint, e.lease(tx.Now.Time, o.lane.endpoint)
+	ep, lease := o.lane.endpoint, e.lease(tx.Now.Time, &o.lane.endpoint)
 	claim := tx.Claim
 	switch {
 	case o.tests:
@@ -77,6 +77,14 @@ func (e *Engine) setRetries(rows []store.Claimed) {
 	}
 }
 
+// retryOf is how a subscription that says so itself is retried.
+func (e *Engine) retryOf(subscriptionID string) string {
+	if known := e.retries.Load(); known != nil {
+		return (*known)[subscriptionID]
+	}
+	return ""
+}
+
 // sorting puts claimed deliveries into batches.
 type sorting struct {
 	e        *Engine
@@ -94,7 +102,8 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 	members := make(map[string][]string) // of old batches, those claimed
 	fresh := make(map[string][]store.Claimed)
 	var schedules []string
-	for _, c := range rows {
+	for i := range rows {
+		c := &rows[i]
 		switch {
 		case c.BatchID != "":
 			if members[c.BatchID] == nil {
@@ -108,7 +117,7 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 			if fresh[c.Retry] == nil {
 				schedules = append(schedules, c.Retry)
 			}
-			fresh[c.Retry] = append(fresh[c.Retry], c)
+			fresh[c.Retry] = append(fresh[c.Retry], *c)
 		}
 	}
 	for _, id := range old {
@@ -160,7 +169,8 @@ func (s *sorting) group(ctx context.Context, rows []store.Claimed) error {
 		next = newBundle(s.endpoint)
 		return err
 	}
-	for _, c := range rows {
+	for i := range rows {
+		c := &rows[i]
 		before := len(next.body)
 		body, ok := appendEvent(next.body, c)
 		if !ok {
@@ -173,7 +183,7 @@ func (s *sorting) group(ctx context.Context, rows []store.Claimed) error {
 			}
 			body = append(next.body, body[before+1:]...) // without the comma
 		}
-		next.body, next.members = body, append(next.members, c)
+		next.body, next.members = body, append(next.members, *c)
 		if len(next.members) == s.terms.events || len(body)+1 > s.terms.bytes {
 			if err := flush(); err != nil {
 				return err
@@ -193,8 +203,8 @@ func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 	if len(b.members) < 2 {
 		for i := range b.members {
 			b.members[i].Alone = true
+			s.load.singles = append(s.load.singles, &b.members[i])
 		}
-		s.load.singles = append(s.load.singles, b.members...)
 		if len(b.members) == 0 || s.unwritten {
 			return nil
 		}
@@ -227,12 +237,12 @@ func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 // encode makes the body of a batch of stored events: their bytes as they are, so the same ones every time.
 func encode(members []store.Claimed) ([]byte, bool) {
 	size := 2
-	for _, c := range members {
-		size += len(c.Event.Attributes) + len(c.Event.Data) + 64
+	for i := range members {
+		size += len(members[i].Event.Attributes) + len(members[i].Event.Data) + 64
 	}
 	body, ok := append(make([]byte, 0, size), '['), true
-	for _, c := range members {
-		if body, ok = appendEvent(body, c); !ok {
+	for i := range members {
+		if body, ok = appendEvent(body, &members[i]); !ok {
 			return nil, false
 		}
 	}
@@ -240,7 +250,7 @@ func encode(members []store.Claimed) ([]byte, bool) {
 }
 
 // appendEvent adds an event to the body of a batch.
-func appendEvent(body []byte, c store.Claimed) ([]byte, bool) {
+func appendEvent(body []byte, c *store.Claimed) ([]byte, bool) {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
 		return body, false

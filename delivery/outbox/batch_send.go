@@ -18,7 +18,7 @@ type BatchWay interface {
 }
 
 // sendBundle makes one attempt with a batch and hands over the outcomes of its members, which are written together.
-func (e *Engine) sendBundle(l *lane, ep store.Endpoint, slots chan struct{}, b *bundle, epoch string) {
+func (e *Engine) sendBundle(l *lane, ep *store.Endpoint, slots chan struct{}, b *bundle, epoch string) {
 	defer e.senders.Done()
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -26,31 +26,31 @@ func (e *Engine) sendBundle(l *lane, ep store.Endpoint, slots chan struct{}, b *
 	defer cancel()
 	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.batch, e.node) }
 	way, ok := e.cfg.Ways[ep.Kind].(BatchWay)
-	if !ok || !e.mayBegin(ctx, l, ep, b.members[0], epoch, may) {
-		e.outcomes <- finished{group: untried(l, ep, b)}
+	if !ok || !e.mayBegin(ctx, l, ep, &b.members[0], epoch, may) {
+		e.outcomes <- finished{group: allUntried(l, ep, b)}
 		return
 	}
-	e.outcomes <- finished{group: e.outcomesOf(l, ep, b, way.SendBatch(ctx, ep, b.batch, b.body, b.members))}
+	e.outcomes <- finished{group: e.outcomesOf(l, ep, b, way.SendBatch(ctx, *ep, b.batch, b.body, b.members))}
 }
 
-func untried(l *lane, ep store.Endpoint, b *bundle) []finished {
+func allUntried(l *lane, ep *store.Endpoint, b *bundle) []finished {
 	group := make([]finished, len(b.members))
-	for i, c := range b.members {
-		group[i] = finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+	for i := range b.members {
+		group[i] = untried(l, ep, &b.members[i])
 	}
 	return group
 }
 
 // outcomesOf makes the outcomes of the members of one request. It counts once for the endpoint.
-func (e *Engine) outcomesOf(l *lane, ep store.Endpoint, b *bundle, results []Result) []finished {
-	group := untried(l, ep, b)
+func (e *Engine) outcomesOf(l *lane, ep *store.Endpoint, b *bundle, results []Result) []finished {
+	group := allUntried(l, ep, b)
 	for i := range group {
 		r := &results[i]
 		r.Attempt.BatchID = b.batch.ID
 		if i > 0 {
 			r.Uncounted, r.SuspendEndpoint = true, false
 		}
-		group[i].result, group[i].outcome = *r, e.outcome(b.members[i], *r)
+		group[i].result, group[i].outcome = r, e.outcome(&b.members[i], r)
 	}
 	if reason := dissolves(results); reason != "" {
 		group[0].dissolve, group[0].why = &b.batch, reason

@@ -115,7 +115,7 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 			continue
 		}
 		before := f.lane.circuit
-		after := before.after(worked(f.result), now, policy)
+		after := before.after(worked(*f.result), now, policy)
 		f.lane.circuit = after
 		if after.probeAt.Equal(before.probeAt) {
 			continue
@@ -124,7 +124,7 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 			f.lane.ready = true
 		}
 		t := turn{
-			endpoint: f.ep, alert: after.alerts(before, now, policy),
+			endpoint: *f.ep, alert: after.alerts(before, now, policy),
 			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter,
 		}
 		after.row(&t.endpoint)

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"schakel/store"
@@ -73,14 +72,14 @@ func (e *Engine) turnBack(ctx context.Context) error {
 }
 
 // turnedBack is what outcomes are by a clock that was set back after their attempts ended: the next tries are as long
-// from now on as they would have been from then.
+// from now on as they would have been from then. It changes them in place.
 func turnedBack(outcomes []store.Outcome, now time.Time) []store.Outcome {
-	turned := slices.Clone(outcomes)
-	for i, o := range outcomes {
+	for i := range outcomes {
+		o := &outcomes[i]
 		ended := o.Attempt.StartedAt.Add(time.Duration(o.Attempt.DurationUS) * time.Microsecond)
 		if by := ended.Sub(now); by > clockSlack && !o.Delivery.DueAt.IsZero() {
-			turned[i].Delivery.DueAt = store.At(o.Delivery.DueAt.Add(-by))
+			o.Delivery.DueAt = store.At(o.Delivery.DueAt.Add(-by))
 		}
 	}
-	return turned
+	return outcomes
 }

@@ -40,10 +40,7 @@ func (e *Engine) turnAway() {
 
 // gather adds what waits to the first submissions, up to MaxBatch events.
 func (e *Engine) gather(group []*pending) []*pending {
-	events := 0
-	for _, p := range group {
-		events += len(p.Events)
-	}
+	events := eventsOf(group)
 	for events < e.cfg.MaxBatch {
 		select {
 		case p := <-e.submissions:
@@ -53,6 +50,14 @@ func (e *Engine) gather(group []*pending) []*pending {
 		}
 	}
 	return group
+}
+
+// eventsOf counts the events of a group.
+func eventsOf(group []*pending) (events int) {
+	for _, p := range group {
+		events += len(p.Events)
+	}
+	return events
 }
 
 // commit writes a group and answers it. What is being written when the engine stops is still written.
@@ -126,7 +131,7 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (mad
 	if err := e.writeKeys(ctx, tx, group); err != nil {
 		return made{}, err
 	}
-	var events []store.Event
+	events := make([]store.Event, 0, eventsOf(group))
 	for i, p := range group {
 		if p.isNew() {
 			events = append(events, rows[i]...)
@@ -156,7 +161,7 @@ type copyOf struct {
 
 // fanOut makes the deliveries of the new events of a group.
 func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) ([]copyOf, error) {
-	var copies []copyOf
+	copies := make([]copyOf, 0, len(fresh))
 	var handed handing
 	dedupe := e.policy().Dedupe
 	for i, p := range group {
@@ -228,7 +233,7 @@ func (e *Engine) keyExpiry(now time.Time) store.Time {
 // writeKeys inserts the keys of a group with the answers they stand for; the unique insert is the lock. A key that was
 // there answers with what it stored, or refuses when the content differs (IDEM-11, IDEM-14, E8, E11).
 func (e *Engine) writeKeys(ctx context.Context, tx *store.Tx, group []*pending) error {
-	var keys []store.IdempotencyKey
+	keys := make([]store.IdempotencyKey, 0, len(group))
 	for _, p := range group {
 		if p.Key != "" {
 			keys = append(keys, store.IdempotencyKey{

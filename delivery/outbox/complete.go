@@ -93,7 +93,7 @@ func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) 
 
 // writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
 func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finished) (changed bool, err error) {
-	var outcomes []store.Outcome
+	outcomes := make([]store.Outcome, 0, len(batch))
 	var untried []string
 	for _, f := range batch {
 		if f.outcome == nil {

@@ -222,13 +222,13 @@ func notYet(due, now time.Time) time.Time {
 	return now.Add(500 * time.Millisecond)
 }
 
-func (e *Engine) lease(now time.Time, ep store.Endpoint) store.Time {
+func (e *Engine) lease(now time.Time, ep *store.Endpoint) store.Time {
 	return store.At(now.Add(e.cfg.Lease + 2*time.Duration(ep.TimeoutMS)*time.Millisecond))
 }
 
 // launch starts a sender for each claim. The caller holds the mutex.
 func (e *Engine) launch(l *lane, claims load, epoch string) {
-	slices.SortFunc(claims.singles, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(claims.singles, func(a, b *store.Claimed) int { return strings.Compare(a.ID, b.ID) })
 	held := len(claims.singles)
 	for _, b := range claims.bundles {
 		held += len(b.members)
@@ -241,11 +241,12 @@ func (e *Engine) launch(l *lane, claims load, epoch string) {
 // start starts the senders of what a lane has room for. The caller holds the mutex.
 func (e *Engine) start(l *lane, claims load, epoch string) {
 	e.senders.Add(len(claims.singles) + len(claims.bundles))
+	ep := l.endpoint // as it is now
 	for _, c := range claims.singles {
-		go e.send(l, l.endpoint, l.slots, c, epoch)
+		go e.send(l, &ep, l.slots, c, epoch)
 	}
 	for _, b := range claims.bundles {
-		go e.sendBundle(l, l.endpoint, l.slots, b, epoch)
+		go e.sendBundle(l, &ep, l.slots, b, epoch)
 	}
 }
 

@@ -13,14 +13,14 @@ import (
 // made is what a group commit made.
 type made struct {
 	waiting map[string]struct{} // endpoints with deliveries to be claimed
-	handed  map[*lane][]store.Claimed
+	handed  map[*lane][]*store.Claimed
 	bundled []handedBatches
 	epoch   string
 }
 
 // hand picks the deliveries that this node sends at once, takes the room for them and leases them to it.
 func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
-	m := made{waiting: make(map[string]struct{}), handed: make(map[*lane][]store.Claimed), epoch: index.epoch}
+	m := made{waiting: make(map[string]struct{}), handed: make(map[*lane][]*store.Claimed), epoch: index.epoch}
 	now := e.cfg.Now()
 	together := make(map[*lane][]*copyOf)
 	e.mu.Lock()
@@ -39,11 +39,8 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 		}
 		l.held++
 		e.held++
-		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, l.endpoint)
-		m.handed[l] = append(m.handed[l], c.Claimed)
-	}
-	for _, claims := range m.handed {
-		e.setRetries(claims)
+		c.LeaseOwner, c.DueAt, c.Retry = e.node, e.lease(tx.Now.Time, &l.endpoint), e.retryOf(c.SubscriptionID)
+		m.handed[l] = append(m.handed[l], &c.Claimed)
 	}
 	for l, list := range together {
 		e.handTogether(tx, &m, l, list, now)

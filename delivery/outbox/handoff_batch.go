@@ -33,7 +33,7 @@ func (e *Engine) handTogether(tx *store.Tx, m *made, l *lane, list []*copyOf, no
 	l.held += n
 	e.held += n
 	for _, c := range list[:n] {
-		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, l.endpoint)
+		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, &l.endpoint)
 	}
 	m.bundled = append(m.bundled, handedBatches{lane: l, terms: l.terms, endpoint: l.endpoint, copies: list[:n]})
 }
@@ -53,7 +53,7 @@ func (e *Engine) bundle(ctx context.Context, tx *store.Tx, m *made) error {
 		}
 		h.load = s.load
 		for _, c := range s.load.singles {
-			byID[c.ID].Claimed = c
+			byID[c.ID].Claimed = *c
 		}
 		for _, b := range s.load.bundles {
 			for _, c := range b.members {

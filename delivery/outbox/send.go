@@ -13,8 +13,8 @@ type finished struct {
 	lane    *lane
 	id      string
 	outcome *store.Outcome
-	result  Result
-	ep      store.Endpoint
+	result  *Result
+	ep      *store.Endpoint
 	subID   string
 	ordered bool // others may wait for it
 	// group, when set, is the members of a batch in place of all else.
@@ -25,32 +25,37 @@ type finished struct {
 }
 
 // send makes one attempt at a claimed delivery and hands over its outcome.
-func (e *Engine) send(l *lane, ep store.Endpoint, slots chan struct{}, c store.Claimed, epoch string) {
+func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store.Claimed, epoch string) {
 	defer e.senders.Done()
 	slots <- struct{}{}
 	defer func() { <-slots }()
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
-	done := finished{lane: l, id: c.ID, ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+	done := untried(l, ep, c)
 	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, c.ID, e.node) }
 	if !e.mayBegin(ctx, l, ep, c, epoch, may) {
 		e.outcomes <- done
 		return
 	}
-	done.result = e.cfg.Ways[ep.Kind].Send(ctx, ep, c)
-	done.outcome = e.outcome(c, done.result)
+	result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
+	done.result, done.outcome = &result, e.outcome(c, &result)
 	e.outcomes <- done
 }
 
+// untried is a claimed delivery that was not tried.
+func untried(l *lane, ep *store.Endpoint, c *store.Claimed) finished {
+	return finished{lane: l, id: c.ID, result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+}
+
 // attemptTime is the time an attempt may take in all: the request and a token before it.
-func (e *Engine) attemptTime(ep store.Endpoint) time.Duration {
+func (e *Engine) attemptTime(ep *store.Endpoint) time.Duration {
 	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
 }
 
 // mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint work and want to hear from us,
 // is there time left in the lease, and, if anything changed since it was claimed, is the delivery still ours and allowed,
 // which may tells (guarantee G2), and the endpoint the same.
-func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c store.Claimed, epoch string, may func() (bool, error)) bool {
+func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
 	e.mu.Lock()
 	limiter, notBefore, closed := l.limiter, l.notBefore, c.SubscriptionID != "" && l.closed(now)
@@ -77,12 +82,12 @@ func (e *Engine) mayBegin(ctx context.Context, l *lane, ep store.Endpoint, c sto
 
 // sameEndpoint tells whether an endpoint is as it was when its lane was read: nothing goes to an address that its partner
 // changed (EDU-07a). What is not tried for that reason is claimed again, for the new one.
-func (e *Engine) sameEndpoint(ctx context.Context, ep store.Endpoint) bool {
+func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 	now, err := e.cfg.DB.Endpoint(ctx, ep.ID)
 	return err == nil && now.ConfigVersion == ep.ConfigVersion
 }
 
-func (e *Engine) outcome(c store.Claimed, r Result) *store.Outcome {
+func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 	a := r.Attempt
 	a.DeliveryID, a.Number, a.NextAt = c.ID, c.Attempts+1, store.At(r.DueAt)
 	return &store.Outcome{

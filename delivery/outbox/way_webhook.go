@@ -2,9 +2,7 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -25,6 +23,8 @@ type Webhook struct {
 	// Open unseals the secret of an endpoint's token client.
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
+
+	secrets secrets
 }
 
 // Send implements Way: it posts the event and judges the answer by the table of CE-74.
@@ -57,7 +57,7 @@ func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 	if ep.TokenSecret == "" {
 		return t, nil
 	}
-	secret, err := w.Open(ep)
+	secret, err := w.secrets.open(ep, w.Open)
 	t.Token.Secret = webhook.Secret(secret)
 	return t, err
 }
@@ -127,16 +127,4 @@ func statusOf(d webhook.Decision) (status, reason string) {
 	default:
 		return store.DeliveryDead, d.Reason
 	}
-}
-
-// headers makes a JSON object of what was sent or came back; repeated headers are joined as HTTP allows.
-func headers(h http.Header) string {
-	if len(h) == 0 {
-		return ""
-	}
-	b, err := json.Marshal(h)
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }

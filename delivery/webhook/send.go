@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -49,9 +50,8 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 	if err != nil {
 		return tokenOutcome(out, err)
 	}
-	req.Header = header
+	req.Header = s.sent(header, token)
 	if token != "" {
-		req.Header = withAuthorization(header, token)
 		header["Authorization"] = []string{"Bearer " + redacted}
 	}
 	out = s.exchange(ctx, t.Timeout, req, out)
@@ -100,14 +100,16 @@ func tokenOutcome(out Outcome, err error) Outcome {
 	return out
 }
 
-// withAuthorization makes a header of its own for the request: the connection
-// may still be reading it when the outcome's header is already being stored.
-func withAuthorization(header http.Header, token string) http.Header {
+// sent makes a header of its own for the request: the connection may still be
+// reading it when the outcome's header is already being stored. With our name in
+// it the client need not make another copy.
+func (s *Sender) sent(header http.Header, token string) http.Header {
 	sent := make(http.Header, len(header)+2)
-	for name, values := range header {
-		sent[name] = values
+	maps.Copy(sent, header)
+	sent["User-Agent"] = s.agent
+	if token != "" {
+		sent["Authorization"] = []string{"Bearer " + token}
 	}
-	sent["Authorization"] = []string{"Bearer " + token}
 	return sent
 }
 

@@ -91,6 +91,7 @@ type Config struct {
 // whole program, because tokens are cached in it.
 type Sender struct {
 	client *outbound.Client
+	agent  []string // our User-Agent
 	tokens *tokenCache
 	now    func() time.Time
 	logger *slog.Logger
@@ -107,6 +108,7 @@ func NewSender(cfg Config) *Sender {
 	fetcher := &tokenFetcher{client: cfg.Client, signer: cfg.Signer, now: cfg.Now, logger: cfg.Logger}
 	return &Sender{
 		client: cfg.Client,
+		agent:  []string{cfg.Client.UserAgent()},
 		tokens: &tokenCache{fetch: fetcher.fetch, now: cfg.Now, entries: map[string]*tokenEntry{}},
 		now:    cfg.Now,
 		logger: cfg.Logger,
