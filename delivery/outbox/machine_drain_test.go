@@ -1,8 +1,10 @@
 package outbox
 
 import (
+	"fmt"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/store"
 )
 
@@ -28,9 +30,47 @@ func (m *machine) drain() {
 	m.arrivedBut(slow, began)
 	m.way.mood(slow, "202")
 	m.answerAll()
+	m.setEndpoint(slow, store.EndpointActive) // nothing arrived for so long that it may have been suspended
+	m.look()
 	m.drainBut("")
 	m.arrivedBut("", began)
+	m.burst(slow)
 	m.nothingHeld()
+}
+
+// burst has more come in than a node holds at once, while one receiver hangs. The others get theirs before any time goes by
+// but that which a batch waits to be filled (guarantee G6).
+func (m *machine) burst(slow string) {
+	m.advance(25 * time.Hour)
+	for !inOffice(m.clock.Now()) {
+		m.advance(time.Hour)
+	}
+	m.way.mood(slow, "hang")
+	n, s := m.nodes[0], Submission{ClientID: "cli_own", PartnerID: m.own.ID, FromOwn: true}
+	for i := range 12 {
+		text := fmt.Appendf(nil, `{"specversion":"1.0","id":"burst %d","source":"urn:x","type":"nl.a","subject":"s%d","data":{"v":1.0}}`, i, i)
+		ev, err := event.ParseJSON(text, event.Limits{})
+		m.must(err)
+		s.Events = append(s.Events, ev)
+	}
+	a := &accepting{sub: s, done: make(chan struct{})}
+	go a.accept(m.ctx, n.eng)
+	group := []*pending{<-n.eng.submissions}
+	m.remember([]*accepting{a})
+	m.commit(n, group, []*accepting{a}, "answered")
+	m.look()
+	m.advance(5 * time.Second)
+	m.sweepAll()
+	for _, n := range m.nodes {
+		m.run(n)
+	}
+	m.drainPull()
+	if left := m.left(slow); left != "" {
+		m.Fatalf("G6: while one receiver hangs there is still open: %s", left)
+	}
+	m.way.mood(slow, "202")
+	m.answerAll()
+	m.drainBut("")
 }
 
 // answerAll lets attempts that wait arrive.
@@ -46,8 +86,7 @@ func (m *machine) answerAll() {
 func (m *machine) drainBut(slow string) {
 	for range 16 {
 		for _, n := range m.nodes {
-			m.must(n.eng.sweepAll(m.ctx))
-			m.look()
+			m.sweepAll()
 			m.must(n.eng.expireKeys(m.ctx))
 			m.look()
 			m.doing = "jobs"
@@ -65,6 +104,13 @@ func (m *machine) drainBut(slow string) {
 		m.advance(5 * time.Hour)
 	}
 	m.Fatalf("G1, G6: still open while %q hangs: %s", slow, m.left(slow))
+}
+
+func (m *machine) sweepAll() {
+	for _, n := range m.nodes {
+		m.must(n.eng.sweepAll(m.ctx))
+		m.look()
+	}
 }
 
 func (m *machine) drainPull() {

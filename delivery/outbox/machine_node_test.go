@@ -17,7 +17,7 @@ type node struct {
 
 func (m *machine) newNode() *node {
 	n := &node{lanes: map[string]*lane{}, slots: map[string]int{}, eng: New(Config{
-		DB: m.db, Now: m.clock.Now, Log: slog.New(slog.DiscardHandler), KeyLifetime: keyLife, MaxInFlight: 64, MaxBatch: 16,
+		DB: m.db, Now: m.clock.Now, Log: slog.New(slog.DiscardHandler), KeyLifetime: keyLife, MaxInFlight: 16, MaxBatch: 16,
 		Ways: map[string]Way{store.EndpointWebhook: m.way}, Circuit: CircuitPolicy{Failures: 4},
 	})}
 	m.ever[n.eng.node] = true

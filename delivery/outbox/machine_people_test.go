@@ -100,8 +100,11 @@ func (m *machine) person(rt *rapid.T) {
 	if len(m.now.list) == 0 {
 		return
 	}
-	d := m.now.list[rapid.IntRange(0, len(m.now.list)-1).Draw(rt, "delivery")]
-	n := m.anyNode(rt)
+	d := pick(rt, "delivery", m.now.list)
+	m.decide(rt, m.anyNode(rt), d)
+}
+
+func (m *machine) decide(rt *rapid.T, n *node, d store.Delivery) {
 	if rapid.IntRange(0, 3).Draw(rt, "discard") == 0 {
 		err := n.eng.Discard(m.ctx, anna(), d.ID, "done by hand")
 		closed := d.Status == store.DeliveryHeld || d.Status == store.DeliveryDead

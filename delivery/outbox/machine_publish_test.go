@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,12 +14,17 @@ import (
 	"schakel/store"
 )
 
-// outcome of one request.
+// accepting is a request on its way.
 type accepting struct {
 	sub     Submission
 	receipt Receipt
 	err     error
 	done    chan struct{}
+}
+
+func (a *accepting) accept(ctx context.Context, e *Engine) {
+	defer close(a.done)
+	a.receipt, a.err = e.Accept(ctx, a.sub)
 }
 
 // publish offers one or two requests to a node at once, which writes them together with what it has sent. It may crash
@@ -32,10 +38,7 @@ func (m *machine) publish(rt *rapid.T) {
 	for range rapid.IntRange(1, 2).Draw(rt, "requests") {
 		a := &accepting{sub: m.compose(rt), done: make(chan struct{})}
 		name := a.sub.ClientID + " " + a.sub.Key
-		go func() {
-			defer close(a.done)
-			a.receipt, a.err = n.eng.Accept(m.ctx, a.sub)
-		}()
+		go a.accept(m.ctx, n.eng)
 		select {
 		case p := <-n.eng.submissions:
 			group, requests = append(group, p), append(requests, a)

@@ -18,7 +18,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"mood": m.moodOf, "mood.": m.moodOf, "answer": m.answerHung, "stall": m.stalls, "begin": m.begins, "subscription": m.subscription,
 		"subscription.": m.subscription, "request": m.request, "endpoint": m.endpointState, "partner": m.partnerState, "route": m.route,
 		"person": m.person, "person.": m.person, "bulk": m.bulk, "replay": m.replays, "receive": m.receive, "receive.": m.receive,
-		"settle": m.settleSome, "retention": m.retention,
+		"settle": m.settleSome, "late": m.late, "late.": m.late, "retention": m.retention,
 	} {
 		all[name] = func(rt *rapid.T) { m.step(rt, trimDots(name), func() { fn(rt) }) }
 	}
@@ -119,6 +119,9 @@ func (m *machine) toKeyEnd(rt *rapid.T) {
 			first = t
 		}
 	}
+	if first.IsZero() {
+		return
+	}
 	if by := first.Sub(m.clock.Now()) - rapid.SampledFrom([]time.Duration{0, time.Microsecond, 3 * time.Second}).Draw(rt, "before"); by > 0 {
 		m.advance(by)
 	}
@@ -161,7 +164,10 @@ func (m *machine) stalls(rt *rapid.T) { m.stall(m.anyNode(rt), m.anyHook(rt)) }
 func (m *machine) begins(rt *rapid.T) { m.letBegin(m.anyNode(rt), m.anyHook(rt)) }
 
 // retention is what the program prunes, by its own rules.
-func (m *machine) retention(*rapid.T) {
+func (m *machine) retention(rt *rapid.T) {
+	if rapid.Bool().Draw(rt, "later") {
+		m.advance(31 * 24 * time.Hour)
+	}
 	now := m.clock.Now()
 	old := store.At(now.Add(-30 * 24 * time.Hour))
 	m.prune((*store.Tx).PruneExpired, store.At(now))

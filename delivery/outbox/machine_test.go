@@ -30,7 +30,9 @@ func TestMachine(t *testing.T) {
 		checks, nodes int
 	}{{"sqlite", storetest.SQLite, 40, 1}, {"postgres", storetest.Postgres, 6, 2}} {
 		t.Run(on.name, func(t *testing.T) { // one after the other: they share the flags
-			limits(t, given, map[string]int{"rapid.checks": on.checks, "rapid.steps": 40})
+			limits(t, given, map[string]string{
+				"rapid.checks": strconv.Itoa(on.checks), "rapid.steps": "40", "rapid.nofailfile": "true",
+			})
 			rapid.Check(t, func(rt *rapid.T) {
 				clock := storetest.NewClock()
 				m := newMachine(rt, on.open(t, storetest.WithClock(clock)), clock, on.nodes)
@@ -43,13 +45,13 @@ func TestMachine(t *testing.T) {
 }
 
 // limits sets flags of this test binary that whoever runs it did not set.
-func limits(t *testing.T, given map[string]bool, values map[string]int) {
+func limits(t *testing.T, given map[string]bool, values map[string]string) {
 	t.Helper()
 	for name, value := range values {
 		if given[name] {
 			continue
 		}
-		if err := flag.Set(name, strconv.Itoa(value)); err != nil {
+		if err := flag.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
 	}

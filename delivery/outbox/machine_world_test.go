@@ -103,7 +103,7 @@ func (m *machine) settle() {
 		m.partners = append(m.partners, p.ID)
 	}
 	a, b, c := m.partners[0], m.partners[1], m.partners[2]
-	plain := m.endpoint(store.Endpoint{PartnerID: a, MaxConcurrency: 2})
+	plain := m.endpoint(store.Endpoint{PartnerID: a, MaxConcurrency: 1})
 	batch := m.endpoint(store.Endpoint{PartnerID: b, MaxConcurrency: 1, BatchEvents: 3, BatchWaitMS: 2000})
 	own := m.endpoint(store.Endpoint{PartnerID: m.own.ID, MaxConcurrency: 2, BatchEvents: 2})
 	pulled := m.endpoint(store.Endpoint{PartnerID: c, Kind: store.EndpointPull})
