@@ -9,14 +9,16 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 )
 
 // asset is one file as it is served.
 type asset struct {
 	name, hash, contentType string
 	body                    []byte
-	// zipped is nil when compression gains nothing.
-	zipped []byte
+	// zipped compresses the body when it is first asked for, because a large one
+	// takes a while; nil when that gains nothing.
+	zipped func() []byte
 }
 
 // assets is the set of all served files, by their public name.
@@ -29,7 +31,7 @@ func ownStyles() []string {
 	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "document", "print"}
 }
 
-// build reads the embedded tree. Every file under js, img and vendor/htmx is
+// build reads the embedded tree. Every file under js and img, and every script under vendor, is
 // served under its own name; the style sheets are joined into schakel.css.
 // It panics when a file is missing, which only a broken build can cause.
 func build(tree fs.FS) *assets {
@@ -66,7 +68,7 @@ func (s *assets) add(name string, body []byte) {
 	sum := sha256.Sum256(body)
 	s.byName[name] = &asset{
 		name: name, hash: hex.EncodeToString(sum[:8]), contentType: contentType(name),
-		body: body, zipped: zip(body),
+		body: body, zipped: sync.OnceValue(func() []byte { return zip(body) }),
 	}
 }
 

@@ -41,9 +41,11 @@ func (a *asset) headers(h http.Header, hashed bool) {
 
 func (a *asset) write(w http.ResponseWriter, r *http.Request) {
 	body, tag := a.body, `"`+a.hash+`"`
-	if a.zipped != nil && acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		body, tag = a.zipped, `"`+a.hash+`-gzip"`
-		w.Header().Set("Content-Encoding", "gzip")
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if zipped := a.zipped(); zipped != nil {
+			body, tag = zipped, `"`+a.hash+`-gzip"`
+			w.Header().Set("Content-Encoding", "gzip")
+		}
 	}
 	w.Header().Set("ETag", tag)
 	if matches(r.Header.Get("If-None-Match"), tag) {

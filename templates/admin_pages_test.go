@@ -58,20 +58,24 @@ func administratorPages() map[string]templ.Component {
 		"mails":        AdminMails(p, AdminMailsView{Rows: []MailRow{{Recipient: "a@example.nl", Subject: "Hello", Status: "failed", Error: "refused", Attempts: 2}}, Total: 1, Now: now()}),
 		"accounts":     AdminAccounts(p, AdminAccountsView{Rows: []AccountRow{account}, Wrong: map[string]string{"name": "Fill in."}, Now: now()}),
 		"contracts":    ContractList(p, ContractListView{Rows: []ContractRow{{ID: "a", Title: "A", Href: "/a", Kind: "openapi", Version: "1.0.0", VersionHref: "/v", Status: "published"}}, Total: 1, ShowVisibility: true}),
-		"no contracts": ContractList(p, ContractListView{CanCreate: true}),
+		"no contracts": ContractList(p, ContractListView{CreateHref: "/n", Requested: []RequestedRow{{Contract: "A", Version: "1.0.0", Href: "/v", Owner: "P", By: "Anna", At: now()}}, Now: now()}),
 		"contract":     ContractPage(p, ContractView{ID: "a", Kind: "asyncapi", Description: "A\nB", ContactName: "N", ContactEmail: "n@example.nl", Visibility: "public", Versions: []VersionRow{{Version: "1.0.0", Href: "/v", Status: "deprecated", Sunset: now()}}, Types: []GrantedType{kind}, TypesOf: "1.0.0", API: []Named{{"Metadata", "/m"}}, History: &past, Now: now()}),
 		"version": VersionPage(p, VersionView{
 			Contract: partner, Kind: "asyncapi", Status: "published", Description: []string{"Text"}, Findings: []FindingRow{finding, {Severity: "info", Detail: "d"}}, Types: []GrantedType{kind}, Downloads: []Named{{"JSON", "/j"}},
 			Source: SourceView{First: 1, Total: 3, Lines: []string{"a", "b"}, Found: map[int]bool{2: true}, NextHref: "/n"}, DeprecateAction: "/d", SunsetError: "Later.", Acts: todo, Now: now(),
 		}),
-		"draft":         VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p"}),
+		"draft":         VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p", PublishLabel: "Publish", Requested: &RequestedRow{By: "Anna", Owner: "P", At: now(), Reason: "ready"}, Now: now()}),
+		"visibility": VisibilityPage(p, VisibilityView{
+			Action: "/a", Back: "/b", Now: "public", Visibility: "named", Named: []Option{{Value: "ptn_1", Label: "P", Selected: true}}, Loses: true, Everybody: true,
+			Losing: []LosingRow{{Partner: "Q", Href: "/q", Subscriptions: 2}}, LosingTotal: 1, Wrong: map[string]string{"accept": "Confirm.", "reason": "Say why."},
+		}),
 		"contract form": ContractForm(p, ContractFormView{New: true, Button: "Make", Wrong: map[string]string{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []Option{{Label: "Own"}}}),
 		"upload":        UploadPage(p, UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]string{"text": "No."}}),
 		"publish":       PublishPage(p, PublishView{Kind: "asyncapi", Changes: []TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []FindingRow{finding2(finding)}, Digest: "00"}),
 		"publish breaking": PublishPage(p, PublishView{
 			Kind: "asyncapi", Before: "1.0.0", BrokenTotal: 2, Broken: []ContractChangeRow{{Level: "breaking", Text: "<b>", Why: "w", Side: "consumer", Pointer: "/a", Removed: true, Code: "c"}},
 			Bound:       []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s", Types: []string{"nl.a"}}},
-			NeedsReason: true, Suggested: "2.0.0", Wrong: map[string]string{"reason": "Say why."}, Digest: "00", ChangesHref: "/c",
+			NeedsReason: true, Suggested: "2.0.0", ShowBound: true, Asks: true, RequestReason: "ready", Wrong: map[string]string{"reason": "Say why."}, Digest: "00", ChangesHref: "/c",
 		}),
 		"publish unknown": PublishPage(p, PublishView{Kind: "openapi", Before: "1.0.0", Unknown: "Too large.", NeedsReason: true}),
 		"publish same":    PublishPage(p, PublishView{Kind: "asyncapi", Before: "1.0.0", ChangesHref: "/c"}),
@@ -81,7 +85,7 @@ func administratorPages() map[string]templ.Component {
 			Pager:  &Pager{Page: 1, PerPage: 1, Total: 2, URL: func(int) string { return "?page=2" }},
 		}),
 		"reading": ReadingPage(p, ReadingView{
-			Text: "# Big", Servers: []ReadingNamed{{"main", "amqp", "broker", "text"}}, Security: []ReadingNamed{{Name: "key"}}, Total: 2, Uses: &ReadingUses{Count: 1, Rows: []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
+			Text: "# Big", Servers: []ReadingNamed{{"main", "amqp", "broker", "text"}}, Security: []ReadingNamed{{Name: "key"}}, Total: 2, Uses: &ReadingUses{Rows: []BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
 			Parts: []ReadingPart{
 				{
 					ID: "part-1", Kind: "operation", Name: "GET /a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []Item{{Label: "Security", Text: "key"}}, Links: []ReadingLink{{"Message", "m", ""}, {"Message", "n", "/n"}},
@@ -90,7 +94,7 @@ func administratorPages() map[string]templ.Component {
 				{ID: "part-2", Kind: "schema", Name: "A"},
 			},
 		}),
-		"reading nothing": ReadingPage(p, ReadingView{Uses: &ReadingUses{}}),
+		"reading nothing": ReadingPage(p, ReadingView{Uses: &ReadingUses{Own: true}}),
 		"changes none":    ContractChangesPage(p, ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),
 		"changes refused": ContractChangesPage(p, ContractChangesView{To: "1.1.0", Message: "Too large."}),
 		"publish not":     PublishPage(p, PublishView{Kind: "openapi", Blocked: "It is published.", Wrong: map[string]string{"": "Look again."}, Back: "/v"}),

@@ -16,7 +16,9 @@ type UploadView struct {
 	Kind          string
 	MaxBytes      int64
 	Findings      []FindingRow
-	Wrong         map[string]string
+	// Source is the refused document, to which the findings lead.
+	Source SourceView
+	Wrong  map[string]string
 }
 
 func (v UploadView) errors() []FieldError {
@@ -172,6 +174,14 @@ func UploadPage(p Page, v UploadView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = Text("The document is checked and kept as a draft. Nobody else sees it until you publish it.").Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = source(v.Source).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

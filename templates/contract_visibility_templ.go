@@ -196,7 +196,7 @@ func VisibilityPage(p Page, v VisibilityView) templ.Component {
 									var templ_7745c5c3_Var8 string
 									templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(Count(l.Subscriptions))
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_visibility.templ`, Line: 57, Col: 32}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_visibility.templ`, Line: 57, Col: 32}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 									if templ_7745c5c3_Err != nil {

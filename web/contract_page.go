@@ -73,6 +73,9 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 			return err
 		}
 		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(contract.ID)
+		if contract.Visibility == store.VisibilityPublic {
+			v.API = append(v.API, templates.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
+		}
 	} else if !isNotFound(err) {
 		return err
 	}

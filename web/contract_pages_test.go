@@ -107,7 +107,7 @@ func TestUploadRefusals(t *testing.T) {
 	}{
 		"nothing":        {nil, "", 422, []string{"Choose a file, or paste the document."}},
 		"blank text":     {url.Values{"text": {" \r\n "}}, "", 422, []string{"Choose a file, or paste the document."}},
-		"broken pasted":  {url.Values{"text": {"asyncapi: 3.1.0\r\ninfo: {title: <b>x</b>}\r\n"}}, "", 422, []string{"What is wrong with the document", "2:1", "/info", "&lt;b&gt;x&lt;/b&gt;", `href="#text"`}},
+		"broken pasted":  {url.Values{"text": {"asyncapi: 3.1.0\r\ninfo: {title: <b>x</b>}\r\n"}}, "", 422, []string{"What is wrong with the document", "2:1", "/info", "&lt;b&gt;x&lt;/b&gt;", `href="#text"`, `href="#L2"`, `id="L2"`}},
 		"broken file":    {nil, "{\n  \"asyncapi\": \"3.1.0\",\n", 422, []string{"What is wrong with the document", `href="#document"`}},
 		"not a contract": {nil, "hello: world\n", 422, []string{"no member openapi or asyncapi"}},
 		"bytes":          {nil, "\xff\xfe\x00", 422, []string{"What is wrong with the document"}},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
@@ -44,13 +45,43 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		if v.Uses, err = p.readingUses(c, reader, about, version); err != nil {
 			return err
 		}
+		if v.Others, err = p.readingOthers(c, reader, version); err != nil {
+			return err
+		}
 		page := p.frame(c, about.Title+" "+version.Version+" to read", templates.Crumb{Label: "Contracts", Href: "/contracts"},
 			templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: version.Version, Href: v.VersionHref})
 		page.Badge = templates.State(version.Status)
-		page.Actions = templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref)
+		page.Actions = templ.Join(
+			templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref),
+			templates.LinkButton(templates.Subtle, "Another view: Redoc", v.VersionHref+"/redoc"))
 		return p.render(c, http.StatusOK, templates.ReadingPage(page, v))
 	}
 }
+
+// readingOthers are the other versions of the contract, to read and to compare with.
+func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version store.ContractVersion) ([]templates.ReadingVersion, error) {
+	rows, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, version.ContractID)
+	var others []templates.ReadingVersion
+	for _, row := range rows {
+		if row.ID == version.ID {
+			continue
+		}
+		other := templates.ReadingVersion{
+			Version: row.Version, State: row.Status, Href: contractVersionHref(row.ContractID, row.Version) + "/reading",
+			ChangesHref: changesHref(row.ContractID, version.Version, row.Version),
+		}
+		if row.SortKey > version.SortKey {
+			other.ChangesHref = changesHref(row.ContractID, row.Version, version.Version)
+		}
+		if others = append(others, other); len(others) == maxShownVersions {
+			break
+		}
+	}
+	return others, err
+}
+
+// maxShownVersions is how many other versions the reading view leads to.
+const maxShownVersions = 20
 
 // readingPerPage is how many parts a page shows.
 const readingPerPage = 20

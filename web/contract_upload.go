@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -37,11 +38,7 @@ func (p *portal) uploadVersion(c echo.Context) error {
 		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(),
 	})
 	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
-		rows := findingRows(e.Findings, "")
-		if !contract.IsArchive(in.content()) {
-			excerpts(rows, in.content())
-		}
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, rows, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong below."})
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong below."})
 	}
 	if status, wrong := formRefusal(err); wrong != nil {
 		if text := wrong["document"]; text != "" {
@@ -55,7 +52,7 @@ func (p *portal) uploadVersion(c echo.Context) error {
 	return p.done(c, contractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
 }
 
-func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []templates.FindingRow, wrong formErrors) error {
+func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []contract.Finding, wrong formErrors) error {
 	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
@@ -63,10 +60,29 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 	page := p.frame(c, "Upload a version of "+row.Title,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
 	page.Invalid = wrong != nil
+	rows, source := refusedSource(in.content(), findings)
 	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
 		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
-		Findings: findings, Wrong: wrong,
+		Findings: rows, Source: source, Wrong: wrong,
 	}))
+}
+
+// refusedSource is the part of a refused document with the first finding, with
+// findings that lead to its lines. What is in a zip has no lines to lead to.
+func refusedSource(content []byte, findings []contract.Finding) ([]templates.FindingRow, templates.SourceView) {
+	rows := findingRows(findings, "")
+	if len(findings) == 0 || contract.IsArchive(content) {
+		return rows, templates.SourceView{}
+	}
+	excerpts(rows, content)
+	v := sourceView(content, max(1, findings[0].Line), findings, "")
+	v.PrevHref, v.NextHref = "", "" // it is kept nowhere, so there are no other parts
+	for i, f := range findings {
+		if f.Line >= v.First && f.Line < v.First+len(v.Lines) {
+			rows[i].Href = "#L" + strconv.Itoa(f.Line)
+		}
+	}
+	return rows, v
 }
 
 // documentForm is an upload as the form sends it.

@@ -19,6 +19,7 @@ func (p *portal) routesContracts() {
 	read.GET("/:id/versions/:version/changes", p.changesPage(newComparisons(p.Registry.Contracts)), p.slow(uploadTime))
 	read.GET("/:id/versions/:version/reading", p.readingPage(), p.slow(uploadTime))
 	read.GET("/:id/versions/:version/advice", p.advicePage, p.slow(uploadTime))
+	read.GET("/:id/versions/:version/redoc", p.redocPage)
 	converted := newConvertedDocuments()
 	for _, form := range []string{"original", "json", "yaml"} {
 		read.GET("/:id/versions/:version/"+form, p.downloadVersion(form, converted))
