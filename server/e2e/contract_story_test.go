@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"schakel/registry"
+	"schakel/server/demo"
+	"schakel/server/trial"
+)
+
+const storyContract = `asyncapi: 3.1.0
+info:
+  title: Story events
+  version: 1.0.0
+  description: "All about **students**. <script>alert(1)</script>"
+channels:
+  students:
+    address: students
+    messages:
+      enrolled: {$ref: '#/components/messages/enrolled'}
+operations:
+  tell: {action: send, channel: {$ref: '#/channels/students'}}
+components:
+  messages:
+    enrolled:
+      name: TYPE
+      title: Student enrolled
+      contentType: application/json
+      payload: {$ref: '#/components/schemas/Student'}
+      examples: [{payload: {studentId: "42", school: "27AB"}}]
+  schemas:
+    Student:
+      type: object
+      required: [studentId]
+      properties:
+        studentId: {type: string, description: "Who it is. [More](https://example.nl)"}
+        school: {type: string}
+`
+
+// TestContractStoryInBrowser plays the story of a contract in a real browser, with
+// JavaScript and without: a maintainer uploads a broken document, is led to the
+// line, mends it, publishes, and is stopped at a breaking change; an integrator
+// finds it, reads it, compares two versions, downloads one and subscribes to its
+// feed; a partner makes one of its own. Every page on the way is looked at by axe,
+// light, dark and on a phone.
+//
+// Rules: EDU-06, EDU-06b, EDU-06e, EDU-21.
+func TestContractStoryInBrowser(t *testing.T) {
+	t.Parallel()
+	chromium := need(t, "chromium")
+	for _, scripted := range []bool{true, false} {
+		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
+			t.Parallel()
+			d := startDemo(t)
+			n := rand.IntN(1_000_000)
+			eventType := fmt.Sprintf("nl.voorbeeld.verhaal%d.leerling-ingeschreven.v1", n)
+			good := strings.ReplaceAll(storyContract, "TYPE", eventType)
+			play(t, "browser/contracts.js", map[string]any{
+				"base": d.base, "javaScript": scripted, "chromium": chromium, "folder": folderFor(t, scripted),
+				"admin":   map[string]string{"email": demo.OwnA().Email, "password": d.password},
+				"partner": map[string]string{"email": "carla@kompas.example", "password": d.password},
+				"id":      fmt.Sprintf("verhaal-%d", n), "title": fmt.Sprintf("Verhaal %d", n), "type": eventType,
+				"good": good, "line": 19, "broken": strings.Replace(good, "#/components/schemas/Student", "#/components/schemas/Pupil", 1),
+				"breaking": strings.NewReplacer("version: 1.0.0", "version: 1.1.0", "required: [studentId]", "required: [studentId, birthday]",
+					"        school: {type: string}", "        school: {type: integer}\n        birthday: {type: string}").Replace(good),
+			})
+		})
+	}
+}
+
+// folderFor is where the screenshots of a story go; E2E_KEEP names a folder that
+// keeps them.
+func folderFor(t *testing.T, keep bool) string {
+	t.Helper()
+	if folder := os.Getenv("E2E_KEEP"); folder != "" && keep {
+		return folder
+	}
+	return t.TempDir()
+}
+
+// play runs a script that drives a browser, with its settings.
+func play(t *testing.T, script string, story map[string]any) {
+	t.Helper()
+	node, modules := needNode(t)
+	settings, err := json.Marshal(story)
+	trial.Must(t, err)
+	cmd := exec.CommandContext(t.Context(), node, script)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
+	// Chromium is a child of node: both are of one group, and end together.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// hostileText is what an author should not write.
+const hostileText = `Text of the author. <img src=x onerror='window.hit=1'> <script>window.hit=1</script> [a](javascript:window.hit=1) ![t](https://tracker.example/x.png)`
+
+// redocDocuments are one of each version that Redoc must draw, by id.
+func redocDocuments() map[string]map[string]any {
+	info := map[string]any{"title": "Drawn by Redoc", "version": "1.0.0", "description": hostileText}
+	operation := map[string]any{"summary": "List the schools", "operationId": "listSchools", "responses": map[string]any{"200": map[string]any{"description": hostileText}}}
+	all := map[string]map[string]any{}
+	for _, version := range []string{"3.0.4", "3.1.1", "3.2.0"} {
+		all["openapi-"+version] = map[string]any{
+			"openapi": version, "info": info, "paths": map[string]any{"/schools": map[string]any{"get": operation}},
+		}
+	}
+	payload := map[string]any{"type": "object", "properties": map[string]any{"schoolId": map[string]any{"type": "string"}}}
+	message := map[string]any{"name": "school-opened", "title": "List the schools", "payload": payload, "description": hostileText}
+	all["asyncapi-2.6.0"] = map[string]any{
+		"asyncapi": "2.6.0", "info": info,
+		"channels": map[string]any{"schools": map[string]any{"subscribe": map[string]any{"operationId": "tell", "message": message}}},
+	}
+	for _, version := range []string{"3.0.0", "3.1.0"} {
+		all["asyncapi-"+version] = map[string]any{
+			"asyncapi": version, "info": info,
+			"channels":   map[string]any{"schools": map[string]any{"address": "schools", "messages": map[string]any{"opened": message}}},
+			"operations": map[string]any{"tell": map[string]any{"action": "send", "channel": map[string]any{"$ref": "#/channels/schools"}}},
+		}
+	}
+	return all
+}
+
+// TestRedocStaysHere draws a document of each version in Redoc in a real browser.
+// No request leaves this machine, nothing that the author wrote runs, and the page
+// opens no window.
+//
+// Rules: EDU-21.
+func TestRedocStaysHere(t *testing.T) {
+	t.Parallel()
+	chromium := need(t, "chromium")
+	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
+	var pages []map[string]any
+	s.SetUp(t, func(c *demo.Chain) {
+		ctx := t.Context()
+		for name, document := range redocDocuments() {
+			kind, _, _ := strings.Cut(name, "-")
+			id := strings.ReplaceAll(name, ".", "-")
+			content, err := json.Marshal(document)
+			trial.Must(t, err)
+			_, err = c.Contracts.Create(ctx, c.Admin, registry.ContractInput{ID: id, Kind: kind, Title: name, Visibility: "public"})
+			trial.Must(t, err)
+			_, err = c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: content})
+			trial.Must(t, err)
+			_, err = c.Contracts.Publish(ctx, c.Admin, id, "1.0.0")
+			trial.Must(t, err)
+			pages = append(pages, map[string]any{"path": "/contracts/" + id + "/versions/1.0.0", "texts": []string{"Drawn by Redoc", "Text of the author", "List the schools"}})
+		}
+	})
+	s.Start(t)
+	play(t, "browser/redoc.js", map[string]any{"base": s.Base, "chromium": chromium, "folder": folderFor(t, true), "pages": pages})
+}
