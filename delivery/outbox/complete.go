@@ -97,7 +97,9 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	var untried []string
 	for _, f := range batch {
 		if f.outcome == nil {
-			untried = append(untried, f.id)
+			if f.until.After(tx.Now.Time) { // else it is due by itself, or this node has claimed it again
+				untried = append(untried, f.id)
+			}
 		} else {
 			outcomes = append(outcomes, *f.outcome)
 		}

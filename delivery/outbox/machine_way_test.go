@@ -121,10 +121,8 @@ func answer(out *webhook.Outcome, mood string, members []store.Claimed) {
 
 // begins checks the start of an attempt against how things were after the last step: nothing changed since.
 func (w *scripted) begins(ep store.Endpoint, members []store.Claimed, key, body string, batched bool) {
-	ids := make([]string, len(members))
-	now := w.m.clock.Now()
-	for i, c := range members {
-		ids[i] = c.ID
+	ids, now := idsOf(members), w.m.clock.Now()
+	for _, c := range members {
 		w.allowed(ep, c, now)
 		w.inOrder(c)
 		before, tried := w.last[c.ID]
@@ -142,6 +140,14 @@ func (w *scripted) begins(ep store.Endpoint, members []store.Claimed, key, body 
 		w.fault("IDEM-11: one key for %s and for %s", before, what)
 	}
 	w.content[key] = what
+}
+
+func idsOf(members []store.Claimed) []string {
+	ids := make([]string, len(members))
+	for i, c := range members {
+		ids[i] = c.ID
+	}
+	return ids
 }
 
 func (w *scripted) allowed(ep store.Endpoint, c store.Claimed, now time.Time) {

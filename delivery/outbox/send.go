@@ -16,7 +16,8 @@ type finished struct {
 	result  *Result
 	ep      *store.Endpoint
 	subID   string
-	ordered bool // others may wait for it
+	ordered bool      // others may wait for it
+	until   time.Time // when the lease ends under which it was claimed
 	// group, when set, is the members of a batch in place of all else.
 	group []finished
 	// dissolve is a batch that is taken apart after this, and why.
@@ -44,7 +45,7 @@ func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store
 
 // untried is a claimed delivery that was not tried.
 func untried(l *lane, ep *store.Endpoint, c *store.Claimed) finished {
-	return finished{lane: l, id: c.ID, result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+	return finished{lane: l, id: c.ID, result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != "", until: c.DueAt.Time}
 }
 
 // attemptTime is the time an attempt may take in all: the request and a token before it.
@@ -53,7 +54,7 @@ func (e *Engine) attemptTime(ep *store.Endpoint) time.Duration {
 }
 
 // mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint work and want to hear from us,
-// is there time left in the lease, and, if anything changed since it was claimed, is the delivery still ours and allowed,
+// is there time left in the lease and does the key live (IDEM-12), and, if anything changed since it was claimed, is the delivery still ours and allowed,
 // which may tells (guarantee G2), and the endpoint the same.
 func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
@@ -61,7 +62,7 @@ func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *s
 	limiter, notBefore, closed := l.limiter, l.notBefore, c.SubscriptionID != "" && l.closed(now)
 	open := l.circuit.open() && now.Before(l.circuit.probeAt)
 	e.mu.Unlock()
-	if e.closing.Load() || closed || open || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) {
+	if e.closing.Load() || closed || open || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) || !now.Before(c.KeyExpiresAt.Time) {
 		return false
 	}
 	if limiter != nil {
