@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -66,6 +67,9 @@ func adviceView(report lint.Report, here string, filter adviceFilter) templates.
 			v.Sets = append(v.Sets, templates.AdviceScore{Name: set, Points: points})
 		}
 	}
+	if len(v.Sets) < 2 {
+		v.Sets = nil // it is the score itself
+	}
 	byRule := map[string][]contract.Finding{}
 	for _, f := range report.Findings {
 		byRule[f.Code] = append(byRule[f.Code], f)
@@ -79,6 +83,10 @@ func adviceView(report lint.Report, here string, filter adviceFilter) templates.
 			v.Groups = append(v.Groups, adviceGroup(o, found, v, filter))
 		}
 	}
+	order := []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}
+	slices.SortStableFunc(v.Rules, func(a, b templates.AdviceRule) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
 	return v
 }
 
