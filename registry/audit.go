@@ -27,6 +27,8 @@ const (
 	ActionClientSecretRotated = "client.secret-rotated"
 	ActionClientRevoked       = "client.revoked"
 	ActionSigningKeyMade      = "signing-key.made"
+	ActionReadKeyCreated      = "read-key.created"
+	ActionReadKeyRevoked      = "read-key.revoked"
 
 	ActionEndpointCreated   = "endpoint.created"
 	ActionEndpointUpdated   = "endpoint.updated"
@@ -129,6 +131,8 @@ func record(ctx context.Context, tx *store.Tx, actor Actor, action string, o obj
 func partnerObject(p store.Partner) object { return object{"partner", p.ID, p.Name, p.ID} }
 
 func clientObject(c store.Client) object { return object{"client", c.ID, c.Name, c.PartnerID} }
+
+func readKeyObject(k store.ReadKey) object { return object{"read-key", k.ID, k.Name, k.PartnerID} }
 
 func endpointObject(e store.Endpoint) object { return object{"endpoint", e.ID, e.Name, e.PartnerID} }
 

@@ -26,6 +26,8 @@ func sentences() map[string]string {
 		ActionClientRejected:      "turned down what client {object} asked for",
 		ActionClientSecretRotated: "gave client {object} a new secret",
 		ActionClientRevoked:       "revoked client {object}",
+		ActionReadKeyCreated:      "made read-only key {object}",
+		ActionReadKeyRevoked:      "revoked read-only key {object}",
 		ActionSigningKeyMade:      "made a new signing key for access tokens",
 
 		ActionEndpointCreated:   "added endpoint {object} at {host}",

@@ -42,6 +42,8 @@ type Config struct {
 	// AllowOpenEndpoints permits endpoints without credentials. Default no:
 	// a receiver gives credentials (EDU-14).
 	AllowOpenEndpoints bool
+	// OwnDocuments describe our own APIs and events, for the register. Default none.
+	OwnDocuments []OwnDocument
 }
 
 func (c Config) withDefaults() Config {
@@ -68,10 +70,12 @@ type Services struct {
 	Partners      *Partners
 	Clients       *Clients
 	SigningKeys   *SigningKeys
+	ReadKeys      *ReadKeys
 	Endpoints     *Endpoints
 	Subscriptions *Subscriptions
 	Routes        *Routes
 	Contracts     *Contracts
+	OwnContracts  *OwnContracts
 	Advice        *Advice
 	EventTypes    *EventTypes
 	Payloads      *Payloads
@@ -91,16 +95,22 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 	}
 	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
 	contracts := &Contracts{cfg, profiles, newTurns()}
+	own, err := newOwnContracts(cfg, contracts)
+	if err != nil {
+		return nil, err
+	}
 	return &Services{
 		Profile:       profiles,
 		Accounts:      accounts,
 		Partners:      &Partners{cfg, accounts},
 		Clients:       &Clients{cfg, profiles},
 		SigningKeys:   &SigningKeys{cfg},
+		ReadKeys:      &ReadKeys{cfg},
 		Endpoints:     &Endpoints{cfg},
 		Subscriptions: &Subscriptions{cfg, profiles},
 		Routes:        &Routes{cfg},
 		Contracts:     contracts,
+		OwnContracts:  own,
 		Advice:        newAdvice(contracts),
 		EventTypes:    &EventTypes{cfg},
 		Payloads:      newPayloads(cfg),

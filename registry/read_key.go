@@ -1,0 +1,148 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// ReadKeys are static tokens with which the pipelines of a partner read the
+// contract register (EDU-06e, EDU-N06): a dependency updater sends one fixed
+// bearer token and cannot ask for access tokens. A key reads what its partner may
+// see of contracts, and nothing else.
+type ReadKeys struct {
+	cfg Config
+}
+
+// NewReadKey is what is asked of a key.
+type NewReadKey struct {
+	Name    string
+	Expires time.Time // zero: never
+}
+
+// maxReadKeyLife bounds how far away the end of a key may be.
+const maxReadKeyLife = 5 * 366 * 24 * time.Hour
+
+// hintLength is how much of a key is kept to recognise it by.
+const hintLength = 4
+
+// Create makes a key. Plain is the key, shown this once. An administrator names the
+// partner it is for, or none for the own organisation. Fields: name, expires.
+func (k *ReadKeys) Create(ctx context.Context, actor Actor, partnerID string, in NewReadKey) (key store.ReadKey, plain string, err error) {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 100))
+	if now := k.cfg.Now(); !in.Expires.IsZero() && (in.Expires.Before(now) || in.Expires.After(now.Add(maxReadKeyLife))) {
+		wrong.add("expires", "Choose a day in the future, at most five years away.")
+	}
+	if err := wrong.err(); err != nil {
+		return key, "", err
+	}
+	err = k.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		if err != nil {
+			return err
+		}
+		mine, err := tx.ReadKeys(ctx, owner.ID)
+		if err != nil {
+			return fmt.Errorf("count read keys: %w", err)
+		}
+		live := 0
+		for _, other := range mine {
+			if ReadKeyWorks(other, tx.Now.Time) {
+				live++
+			}
+		}
+		if err := withinMost(actor, "keys", live); err != nil {
+			return err
+		}
+		key = store.ReadKey{PartnerID: owner.ID, Name: in.Name, ExpiresAt: store.At(in.Expires), CreatedBy: actor.Name}
+		plain, key.SecretHash = token.NewReadKey()
+		key.Hint = plain[len(plain)-hintLength:]
+		if err := tx.InsertReadKey(ctx, &key); err != nil {
+			return fmt.Errorf("add read key: %w", err)
+		}
+		return record(ctx, tx, actor, ActionReadKeyCreated, readKeyObject(key), details{"expires": day(key.ExpiresAt)})
+	})
+	return key, plain, err
+}
+
+// List lists the keys of a partner, newest first, also those that ended. An
+// administrator that names no partner gets the own organisation's.
+func (k *ReadKeys) List(ctx context.Context, scope Scope, partnerID string) ([]store.ReadKey, error) {
+	id, ok := scope.narrow(partnerID)
+	if !ok {
+		return nil, nil
+	}
+	owner, err := partnerOrOwn(ctx, &k.cfg.DB.Queries, id)
+	if err != nil {
+		return nil, found("partner", err)
+	}
+	rows, err := k.cfg.DB.ReadKeys(ctx, owner.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list read keys: %w", err)
+	}
+	return rows, nil
+}
+
+// Revoke ends a key for good, at once. Field: reason.
+func (k *ReadKeys) Revoke(ctx context.Context, actor Actor, id, reason string) error {
+	if err := checkReason(reason, false); err != nil {
+		return err
+	}
+	return k.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		key, err := tx.ReadKey(ctx, id)
+		if err != nil {
+			return found("key", err)
+		}
+		if err := allowChange(ctx, tx, actor, "key", key.PartnerID); err != nil {
+			return err
+		}
+		err = tx.RevokeReadKey(ctx, id, reason)
+		if errors.Is(err, store.ErrNotFound) {
+			return conflict("This key is revoked already.")
+		}
+		if err != nil {
+			return fmt.Errorf("revoke read key: %w", err)
+		}
+		return record(ctx, tx, actor, ActionReadKeyRevoked, readKeyObject(key), details{"reason": reason})
+	})
+}
+
+// touchEvery is how fine the last use of a key is kept.
+const touchEvery = time.Hour
+
+// Authenticate tells whose key a token is: the partner, which must be approved. A
+// token that is unknown, revoked or over gives an *Error of CodeNotFound that says
+// which.
+func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKey, store.Partner, error) {
+	key, err := k.cfg.DB.ReadKeyBySecret(ctx, token.HashReadKey(plain))
+	if err != nil {
+		return key, store.Partner{}, found("key", err)
+	}
+	if !ReadKeyWorks(key, k.cfg.Now()) {
+		return key, store.Partner{}, &Error{Code: CodeNotFound, Message: "The key is revoked or over."}
+	}
+	partner, err := k.cfg.DB.Partner(ctx, key.PartnerID)
+	if err != nil {
+		return key, partner, found("partner", err)
+	}
+	if partner.Status != store.PartnerApproved {
+		return key, partner, &Error{Code: CodeNotFound, Message: "The organisation of the key is not approved."}
+	}
+	if k.cfg.Now().Sub(key.LastUsedAt.Time) > touchEvery {
+		err = k.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TouchReadKey(ctx, key.ID) })
+		if err != nil {
+			return key, partner, fmt.Errorf("keep last use of key: %w", err)
+		}
+	}
+	return key, partner, nil
+}
+
+// ReadKeyWorks tells whether a key can be used at a time.
+func ReadKeyWorks(k store.ReadKey, now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
+}
