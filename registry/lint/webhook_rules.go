@@ -4,7 +4,7 @@ import "schakel/registry/contract"
 
 // The places where the rules on events are explained.
 const (
-	profileLink = "https://www.edustandaard.nl/standaard_afspraken/edukoppeling/"
+	profileLink = "https://www.edustandaard.nl/"
 	eventsLink  = "https://gitdocumentatie.logius.nl/publicatie/notificatieservices/CloudEvents-NL/"
 )
 
