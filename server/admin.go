@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -38,13 +39,18 @@ func adminHandler(ready func(context.Context) []Readiness, metrics *prometheus.R
 	return mux
 }
 
-// readyAnswer is a line a component, and 503 as soon as one is not ready.
+// readyAnswer is a line a component, and 503 as soon as one is not ready. A warning
+// is for people, and takes nobody's traffic away.
 func readyAnswer(states []Readiness) (int, string) {
 	status := http.StatusOK
 	var b strings.Builder
 	for _, s := range states {
 		if s.Err == nil {
 			fmt.Fprintf(&b, "%s ok\n", s.Name)
+			continue
+		}
+		if w, ok := errors.AsType[warning](s.Err); ok {
+			fmt.Fprintf(&b, "%s warning: %s\n", s.Name, w)
 			continue
 		}
 		status = http.StatusServiceUnavailable

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbound"
 	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web"
 )
 
 // registryFlags are what the services of the register need of the flags.
@@ -30,10 +32,35 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 	if err := vault.Check(ctx, db); err != nil {
 		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
+	own, err := web.OwnDocuments()
+	if err != nil {
+		return registry.Config{}, err
+	}
 	return registry.Config{
-		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
+		OwnDocuments: own,
+		DB:           db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, nil
+}
+
+// ownContracts puts the descriptions of our own APIs in the register when the program
+// starts, and says in /readyz when what runs is not what is registered (EDU-N03).
+func (p *program) ownContracts() Service {
+	return funcService{
+		name:  "contracts",
+		start: p.registry.OwnContracts.Register,
+		ready: func(ctx context.Context) error {
+			troubles, err := p.registry.OwnContracts.Check(ctx)
+			if err != nil || len(troubles) == 0 {
+				return err
+			}
+			var texts []string
+			for _, t := range troubles {
+				texts = append(texts, t.Text)
+			}
+			return warning(strings.Join(texts, " "))
+		},
+	}
 }
 
 // newMailer sends the mails that wait; without a mail server they stay where the portal shows them.

@@ -61,19 +61,20 @@ func TestProgram(t *testing.T) {
 	}
 	token, _, _ := strings.Cut(path, " ")
 	for url, want := range map[string]int{
-		"http://" + p.admin.Addr() + "/livez":           200,
-		"http://" + p.admin.Addr() + "/readyz":          200,
-		"http://" + p.admin.Addr() + "/metrics":         200,
-		"http://" + p.public.Addr() + "/login":          200,
-		"http://" + p.public.Addr() + "/setup/" + token: 200,
-		"http://" + p.public.Addr() + "/readyz":         404, // admin alone
-		"http://" + p.public.Addr() + "/metrics":        404,
+		"http://" + p.admin.Addr() + "/livez":                                                         200,
+		"http://" + p.admin.Addr() + "/readyz":                                                        200,
+		"http://" + p.admin.Addr() + "/metrics":                                                       200,
+		"http://" + p.public.Addr() + "/login":                                                        200,
+		"http://" + p.public.Addr() + "/registry/v1/contracts/schakel-events/versions/latest/content": 200,
+		"http://" + p.public.Addr() + "/setup/" + token:                                               200,
+		"http://" + p.public.Addr() + "/readyz":                                                       404, // admin alone
+		"http://" + p.public.Addr() + "/metrics":                                                      404,
 	} {
 		if status, body := fetch(t, url); status != want {
 			t.Errorf("%s: %d, want %d: %s", url, status, want, body)
 		}
 	}
-	if _, body := fetch(t, "http://"+p.admin.Addr()+"/readyz"); !strings.Contains(body, "store ok\n") || !strings.Contains(body, "http ok\n") {
+	if _, body := fetch(t, "http://"+p.admin.Addr()+"/readyz"); !strings.Contains(body, "store ok\n") || !strings.Contains(body, "http ok\n") || !strings.Contains(body, "contracts ok\n") {
 		t.Errorf("readyz: %s", body)
 	}
 	if err := p.stop(t.Context()); err != nil {
@@ -195,6 +196,10 @@ func TestReadyAnswer(t *testing.T) {
 	status, body := readyAnswer([]Readiness{{"store", nil}, {"dispatcher", errors.New("down\nsince noon")}})
 	if status != 503 || body != "store ok\ndispatcher failed: down since noon\n" {
 		t.Errorf("got %d %q", status, body)
+	}
+	status, body = readyAnswer([]Readiness{{"store", nil}, {"contracts", fmt.Errorf("look: %w", warning("other bytes"))}})
+	if status != 200 || body != "store ok\ncontracts warning: other bytes\n" {
+		t.Errorf("a warning is answered with %d %q", status, body)
 	}
 }
 

@@ -30,6 +30,12 @@ type Readiness struct {
 	Err  error
 }
 
+// warning is the readiness of a component that does its work, but needs a look.
+type warning string
+
+// Error tells what to look at.
+func (w warning) Error() string { return string(w) }
+
 // errNotStarted is the readiness of a service that is not running (yet, or any more).
 var errNotStarted = errors.New("not running")
 

@@ -29,6 +29,9 @@ func (p *portal) adminOverview(c echo.Context) error {
 		Now: p.cfg.Now(), Every: overviewEvery,
 	}
 	var err error
+	if v.Warnings, err = p.ownTroubles(ctx); err != nil {
+		return err
+	}
 	if v.Moving, err = p.movingTiles(ctx); err != nil {
 		return err
 	}
@@ -41,6 +44,19 @@ func (p *portal) adminOverview(c echo.Context) error {
 	page := p.page(c, "Overview")
 	page.Crumbs = nil
 	return p.render(c, http.StatusOK, templates.AdminOverview(page, v))
+}
+
+// ownTroubles says why the register does not tell what this program does (EDU-N03).
+func (p *portal) ownTroubles(ctx context.Context) ([]string, error) {
+	troubles, err := p.Registry.OwnContracts.Check(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("check own contracts: %w", err)
+	}
+	var texts []string
+	for _, t := range troubles {
+		texts = append(texts, t.Text+" Others build on what the register says: tell them, or update the program.")
+	}
+	return texts, nil
 }
 
 // waitingTiles count what waits for an administrator.

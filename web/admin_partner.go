@@ -26,6 +26,7 @@ func (p *portal) showPartner(c echo.Context, r refusal) error {
 	}
 	page := p.frame(c, partner.Name, templates.Crumb{Label: "Partners", Href: "/admin/partners"})
 	page.Badge, page.Invalid = templates.State(partner.Status), r.status != 0
+	page.Actions = templates.LinkButton(templates.Secondary, "Read-only keys", partnerHref(partner.ID)+"/keys")
 	return p.render(c, r.code(), templates.AdminPartner(page, v))
 }
 

@@ -71,6 +71,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Partners", Href: "/admin/partners", Count: w.Registrations, Group: "Agreed"},
 		{Label: "Subscriptions", Href: "/admin/subscriptions", Count: w.Subscriptions, Group: "Agreed"},
 		{Label: "Clients", Href: "/admin/clients", Count: w.Clients, Group: "Agreed"},
+		{Label: "Read-only keys", Href: "/admin/keys", Group: "Agreed"},
 		{Label: "Endpoints", Href: "/admin/endpoints", Group: "Agreed"},
 		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
 		{Label: "Contracts", Href: "/contracts", Count: w.Publications, Group: "Agreed"},
@@ -94,6 +95,7 @@ func partnerItems(w Waiting) []templates.NavItem {
 		{Label: "Subscriptions", Href: "/partner/subscriptions", Count: w.Subscriptions, Group: "Your organisation"},
 		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
 		{Label: "Clients", Href: "/partner/clients", Count: w.Clients, Group: "Your organisation"},
+		{Label: "Read-only keys", Href: "/partner/keys", Group: "Your organisation"},
 		{Label: "Deliveries", Href: "/partner/deliveries", Count: w.DeadLetters, Group: "Your organisation"},
 		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
 		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
@@ -113,7 +115,7 @@ func menuPath(path string) string {
 		return "/admin/" + rest
 	}
 	for _, area := range []string{"/admin", "/partner"} { // what is sent again are deliveries
-		for _, pages := range []string{"/jobs", "/replays"} {
+		for _, pages := range []string{"/jobs", "/replays", "/batches"} {
 			if path == area+pages || strings.HasPrefix(path, area+pages+"/") {
 				return area + "/deliveries"
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 )
 
 //go:embed openapi/*.yaml
@@ -31,6 +32,30 @@ func readAPIDocuments() (map[string]apiDocument, error) {
 		docs[name] = apiDocument{yaml: content, json: asJSON}
 	}
 	return docs, nil
+}
+
+// OwnDocuments are the descriptions of our own APIs, for the register (EDU-N03).
+// What they say of the settings is told by {base}/openapi.yaml alone. The bytes of
+// a version never change: openapi/digests.txt holds what each has.
+func OwnDocuments() ([]registry.OwnDocument, error) {
+	docs, err := readAPIDocuments()
+	if err != nil {
+		return nil, err
+	}
+	return []registry.OwnDocument{
+		{
+			ID: "schakel-events", Title: "API for events", Content: docs["events"].yaml,
+			Summary: "How events are sent to this Schakel, by its own systems and by the intermediaries of partners, and how deliveries are fetched and followed.",
+		},
+		{
+			ID: "schakel-registry", Title: "API of the contract register", Content: docs["registry"].yaml,
+			Summary: "How contracts are found, read, compared, uploaded and published.",
+		},
+		{
+			ID: "schakel-oauth", Title: "API for tokens", Content: docs["oauth"].yaml,
+			Summary: "How a machine client gets access tokens for the other APIs.",
+		},
+	}, nil
 }
 
 // describe registers the description of an API at {base}/openapi.json and .yaml,

@@ -121,7 +121,11 @@ func documentHeaders(h http.Header, id string, v store.ContractVersion, format, 
 		}
 	}
 	if asked != v.Version {
-		h.Set("Content-Location", versionPath(id, v.Version)+"/content."+format)
+		form := "/content." + format
+		if format == formatZip {
+			form = "/original"
+		}
+		h.Set("Content-Location", versionPath(id, v.Version)+form)
 	}
 }
 

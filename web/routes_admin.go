@@ -13,6 +13,8 @@ func (p *portal) routesAdmin() {
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)
 	routesSteps(g, "/subscriptions/:id", subscriptionSteps(), p.adminSubscriptionStep)
+	p.ownDesk("/admin").routesReadKeys(g)
+	p.routesPartnerKeys(g)
 	g.GET("/clients", p.adminClients)
 	g.GET("/clients/:id", p.adminClient)
 	routesSteps(g, "/clients/:id", clientSteps(), p.adminClientStep)

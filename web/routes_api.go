@@ -66,6 +66,7 @@ func (m *machineAPI) routesEvents() {
 	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
 	look.GET("/event-types", m.listEventTypes)
 	look.GET("/event-types/:name", m.showEventType)
+	look.POST("/event-types/:name/validations", m.postEventTypeValidation)
 
 	follow := scoped(scopeSubscriptionsWrite, scopeEventsConsume)
 	follow.GET("/subscriptions", m.listSubscriptions)
@@ -99,7 +100,7 @@ const uploadTime = 2 * time.Minute
 
 func (m *machineAPI) routesRegister() {
 	const base = "/registry/v1"
-	read := m.app.api(maxJSONBytes, base, m.app.optionalToken, m.withCaller)
+	read := m.app.api(maxJSONBytes, base, m.orReadKey(m.app.optionalToken))
 	read.GET("/contracts", m.listContracts)
 	read.GET("/contracts/:contractId", m.showContract)
 	read.GET("/contracts/:contractId/releases", m.showReleases)
@@ -125,7 +126,7 @@ func (m *machineAPI) routesRegister() {
 	few := m.fewAtOnce(newShares(uploadsPerPartner))
 	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
 	upload.POST("/contracts/:contractId/versions", m.postVersion, m.once)
-	validate := m.app.api(limit, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
+	validate := m.app.api(limit, base, m.orReadKey(m.app.requireScope(scopeRegistryRead, scopeRegistryWrite)), few, m.app.slow(uploadTime))
 	validate.POST("/validations", m.postValidation)
 
 	m.describe(m.app.api(maxJSONBytes, base), "registry")

@@ -9,4 +9,5 @@ func (p *portal) routesPartner() {
 	g.POST("/organisation", d.changeContact)
 	g.GET("/audit", d.partnerAudit)
 	d.routes(g)
+	d.routesReadKeys(g)
 }

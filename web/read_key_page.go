@@ -1,0 +1,161 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+func (d desk) routesReadKeys(g routeGroup) {
+	g.GET("/keys", d.readKeys)
+	g.POST("/keys", d.createReadKey)
+	g.POST("/keys/:key/revoke", d.revokeReadKey)
+}
+
+// routesPartnerKeys registers the same pages for administrators about the keys of a
+// partner.
+func (p *portal) routesPartnerKeys(g routeGroup) {
+	of := func(page func(desk, echo.Context) error) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			id := c.Param("id")
+			return page(desk{portal: p, base: partnerHref(id), deliveries: "/admin/deliveries", owner: func(c echo.Context) (store.Partner, error) {
+				return p.Registry.Partners.Get(c.Request().Context(), actor(c).Scope(), id)
+			}}, c)
+		}
+	}
+	g.GET("/partners/:id/keys", of(desk.readKeys))
+	g.POST("/partners/:id/keys", of(desk.createReadKey))
+	g.POST("/partners/:id/keys/:key/revoke", of(desk.revokeReadKey))
+}
+
+func partnerHref(id string) string { return "/admin/partners/" + url.PathEscape(id) }
+
+// readKeys lists the read-only keys of the organisation.
+func (d desk) readKeys(c echo.Context) error {
+	return d.showReadKeys(c, http.StatusOK, templates.ReadKeysView{})
+}
+
+// createReadKey makes a key. It is on the answer to this request, and never again.
+func (d desk) createReadKey(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	v := templates.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
+	in := registry.NewReadKey{Name: v.Name}
+	if v.Expires != "" {
+		day, err := time.Parse(time.DateOnly, v.Expires)
+		if err != nil {
+			v.Wrong = map[string]string{"expires": "Write the day as 2030-01-31."}
+			return d.showReadKeys(c, http.StatusUnprocessableEntity, v)
+		}
+		in.Expires = day.AddDate(0, 0, 1) // it works through its last day
+	}
+	key, plain, err := d.Registry.ReadKeys.Create(c.Request().Context(), actor(c), owner.ID, in)
+	if fields, ok := refused(err); ok {
+		v.Wrong = fields
+		return d.showReadKeys(c, http.StatusUnprocessableEntity, v)
+	}
+	if err != nil {
+		return d.settled(c, err, d.href("/keys"), "")
+	}
+	return d.showReadKeys(c, http.StatusOK, templates.ReadKeysView{Made: key.Name, Plain: plain})
+}
+
+// revokeReadKey ends a key for good.
+func (d desk) revokeReadKey(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.Registry.ReadKeys.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	id := c.Param("key")
+	for _, key := range all {
+		if key.ID != id {
+			continue
+		}
+		reason, wrong, err := readReason(c)
+		if err != nil {
+			return err
+		}
+		if wrong != "" {
+			return d.showReadKeys(c, http.StatusUnprocessableEntity, templates.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong})
+		}
+		err = d.Registry.ReadKeys.Revoke(c.Request().Context(), actor(c), id, reason)
+		return d.settled(c, err, d.href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
+	}
+	return store.ErrNotFound
+}
+
+func (d desk) showReadKeys(c echo.Context, status int, v templates.ReadKeysView) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.Registry.ReadKeys.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	v.Action, v.Closed, v.Now, v.Total = d.href("/keys"), waits(owner), d.cfg.Now(), len(all)
+	paging := pagePaging(c)
+	v.Pager = pager(c, paging, len(all))
+	for _, key := range slicePage(all, paging) {
+		v.Rows = append(v.Rows, d.readKeyRow(key))
+	}
+	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.absolute(contractsPath)
+	v.Renovate = renovateExample(d.absolute(contractsPath), d.absolute(""))
+	var way []templates.Crumb
+	if d.base == partnerHref(owner.ID) {
+		way = []templates.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
+		if v.Closed != "" {
+			v.Closed = owner.Name + " is " + owner.Status + ": its keys do not work."
+		}
+	}
+	page := d.sheet(c, "Read-only keys", way...)
+	page.Lead = "Fixed tokens with which the pipelines of " + owner.Name + " read the contracts that it may see, and nothing else."
+	page.Invalid = status != http.StatusOK
+	return d.render(c, status, templates.ReadKeysPage(page, v))
+}
+
+func (d desk) readKeyRow(k store.ReadKey) templates.ReadKeyRow {
+	state := "active"
+	switch {
+	case !k.RevokedAt.IsZero():
+		state = "revoked"
+	case !registry.ReadKeyWorks(k, d.cfg.Now()):
+		state = "ended"
+	}
+	return templates.ReadKeyRow{
+		ID: k.ID, Name: k.Name, Hint: k.Hint, State: state, Reason: k.RevokeReason, CreatedBy: k.CreatedBy, RevokeHref: d.href("/keys/" + url.PathEscape(k.ID) + "/revoke"),
+		Created: k.CreatedAt.Time, Expires: k.ExpiresAt.Time, LastUsed: k.LastUsedAt.Time,
+	}
+}
+
+// renovateExample is a configuration with which Renovate follows the register.
+func renovateExample(contracts, host string) string {
+	return `{
+  "customDatasources": {
+    "schakel": {"defaultRegistryUrlTemplate": "` + contracts + `/{{packageName}}/releases"}
+  },
+  "customManagers": [{
+    "customType": "regex",
+    "managerFilePatterns": ["/contracts\\.txt$/"],
+    "matchStrings": ["(?<depName>[a-z0-9-]+)@(?<currentValue>\\S+)"],
+    "datasourceTemplate": "custom.schakel",
+    "versioningTemplate": "semver"
+  }],
+  "hostRules": [{"matchHost": "` + host + `", "token": "{{ secrets.SCHAKEL_KEY }}"}]
+}`
+}
