@@ -40,7 +40,7 @@ func (p *portal) changeVisibility(c echo.Context) error {
 	}
 	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), actor(c), row.ID, in)
 	if lost, ok := errors.AsType[*registry.SightLossError](err); ok {
-		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, formErrors{"accept": "Confirm that those below do not see it any more."})
+		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, formErrors{"accept": "Confirm that they do not see it any more."})
 	}
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showVisibility(c, status, row, in, nil, wrong)
