@@ -62,16 +62,21 @@ func (l VersionLineOf) rank() int {
 	return rank
 }
 
-// Versions lists the lines of an event type the reader may see.
-func (e *EventTypes) Versions(ctx context.Context, reader Reader, name string) ([]VersionLineOf, error) {
-	if _, err := e.Get(ctx, reader, name); err != nil {
-		return nil, err
-	}
-	rows, err := e.cfg.DB.EventTypeVersions(ctx, name)
+// LinesOf lists the lines of event types that a reader was shown, by name.
+func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][]VersionLineOf, error) {
+	rows, err := e.cfg.DB.EventTypeVersions(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("list versions of event type: %w", err)
+		return nil, fmt.Errorf("list versions of event types: %w", err)
 	}
-	return Lines(rows), nil
+	byName := map[string][]store.EventType{}
+	for _, r := range rows {
+		byName[r.Name] = append(byName[r.Name], r)
+	}
+	lines := make(map[string][]VersionLineOf, len(byName))
+	for name, versions := range byName {
+		lines[name] = Lines(versions)
+	}
+	return lines, nil
 }
 
 // settleVersions decides at which line each type is subscribed to: as asked, or at the newest one. Nothing switches by

@@ -199,6 +199,10 @@ func TestEventTypes(t *testing.T) {
 		id := func(e store.EventType) string { return e.Name + " " + e.ContractVersion }
 		live, err := w.db.EventTypeVersions(w.ctx, "nl.a")
 		listed(t, id, []string{"nl.a 2", "nl.a 1", "nl.a 3"}, 3)(live, len(live), err)
+		live, err = w.db.EventTypeVersions(w.ctx)
+		same(t, len(live), err, 0)
+		live, err = w.db.EventTypeVersions(w.ctx, "nl.b", "nl.none", "nl.a")
+		listed(t, id, []string{"nl.a 2", "nl.a 1", "nl.a 3", "nl.b 2", "nl.b 1", "nl.b 3"}, 6)(live, len(live), err)
 		rows, err := w.db.EventTypes(w.ctx, nil)
 		listed(t, id, []string{"nl.a 2", "nl.b 2"}, 2)(rows, len(rows), err)
 		rows, err = w.db.EventTypes(w.ctx, &store.Sight{Visibilities: []string{store.VisibilityPublic, store.VisibilityPartners}})

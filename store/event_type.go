@@ -63,11 +63,17 @@ func (q *Queries) EventType(ctx context.Context, name string) (EventType, error)
 		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC LIMIT 1`, name)
 }
 
-// EventTypeVersions lists the versions in which an event type can be used: published ones first, newest first.
-func (q *Queries) EventTypeVersions(ctx context.Context, name string) ([]EventType, error) {
+// EventTypeVersions lists the versions in which event types can be used, by name: published ones first, newest first.
+func (q *Queries) EventTypeVersions(ctx context.Context, names ...string) ([]EventType, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	w := where{}
+	w.in(`name`, names)
+	w.add(`status IN ('published', 'deprecated')`)
 	var rows []EventType
-	return rows, q.list(ctx, &rows, `SELECT * FROM event_type WHERE name = ? AND status IN ('published', 'deprecated')
-		ORDER BY CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, name)
+	return rows, q.list(ctx, &rows, `SELECT * FROM event_type`+w.sql()+`
+		ORDER BY name, CASE status WHEN 'published' THEN 0 ELSE 1 END, sort_key DESC`, w.args...)
 }
 
 // EventTypesOf lists the event types a contract version defines, by name.

@@ -22,7 +22,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	sub := grant.Subscription
 	v := subscriptionView(grant)
 	v.Now, v.Message = p.cfg.Now(), r.message
-	if v.Retries, err = p.retries(ctx, sub); err != nil {
+	if v.Retries, v.Repeats, err = p.handling(ctx, sub); err != nil {
 		return err
 	}
 	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r)
@@ -68,10 +68,18 @@ func grantedType(t registry.GrantType) templates.GrantedType {
 	if t.Known {
 		row.Href = eventTypeHref(t.Type.Name)
 		row.Contract = templates.Named{
-			Name: t.ContractTitle + " " + t.Type.ContractVersion, Href: contractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
+			Name: t.ContractTitle + " " + lineWords(t), Href: contractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
 		}
 	}
 	return row
+}
+
+// lineWords says which versions a grant gives, with the newest of those.
+func lineWords(t registry.GrantType) string {
+	if t.Line == "" {
+		return "every version, now " + t.Type.ContractVersion
+	}
+	return registry.LineName(t.Line) + ", now " + t.Type.ContractVersion
 }
 
 // subscriptionSteps are the decisions about a subscription.

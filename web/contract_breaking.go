@@ -39,7 +39,7 @@ func boundRows(bound []registry.Bound) []templates.BoundRow {
 	for _, b := range bound {
 		rows = append(rows, templates.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: b.Affects,
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
 		})
 	}
 	return rows
@@ -50,7 +50,7 @@ func ownBoundRows(bound []registry.Bound) []templates.BoundRow {
 	var rows []templates.BoundRow
 	for _, b := range bound {
 		rows = append(rows, templates.BoundRow{
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: b.Affects,
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
 		})
 	}
 	return rows

@@ -43,6 +43,11 @@ func (p *portal) eventTypesPage(c echo.Context) error {
 
 // eventTypePage shows one event type with its contract and an example.
 func (p *portal) eventTypePage(c echo.Context) error {
+	return p.showEventType(c, http.StatusOK, &templates.EventCheckView{})
+}
+
+// showEventType shows an event type, and what came of trying an event.
+func (p *portal) showEventType(c echo.Context, status int, check *templates.EventCheckView) error {
 	reader, err := p.reader(c)
 	if err != nil {
 		return err
@@ -62,6 +67,14 @@ func (p *portal) eventTypePage(c echo.Context) error {
 		Version: t.ContractVersion, VersionHref: contractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
 		Example: readableJSON(t.Example), Schema: readableJSON(t.DataSchema),
 	}
+	lines, err := p.Registry.EventTypes.LinesOf(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	v.Versions = p.typeVersionRows(lines[t.Name])
+	if v.Uses, err = p.typeUses(ctx, c, reader, t.Name); err != nil {
+		return err
+	}
 	subscribe := "/partner/subscriptions/new?types=" + url.QueryEscape(t.Name)
 	switch account := p.currentAccount(c); {
 	case account == nil:
@@ -69,10 +82,18 @@ func (p *portal) eventTypePage(c echo.Context) error {
 	case account.Role == store.RolePartner:
 		v.Subscribe = subscribe
 	}
+	if p.currentAccount(c) != nil {
+		check.Action = eventTypeHref(t.Name)
+		v.Check = check
+		if err := p.fillCheck(check, t.Name, lines[t.Name]); err != nil {
+			return err
+		}
+	}
 	page := p.page(c, t.Name)
+	page.Invalid = check.Error != ""
 	page.Lead, page.Badge = t.Title, templates.State(t.Status)
 	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Event types", Href: "/event-types"}, templates.Crumb{Label: t.Name})
-	return p.render(c, http.StatusOK, templates.EventTypePage(page, v))
+	return p.render(c, status, templates.EventTypePage(page, v))
 }
 
 // searchTypes keeps the event types that hold all words of a search.

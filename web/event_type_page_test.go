@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -29,6 +30,34 @@ func TestCataloguePages(t *testing.T) {
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/event-types/nl.example.student.left")), `href="/partner/subscriptions/new?types=nl.example.student.left"`)
 	wantWords(t, text(b.get("/")), "Go to your overview")
+}
+
+// Rules: CE-15, EDU-08.
+func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t).withCatalogue(t)
+	const path = "/event-types/nl.example.student.enrolled"
+	visitor := text(h.browser().get(path))
+	wantWords(t, visitor, "1.x", "1.2.0")
+	if strings.Contains(visitor, "Try an event") || strings.Contains(visitor, "subscriptions to its event types") {
+		t.Error("a visitor can try events, or sees who is subscribed")
+	}
+	b, _ := h.at(t, "pat@example.nl")
+	wantWords(t, text(b.get(path)), "Try an event", "Your subscriptions to its event types")
+	wantWords(t, text(b.post(path, url.Values{"event": {`{"student":"42"}`}})), "It fits version 1.2.0.")
+	for typed, want := range map[string]string{
+		"":                           "Paste an event, or its data.",
+		"{":                          "This is not JSON.",
+		`{"specversion":"1.0"}`:      "What does not fit",
+		strings.Repeat(" ", 9) + "<": "This is not JSON.",
+		"\"" + strings.Repeat("x", maxTriedBytes) + "\"": "larger than 64 KiB",
+	} {
+		wantWords(t, text(b.post(path, url.Values{"event": {typed}})), want)
+	}
+	answer := h.browser().post(path, url.Values{"event": {"{}"}})
+	if answer.StatusCode != http.StatusSeeOther && !strings.Contains(text(answer), "Log in") {
+		t.Errorf("a visitor gets %d", answer.StatusCode)
+	}
 }
 
 func TestCatalogueHidesWhatIsNotForTheReader(t *testing.T) {

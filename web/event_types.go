@@ -13,22 +13,39 @@ import (
 
 // eventTypeAnswer is an event type with the contract version that defines it (CE-15).
 type eventTypeAnswer struct {
-	Name            string          `json:"name"`
-	Title           string          `json:"title,omitempty"`
-	Summary         string          `json:"summary,omitempty"`
-	Description     string          `json:"description,omitempty"`
-	Status          string          `json:"status"`
-	ContractID      string          `json:"contractId"`
-	ContractVersion string          `json:"contractVersion"`
-	ContractURL     string          `json:"contractUrl"`
-	ContentType     string          `json:"contentType,omitempty"`
-	DataSchema      json.RawMessage `json:"dataSchema,omitempty"`
-	Example         json.RawMessage `json:"example,omitempty"`
+	Name            string `json:"name"`
+	Title           string `json:"title,omitempty"`
+	Summary         string `json:"summary,omitempty"`
+	Description     string `json:"description,omitempty"`
+	Status          string `json:"status"`
+	ContractID      string `json:"contractId"`
+	ContractVersion string `json:"contractVersion"`
+	ContractURL     string `json:"contractUrl"`
+	// Versions are all in which it can be used, those of the line that a new subscription gets first (EDU-08).
+	Versions    []eventTypeVersion `json:"versions"`
+	ContentType string             `json:"contentType,omitempty"`
+	DataSchema  json.RawMessage    `json:"dataSchema,omitempty"`
+	Example     json.RawMessage    `json:"example,omitempty"`
 }
 
-func (m *machineAPI) newEventTypeAnswer(t store.EventType) eventTypeAnswer {
+// eventTypeVersion is a version in which an event type can be used.
+type eventTypeVersion struct {
+	Line            string `json:"line"`
+	ContractVersion string `json:"contractVersion"`
+	Status          string `json:"status"`
+	ContractURL     string `json:"contractUrl"`
+}
+
+func (m *machineAPI) newEventTypeAnswer(t store.EventType, lines []registry.VersionLineOf) eventTypeAnswer {
+	versions := []eventTypeVersion{}
+	for _, line := range lines {
+		for _, v := range line.Versions {
+			versions = append(versions, eventTypeVersion{line.Line, v.ContractVersion, v.Status, m.app.absolute(versionPath(v.ContractID, v.ContractVersion))})
+		}
+	}
 	return eventTypeAnswer{
-		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: t.Description, Status: t.Status,
+		Versions: versions,
+		Name:     t.Name, Title: t.Title, Summary: t.Summary, Description: t.Description, Status: t.Status,
 		ContractID: t.ContractID, ContractVersion: t.ContractVersion,
 		ContractURL: m.app.absolute(versionPath(t.ContractID, t.ContractVersion)),
 		ContentType: t.ContentType, DataSchema: rawJSON(t.DataSchema), Example: rawJSON(t.Example),
@@ -65,11 +82,24 @@ func (m *machineAPI) listEventTypes(c echo.Context) error {
 		}
 	}
 	m.app.setPagingHeaders(c, paging, len(found))
+	shown := onPage(found, paging)
+	lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), typeNames(shown)...)
+	if err != nil {
+		return err
+	}
 	answer := []eventTypeAnswer{}
-	for _, t := range onPage(found, paging) {
-		answer = append(answer, m.newEventTypeAnswer(t))
+	for _, t := range shown {
+		answer = append(answer, m.newEventTypeAnswer(t, lines[t.Name]))
 	}
 	return c.JSON(http.StatusOK, map[string]any{"eventTypes": answer})
+}
+
+func typeNames(rows []store.EventType) []string {
+	names := make([]string, len(rows))
+	for i, t := range rows {
+		names[i] = t.Name
+	}
+	return names
 }
 
 // onPage is the part of a list that is on the page.
@@ -92,7 +122,11 @@ func (m *machineAPI) showEventType(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, m.newEventTypeAnswer(found))
+	lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), found.Name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, m.newEventTypeAnswer(found, lines[found.Name]))
 }
 
 // callerReader is what the caller's partner may read of the register.

@@ -68,7 +68,7 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 		return err
 	}
 	v := d.subscriptionView(owner, grant)
-	if v.Retries, err = d.retries(c.Request().Context(), grant.Subscription); err != nil {
+	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription); err != nil {
 		return err
 	}
 	change(&v)
@@ -98,7 +98,7 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 		row := templates.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
 		if t.Known {
 			row.Href, row.Title, row.Classification = eventTypeHref(t.Type.Name), t.Type.Title, t.Classification
-			row.Contract = t.ContractTitle + " " + t.Type.ContractVersion
+			row.Contract = t.ContractTitle + " " + lineWords(t)
 		}
 		v.Types = append(v.Types, row)
 	}

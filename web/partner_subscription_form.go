@@ -56,8 +56,12 @@ func (d desk) requestSubscription(c echo.Context) error {
 		return d.previewSubscription(c, owner, typed)
 	}
 	in := registry.SubscriptionRequest{
-		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Types: form.List("types"), Purpose: form.Get("purpose"),
+		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Purpose: form.Get("purpose"),
 		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
+	}
+	var twice string
+	if in.Types, in.Versions, twice = chosenTypes(form.List("types")); twice != "" {
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(map[string]string{"types": twice}))
 	}
 	if e, err := d.endpointOf(c, owner, in.EndpointID); err != nil {
 		return err
@@ -66,6 +70,9 @@ func (d desk) requestSubscription(c echo.Context) error {
 	}
 	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), actor(c), in)
 	if fields, ok := refused(err); ok {
+		if fields["versions"] != "" {
+			fields["types"] = fields["versions"]
+		}
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(fields))
 	}
 	if err != nil {
@@ -83,7 +90,8 @@ func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typ
 	if len(wrong) > 0 {
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, wrong)
 	}
-	types, err := d.knownTypes(c, typed.List("types"))
+	chosen, _, _ := chosenTypes(typed.List("types"))
+	types, err := d.knownTypes(c, chosen)
 	if err != nil {
 		return err
 	}
@@ -139,33 +147,13 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 		Selection: form.chosen.view(d.href("/subscriptions/new"), wrong), Preview: form.preview,
 	}
 	found := searchTypes(all, v.Search, "")
-	v.Types, v.Found = typeOptions(all, found, form.List("types")), len(found)
+	if v.Types, err = d.typeOptions(ctx, all, found, form.List("types")); err != nil {
+		return err
+	}
+	v.Found = len(found)
 	v.Shown = min(v.Found, shownTypes)
 	page := d.sheet(c, "Ask for a subscription", templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, templates.SubscriptionFormPage(page, v))
-}
-
-// typeOptions lists what is ticked first, and then what was found.
-func typeOptions(all, found []store.EventType, ticked []string) []templates.Option {
-	var options []templates.Option
-	option := func(t store.EventType, on bool) templates.Option {
-		hint := t.Title
-		if t.Status == store.VersionDeprecated {
-			hint += " (deprecated)"
-		}
-		return templates.Option{Value: t.Name, Label: t.Name, Hint: hint, Selected: on}
-	}
-	for _, t := range all {
-		if slices.Contains(ticked, t.Name) {
-			options = append(options, option(t, true))
-		}
-	}
-	for _, t := range found[:min(len(found), shownTypes)] {
-		if !slices.Contains(ticked, t.Name) {
-			options = append(options, option(t, false))
-		}
-	}
-	return options
 }

@@ -14,6 +14,7 @@ func (p *portal) routesPublic() {
 	g.POST("/login/password", p.forgotten)
 	g.GET("/event-types", p.eventTypesPage)
 	g.GET("/event-types/:name", p.eventTypePage)
+	p.pages("", p.requireAccount).POST("/event-types/:name", p.checkEventType)
 	if p.Mailbox {
 		g.GET("/mailbox", p.mailboxPage)
 		g.GET("/mailbox/:id", p.mailPage)

@@ -13,21 +13,23 @@ import (
 
 // subscriptionAnswer is a subscription as its partner sees it.
 type subscriptionAnswer struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name,omitempty"`
-	EndpointID   string          `json:"endpointId"`
-	Types        []string        `json:"types"`
-	Filters      json.RawMessage `json:"filters"`
-	OrderBy      string          `json:"orderBy,omitempty"`
-	LeaveRepeats bool            `json:"leaveOutRepeats,omitempty"`
-	Retry        *retryBody      `json:"retry"` // its own; null when the settings hold for all of it
-	Effective    retryBody       `json:"effectiveRetry"`
-	Purpose      string          `json:"purpose"`
-	Status       string          `json:"status"`
-	StatusReason string          `json:"statusReason,omitempty"`
-	CreatedAt    store.Time      `json:"createdAt"`
-	UpdatedAt    store.Time      `json:"updatedAt"`
-	DecidedAt    store.Time      `json:"decidedAt,omitzero"`
+	ID         string   `json:"id"`
+	Name       string   `json:"name,omitempty"`
+	EndpointID string   `json:"endpointId"`
+	Types      []string `json:"types"`
+	// Versions are by type the line of versions it gets; a type that is not in it comes in every version (EDU-08).
+	Versions     map[string]string `json:"versions"`
+	Filters      json.RawMessage   `json:"filters"`
+	OrderBy      string            `json:"orderBy,omitempty"`
+	LeaveRepeats bool              `json:"leaveOutRepeats,omitempty"`
+	Retry        *retryBody        `json:"retry"` // its own; null when the settings hold for all of it
+	Effective    retryBody         `json:"effectiveRetry"`
+	Purpose      string            `json:"purpose"`
+	Status       string            `json:"status"`
+	StatusReason string            `json:"statusReason,omitempty"`
+	CreatedAt    store.Time        `json:"createdAt"`
+	UpdatedAt    store.Time        `json:"updatedAt"`
+	DecidedAt    store.Time        `json:"decidedAt,omitzero"`
 }
 
 // subscriptionAnswer answers a subscription with how it is retried as the settings are now.
@@ -41,7 +43,7 @@ func (m *machineAPI) subscriptionAnswer(ctx context.Context, s store.Subscriptio
 		return subscriptionAnswer{}, err
 	}
 	answer := subscriptionAnswer{
-		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Purpose: s.Purpose,
+		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Versions: notNilMap(s.Versions), Purpose: s.Purpose,
 		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
 	}
@@ -58,6 +60,14 @@ func notNil(list []string) []string {
 		return []string{}
 	}
 	return list
+}
+
+// notNilMap makes an empty object of none, so that JSON has {} and not null.
+func notNilMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
 }
 
 // listSubscriptions lists the subscriptions of the caller's partner, newest first.
@@ -89,14 +99,15 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 
 // subscriptionRequest asks for a subscription.
 type subscriptionRequest struct {
-	Name       string          `json:"name"`
-	EndpointID string          `json:"endpointId"`
-	Types      []string        `json:"types"`
-	Filters    json.RawMessage `json:"filters"`
-	OrderBy    string          `json:"orderBy"`
-	Retry      json.RawMessage `json:"retry"`
-	Purpose    string          `json:"purpose"`
-	Dedupe     bool            `json:"leaveOutRepeats"`
+	Name       string            `json:"name"`
+	EndpointID string            `json:"endpointId"`
+	Types      []string          `json:"types"`
+	Versions   map[string]string `json:"versions"`
+	Filters    json.RawMessage   `json:"filters"`
+	OrderBy    string            `json:"orderBy"`
+	Retry      json.RawMessage   `json:"retry"`
+	Purpose    string            `json:"purpose"`
+	Dedupe     bool              `json:"leaveOutRepeats"`
 }
 
 // postSubscription asks for a subscription; it starts when an administrator
@@ -115,7 +126,7 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 		return err
 	}
 	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
-		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
 	})
 	if err != nil {
 		return filterProblem(retryFields(renameField(err, "endpoint", "endpointId")), in.Filters)

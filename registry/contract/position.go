@@ -217,3 +217,10 @@ func (l *jsonLocator) member(s *spot, index int, object bool) *spot {
 	l.pos = end
 	return below
 }
+
+// LocateJSON tells where in JSON text a place is, given by its JSON Pointer; both from 1, the column in code points. Where a
+// pointer leads to nothing, the nearest place above it counts.
+func LocateJSON(content []byte, pointer string) (line, column int) {
+	d := &Document{content: content}
+	return d.Locate(pointer)
+}

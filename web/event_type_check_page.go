@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// checkEventType tries an event that was pasted on the page of its type; nothing of it
+// is kept.
+func (p *portal) checkEventType(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	content := strings.TrimSpace(form.Get("event"))
+	check := &templates.EventCheckView{Typed: content}
+	switch {
+	case content == "":
+		check.Error = "Paste an event, or its data."
+	case len(content) > maxTriedBytes:
+		check.Error = "This is larger than 64 KiB. Try a smaller one."
+	}
+	if check.Error != "" {
+		return p.showEventType(c, http.StatusUnprocessableEntity, check)
+	}
+	return p.showEventType(c, http.StatusOK, check)
+}
+
+// fillCheck tries what was pasted.
+func (p *portal) fillCheck(v *templates.EventCheckView, name string, lines []registry.VersionLineOf) error {
+	if v.Typed == "" || v.Error != "" {
+		return nil
+	}
+	made, err := tryEvent(p.Registry.Payloads, name, []byte(v.Typed), versionsIn(lines))
+	if err != nil {
+		return err
+	}
+	v.Done, v.Valid, v.Fits = true, made.Valid, strings.Join(made.Fits, " and ")
+	for _, f := range made.Findings {
+		row := templates.EventCheckRow{Pointer: f.Pointer, Text: f.Detail, Code: f.Code}
+		if f.Line > 0 {
+			row.Place = strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	for _, a := range made.Advice {
+		v.Notes = append(v.Notes, a.Detail)
+	}
+	return nil
+}
+
+// typeVersionRows lists the versions of an event type, with what keeps their data from
+// being checked in full.
+func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []templates.TypeVersionRow {
+	var rows []templates.TypeVersionRow
+	for _, l := range lines {
+		for _, v := range l.Versions {
+			rows = append(rows, templates.TypeVersionRow{
+				Line: registry.LineName(l.Line), Version: v.ContractVersion, Href: contractVersionHref(v.ContractID, v.ContractVersion),
+				State: v.Status, Trouble: strings.Join(p.Registry.Payloads.Trouble(v), " "),
+			})
+		}
+	}
+	return rows
+}
+
+// typeUses tells who is subscribed to an event type: administrators see everybody, a
+// partner itself, and nobody else anything (G7).
+func (p *portal) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*templates.ReadingUses, error) {
+	switch {
+	case reader.Administrator:
+		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), []string{name})
+		return &templates.ReadingUses{Rows: boundRows(bound)}, err
+	case reader.PartnerID != "":
+		bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, []string{name})
+		return &templates.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+	}
+	return nil, nil
+}
+
+// atLines writes event types with the line of versions that a subscription gets.
+func atLines(s store.Subscription, types []string) []string {
+	list := make([]string, len(types))
+	for i, name := range types {
+		list[i] = name
+		if line := s.Versions[name]; line != "" {
+			list[i] += " (" + registry.LineName(line) + ")"
+		}
+	}
+	return list
+}
