@@ -63,6 +63,16 @@ func (in EndpointInput) clean() EndpointInput {
 	return in
 }
 
+// Wrong tells what is wrong with input for an endpoint that is now as old, by field, before anything is looked up; a
+// zero old is a new one. Create and Update tell the same.
+func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]string {
+	in = in.clean()
+	if old.ID != "" {
+		in.Kind = old.Kind
+	}
+	return e.check(in, old)
+}
+
 // check judges input for an endpoint that is now as old; a zero old is a new one.
 func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	wrong := problems{}

@@ -40,6 +40,14 @@ type QuarantineView struct {
 	Now     time.Time
 }
 
+// heading counts an event of a request and names it, if it can be read.
+func (e EventView) heading(n int) string {
+	if e.CEID == "" {
+		return "Event " + Count(n)
+	}
+	return "Event " + Count(n) + ": " + e.CEID
+}
+
 func (v QuarantineListView) table() TableView {
 	return TableView{
 		ID: "quarantine", Caption: "Quarantined requests", Total: v.Total, Noun: [2]string{"request", "requests"}, Pager: v.Pager,
@@ -156,7 +164,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 54, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_quarantine.templ`, Line: 62, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -213,7 +221,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Events))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 60, Col: 23}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_quarantine.templ`, Line: 68, Col: 23}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -469,7 +477,7 @@ func QuarantinePage(p Page, v QuarantineView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Card("Event "+Count(i+1)+": "+e.CEID).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Card(e.heading(i+1)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

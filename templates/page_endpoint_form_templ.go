@@ -22,7 +22,6 @@ type EndpointFormView struct {
 	TokenURL, TokenClientID, TokenScope string
 	TokenAuthMethod                     string
 	AuthMethods                         []Option
-	Rate, Concurrency, Timeout          string
 	Sending                             SendingFields
 	// HasSecret is set when a client secret is kept; it is never shown.
 	HasSecret bool
@@ -390,7 +389,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = TextField(v.number("ratePerSecond", "Requests a second", v.Rate, "At most; 0 or empty is no limit.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(v.number("ratePerSecond", "Requests a second", v.Sending.Rate, "At most; 0 or empty is no limit.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -398,7 +397,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(v.number("maxConcurrency", "Requests at the same time", v.Concurrency, "1 to 64; empty is 16.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(v.number("maxConcurrency", "Requests at the same time", v.Sending.Concurrency, "1 to 64; empty is 16.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -406,7 +405,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(v.number("timeoutSeconds", "Time-out in seconds", v.Timeout, "1 to 60; empty is 30. No answer by then counts as a failure.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(v.number("timeoutSeconds", "Time-out in seconds", v.Sending.Timeout, "1 to 60; empty is 30. No answer by then counts as a failure.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // SendingFields is the part of the form of an endpoint that says when and in what portions it is sent to, as typed.
 type SendingFields struct {
+	// Rate, Concurrency and Timeout are its limits.
+	Rate, Concurrency, Timeout         string
 	TimeZone, Windows                  string
 	BatchEvents, BatchBytes, BatchWait string
 	ContractID, ContractVersion        string

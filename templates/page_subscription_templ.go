@@ -24,7 +24,9 @@ type SubscriptionView struct {
 	Filters             []string
 	OrderBy, ChangeHref string
 	// Retries tell how it is retried.
-	Retries                      string
+	Retries string
+	// Repeats tell what becomes of an event that it was handed before.
+	Repeats                      string
 	Closed                       string
 	CanPause, CanUnpause, CanEnd bool
 	PauseReason, PauseError      string
@@ -42,6 +44,7 @@ func (v SubscriptionView) items() []Item {
 		{Label: "Endpoint", Content: Link(v.Endpoint, v.EndpointHref)},
 		{Label: "Sends to", Content: Identifier(v.Host)},
 		{Label: "Which events", Content: SelectionWords(v.Filters, v.OrderBy)},
+		{Label: "Repeated events", Text: v.Repeats},
 		{Label: "Retries", Text: v.Retries},
 		{Label: "Purpose", Text: v.Purpose},
 		{Label: "Asked for", Content: Clock(v.Created, v.Now)},
@@ -185,7 +188,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = Link("Change filters, order and retries", v.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Link("Change filters, repeats, order and retries", v.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -278,7 +281,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 101, Col: 15}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 104, Col: 15}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -310,7 +313,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 105, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 108, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -341,7 +344,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(t.Contract)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 108, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 111, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {
@@ -372,7 +375,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 111, Col: 24}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 114, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {

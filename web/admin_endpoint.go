@@ -28,7 +28,7 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 		return err
 	}
 	v := endpointView(endpoint, partner)
-	v.Now, v.Message, v.Closing = p.cfg.Now(), r.message, opensText(endpoint, p.cfg.Now())
+	v.Now, v.Message, v.Closing = p.cfg.Now(), r.message, closedText(endpoint, p.cfg.Now())
 	v.Acts = acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {

@@ -25,7 +25,7 @@ func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
 		v := templates.JobListView{Path: area.base + "/jobs", Now: p.cfg.Now(), Table: templates.TableView{
 			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: pager(c, paging, total),
 			Empty: templates.Empty{
-				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter.",
+				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter, or send events again.",
 				ActionLabel: "See deliveries", ActionHref: area.base + "/deliveries",
 			},
 		}}

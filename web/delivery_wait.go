@@ -58,8 +58,24 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 	return week.Next(now)
 }
 
-// opensText tells that an endpoint is outside its windows and when it opens, in its own time; "" when it is open.
+// opensText tells that a delivery waits for the window of its endpoint; "" when that is open.
 func opensText(ep store.Endpoint, now time.Time) string {
+	if at := opensWords(ep, now); at != "" {
+		return "It waits for the window of the endpoint, which opens " + at + "."
+	}
+	return ""
+}
+
+// closedText tells of an endpoint that it is outside its windows; "" when it is open.
+func closedText(ep store.Endpoint, now time.Time) string {
+	if at := opensWords(ep, now); at != "" {
+		return "It is outside the hours of this endpoint now, so events wait. The next hours begin " + at + "."
+	}
+	return ""
+}
+
+// opensWords is when an endpoint that is outside its windows opens, in its own time; "" when it is open.
+func opensWords(ep store.Endpoint, now time.Time) string {
 	opens := opensAt(ep, now)
 	if opens.IsZero() {
 		return ""
@@ -72,7 +88,7 @@ func opensText(ep store.Endpoint, now time.Time) string {
 	if zone, err := time.LoadLocation(week.TimeZone()); err == nil {
 		local = opens.In(zone)
 	}
-	return "It waits for the window of the endpoint, which opens " + local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")."
+	return local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")"
 }
 
 // windowWords tells when an endpoint may be sent to.

@@ -16,6 +16,7 @@ const defaultZone = "Europe/Amsterdam"
 // typedSending is what the form says of when and in what portions an endpoint is sent to, as typed.
 func typedSending(form Form) templates.SendingFields {
 	return templates.SendingFields{
+		Rate: form.Get("ratePerSecond"), Concurrency: form.Get("maxConcurrency"), Timeout: form.Get("timeoutSeconds"),
 		TimeZone: form.Get("timeZone"), Windows: form.Get("windows"), BatchEvents: form.Get("batchEvents"), BatchBytes: form.Get("batchBytes"),
 		BatchWait: form.Get("batchWaitSeconds"), ContractID: form.Get("contractId"), ContractVersion: form.Get("contractVersion"),
 		BatchStated: form.Get("batchStated") != "",
@@ -39,6 +40,7 @@ func readSending(form Form, in *registry.EndpointInput, wrong formErrors) {
 // sendingOf shows what an endpoint has now.
 func sendingOf(e store.Endpoint) templates.SendingFields {
 	v := templates.SendingFields{
+		Rate: numberText(e.RatePerSecond), Concurrency: numberText(e.MaxConcurrency), Timeout: numberText(e.TimeoutMS / 1000),
 		TimeZone: defaultZone, BatchEvents: numberText(e.BatchEvents), BatchBytes: numberText(e.BatchBytes), BatchWait: numberText(e.BatchWaitMS / 1000),
 		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
 	}

@@ -29,6 +29,9 @@ func eventView(e store.Event, download string) templates.EventView {
 	if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data); err == nil {
 		for name, value := range parsed.All() {
 			v.Attributes = append(v.Attributes, templates.Item{Label: name, Text: shown(value)})
+			if name == "id" && v.CEID == "" { // of an event that is not stored yet
+				v.CEID = shown(value)
+			}
 		}
 	} else {
 		v.Attributes = []templates.Item{{Label: "attributes as stored", Text: shown(string(e.Attributes))}}

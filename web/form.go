@@ -90,6 +90,16 @@ func clean(s string) string {
 // formErrors collects what is wrong with a form, by the name of the field.
 type formErrors map[string]string
 
+// with adds what is wrong in other fields.
+func (e formErrors) with(others map[string]string) formErrors {
+	for name, text := range others {
+		if e[name] == "" {
+			e[name] = text
+		}
+	}
+	return e
+}
+
 // summary lists the errors in the order of the fields given, those of no field last.
 func (e formErrors) summary(order ...string) []templates.FieldError {
 	var list []templates.FieldError

@@ -158,7 +158,7 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.Endp
 	if may && e.Status != store.EndpointEnded {
 		v.ReplayHref = d.replays("endpoint", e.ID)
 	}
-	v.When, v.Closing, v.Batches = windowWords(e), opensText(e, d.cfg.Now()), batchWords(e)
+	v.When, v.Closing, v.Batches = windowWords(e), closedText(e, d.cfg.Now()), batchWords(e)
 	contract := receiverContract(e)
 	v.Contract, v.ContractHref = contract.Name, contract.Href
 	if e.TokenSecret != "" {

@@ -51,7 +51,7 @@ func (d desk) createEndpoint(c echo.Context) error {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong.with(d.Registry.Endpoints.Wrong(in, store.Endpoint{})))
 	}
 	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, in)
 	if fields, ok := refused(err); ok {
@@ -91,7 +91,7 @@ func (d desk) updateEndpoint(c echo.Context) error {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong)
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong.with(d.Registry.Endpoints.Wrong(in, e)))
 	}
 	_, err = d.Registry.Endpoints.Update(c.Request().Context(), actor(c), e.ID, in)
 	if fields, ok := refused(err); ok {
@@ -138,7 +138,6 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 		Action: d.href("/endpoints"), Cancel: d.href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
-		Rate: numberText(in.RatePerSecond), Concurrency: numberText(in.MaxConcurrency), Timeout: numberText(in.TimeoutSeconds),
 		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Sending: typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {

@@ -43,7 +43,7 @@ func TestSubscriptionWithFilters(t *testing.T) {
 	lacks(t, page, "<47>")
 	admin := h.browser()
 	admin.login(t, testEmail)
-	shows(t, admin.get("/admin/subscriptions/"+sub.ID), http.StatusOK, append(told, "can change filters, order and retries later")...)
+	shows(t, admin.get("/admin/subscriptions/"+sub.ID), http.StatusOK, append(told, "can change filters, repeats, order and retries later")...)
 
 	form := text(b.get(here + "/selection"))
 	wantWords(t, form, `value="&lt;47&gt;"`, `value="urn:x:test"`, `value="not-exact" selected`, `{&#34;any&#34;:`, `value="other" selected`, `value="studentnumber"`)
@@ -56,7 +56,7 @@ func TestSubscriptionWithFilters(t *testing.T) {
 	}
 	shows(t, b.get(here), http.StatusOK, "The changes are saved.", "subject is “4711”")
 	noError(t, h.reg.Subscriptions.Suspend(t.Context(), h.admin, sub.ID, "Too many failures."))
-	lacks(t, text(b.get(here)), "Change filters, order and retries")
+	lacks(t, text(b.get(here)), "Change filters, repeats, order and retries")
 	wantRedirect(t, b.get(here+"/selection"), here)
 	wantRedirect(t, b.post(here+"/selection", url.Values{"rows": {"1"}}), here)
 	shows(t, b.get(here), http.StatusOK, "You cannot change this subscription: it is suspended.", "subject is “4711”")

@@ -47,7 +47,7 @@ func (p *portal) failedSince(area deliveryArea) echo.HandlerFunc {
 			wrong["moment"] = text
 		}
 		if len(wrong) > 0 {
-			return p.showSendAgain(c, area, replayQuery{}, wrong)
+			return p.showSendAgain(c, area, readReplayQuery(func(string) string { return "" }), wrong)
 		}
 		q := url.Values{"from": {from.Format(momentLayout)}}
 		if endpoint := clean(c.QueryParam("failed-endpoint")); endpoint != "" {
@@ -136,10 +136,14 @@ func (p *portal) replayFields(ctx context.Context, area deliveryArea, scope stri
 	if q.subscription != "" {
 		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
 	}
+	never := "What a person discarded stays so."
+	if area.admin {
+		never = "Also from before a subscription was approved. " + never
+	}
 	return append(fields,
 		templates.Field{Name: "endpoint", Label: "Endpoint", Type: "list", Value: q.endpoint, Options: endpoints},
 		templates.Field{Name: "mode", Label: "Which events", Type: "radio", Required: true, Value: q.mode, Options: []templates.Option{
-			{Value: "missing", Label: "What was never received", Hint: "Also from before the subscription, as far as you may; what a person discarded stays so."},
+			{Value: "missing", Label: "What was never received", Hint: never},
 			{Value: "all", Label: "Everything, once more", Hint: "Also what was received. Ask the receiver first."},
 		}},
 		templates.Field{Name: "type", Label: "Event type", Type: "list", Value: q.eventType, Options: types},

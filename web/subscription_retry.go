@@ -74,13 +74,25 @@ func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 	return text + " Its own: " + strings.Join(parts, ", ") + ".", nil
 }
 
-// retries tells how a subscription is retried, as the settings are now.
-func (p *portal) retries(ctx context.Context, s store.Subscription) (string, error) {
+// handling tells how a subscription is retried and what becomes of repeats, as the settings are now.
+func (p *portal) handling(ctx context.Context, s store.Subscription) (retries, repeats string, err error) {
 	set, err := p.Registry.Profile.Current(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return retryWords(s, set.Profile)
+	retries, err = retryWords(s, set.Profile)
+	return retries, repeatsWords(s, set.Profile), err
+}
+
+// repeatsWords tells what becomes of an event that a subscription was handed before (EDU-18b).
+func repeatsWords(s store.Subscription, set registry.Profile) string {
+	switch {
+	case s.Dedupe:
+		return "Left out: an event that was handed over before is not sent again."
+	case set.DedupeAt != registry.DedupeConsumer:
+		return "Left out, as the settings of the chain say."
+	}
+	return "Sent again: the receiver recognises them by source and id."
 }
 
 // typedRetry reads the fields of templates.RetryFields.
