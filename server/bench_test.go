@@ -116,8 +116,9 @@ func benchClient() *http.Client {
 
 func (p *benchPublisher) publish(b *testing.B, source string) int {
 	body := fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":%q,"type":%q,"time":"2026-11-21T13:04:05Z","subject":"leerling-4711",`+
-		`"datacontenttype":"application/json","data":{"notificationType":"CREATE","text":%q}}`,
-		uuid.NewString(), source, demo.TypeEnrolled, strings.Repeat("x", 400))
+		`"datacontenttype":"application/json","data":{"id":%q,"notificationType":"CREATE","objectType":"inschrijving","objectId":%q,`+
+		`"school":{"id":%q,"name":%q},"created":"2026-11-21T13:04:05Z","isDeleteNotification":false}}`,
+		uuid.NewString(), source, demo.TypeEnrolled, uuid.NewString(), uuid.NewString(), uuid.NewString(), strings.Repeat("x", 200))
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, p.url, strings.NewReader(body))
 	if err != nil {
 		b.Fatal(err)

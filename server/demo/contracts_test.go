@@ -1,10 +1,13 @@
 package demo
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"schakel/registry/contract"
+	"schakel/registry/payload"
 )
 
 // TestContracts holds the example documents against what the program asks of any.
@@ -31,6 +34,35 @@ func TestContracts(t *testing.T) {
 		want := slices.Sorted(slices.Values(EventTypes()))
 		if !slices.Equal(types, want) {
 			t.Errorf("event types %v, want %v", types, want)
+		}
+	}
+}
+
+// TestEventsFitTheirContract holds what is made up against what the contract says.
+func TestEventsFitTheirContract(t *testing.T) {
+	t.Parallel()
+	doc, _, err := contract.Parse(eventsDocument, contract.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*payload.Schema{}
+	for _, e := range doc.EventTypes() {
+		if schemas[e.Type], err = payload.Compile(string(e.Schema)); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := schemas[e.Type].Check(e.Example); err != nil || len(found) > 0 {
+			t.Errorf("the example of %s: %v, %v", e.Type, found, err)
+		}
+	}
+	trickle := Trickle{Own: OwnA(), Types: EventTypes(), Now: time.Now}
+	for n := range EventTypes() {
+		made := trickle.event(n)
+		data, err := json.Marshal(made["data"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := schemas[made["type"].(string)].Check(data); err != nil || len(found) > 0 {
+			t.Errorf("event %d: %v, %v", n, found, err)
 		}
 	}
 }

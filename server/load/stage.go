@@ -102,6 +102,7 @@ func newStage(t trial.T, h *house, plan scenario) *stage {
 // newNode makes a program that is not started. All nodes are known to others by the address of the first.
 func (s *stage) newNode(database string) *trial.Program {
 	n := trial.NewProgram(s, s.pki, demo.OwnA(), database)
+	n.Checked = true // as a chain has it
 	n.Binary = s.Binary
 	listen, admin := host(s, n.Base), host(s, n.Admin)
 	n.Base = "http://" + listen

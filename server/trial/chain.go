@@ -67,7 +67,22 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	} else if token != "" {
 		Must(t, c.Administrator(t.Context(), s.Own.Contact, s.Own.Email))
 	}
+	if !s.Checked {
+		Must(t, takeAnyData(t, services.Profile))
+	}
 	return c
+}
+
+// takeAnyData turns the check of data off, once.
+func takeAnyData(t T, profiles *registry.Profiles) error {
+	state, err := profiles.Load(t.Context())
+	if err != nil || state.Payload == registry.PolicyOff {
+		return err
+	}
+	values := state.Values()
+	values["events.payload"] = registry.PolicyOff
+	_, _, err = profiles.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: values})
+	return err
 }
 
 // Explain logs the deliveries that did not arrive.

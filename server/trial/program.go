@@ -30,6 +30,9 @@ type Program struct {
 	Args      []string // of the process; may be changed while it is not running
 	Binary    string   // the program; default is Path
 	Output    *Log     // what the process wrote, over all its starts
+	// Checked keeps the setting by which data must fit its contract. Without it SetUp lets any data pass, for tests that
+	// look at bytes on their way.
+	Checked bool
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process is gone
