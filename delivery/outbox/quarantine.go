@@ -108,13 +108,17 @@ func (e *Engine) tellQuarantined(ctx context.Context, tx *store.Tx, q store.Quar
 }
 
 // Release accepts the events of a quarantined request after all, under a new key, and delivers them to those who are
-// subscribed now. A crash in the middle accepts them once: a second release finds them accepted.
+// subscribed now. A crash in the middle accepts them once: a second release finds them accepted. Of two decisions at the
+// same moment the first holds: a discard takes the key of the release, so that no event is both discarded and delivered.
 func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, error) {
 	s, err := e.keptSubmission(ctx, id)
 	if err != nil {
 		return Receipt{}, err
 	}
 	receipt, err := e.Accept(ctx, s)
+	if errors.Is(err, ErrKeyReused) { // discarded a moment ago
+		return Receipt{}, ErrDecided
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -143,6 +147,11 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 		if err != nil {
 			return fmt.Errorf("decide quarantined request: %w", err)
 		}
+		if status == store.QuarantineDiscarded {
+			if err := e.takeReleaseKey(ctx, tx, q); err != nil {
+				return err
+			}
+		}
 		client, err := tx.Client(ctx, q.ClientID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -152,6 +161,19 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 			ObjectID: id, ObjectName: client.Name, PartnerID: q.PartnerID, Detail: detail(map[string]any{"reason": reason}),
 		})
 	})
+}
+
+// takeReleaseKey uses the key of a release up, with a fingerprint that no request has. When the release has it already, its
+// events are accepted and the discard comes too late.
+func (e *Engine) takeReleaseKey(ctx context.Context, tx *store.Tx, q store.Quarantine) error {
+	fresh, err := tx.InsertKeys(ctx, []store.IdempotencyKey{{
+		ClientID: q.ClientID, Operation: operation, Key: q.ReleaseKey, Fingerprint: []byte(store.QuarantineDiscarded), StatusCode: 202,
+		ResponseBody: []byte("{}"), CreatedAt: tx.Now, ExpiresAt: e.keyExpiry(tx.Now.Time),
+	}})
+	if err == nil && len(fresh) == 0 {
+		err = ErrDecided
+	}
+	return err
 }
 
 // keptSubmission makes the submission again that an open request was.
@@ -174,7 +196,7 @@ func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, err
 	if err != nil {
 		return Submission{}, fmt.Errorf("read quarantined events: %w", err)
 	}
-	s := Submission{ClientID: q.ClientID, PartnerID: q.PartnerID, FromOwn: partner.Own, Key: q.ReleaseKey, Fingerprint: q.Fingerprint}
+	s := Submission{ClientID: q.ClientID, PartnerID: q.PartnerID, FromOwn: partner.Own, Key: q.ReleaseKey, Fingerprint: q.Fingerprint, Wait: true}
 	for _, row := range rows {
 		ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), row.Data)
 		if err != nil {

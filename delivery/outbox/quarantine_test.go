@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"sync/atomic"
@@ -133,6 +134,64 @@ func TestReleaseAfterCrash(t *testing.T) {
 	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrSenderStopped) {
 		t.Errorf("release for a stopped partner: %v", err)
 	}
+}
+
+// Of decisions at the same moment one holds: what was discarded is never delivered, and what was released is never told
+// to be discarded.
+// Rules: IDEM-11, IDEM-I02.
+func TestQuarantineDecidedAtOnce(t *testing.T) {
+	t.Parallel()
+	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		c.partner("North", "nl.a")
+		_, kept := c.mismatch("1", "2")
+		// A release that read the request before it was discarded.
+		s, err := c.eng.keptSubmission(t.Context(), kept.Quarantined)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "no"); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.eng.Accept(t.Context(), s); !errors.Is(err, ErrKeyReused) || c.delivered() != 1 {
+			t.Errorf("released what was discarded: %+v, %v, %d deliveries", r, err, c.delivered())
+		}
+		// A discard that comes after the events were accepted, and before the release is written down.
+		_, kept = c.mismatch("3", "4")
+		if s, err = c.eng.keptSubmission(t.Context(), kept.Quarantined); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.eng.Accept(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "no"); !errors.Is(err, ErrDecided) {
+			t.Errorf("discarded what was accepted: %v", err)
+		}
+		if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); err != nil {
+			t.Errorf("the release goes on: %v", err)
+		}
+		// Many releases at once: one answers what was accepted, the others that it is decided.
+		_, kept = c.mismatch("5", "6")
+		answers := make(chan error, 8)
+		for range cap(answers) {
+			go func() {
+				_, err := c.eng.Release(context.WithoutCancel(t.Context()), boss, kept.Quarantined)
+				answers <- err
+			}()
+		}
+		done := 0
+		for range cap(answers) {
+			if err := <-answers; err == nil {
+				done++
+			} else if !errors.Is(err, ErrDecided) {
+				t.Errorf("released at the same moment: %v", err)
+			}
+		}
+		if done != 1 || c.delivered() != 5 {
+			t.Errorf("%d releases, %d deliveries", done, c.delivered())
+		}
+	})
 }
 
 // Objects of events that are kept aside stay with them, and go along when they are released.
