@@ -114,7 +114,7 @@ func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, re
 		if err := tx.SetVersionStatus(ctx, &v, t.from...); err != nil {
 			return fmt.Errorf("%s version: %w", verb, err)
 		}
-		return record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt)})
+		return record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt), "version": v.Version})
 	})
 	if err != nil {
 		return store.ContractVersion{}, err

@@ -102,7 +102,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.public)
+	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log), p.public)
 	return p, nil
 }
 

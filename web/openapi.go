@@ -42,7 +42,15 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 	if err != nil {
 		return nil, err
 	}
+	told, err := openapiFiles.ReadFile("openapi/contracts.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
 	return []registry.OwnDocument{
+		{
+			ID: "schakel-contracts", Title: "Contract events", Content: told,
+			Summary: "What this Schakel tells partners of new, deprecated and withdrawn contract versions.",
+		},
 		{
 			ID: "schakel-events", Title: "API for events", Content: docs["events"].yaml,
 			Summary: "How events are sent to this Schakel, by its own systems and by the intermediaries of partners, and how deliveries are fetched and followed.",

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// typeContractPublished is the event that tells partners of a contract version.
+const typeContractPublished = "nl.schakel.contracts.contract-published.v1"
+
+const (
+	announceEvery   = 5 * time.Second
+	announceOverlap = 10 * time.Minute // longer than any transaction takes
+	announceSetting = "contracts.announced-through"
+)
+
+// announcer tells partners of contract versions that are published, deprecated or
+// withdrawn, as an event like any other. What happened stands in the audit trail,
+// written in the transaction that did it, so that nothing is lost when the program
+// stops in between; the id of an event is that of its entry, so that telling it
+// twice, also by several nodes, is one event (guarantee G4).
+type announcer struct {
+	db     *store.DB
+	accept func(context.Context, outbox.Submission) (outbox.Receipt, error)
+	base   string
+	now    func() time.Time
+	log    *slog.Logger
+
+	told   map[string]time.Time // entries told by this node lately
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// announcer tells partners of the contracts of this Schakel.
+func (p *program) announcer(log *slog.Logger) *announcer {
+	return &announcer{db: p.db, accept: p.engine.Accept, base: p.base, now: clock, log: log, told: map[string]time.Time{}}
+}
+
+// Name implements Service.
+func (a *announcer) Name() string { return "announcer" }
+
+// Start implements Service. What happened before the first start is not told.
+func (a *announcer) Start(ctx context.Context) error {
+	if _, err := a.through(ctx); err != nil {
+		return err
+	}
+	ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	a.done.Go(func() {
+		for pause(ctx, announceEvery) {
+			if err := a.turn(ctx); err != nil && ctx.Err() == nil {
+				a.log.WarnContext(ctx, "contract events wait; they are tried again", "error", err)
+			}
+		}
+	})
+	return nil
+}
+
+// Stop implements Service: what is not told yet is told after the next start.
+func (a *announcer) Stop(context.Context) error {
+	a.cancel()
+	a.done.Wait()
+	return nil
+}
+
+// through reads until when everything was told; it begins at the first start.
+func (a *announcer) through(ctx context.Context) (time.Time, error) {
+	kept, err := a.db.Setting(ctx, announceSetting)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read what was announced: %w", err)
+	}
+	if kept == "" {
+		begin := a.now().UTC().Add(announceOverlap) // so that looking back ends now
+		return begin, a.keep(ctx, "", begin)
+	}
+	return time.Parse(time.RFC3339Nano, kept)
+}
+
+func (a *announcer) keep(ctx context.Context, before string, through time.Time) error {
+	err := a.db.Write(ctx, func(tx *store.Tx) error {
+		return tx.SwapSetting(ctx, announceSetting, before, through.Format(time.RFC3339Nano))
+	})
+	if err != nil && !errors.Is(err, store.ErrConflict) { // another node was faster
+		return fmt.Errorf("keep what was announced: %w", err)
+	}
+	return nil
+}
+
+// turn tells what happened since the last turn.
+func (a *announcer) turn(ctx context.Context) error {
+	through, err := a.through(ctx)
+	if err != nil {
+		return err
+	}
+	began := a.now().UTC()
+	for action, status := range map[string]string{
+		registry.ActionContractPublished: store.VersionPublished, registry.ActionContractDeprecated: store.VersionDeprecated,
+		registry.ActionContractWithdrawn: store.VersionWithdrawn,
+	} {
+		if err := a.tellAll(ctx, action, status, through.Add(-announceOverlap)); err != nil {
+			return err
+		}
+	}
+	for id, at := range a.told {
+		if at.Before(began.Add(-3 * announceOverlap)) {
+			delete(a.told, id)
+		}
+	}
+	if began.Sub(through) < announceOverlap/2 {
+		return nil // a write now and then will do
+	}
+	return a.keep(ctx, through.Format(time.RFC3339Nano), began)
+}
+
+func (a *announcer) tellAll(ctx context.Context, action, status string, from time.Time) error {
+	f := store.AuditFilter{ObjectKind: "contract", Action: action, From: store.At(from), Page: store.Page{Number: 1, Size: 500}}
+	for {
+		rows, total, err := a.db.Audits(ctx, f)
+		if err != nil {
+			return fmt.Errorf("read audit trail: %w", err)
+		}
+		for _, row := range rows {
+			if _, done := a.told[row.ID]; done {
+				continue
+			}
+			if err := a.tell(ctx, row, status); err != nil {
+				return fmt.Errorf("announce contract %s: %w", row.ObjectID, err)
+			}
+			a.told[row.ID] = row.At.Time
+		}
+		if f.Number*f.Size >= total {
+			return nil
+		}
+		f.Number++
+	}
+}
+
+// contractChanged is the data of the event.
+type contractChanged struct {
+	ContractID string `json:"contractId"`
+	Version    string `json:"version"`
+	Status     string `json:"status"`
+	Digest     string `json:"digest"`
+	URL        string `json:"url"`
+}
+
+// tell hands one event to the engine, unless not every partner may see the contract.
+func (a *announcer) tell(ctx context.Context, row store.Audit, status string) error {
+	var detail struct{ Version string }
+	if err := json.Unmarshal([]byte(row.Detail), &detail); err != nil || detail.Version == "" {
+		return err // an entry of before this was told
+	}
+	about, err := a.db.Contract(ctx, row.ObjectID)
+	if err != nil {
+		return err
+	}
+	if about.Visibility != store.VisibilityPublic && about.Visibility != store.VisibilityPartners {
+		return nil
+	}
+	v, err := a.db.ContractVersion(ctx, row.ObjectID, detail.Version)
+	if err != nil {
+		return err
+	}
+	own, err := a.db.OwnPartner(ctx)
+	if err != nil {
+		return err
+	}
+	source := a.base
+	if own.OIN != "" {
+		source = "urn:nld:oin:" + own.OIN + ":systeem:schakel"
+	}
+	body, err := json.Marshal(map[string]any{
+		"specversion": "1.0", "id": row.ID, "source": source, "type": typeContractPublished, "subject": about.ID,
+		"time": row.At.UTC().Format(time.RFC3339Nano), "datacontenttype": "application/json",
+		"data": contractChanged{about.ID, v.Version, status, "sha256:" + v.Digest, a.base + "/contracts/" + url.PathEscape(about.ID) + "/versions/" + url.PathEscape(v.Version)},
+	})
+	if err != nil {
+		return err
+	}
+	_, events, err := event.Read(http.Header{"Content-Type": {event.MediaType}}, body, event.Limits{})
+	if err != nil {
+		return fmt.Errorf("make event: %w", err)
+	}
+	_, err = a.accept(ctx, outbox.Submission{ClientID: "schakel", PartnerID: own.ID, FromOwn: true, Events: events})
+	return err
+}
