@@ -1,0 +1,185 @@
+// The whole story in a browser: register, confirm, approve, add an endpoint, ask
+// for a subscription, approve it, publish, see it delivered; break the receiver,
+// see the dead letter, mend the receiver, resend, see it delivered.
+// Settings come as JSON in the environment variable STORY.
+const { execFileSync } = require("node:child_process");
+const { randomUUID } = require("node:crypto");
+const { Kit, until } = require("./kit.js");
+
+const set = JSON.parse(process.env.STORY);
+const organisation = { name: set.organisation, oin: set.oin, contact: "Noor de Boer", email: set.email, password: "correct horse battery staple" };
+
+const press = (page, name) => page.getByRole("button", { name, exact: true }).first().click();
+const field = (page, label) => page.getByLabel(label, { exact: false }).first();
+
+async function login(kit, page, email, password) {
+  await page.goto(set.base + "/login");
+  await kit.look(page);
+  await field(page, "E-mail address").fill(email);
+  await page.locator("input[type=password]").fill(password);
+  await page.locator("main").getByRole("button").first().click();
+  await page.waitForURL((url) => !url.pathname.startsWith("/login"));
+}
+
+async function register(kit, page) {
+  for (const path of ["/", "/terms", "/event-types", "/contracts", "/login/password"]) {
+    await page.goto(set.base + path);
+    await kit.look(page);
+  }
+  await page.goto(set.base + "/register");
+  await kit.look(page);
+  // The browser would not send what it sees to be wrong; this is about our answer.
+  await page.locator("form[action='/register']").evaluate((f) => f.setAttribute("novalidate", ""));
+  await press(page, "Register");
+  await kit.look(page, "/register refused");
+  await field(page, "Name of the organisation").fill(organisation.name);
+  await page.locator("[name=oin]").fill(organisation.oin);
+  await page.locator("[name=contactName]").fill(organisation.contact);
+  await page.locator("[name=email]").fill(organisation.email);
+  await page.getByLabel("Webhook").first().check();
+  await page.locator("[name=terms]").check();
+  await press(page, "Register");
+  await page.waitForURL("**/register/sent*");
+  await kit.look(page);
+}
+
+async function confirm(kit, page) {
+  await page.goto(set.base + "/mailbox");
+  await kit.look(page);
+  await page.getByRole("link", { name: /Confirm your registration/ }).first().click();
+  await kit.look(page, "/mailbox/id");
+  await page.locator("main a[href*='/register/confirm/']").first().click();
+  await kit.look(page);
+  for (const input of await page.locator("input[type=password]").all()) await input.fill(organisation.password);
+  await page.locator("main form").getByRole("button").last().click();
+  await page.waitForURL("**/partner*");
+  await kit.look(page, "/partner waiting");
+}
+
+async function approve(kit, admin, list, name) {
+  await admin.goto(set.base + list);
+  await kit.look(admin);
+  await admin.getByRole("row").filter({ hasText: name }).first().getByRole("link").first().click();
+  await admin.waitForLoadState();
+  await kit.look(admin);
+  await admin.getByRole("button", { name: /^Approve/ }).first().click();
+  await admin.waitForLoadState();
+}
+
+async function endpoint(kit, page) {
+  await page.goto(set.base + "/partner/endpoints/new");
+  await kit.look(page);
+  await page.locator("[name=name]").fill("Production");
+  await page.locator("[name=url]").fill(set.hook.url);
+  await page.locator("[name=tokenAuthMethod][value=client_secret_basic]").check();
+  await page.locator("[name=tokenUrl]").fill(set.hook.tokenUrl);
+  await page.locator("[name=tokenClientId]").fill(set.hook.id);
+  await page.locator("[name=tokenSecret]").fill(set.hook.secret);
+  await press(page, "Add endpoint");
+  await page.waitForURL(/\/partner\/endpoints(\/ept_|$)/);
+  await kit.look(page);
+  if ((await page.content()).includes(set.hook.secret)) kit.fault("the secret of the endpoint is shown after it was saved");
+}
+
+async function subscribe(kit, page) {
+  await page.goto(set.base + "/partner/subscriptions/new");
+  await kit.look(page);
+  await page.getByLabel(set.type).check();
+  const mine = page.locator("[name=endpoint] option").filter({ hasText: "Production" });
+  await page.locator("[name=endpoint]").selectOption(await mine.getAttribute("value"));
+  await page.locator("[name=purpose]").fill("Keep our own administration up to date.");
+  await press(page, "Ask for this subscription");
+  await page.waitForURL(/\/partner\/subscriptions(\/sub_|$)/);
+  await kit.look(page);
+}
+
+// client makes a client of the own organisation and gives its id and secret.
+async function client(kit, admin) {
+  await admin.goto(set.base + "/admin/own/clients/new");
+  await kit.look(admin);
+  await admin.locator("[name=name]").fill("Story");
+  await admin.locator("[name=authMethod][value=client_secret_basic]").check();
+  await admin.locator("[name=scopes][value='events.publish']").check();
+  await admin.locator("[name=publishTypes]").fill("nl.voorbeeld.*");
+  await admin.locator("[name=publishSources]").fill("urn:story:*");
+  await press(admin, "Add client");
+  await admin.waitForLoadState();
+  await kit.look(admin, "/admin/own/clients secret");
+  const text = await admin.locator("main").innerText();
+  const secret = await admin.locator("main input[readonly], main code").evaluateAll((all) => all.map((e) => e.value ?? e.textContent.trim()));
+  const id = text.match(/cli_[0-9A-Z]{26}/)[0];
+  return { id, secret: secret.find((s) => /^[\w-]{30,}$/.test(s) && !s.startsWith("cli_")) };
+}
+
+// publish sends an event of which the data is as its contract says.
+function publish(as, id) {
+  const data = {
+    id: randomUUID(), notificationType: "DELETE", objectType: "leerling", objectId: randomUUID(),
+    school: { id: randomUUID(), name: "Story" }, created: "2026-09-01T09:00:00Z", isDeleteNotification: true,
+  };
+  return execFileSync(
+    set.binary,
+    ["publish", "--url", set.base, "--client-id", as.id, "--type", set.type, "--source", "urn:story:1", "--id", id],
+    { input: JSON.stringify(data), env: { ...process.env, SCHAKEL_CLIENT_SECRET: as.secret }, encoding: "utf8" },
+  );
+}
+
+// delivery waits for the delivery of an event to be in a state, on a page that lists them.
+async function delivery(page, list, id, state) {
+  await page.goto(`${set.base}${list}${list.includes("?") ? "&" : "?"}event=${id}`);
+  await until(`event ${id} is ${state}`, page, async () => {
+    const link = page.locator("tbody tr").filter({ hasText: set.row }).getByRole("link").first();
+    if ((await link.count()) === 0) return false;
+    return !state || (await page.locator("tbody").innerText()).toLowerCase().includes(state);
+  });
+}
+
+async function receiver(kit, page, button) {
+  await page.goto(set.control);
+  await kit.look(page, "/receiver");
+  await press(page, button);
+}
+
+async function main() {
+  const kit = await Kit.start(set.chromium, set.folder);
+  try {
+    const partner = await kit.person("partner", { javaScriptEnabled: set.javaScript });
+    const admin = await kit.person("administrator", { javaScriptEnabled: set.javaScript });
+    const visitor = await kit.person("visitor", { javaScriptEnabled: set.javaScript });
+    await register(kit, partner);
+    await confirm(kit, partner);
+    await login(kit, admin, set.admin.email, set.admin.password);
+    await approve(kit, admin, "/admin/partners?status=requested", organisation.name);
+    await endpoint(kit, partner);
+    await subscribe(kit, partner);
+    await approve(kit, admin, "/admin/subscriptions?status=requested", organisation.name);
+    const as = await client(kit, admin);
+    publish(as, set.ids[0]);
+    await delivery(partner, "/partner/deliveries", set.ids[0], "delivered");
+    await kit.look(partner);
+    await receiver(kit, visitor, "Break the receiver");
+    publish(as, set.ids[1]);
+    await delivery(admin, "/admin/dead-letters", set.ids[1], "");
+    await kit.look(admin);
+    await admin.locator("tbody tr").filter({ hasText: set.row }).getByRole("link").first().click();
+    await admin.waitForLoadState();
+    await kit.look(admin);
+    await receiver(kit, visitor, "Mend the receiver");
+    await admin.locator("form[action$='/resend'] button").first().click();
+    await admin.waitForLoadState();
+    await delivery(partner, "/partner/deliveries", set.ids[1], "delivered");
+    for (const path of set.tour.admin) {
+      await admin.goto(set.base + path);
+      await kit.look(admin);
+    }
+    for (const path of set.tour.partner) {
+      await partner.goto(set.base + path);
+      await kit.look(partner);
+    }
+  } catch (err) {
+    kit.fault(String(err.stack ?? err));
+  }
+  await kit.finish();
+}
+
+main();
