@@ -50,7 +50,7 @@ func (a *App) problemPage(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	page := a.page(c, "Problem "+t.code)
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Problems", Href: "/problems"})
+	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Problems", Href: "/problems"}, templates.Crumb{Label: t.code})
 	return a.render(c, http.StatusOK, templates.ProblemPage(page, t.view()))
 }
 

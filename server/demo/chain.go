@@ -12,11 +12,18 @@ import (
 // Credentials are those of a machine client.
 type Credentials struct{ ID, Secret string }
 
+// batchWait is how long events wait for others to fill a batch, in seconds.
+const batchWait = 5
+
 // Target is where a partner receives, and how a token for it is asked.
 type Target struct {
 	Name, URL, TokenURL string
 	Credentials
 	Scope string
+	// Windows say when it may be sent to, as registry.EndpointInput has them; empty is at any time.
+	Windows string
+	// Batch is how many events go in one request; 0 is one.
+	Batch int64
 }
 
 // Publisher makes a client that may publish every event type of the example
@@ -45,7 +52,8 @@ func (c *Chain) Endpoint(ctx context.Context, actor registry.Actor, t Target) (s
 	endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
 		Name: t.Name, Kind: store.EndpointWebhook, URL: t.URL,
 		TokenURL: t.TokenURL, TokenClientID: t.ID, TokenSecret: t.Secret, TokenScope: t.Scope,
-		TokenAuthMethod: token.ClientSecretBasic, TimeoutSeconds: 10,
+		TokenAuthMethod: token.ClientSecretBasic, TimeoutSeconds: 10, Windows: t.Windows,
+		BatchEvents: t.Batch, BatchWaitSeconds: min(t.Batch, batchWait), BatchStated: t.Batch > 0,
 	})
 	if err != nil {
 		return endpoint, fmt.Errorf("add endpoint %s: %w", t.Name, err)

@@ -90,6 +90,9 @@ func (r *Receiver) hook(w http.ResponseWriter, q *http.Request) {
 	if err != nil || json.Unmarshal(body, &event) != nil || event.ID == "" {
 		event.ID, event.Type = q.Header.Get("ce-id"), q.Header.Get("ce-type")
 	}
+	if many := batchOf(body); len(many) > 0 {
+		event.ID, event.Type = many[0].ID, fmt.Sprintf("batch of %d: %s", len(many), many[0].Type)
+	}
 	status := r.judge(q.PathValue("hook"), event.ID, q.Header.Get("Authorization"))
 	r.note(Received{r.now(), q.PathValue("hook"), event.Type, event.ID, status})
 	if status == http.StatusAccepted {
@@ -97,6 +100,15 @@ func (r *Receiver) hook(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	answer(w, status, map[string]any{"status": status, "title": http.StatusText(status), "detail": excuses()[status]})
+}
+
+// batchOf reads a batch; nil when the body is none.
+func batchOf(body []byte) []struct{ ID, Type string } {
+	var many []struct{ ID, Type string }
+	if json.Unmarshal(body, &many) != nil {
+		return nil
+	}
+	return many
 }
 
 func excuses() map[int]string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -42,8 +43,25 @@ func (c *Chain) seedSteady(ctx context.Context, receiver *Receiver) (Login, erro
 	if err := c.Subscriptions.Pause(ctx, actor, sub.ID, "Maintenance of our acceptance environment."); err != nil {
 		return Login{}, err
 	}
+	if err := c.seedPortions(ctx, actor, receiver); err != nil {
+		return Login{}, err
+	}
 	_, err = c.Subscribe(ctx, c.Admin, receiver.Target("Own administration", "own"), TypeEnrolled, TypeUnenrolled)
 	return Login{o.Email, "an approved partner whose endpoints work"}, err
+}
+
+// seedPortions makes endpoints that get batches, and events in office hours alone.
+func (c *Chain) seedPortions(ctx context.Context, actor registry.Actor, receiver *Receiver) error {
+	batches := receiver.Target("Kompas reports (in batches)", "batches")
+	batches.Batch = 20
+	office := receiver.Target("Kompas help desk (office hours)", "office")
+	office.Windows = `{"timeZone":"Europe/Amsterdam","open":[{"days":["mon","tue","wed","thu","fri"],"from":"08:00","to":"18:00"}]}`
+	for _, target := range []Target{batches, office} {
+		if _, err := c.Subscribe(ctx, actor, target, TypeStudentChanged); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // seedMoody makes a partner with endpoints that fail at times.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -24,7 +25,7 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 	}
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: base, Organisation: own.Name,
-		Vault: vault, CheckURL: func(string) error { return nil },
+		Vault: vault, CheckURL: func(string) error { return nil }, CheckWindows: window.Check,
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

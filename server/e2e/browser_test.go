@@ -126,7 +126,8 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 	return map[string]any{
 		"base": d.base, "control": d.control + "/", "javaScript": scripted,
 		"organisation": "Stichting Verhaal " + kvk, "oin": "00000003" + kvk + "0000", "email": "noor@" + kvk + ".example",
-		"admin": map[string]string{"email": demo.OwnA().Email, "password": d.password},
+		"admin":    map[string]string{"email": demo.OwnA().Email, "password": d.password},
+		"portions": map[string]string{"email": "carla@kompas.example", "password": d.password},
 		"hook": map[string]string{
 			"url": d.control + "/hooks/mine-" + kvk, "tokenUrl": d.control + "/token", "id": "schakel-demo", "secret": secret[1],
 		},
@@ -135,11 +136,12 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 		"tour": map[string][]string{
 			"admin": {
 				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
-				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/account", "/admin/contracts/new",
+				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/admin/jobs/new", "/account", "/admin/contracts/new",
+				"/admin/settings", "/admin/settings/edit", "/admin/settings/import", "/problems", "/problems/key-reused",
 			},
 			"partner": {
 				"/partner", "/partner/organisation", "/partner/endpoints", "/partner/clients", "/partner/clients/new", "/partner/subscriptions",
-				"/partner/audit", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
+				"/partner/audit", "/partner/jobs/new", "/partner/jobs/failed?since=day", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
 				"/contracts/" + demo.EventsContract + "/versions/1.2.0", "/no-such-page",
 			},
 		},

@@ -112,14 +112,14 @@ async function client(kit, admin) {
 }
 
 // publish sends an event of which the data is as its contract says.
-function publish(as, id) {
+function publish(as, id, { school = "Story", key } = {}) {
   const data = {
     id: randomUUID(), notificationType: "DELETE", objectType: "leerling", objectId: randomUUID(),
-    school: { id: randomUUID(), name: "Story" }, created: "2026-09-01T09:00:00Z", isDeleteNotification: true,
+    school: { id: randomUUID(), name: school }, created: "2026-09-01T09:00:00Z", isDeleteNotification: true,
   };
   return execFileSync(
     set.binary,
-    ["publish", "--url", set.base, "--client-id", as.id, "--type", set.type, "--source", "urn:story:1", "--id", id],
+    ["publish", "--url", set.base, "--client-id", as.id, "--type", set.type, "--source", "urn:story:1", "--id", id, ...(key ? ["--idempotency-key", key] : [])],
     { input: JSON.stringify(data), env: { ...process.env, SCHAKEL_CLIENT_SECRET: as.secret }, encoding: "utf8" },
   );
 }
@@ -132,6 +132,85 @@ async function delivery(page, list, id, state) {
     if ((await link.count()) === 0) return false;
     return !state || (await page.locator("tbody").innerText()).toLowerCase().includes(state);
   });
+}
+
+// open follows the link of the first row of a list that has the text.
+async function open(page, list, text) {
+  await page.goto(set.base + list);
+  await page.locator("tbody tr").filter({ hasText: text }).first().getByRole("link").first().click();
+  await page.waitForLoadState();
+}
+
+// portions looks at endpoints with hours and with batches, at a batch, and at a replay.
+async function portions(kit, page) {
+  await login(kit, page, set.portions.email, set.portions.password);
+  await open(page, "/partner/endpoints", "office hours");
+  await kit.look(page, "/partner/endpoints/id hours");
+  await open(page, "/partner/endpoints", "in batches");
+  await kit.look(page, "/partner/endpoints/id batches");
+  const endpoint = page.url().match(/ept_[0-9A-Z]{26}/)[0];
+  await page.getByRole("link", { name: "Change", exact: true }).click();
+  await page.locator("[name=batchEvents]").fill("many");
+  await page.locator("[name=windows]").fill("never");
+  await page.locator("form[action*='/endpoints/']").evaluate((f) => f.setAttribute("novalidate", ""));
+  await press(page, "Save changes");
+  await kit.look(page, "/partner/endpoints/id refused");
+  await page.goto(`${set.base}/partner/deliveries?endpoint=${endpoint}&state=delivered`);
+  await until("a batch is delivered", page, async () => (await page.locator("tbody").getByRole("link").count()) > 0);
+  await page.locator("tbody").getByRole("link").first().click();
+  await page.locator("main a[href*='/batches/']").first().click();
+  await page.waitForURL("**/batches/*");
+  await kit.look(page);
+  await open(page, "/partner/subscriptions", "in batches");
+  await kit.look(page);
+  await page.locator("main a[href$='/selection']").click();
+  await page.locator("[name=retryWaits]").fill("soon");
+  await press(page, "Save changes");
+  await kit.look(page, "/partner/subscriptions/id/selection refused");
+  await page.goto(`${set.base}/partner/replays?mode=all&endpoint=${endpoint}`);
+  await kit.look(page);
+  await page.getByRole("button", { name: /^Offer/ }).click();
+  await page.waitForURL("**/jobs/*");
+  await kit.look(page);
+  await page.goto(set.base + "/partner/jobs");
+  await kit.look(page);
+}
+
+// aside has a request quarantined and a large event kept apart, and looks at both.
+async function aside(kit, admin, as) {
+  await admin.goto(set.base + "/admin/quarantine");
+  await kit.look(admin, "/admin/quarantine empty");
+  await admin.goto(set.base + "/admin/settings/edit");
+  await admin.locator("[name='idempotency.on_mismatch'][value=quarantine]").check();
+  await admin.locator("[name='events.oversize'][value=claim_check]").check();
+  await admin.locator("[name='events.payload'][value=off]").check();
+  await admin.locator("[name='idempotency.ttl']").fill("never");
+  await press(admin, "Save the settings");
+  await kit.look(admin, "/admin/settings/edit refused");
+  await admin.locator("[name='idempotency.ttl']").fill("168h");
+  await admin.locator("[name=reason]").fill("To see what is kept aside.");
+  await press(admin, "Save the settings");
+  await admin.waitForURL("**/admin/settings");
+  const key = randomUUID();
+  publish(as, randomUUID(), { key });
+  await admin.goto(set.base + "/admin/quarantine");
+  await until("a request is in quarantine", admin, async () => {
+    if ((await admin.locator("tbody tr").count()) > 0) return true;
+    try {
+      publish(as, randomUUID(), { key, school: "Another" });
+    } catch {} // the setting is not in force yet
+    return false;
+  });
+  await kit.look(admin);
+  await admin.locator("tbody").getByRole("link").first().click();
+  await admin.waitForURL("**/quarantine/*");
+  await kit.look(admin);
+  const large = randomUUID();
+  publish(as, large, { school: "x".repeat(100_000) });
+  await admin.goto(`${set.base}/admin/events?event=${large}`);
+  await admin.locator("tbody").getByRole("link").first().click();
+  await admin.waitForURL("**/events/*");
+  await kit.look(admin, "/admin/events/id object");
 }
 
 async function receiver(kit, page, button) {
@@ -168,6 +247,8 @@ async function main() {
     await admin.locator("form[action$='/resend'] button").first().click();
     await admin.waitForLoadState();
     await delivery(partner, "/partner/deliveries", set.ids[1], "delivered");
+    await portions(kit, await kit.person("partner with batches", { javaScriptEnabled: set.javaScript }));
+    await aside(kit, admin, as);
     for (const path of set.tour.admin) {
       await admin.goto(set.base + path);
       await kit.look(admin);
