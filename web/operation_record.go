@@ -25,8 +25,11 @@ func (a *App) record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, er
 	sent, before := response.Writer, response.Header().Clone()
 	held := &heldAnswer{header: response.Header().Clone()}
 	response.Writer = held
+	// Also when the handler panics: what that is answered must arrive.
+	defer func() {
+		response.Writer, response.Committed, response.Size, response.Status = sent, false, 0, http.StatusOK
+	}()
 	err := next(c)
-	response.Writer, response.Committed, response.Size, response.Status = sent, false, 0, http.StatusOK
 	if err != nil {
 		return a.recordProblem(err)
 	}

@@ -44,6 +44,28 @@ func (w *waitingEngine) StartJob(ctx context.Context, actor outbox.Actor, action
 	return w.Engine.StartJob(ctx, actor, action, f, reason)
 }
 
+// panickingEngine panics in the middle of a change.
+type panickingEngine struct{ Engine }
+
+// StartJob implements Engine.
+func (p panickingEngine) StartJob(context.Context, outbox.Actor, string, store.DeliveryFilter, string) (store.ResendJob, error) {
+	panic("the job")
+}
+
+// A panic under a key is told as our failure, never as an empty success, and frees the key.
+//
+// Rules: IDEM-17.
+func TestPanicUnderAKey(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, func(cfg *APIConfig) { cfg.Engine = panickingEngine{cfg.Engine} })
+	c, key := h.everything(t), freshKey()
+	for range 2 {
+		if status := c.raw(key, "/events/v1/resends"); status != http.StatusInternalServerError {
+			t.Errorf("status %d", status)
+		}
+	}
+}
+
 // While the first request with a key is handled, the second is told to wait; then
 // it gets the answer of the first.
 //
