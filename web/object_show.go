@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -69,12 +71,16 @@ func serveObject(c echo.Context, db *store.DB, o store.Object) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("ETag", `"sha256:`+hex.EncodeToString(o.Digest)+`"`)
 	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(o.Digest)+":")
+	if asked := c.Request().Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
+		c.Request().Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
+	}
 	w := &objectWriter{ResponseWriter: c.Response()}
 	body := claimcheck.Database{DB: db}.Open(c.Request().Context(), o)
 	http.ServeContent(w, c.Request(), "", time.Time{}, body)
 	if !w.refused {
 		return nil
 	}
+	h.Set("Content-Range", "bytes */"+strconv.FormatInt(o.Size, 10))
 	return rangeProblem(h)
 }
 

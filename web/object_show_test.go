@@ -132,6 +132,12 @@ func TestObjectInParts(t *testing.T) {
 	if got := ask("Range", "bytes=800000-"); got.problem(t, 416, "range-refused").Status != 416 || got.header.Get("Content-Range") != "bytes */700000" {
 		t.Errorf("headers %v", got.header)
 	}
+	if got := ask("Range", "bytes=5-2"); got.problem(t, 416, "range-refused").Status != 416 || got.header.Get("Content-Range") != "bytes */700000" {
+		t.Errorf("headers %v", got.header)
+	}
+	if got := ask("Range", "lines=0-1").want(t, http.StatusOK); len(got.body) != 700_000 {
+		t.Errorf("a range in lines: %d bytes", len(got.body))
+	}
 	if head := w.consumer.do(t, http.MethodHead, address, ""); head.header.Get("Content-Length") != "700000" || head.header.Get("ETag") != tag {
 		t.Errorf("HEAD: %v", head.header)
 	}
