@@ -59,6 +59,11 @@ func (m *machineAPI) listQuarantined(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	switch c.QueryParam("status") {
+	case "", store.QuarantineOpen, store.QuarantineReleased, store.QuarantineDiscarded:
+	default:
+		return fieldProblem("status", "status must be open, released or discarded")
+	}
 	filter := store.QuarantineFilter{Status: c.QueryParam("status"), Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
 	if !decides(c, who) {
 		filter.ClientID = who.client.ID
@@ -127,7 +132,7 @@ func (m *machineAPI) postQuarantineRelease(c echo.Context) error {
 	}
 	receipt, err := m.Engine.Release(c.Request().Context(), who.decider(), c.Param("quarantineId"))
 	if err != nil {
-		return quarantineProblem(err)
+		return m.intakeProblem(quarantineProblem(err))
 	}
 	return c.JSON(http.StatusOK, receipt)
 }

@@ -55,6 +55,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 			t.Errorf("a list of %s, want %s", got, want)
 		}
 	}
+	boss.get(t, list+"?status=lost").problem(t, http.StatusBadRequest, "invalid")
 	other.get(t, here).problem(t, http.StatusNotFound, "not-found")
 	partnerWriter := h.newClient(t, h.newPartner(t, "Writer").ID, registry.NewClient{Scopes: []string{scopeRegistryWrite}})
 	for _, path := range []string{"/release", "/discard"} {
