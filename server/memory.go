@@ -10,12 +10,13 @@ import (
 // smallHeap is what the heap may grow to before it is collected, bytes, as long as little of it lives. Under load the engine
 // makes much garbage that lives for milliseconds; a collection at the usual twice of what lives would come fifty times a
 // second. The whole process stays under 100 MB with this.
-const smallHeap = 48 << 20
+const smallHeap = 24 << 20
 
-// usualPercent is Go's own pace of collection, maxPercent the slowest.
+// usualPercent is Go's own pace of collection, maxPercent the slowest: what lives can grow between two collections, and
+// the heap grows with it by so much.
 const (
 	usualPercent = 100
-	maxPercent   = 800
+	maxPercent   = 300
 )
 
 // paceCollector keeps the heap from being collected more often than smallHeap asks, and lets the garbage collector keep its own

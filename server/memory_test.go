@@ -7,9 +7,9 @@ func TestPercentFor(t *testing.T) {
 	for live, want := range map[uint64]int{
 		0:        usualPercent,
 		1 << 20:  maxPercent,
-		8 << 20:  500,
-		16 << 20: 200,
-		24 << 20: 100,
+		6 << 20:  maxPercent,
+		8 << 20:  200,
+		12 << 20: 100,
 		1 << 30:  usualPercent,
 	} {
 		if got := percentFor(live); got != want {
