@@ -168,7 +168,7 @@ func BenchmarkDrainBatches(b *testing.B) {
 	b.ResetTimer()
 	setBatches(b, db, eng, store.EndpointActive)
 	for came.Load() < int64(b.N) {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	b.StopTimer()
 	if err := eng.Stop(b.Context()); err != nil {
@@ -209,7 +209,7 @@ func BenchmarkBatchesThrough(b *testing.B) {
 			}
 			producers.Wait()
 			for eng.Stats().Delivered < int64(b.N) {
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 			b.StopTimer()
 			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N)/1e3, "cpu-µs/event")

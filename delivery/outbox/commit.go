@@ -19,20 +19,23 @@ const commitTries = 3
 
 // commitLoop is the group committer: while one transaction goes to disk the next group gathers.
 func (e *Engine) commitLoop(ctx context.Context) {
+	var brake brake
 	for {
 		select {
 		case p := <-e.submissions:
-			e.commit(ctx, e.gather([]*pending{p}))
+			group := []*pending{p}
+			brake.wait(ctx, e, group)
+			e.commit(ctx, e.gather(group))
 		case <-ctx.Done():
-			e.turnAway()
+			e.turnAway(nil)
 			return
 		}
 	}
 }
 
-// turnAway gives whoever still waits an answer when the engine stops.
-func (e *Engine) turnAway() {
-	for _, p := range e.gather(nil) {
+// turnAway gives a group, and whoever still waits, an answer when the engine stops.
+func (e *Engine) turnAway(group []*pending) {
+	for _, p := range e.gather(group) {
 		p.err = ErrUnavailable
 		e.finish(p)
 	}

@@ -34,12 +34,11 @@ func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store
 	defer cancel()
 	done := untried(l, ep, c)
 	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, c.ID, e.node) }
-	if !e.mayBegin(ctx, l, ep, c, epoch, may) {
-		e.outcomes <- done
-		return
+	if e.mayBegin(ctx, l, ep, c, epoch, may) {
+		result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
+		done.result, done.outcome = &result, e.outcome(c, &result)
 	}
-	result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
-	done.result, done.outcome = &result, e.outcome(c, &result)
+	e.stats.finished.Add(1)
 	e.outcomes <- done
 }
 

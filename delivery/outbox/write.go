@@ -10,34 +10,52 @@ import (
 // writeLoop is commitLoop and completeLoop in one, for a database with one writer: what came in and what was sent meanwhile
 // go to disk together, for the price of one.
 func (e *Engine) writeLoop(ctx context.Context) {
+	var group []*pending
 	var batch []finished // what is left to write when the database is away, too
+	var brake brake
 	wait := firstWait
 	for {
-		var group []*pending
-		var again <-chan time.Time
-		if len(batch) > 0 {
-			again = time.After(wait)
+		again, submissions := time.Duration(0), e.submissions
+		if len(group) > 0 {
+			again, submissions = brakeLook, nil // the brake holds it
+		} else if len(batch) > 0 {
+			again = wait
 		}
 		select {
-		case p := <-e.submissions:
+		case p := <-submissions:
 			group = append(group, p)
 		case f := <-e.outcomes:
 			batch = f.appendTo(batch)
-		case <-again:
+		case <-after(again):
 		case <-ctx.Done():
-			e.turnAway()
+			e.turnAway(group)
 			if batch = e.gatherOutcomes(batch); len(batch) > 0 {
 				e.complete(ctx, batch)
 			}
 			return
 		}
 		batch = e.gatherOutcomes(batch)
-		if e.writeAll(ctx, e.gather(group), batch) {
+		var next []*pending
+		if len(group) > 0 && !brake.holds(e, group, len(batch)) {
+			next, group = e.gather(group), nil
+			brake.next()
+		} else if len(group) > 0 && len(batch) < e.cfg.MaxBatch/2 {
+			continue // more of them go for the price of one
+		}
+		if e.writeAll(ctx, next, batch) {
 			batch, wait = nil, firstWait
 		} else {
 			wait = min(2*wait, lastWait)
 		}
 	}
+}
+
+// after is time.After, and never for zero.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
 }
 
 // writeAll writes a group and a batch and tells whether the batch is written. A group gets its answer in any case.
