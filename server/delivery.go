@@ -92,6 +92,7 @@ func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		counter("events_accepted_total", "Events accepted by this process.", func(s outbox.Stats) int64 { return s.Accepted }),
+		counter("deliveries_handed_total", "New deliveries that went to their senders without being claimed.", func(s outbox.Stats) int64 { return s.Handed }),
 		counter("events_duplicate_total", "Events that their client had sent before.", func(s outbox.Stats) int64 { return s.Duplicates }),
 		counter("deliveries_delivered_total", "Attempts that arrived.", func(s outbox.Stats) int64 { return s.Delivered }),
 		counter("deliveries_retried_total", "Attempts that failed and will be repeated.", func(s outbox.Stats) int64 { return s.Retried }),

@@ -32,30 +32,7 @@ func (s *stage) agree() (creds demo.Credentials) {
 			s.endpoints = append(s.endpoints, endpoint.ID)
 		}
 	})
-	if s.plan.batchOut > 0 {
-		s.takeBatches()
-	}
 	return creds
-}
-
-// takeBatches says of every endpoint that it takes batches.
-func (s *stage) takeBatches() {
-	s.nodes[0].Open(s, func(db *store.DB) {
-		ctx := s.Context()
-		trial.Must(s, db.Write(ctx, func(tx *store.Tx) error {
-			for _, id := range s.endpoints {
-				endpoint, err := tx.Endpoint(ctx, id)
-				if err != nil {
-					return err
-				}
-				endpoint.BatchEvents, endpoint.BatchStated = int64(s.plan.batchOut), true
-				if err := tx.UpdateEndpoint(ctx, &endpoint); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-	})
 }
 
 // endpoint describes endpoint i of the receiver.
@@ -63,6 +40,9 @@ func (s *stage) endpoint(i int) registry.EndpointInput {
 	in := registry.EndpointInput{
 		Name: "Endpoint " + subject(i), Kind: store.EndpointWebhook, URL: s.receiver.url(i, "/events"),
 		TokenAuthMethod: registry.TokenAuthNone, MaxConcurrency: maxConcurrency, TimeoutSeconds: 10,
+	}
+	if s.plan.batchOut > 0 {
+		in.BatchEvents, in.BatchStated = int64(s.plan.batchOut), true
 	}
 	if s.plan.tokens {
 		in.TokenURL, in.TokenAuthMethod = s.receiver.url(i, "/token"), token.ClientSecretBasic
