@@ -89,7 +89,11 @@ func (q *Queries) EventsIn(ctx context.Context, s EventSpan, limit int) ([]Event
 	return rows, q.list(ctx, &rows, `SELECT `+columns+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 }
 
-// EventIDs finds events by our ids or by those their producers gave them; of the latter there may be several.
+// EventIDBound is how many events can be chosen by id; a statement takes no more of them than some ten thousands.
+const EventIDBound = 10_000
+
+// EventIDs finds events by our ids or by those their producers gave them; of the latter there may be several. More than
+// EventIDBound of them tell that there are too many.
 func (q *Queries) EventIDs(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -98,7 +102,8 @@ func (q *Queries) EventIDs(ctx context.Context, ids []string) ([]string, error) 
 	w.in(`id`, ids)
 	w.in(`ce_id`, ids)
 	var found []string
-	return found, q.list(ctx, &found, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION `+q.identities()+` WHERE `+w.conditions[1]+` ORDER BY 1`, w.args...)
+	return found, q.list(ctx, &found, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION `+q.identities()+` WHERE `+w.conditions[1]+` ORDER BY 1 LIMIT ?`,
+		append(w.args, EventIDBound+1)...)
 }
 
 // LockEvents keeps events, of which pruning may remove some, until the transaction ends and tells which are there still.

@@ -88,6 +88,9 @@ func replayRefusal(err error, q replayQuery) (formErrors, bool) {
 	if q.subscription != "" {
 		field = "subscription"
 	}
+	if errors.Is(err, outbox.ErrTooManyEvents) {
+		return formErrors{"events": sentence(outbox.ErrTooManyEvents)}, true
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return formErrors{field: "There is no such subscription."}, true
 	}

@@ -57,6 +57,8 @@ func replayProblem(err error) error {
 		return fieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
 	case errors.Is(err, outbox.ErrNothingSelected), errors.Is(err, outbox.ErrTooManySubscriptions):
 		return fieldProblem("subscriptionIds", err.Error())
+	case errors.Is(err, outbox.ErrTooManyEvents):
+		return fieldProblem("eventIds", err.Error())
 	case errors.Is(err, outbox.ErrNotApproved):
 		return newProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
 	}

@@ -22,6 +22,8 @@ var (
 	ErrNothingSelected = errors.New("no approved subscription is selected that gets events of these types")
 	// ErrTooManySubscriptions: a replay serves up to a thousand subscriptions.
 	ErrTooManySubscriptions = errors.New("more than 1,000 subscriptions are selected: choose a partner, an endpoint or subscriptions")
+	// ErrTooManyEvents: the ids stand for more events than can be chosen by id.
+	ErrTooManyEvents = errors.New("more than 10,000 events have these ids: choose them by event type and time, or by the ids that Schakel gave them")
 	// ErrNotApproved: a subscription that was named may not be sent to now.
 	ErrNotApproved = errors.New("a subscription that is selected is not approved now, so nothing may be sent to it")
 )

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -132,4 +133,32 @@ func TestReplayOfAllRepeatsEachEventOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An id that producers gave to more events than one statement takes is refused in words, and not by the database.
+// Rules: EDU-18.
+func TestReplayOfTooManyEventsById(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	c := newChain(t, db)
+	c.partner("North", "nl.a")
+	e := c.submission(c.own.ID, true, "nl.a", "same").Events[0]
+	for written := 0; written <= store.EventIDBound; written += 1000 {
+		c.write(func(tx *store.Tx) error {
+			rows := make([]store.Event, 1000)
+			for i := range rows {
+				rows[i] = Row(tx, &e, c.own.ID, "cli_1")
+				rows[i].CESource = fmt.Sprintf("urn:example:%d", written+i)
+			}
+			_, err := tx.InsertEvents(t.Context(), rows)
+			return err
+		})
+	}
+	r := Replay{Mode: ReplayAll, EventIDs: []string{"same"}}
+	if p, err := c.eng.PreviewReplay(t.Context(), anna(), r); !errors.Is(err, ErrTooManyEvents) {
+		t.Errorf("preview %+v, %v", p, err)
+	}
+	if _, err := c.eng.StartReplay(t.Context(), anna(), r); !errors.Is(err, ErrTooManyEvents) {
+		t.Errorf("start: %v", err)
+	}
 }

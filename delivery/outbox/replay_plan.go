@@ -27,6 +27,9 @@ func (e *Engine) planReplay(ctx context.Context, actor Actor, r Replay) (Replay,
 		if err != nil {
 			return r, nil, fmt.Errorf("find events: %w", err)
 		}
+		if len(found) > store.EventIDBound {
+			return r, nil, ErrTooManyEvents
+		}
 		if r.EventIDs = found; len(found) == 0 {
 			r.EventIDs = []string{"-"} // none, where an empty list would be all
 		}
