@@ -30,6 +30,7 @@ func requestProblems() []problemText {
 		{"not-json", 415, "The body is not sent as JSON.", "Set Content-Type to application/json."},
 		{"invalid", 400, "A member or parameter of the request is wrong; errors says which.", "Mend what errors names and send the request again, under a new Idempotency-Key."},
 		{"event-invalid", 400, "An event breaks a rule of CloudEvents or of the profile. Nothing of the request was stored.", "Mend what errors names and send it again, under a new Idempotency-Key."},
+		{"payload-refused", 400, "The data of an event does not fit its contract. Nothing of the request was stored.", "Mend what errors names, by the contract version that the answer names, and send it again, under a new Idempotency-Key."},
 		{"unknown-type", 400, "No published contract defines this event type.", "Look in the catalogue of event types, or have the contract published first."},
 		{"not-a-cloudevent", 415, "The request is in no format of CloudEvents that is taken here.", "Send application/cloudevents+json, a batch where the chain takes them, or binary mode with ce- headers."},
 		{"not-a-document", 415, "The body is not a contract document.", "Send the document as application/json or application/yaml, or in a form with the part document."},
