@@ -64,7 +64,7 @@ func administratorPages() map[string]templ.Component {
 			Contract: partner, Kind: "asyncapi", Status: "published", Description: []string{"Text"}, Findings: []FindingRow{finding, {Severity: "info", Detail: "d"}}, Types: []GrantedType{kind}, Downloads: []Named{{"JSON", "/j"}},
 			Source: SourceView{First: 1, Total: 3, Lines: []string{"a", "b"}, Found: map[int]bool{2: true}, NextHref: "/n"}, DeprecateAction: "/d", SunsetError: "Later.", Acts: todo, Now: now(),
 		}),
-		"draft":         VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p", PublishLabel: "Publish", Requested: &RequestedRow{By: "Anna", Owner: "P", At: now(), Reason: "ready"}, Now: now()}),
+		"draft": VersionPage(p, VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p", PublishLabel: "Publish", Requested: &RequestedRow{By: "Anna", Owner: "P", At: now(), Reason: "ready"}, Now: now()}),
 		"visibility": VisibilityPage(p, VisibilityView{
 			Action: "/a", Back: "/b", Now: "public", Visibility: "named", Named: []Option{{Value: "ptn_1", Label: "P", Selected: true}}, Loses: true, Everybody: true,
 			Losing: []LosingRow{{Partner: "Q", Href: "/q", Subscriptions: 2}}, LosingTotal: 1, Wrong: map[string]string{"accept": "Confirm.", "reason": "Say why."},

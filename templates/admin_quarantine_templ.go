@@ -164,7 +164,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_quarantine.templ`, Line: 62, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 62, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -221,7 +221,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Events))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_quarantine.templ`, Line: 68, Col: 23}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 68, Col: 23}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {

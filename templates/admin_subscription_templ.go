@@ -303,7 +303,7 @@ func AdminSubscription(p Page, v AdminSubscriptionView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 120, Col: 17}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 120, Col: 17}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -399,7 +399,7 @@ func AdminSubscription(p Page, v AdminSubscriptionView) templ.Component {
 								var templ_7745c5c3_Var13 string
 								templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("not given")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 136, Col: 20}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 136, Col: 20}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 								if templ_7745c5c3_Err != nil {
@@ -409,7 +409,7 @@ func AdminSubscription(p Page, v AdminSubscriptionView) templ.Component {
 								var templ_7745c5c3_Var14 string
 								templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 138, Col: 25}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 138, Col: 25}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 								if templ_7745c5c3_Err != nil {
@@ -509,7 +509,7 @@ func AdminSubscription(p Page, v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var19 string
 							templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(s.Partner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 152, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 152, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 							if templ_7745c5c3_Err != nil {
@@ -523,7 +523,7 @@ func AdminSubscription(p Page, v AdminSubscriptionView) templ.Component {
 								var templ_7745c5c3_Var20 string
 								templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(" (own organisation)")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 154, Col: 31}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 154, Col: 31}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 								if templ_7745c5c3_Err != nil {
@@ -633,7 +633,7 @@ func withState(n Named, status string) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/admin_subscription.templ`, Line: 171, Col: 6}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 171, Col: 6}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 		if templ_7745c5c3_Err != nil {

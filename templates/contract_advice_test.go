@@ -11,7 +11,8 @@ func TestAdvicePage(t *testing.T) {
 			Version: "1.0.0", VersionHref: "/v", Action: "/v/advice", API: "/r", Score: AdviceScore{Points: 64}, Sets: []AdviceScore{{"A", 64}}, Least: 80, Any: true,
 			Rules: []AdviceRule{
 				{ID: "EDU-26", Set: "A", Title: "<b>", Severity: "warning", State: "fails", Count: 12, Link: "https://example.nl/", Href: "#rule-a"},
-				{ID: "CE-12", Title: "Name", Severity: "error", State: "holds", Link: "https://example.nl/"}, {ID: "CE-13", Title: "No", Severity: "info", State: "not-applicable", Link: "https://example.nl/"},
+				{ID: "CE-12", Title: "Name", Severity: "error", State: "holds", Link: "https://example.nl/"},
+				{ID: "CE-13", Title: "No", Severity: "info", State: "not-applicable", Link: "https://example.nl/"},
 			},
 			Groups: []AdviceGroup{{ID: "a", Title: "<b>", Remedy: "<i>", Total: 12, More: "/v/advice?rule=a", Findings: []FindingRow{{Severity: "warning", Code: "a", Detail: "<script>", Line: 3, Column: 1, Href: "/v?line=3#L3"}}}},
 		},

@@ -123,7 +123,7 @@ func typeVersions(rows []TypeVersionRow) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(r.Line)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 40, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 40, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -181,7 +181,7 @@ func typeVersions(rows []TypeVersionRow) templ.Component {
 							var templ_7745c5c3_Var9 string
 							templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs("In full")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 47, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 47, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 							if templ_7745c5c3_Err != nil {
@@ -191,7 +191,7 @@ func typeVersions(rows []TypeVersionRow) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Trouble)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 49, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 49, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -406,7 +406,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							var templ_7745c5c3_Var20 string
 							templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(r.Place)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 84, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 84, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 							if templ_7745c5c3_Err != nil {
@@ -437,7 +437,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							var templ_7745c5c3_Var22 string
 							templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 87, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 87, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 							if templ_7745c5c3_Err != nil {
@@ -469,7 +469,7 @@ func eventCheck(v EventCheckView) templ.Component {
 								var templ_7745c5c3_Var24 string
 								templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs("the whole")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/event_type_check.templ`, Line: 91, Col: 20}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_type_check.templ`, Line: 91, Col: 20}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 								if templ_7745c5c3_Err != nil {

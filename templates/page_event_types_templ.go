@@ -168,7 +168,7 @@ func EventTypeListPage(p Page, v EventTypeListView) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_event_types.templ`, Line: 45, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_event_types.templ`, Line: 45, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -225,7 +225,7 @@ func EventTypeListPage(p Page, v EventTypeListView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.Version)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_event_types.templ`, Line: 51, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_event_types.templ`, Line: 51, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {

@@ -266,7 +266,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.status())
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 47, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 47, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {
@@ -297,7 +297,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Means)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 50, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 50, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {
@@ -328,7 +328,7 @@ func ProblemsPage(p Page, rows []ProblemView) templ.Component {
 							var templ_7745c5c3_Var17 string
 							templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Remedy)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_problem.templ`, Line: 53, Col: 16}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_problem.templ`, Line: 53, Col: 16}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 							if templ_7745c5c3_Err != nil {

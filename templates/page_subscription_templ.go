@@ -281,7 +281,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 104, Col: 15}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 104, Col: 15}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -313,7 +313,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 108, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 108, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -344,7 +344,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(t.Contract)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 111, Col: 18}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 111, Col: 18}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {
@@ -375,7 +375,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_subscription.templ`, Line: 114, Col: 24}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 114, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {

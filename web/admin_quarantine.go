@@ -26,8 +26,10 @@ func (p *portal) quarantineList(c echo.Context) error {
 	}
 	v := templates.QuarantineListView{Path: quarantinePath, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
 	v.Fields = []templates.Field{choiceField("state", "State", status, []templates.Option{
-		{Value: "", Label: "All"}, {Value: store.QuarantineOpen, Label: "Waiting"},
-		{Value: store.QuarantineReleased, Label: "Released"}, {Value: store.QuarantineDiscarded, Label: "Discarded"},
+		{Value: "", Label: "All"},
+		{Value: store.QuarantineOpen, Label: "Waiting"},
+		{Value: store.QuarantineReleased, Label: "Released"},
+		{Value: store.QuarantineDiscarded, Label: "Discarded"},
 	})}
 	names := p.deliveryNames()
 	for _, q := range rows {

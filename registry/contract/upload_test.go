@@ -57,11 +57,19 @@ func TestReadUpload(t *testing.T) {
 		contains   []string
 	}{
 		{"one file", "", []string{"openapi.yaml", openapi("3.1.0", "paths: {}")}, "", []string{"paths: {}"}},
-		{"references between files", "", []string{"openapi.yaml", api, "parts/answers.yaml", answers, "schemas/pet.json", pet, "paths/b.yaml", path}, "",
-			[]string{`"#/components/responses/ok"`, `"#/components/schemas/pet"`, `"#/components/schemas/kind"`, `"#/components/pathItems/b"`}},
+		{
+			"references between files", "",
+			[]string{"openapi.yaml", api, "parts/answers.yaml", answers, "schemas/pet.json", pet, "paths/b.yaml", path},
+			"",
+			[]string{`"#/components/responses/ok"`, `"#/components/schemas/pet"`, `"#/components/schemas/kind"`, `"#/components/pathItems/b"`},
+		},
 		{"all in one folder", "", []string{"x/openapi.yaml", api, "x/parts/answers.yaml", answers, "x/schemas/pet.json", pet, "x/paths/b.yaml", path}, "", nil},
-		{"something is not there", "", []string{"openapi.yaml", api, "parts/answers.yaml", answers, "paths/b.yaml", path},
-			"reference-missing parts/answers.yaml:3", []string{`"../schemas/pet.json"`}},
+		{
+			"something is not there", "",
+			[]string{"openapi.yaml", api, "parts/answers.yaml", answers, "paths/b.yaml", path},
+			"reference-missing parts/answers.yaml:3",
+			[]string{`"../schemas/pet.json"`},
+		},
 		{"a pointer leads nowhere", "", []string{"openapi.yaml", openapi("3.1.0", "components: {schemas: {a: {$ref: 'b.yaml#/x'}}}"), "b.yaml", "y: {}"}, "reference-missing openapi.yaml:3", nil},
 		{"remote", "", []string{"openapi.yaml", openapi("3.1.0", "components: {schemas: {a: {$ref: 'https://example.nl/a.yaml'}}}")}, "reference-missing openapi.yaml:3", nil},
 		{"out of the zip", "", []string{"openapi.yaml", openapi("3.1.0", "components: {schemas: {a: {$ref: '../../etc/passwd'}, b: {$ref: '/etc/passwd'}}}")}, "reference-missing openapi.yaml:3, reference-missing openapi.yaml:3", nil},
@@ -75,8 +83,12 @@ func TestReadUpload(t *testing.T) {
 		{"back to the document", "", []string{"openapi.yaml", openapi("3.1.0", "components: {schemas: {a: {$ref: b.yaml}, c: {}}}"), "b.yaml", "items: {$ref: 'openapi.yaml#/components/schemas/c'}"}, "", []string{`"#/components/schemas/c"`}},
 		{"path items of 3.0", "", []string{"openapi.yaml", openapi("3.0.1", "paths: {/a: {$ref: p.yaml, description: d}}"), "p.yaml", "get: {responses: {200: {description: e}}}"}, "", []string{`"description": "d"`, `"get": {`}},
 		{"discriminator", "", []string{"openapi.yaml", openapi("3.1.0", "components: {schemas: {a: {properties: {p: {}}, discriminator: {propertyName: p, mapping: {x: b.yaml}}}}}"), "b.yaml", "{}"}, "", []string{`"x": "#/components/schemas/b"`}},
-		{"messages and Avro", "", []string{"asyncapi.yaml", events, "m.yaml", "m: {payload: {$ref: '#/s'}}\ns: {properties: {n: {$ref: '#/s'}}}", "r.avsc", `{"type": "record", "name": "R", "fields": []}`}, "",
-			[]string{`"#/components/messages/m"`, `"#/components/schemas/s"`, `"name": "R"`}},
+		{
+			"messages and Avro", "",
+			[]string{"asyncapi.yaml", events, "m.yaml", "m: {payload: {$ref: '#/s'}}\ns: {properties: {n: {$ref: '#/s'}}}", "r.avsc", `{"type": "record", "name": "R", "fields": []}`},
+			"",
+			[]string{`"#/components/messages/m"`, `"#/components/schemas/s"`, `"name": "R"`},
+		},
 		{"a circle of foreign files", "", []string{"asyncapi.yaml", asyncapi("3.1.0", "channels: {c: {bindings: {$ref: 'b.yaml#/x'}}}"), "b.yaml", "x: {kafka: {$ref: '#/x'}}"}, "reference-cycle b.yaml:0", nil},
 	} {
 		u, findings, err := ReadUpload(packed(t, tt.files...), tt.main, Limits{})
