@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"schakel/registry/token"
 	"schakel/store"
@@ -14,6 +16,9 @@ var _ token.Clients = (*Clients)(nil)
 // TokenClient implements token.Clients. A client of a partner that is not
 // approved gets no tokens, and those it has stop within seconds.
 func (c *Clients) TokenClient(ctx context.Context, clientID string) (token.Client, error) {
+	if !utf8.ValidString(clientID) || strings.Contains(clientID, "\x00") {
+		return token.Client{}, token.ErrUnknownClient // PostgreSQL would fail on it
+	}
 	client, err := c.cfg.DB.Client(ctx, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		return token.Client{}, token.ErrUnknownClient

@@ -31,6 +31,9 @@ func readJSON(c echo.Context, dest any) error {
 	if !utf8.Valid(body) {
 		return newProblem(http.StatusBadRequest, "json-syntax", "The body is not UTF-8.")
 	}
+	if escapesNUL(body) {
+		return newProblem(http.StatusBadRequest, "json-syntax", `The body has the character U+0000, written as \u0000. Leave that out.`)
+	}
 	if name := twice(body); name != "" {
 		return fieldProblem(name, "this member stands in the body twice")
 	}

@@ -83,7 +83,7 @@ func (a *App) setUpEcho() {
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = a.handleError
 	e.IPExtractor = ipExtractor(a.cfg.TrustedProxies)
-	e.Pre(requestID, a.accessLog, a.securityHeaders, recoverPanics, trailingSlash)
+	e.Pre(requestID, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash)
 }
 
 // routes calls every file that registers routes; each holds one area.
