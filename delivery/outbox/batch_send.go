@@ -20,7 +20,7 @@ type BatchWay interface {
 // sendBundle makes one attempt with a batch and hands over the outcomes of its members, which are written together.
 func (e *Engine) sendBundle(l *lane, ep *store.Endpoint, slots chan struct{}, b *bundle, epoch string) {
 	defer e.senders.Done()
-	defer e.stats.finished.Add(int64(len(b.members)))
+	defer l.done.Add(int64(len(b.members)))
 	slots <- struct{}{}
 	defer func() { <-slots }()
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -16,6 +17,7 @@ type lane struct {
 	limiter   *rate.Limiter // nil when the endpoint has no limit
 	slots     chan struct{} // one token per attempt that may run at once
 	held      int           // claimed and not completed
+	done      atomic.Int64  // deliveries its senders were done with
 	ready     bool          // may have due deliveries
 	due       time.Time     // when the next delivery is due; zero when none is known
 	notBefore time.Time     // Retry-After of the endpoint

@@ -38,7 +38,7 @@ type brake struct {
 	off    time.Time // until when the brake is off
 	rest   time.Duration
 	looked time.Time
-	sent   int64 // deliveries that were done with at the last look
+	sent   int64 // what crowd told at the last look
 	calm   int   // looks in a row at which little moved and no goroutine waited for a processor
 }
 
@@ -46,20 +46,20 @@ type brake struct {
 // every brakeLook.
 func (b *brake) holds(e *Engine, group []*pending, finished int) bool {
 	now := time.Now()
+	crowded, sent := e.crowd(finished)
 	if b.since.IsZero() {
-		b.since, b.looked, b.sent, b.calm = now, now, e.stats.finished.Load(), 0
+		b.since, b.looked, b.sent, b.calm = now, now, sent, 0
 	}
 	switch {
 	case now.Before(b.off):
 		return false
-	case now.Sub(b.since) >= e.longest(group), !e.crowded(finished):
+	case now.Sub(b.since) >= e.longest(group), !crowded:
 		b.rest = 0 // waiting helped, or would have
 		return false
 	}
 	if now.Sub(b.looked) < brakeLook {
 		return true
 	}
-	sent := e.stats.finished.Load()
 	if b.calm++; sent >= b.sent+brisk || sent > b.sent && e.behind() {
 		b.calm = 0
 	}
@@ -93,11 +93,18 @@ func (e *Engine) longest(group []*pending) time.Duration {
 	return min(time.Duration(events)*time.Second/braked, brakeMost)
 }
 
-// crowded tells whether much is in flight, but for so many whose outcomes are about to be written.
-func (e *Engine) crowded(finished int) bool {
+// crowd tells whether much is in flight, but for so many whose outcomes are about to be written, or more waits for lanes
+// that are full; and how many deliveries the senders of these lanes were done with.
+func (e *Engine) crowd(finished int) (crowded bool, done int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.held-finished >= e.cfg.MaxInFlight/crowd
+	all := e.held-finished >= e.cfg.MaxInFlight/crowd
+	for _, l := range e.lanes {
+		if all || l.ready && l.full() {
+			crowded, done = true, done+l.done.Load()
+		}
+	}
+	return crowded, done
 }
 
 // behind tells whether goroutines of this process wait for a processor.

@@ -16,7 +16,7 @@ func braking(e *Engine, b *brake, events int, finished int64) time.Duration {
 	defer b.next()
 	for b.holds(e, group, 0) {
 		<-time.After(brakeLook)
-		e.stats.finished.Add(finished)
+		e.lanes["ep"].done.Add(finished)
 	}
 	return time.Since(began)
 }
@@ -25,7 +25,8 @@ func braking(e *Engine, b *brake, events int, finished int64) time.Duration {
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{cfg: Config{MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1)}
+		e := &Engine{cfg: Config{MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1), lanes: map[string]*lane{"ep": {slots: make(chan struct{}, 64)}}}
+		l := e.lanes["ep"]
 		var b brake
 		want := func(what string, took, want time.Duration) {
 			t.Helper()
@@ -34,7 +35,9 @@ func TestBrake(t *testing.T) {
 			}
 		}
 		want("little in flight", braking(e, &b, 512, 9), 0)
-		e.held = 4096 / crowd
+		l.ready, l.held = true, 64*ahead/2+1
+		want("more waits for a full lane", braking(e, &b, 512, brisk), brakeMost)
+		l.ready, e.held = false, 4096/crowd
 		want("brisk, a large group", braking(e, &b, 512, brisk), brakeMost)
 		want("brisk, a small group", braking(e, &b, 10, brisk), 10*time.Second/braked+brakeLook/2)
 		rest, still := brakeRest, calmLooks*brakeLook

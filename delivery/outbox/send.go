@@ -38,7 +38,7 @@ func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store
 		result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
 		done.result, done.outcome = &result, e.outcome(c, &result)
 	}
-	e.stats.finished.Add(1)
+	l.done.Add(1)
 	e.outcomes <- done
 }
 

@@ -10,7 +10,6 @@ import (
 // stats count since the start of the process.
 type stats struct {
 	accepted, duplicates, handed, delivered, retried, held, dead atomic.Int64
-	finished                                                     atomic.Int64 // what senders are done with
 }
 
 // Stats is a reading of the engine's counters, all since the start of the process but InFlight.
