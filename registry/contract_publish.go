@@ -149,7 +149,7 @@ func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version s
 func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.ContractVersion, types []contract.EventType) error {
 	rows := make([]store.EventType, len(types))
 	for i, t := range types {
-		other, err := tx.EventType(ctx, t.Type)
+		other, err := tx.EventType(ctx, storable(t.Type))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("find event type: %w", err)
 		}
@@ -157,8 +157,8 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			return conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
 		}
 		rows[i] = store.EventType{
-			Name: t.Type, ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: t.MessageName,
-			Title: t.Title, Summary: t.Summary, Description: t.Description, ContentType: t.ContentType,
+			Name: storable(t.Type), ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: storable(t.MessageName),
+			Title: storable(t.Title), Summary: storable(t.Summary), Description: storable(t.Description), ContentType: storable(t.ContentType),
 			DataSchema: string(t.Schema), DataRequired: t.DataRequired, Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
 		}
 	}

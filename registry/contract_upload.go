@@ -123,7 +123,7 @@ func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Fi
 	draft := store.ContractVersion{
 		ContractID: id, Version: version, SortKey: versionSortKey(version), Status: store.VersionDraft,
 		SpecVersion: doc.SpecVersion, Format: doc.Format, FileName: cleanFileName(in.FileName),
-		InfoTitle: doc.Title, InfoVersion: doc.Version, Original: bytes.Clone(in.Content), Size: int64(len(in.Content)),
+		InfoTitle: storable(doc.Title), InfoVersion: storable(doc.Version), Original: bytes.Clone(in.Content), Size: int64(len(in.Content)),
 		Digest: digestOf(in.Content), Findings: string(list),
 	}
 	if len(read.Files) == 0 {
@@ -133,6 +133,10 @@ func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Fi
 	draft.Bundle, draft.BundleDigest, draft.Files = read.Content, digestOf(read.Content), string(files)
 	return draft, err
 }
+
+// storable is text of a document for a column of the database: PostgreSQL has no U+0000, which may well stand in a
+// document, as in the pattern of a schema.
+func storable(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
 func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
