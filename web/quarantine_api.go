@@ -149,6 +149,9 @@ func (m *machineAPI) postQuarantineDiscard(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
+	if in.Reason = clean(in.Reason); len(in.Reason) > maxReasonBytes {
+		return fieldProblem("reason", reasonError(in.Reason))
+	}
 	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.decider(), c.Param("quarantineId"), in.Reason); err != nil {
 		return quarantineProblem(err)
 	}

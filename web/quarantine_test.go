@@ -71,6 +71,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	answer, _ = h.reuse(t, sender, "5", "6")
 	here = answer.header.Get("Location")
 	boss.postJSON(t, here+"/discard", `{"reason":" "}`).problem(t, http.StatusBadRequest, "invalid")
+	boss.postJSON(t, here+"/discard", `{"reason":"`+strings.Repeat("x", maxReasonBytes+1)+`"}`).problem(t, http.StatusBadRequest, "invalid")
 	boss.postJSON(t, here+"/discard", `{"reason":"a mistake"}`).want(t, http.StatusOK).decode(t, &shown)
 	if shown.Status != "discarded" || shown.Reason != "a mistake" || h.eventCount(t) != 4 {
 		t.Errorf("discarded %+v; %d events", shown, h.eventCount(t))
