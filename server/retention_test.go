@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -209,8 +210,9 @@ func TestKeysKeepEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	events := slices.IndexFunc(r.tasks, func(t pruneTask) bool { return t.name == "events" })
 	left := func() int {
-		if _, err := r.turn(t.Context(), r.tasks[2]); err != nil {
+		if _, err := r.turn(t.Context(), r.tasks[events]); err != nil {
 			t.Fatal(err)
 		}
 		_, n, err := db.Events(t.Context(), store.EventFilter{})

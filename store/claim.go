@@ -124,6 +124,14 @@ func (tx *Tx) Unclaim(ctx context.Context, ids []string, owner string) error {
 	return err
 }
 
+// UnclaimOver gives back what was claimed and not tried before its lease was over, unless it was claimed again since. It is
+// due by then, but for a clock that is set back.
+func (tx *Tx) UnclaimOver(ctx context.Context, id, owner string, lease Time) error {
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE id = ? AND lease_owner = ? AND due_at = ?
+		AND status IN ('pending', 'retrying')`, tx.Now, id, owner, lease)
+	return err
+}
+
 // Backlog is what waits at one endpoint.
 type Backlog struct {
 	EndpointID string `db:"endpoint_id"`

@@ -143,6 +143,20 @@ func TestUnclaim(t *testing.T) {
 	})
 }
 
+// What was left alone for too long is given back, but not when it was claimed again since.
+func TestUnclaimOver(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 1)
+		w.claim("a", 1)
+		d, err := w.db.Delivery(w.ctx, ids[0])
+		noError(t, err)
+		w.write(func(tx *store.Tx) error { return tx.UnclaimOver(w.ctx, ids[0], "a", store.At(d.DueAt.Add(-time.Second))) })
+		same(t, w.claim("b", 1), nil, []string{})
+		w.write(func(tx *store.Tx) error { return tx.UnclaimOver(w.ctx, ids[0], "a", d.DueAt) })
+		same(t, w.claim("b", 1), nil, ids)
+	})
+}
+
 // Between the claim and the attempt a person may have stopped it (guarantee G2).
 func TestMayStart(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -26,7 +26,7 @@ func TestAdminPages(t *testing.T) {
 		"/admin/subscriptions":                     {"New students", officeType},
 		"/admin/subscriptions?status=ended":        {"No subscription matches this filter."},
 		"/admin/subscriptions?type=" + officeType:  {"New students"},
-		"/admin/subscriptions/" + sub.ID:           {"events.noord.example", "To make accounts for new students.", "Contract student-events 1.0.0", "personal data", "Approve the subscription"},
+		"/admin/subscriptions/" + sub.ID:           {"events.noord.example", "To make accounts for new students.", "Contract student-events", "personal data", "Approve the subscription"},
 		"/admin/clients":                           {"Student system", "Asks for more"},
 		"/admin/clients/" + client.ID:              {"What an approval gives in addition", "nl.example.student.*", "urn:nld:oin:00000003123456780000:*", "Approve what it asks for"},
 		"/admin/endpoints":                         {"Main webhook", "events.noord.example"},

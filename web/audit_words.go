@@ -88,6 +88,7 @@ func partnerActions() []string {
 		registry.ActionPartnerContact,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
 		registry.ActionClientSecretRotated, registry.ActionClientRevoked,
+		registry.ActionReadKeyCreated, registry.ActionReadKeyRevoked,
 	}
 }
 
@@ -107,6 +108,7 @@ func contractActions() []string {
 		registry.ActionContractCreated, registry.ActionContractUpdated, registry.ActionContractTransferred, registry.ActionContractUploaded,
 		registry.ActionContractDraftDeleted, registry.ActionContractPublished, registry.ActionContractDeprecated,
 		registry.ActionContractUndeprecated, registry.ActionContractWithdrawn,
+		registry.ActionContractShown, registry.ActionContractRequested, registry.ActionContractRefused,
 	}
 }
 

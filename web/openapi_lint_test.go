@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"schakel/registry/contract"
@@ -24,9 +25,10 @@ func TestOwnAPIsKeepTheRules(t *testing.T) {
 		if err != nil || doc == nil {
 			t.Fatalf("%s: %v, %v", name, findings, err)
 		}
-		for _, o := range lint.Check(doc).Outcomes {
-			if o.State == lint.Fails && !slices.Contains(except, o.Code) {
-				t.Errorf("%s does not keep %s: %d findings", name, o.Code, o.Count)
+		for _, f := range lint.Check(doc).Findings {
+			tried := strings.HasPrefix(f.Code, "webhook-") && strings.Contains(f.Pointer, "~1validations/") // takes an event, and keeps nothing of it
+			if f.Severity != contract.SeverityInfo && !tried && !slices.Contains(except, f.Code) {
+				t.Errorf("%s does not keep %s: %s %s", name, f.Code, f.Pointer, f.Detail)
 			}
 		}
 	}

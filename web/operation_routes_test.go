@@ -96,7 +96,7 @@ func keyless() map[string]string {
 	const tokens = "Takes no Idempotency-Key: "
 	return map[string]string{
 		"receiveEvents": tokens, "acknowledgeEvents": tokens, "releaseEvents": tokens, "rejectEvents": tokens, "renewLocks": tokens,
-		"validateDocument": tokens, "previewResend": tokens, "requestToken": "",
+		"validateDocument": tokens, "previewResend": tokens, "validateEvent": tokens, "requestToken": "",
 	}
 }
 

@@ -97,8 +97,10 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	var untried []string
 	for _, f := range batch {
 		if f.outcome == nil {
-			if f.until.After(tx.Now.Time) { // else it is due by itself, or this node has claimed it again
+			if f.until.After(tx.Now.Time) {
 				untried = append(untried, f.id)
+			} else if err := tx.UnclaimOver(ctx, f.id, e.node, store.At(f.until)); err != nil { // this node may have claimed it again
+				return false, fmt.Errorf("give deliveries back: %w", err)
 			}
 		} else {
 			outcomes = append(outcomes, *f.outcome)
