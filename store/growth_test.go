@@ -30,6 +30,7 @@ var goesBy = map[string]string{
 	"subscription":      "stays: as its partner",
 	"subscription_type": "stays: as its subscription",
 	"route":             "stays: an administrator takes it away",
+	"read_key":          "stays: the audit trail refers to it, and a revoked one is told from one that never was",
 	"contract":          "stays: a published contract has the same bytes for ever (guarantee G8)",
 	"contract_version":  "stays: as its contract",
 	"contract_partner":  "stays: as its contract",

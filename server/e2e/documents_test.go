@@ -14,6 +14,7 @@ import (
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
+	"schakel/web"
 )
 
 // TestRealDocuments sends real contracts through upload, publication, listing and
@@ -58,8 +59,11 @@ func TestRealDocuments(t *testing.T) {
 	var list struct{ Contracts []struct{ ID string } }
 	a := s.Call(t, http.MethodGet, "/registry/v1/contracts?perPage=100", "", nil, nil).Want(t, http.StatusOK)
 	a.Into(t, &list)
-	if len(list.Contracts) != taken || taken < 20 || a.Header.Get("Total-Count") != fmt.Sprint(taken) {
-		t.Errorf("%d contracts are listed to everyone (Total-Count %s), want %d", len(list.Contracts), a.Header.Get("Total-Count"), taken)
+	documents, err := web.OwnDocuments()
+	trial.Must(t, err)
+	own := len(documents)
+	if len(list.Contracts) != taken+own || taken < 20 || a.Header.Get("Total-Count") != fmt.Sprint(taken+own) {
+		t.Errorf("%d contracts are listed to everyone (Total-Count %s), want %d and %d of our own", len(list.Contracts), a.Header.Get("Total-Count"), taken, own)
 	}
 }
 
@@ -94,6 +98,9 @@ func (d document) upload(t *testing.T, broken bool) bool {
 	published := d.s.Call(t, http.MethodPost, "/registry/v1/contracts/"+d.id+"/versions/1.0.0/publication", d.token, nil, nil)
 	if published.Status == http.StatusConflict && bytes.Contains(published.Body, []byte("is defined by contract")) {
 		return false // two of the samples are versions of one contract, and define the same event types
+	}
+	if published.Status == http.StatusConflict && bytes.Contains(published.Body, []byte("document-incomplete")) && strings.Contains(d.name, "adeo") {
+		return false // it refers to a file that is not beside it, and stays a draft
 	}
 	if published.Status != http.StatusOK {
 		t.Errorf("%s: publication %d %s", d.name, published.Status, published.Body)

@@ -10,7 +10,7 @@ func eduGeneral() []Rule {
 	return []Rule{
 		{ID: "EDU-01", Level: must, Text: "Events go between confidential clients, with data, without, or with a reference to it"},
 		{ID: "EDU-01a", Level: must, Text: "Data over the size limit is kept elsewhere and referred to"},
-		{ID: "EDU-01b", Level: should, Text: "An event tells of one occurrence, not of a whole collection", Reason: "how events are designed is for those who write the contracts"},
+		{ID: "EDU-01b", Level: should, Text: "An event tells of one occurrence, not of a whole collection"},
 		{ID: "EDU-02", Level: must, Text: "Clients keep a secret; ours never shows in answers, logs or the database"},
 		{ID: "EDU-03", Level: must, Text: "Attributes, data, size limits and bindings are those of NL GOV for CloudEvents"},
 		{ID: "EDU-03e", Level: exception, Text: "No encryption of data of our own: it arrives byte for byte"},
@@ -54,7 +54,7 @@ func eduRegister() []Rule {
 	return []Rule{
 		{ID: "EDU-21", Level: must, Text: "OpenAPI 3.2 for the webhook, AsyncAPI 3.1 for the data; others are refused where the chain says so"},
 		{ID: "EDU-22", Level: must, Text: "Partners decide together who keeps a contract; a transfer is recorded with what was agreed"},
-		{ID: "EDU-23", Level: should, Text: "The receiver defines the OpenAPI document", Reason: "who is owner is agreed between partners; the register records any owner"},
+		{ID: "EDU-23", Level: should, Text: "The receiver defines the OpenAPI document"},
 		{ID: "EDU-24", Level: should, Text: "The sender defines the AsyncAPI document", Reason: "who is owner is agreed between partners; the register records any owner"},
 		{ID: "EDU-25", Level: should, Text: "A contract names the sector standard it is based on"},
 		{ID: "EDU-26", Level: should, Text: "No personal data in context attributes"},

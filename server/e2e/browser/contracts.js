@@ -25,7 +25,12 @@ async function paste(page, text, version) {
 }
 
 async function saw(kit, page, ...texts) {
-  const main = await page.locator("main").innerText();
+  let main = "";
+  for (let tries = 0; tries < 100; tries++) {
+    main = await page.locator("main").innerText();
+    if (texts.every((text) => main.includes(text))) return;
+    await page.waitForTimeout(200); // a page that is slow may still come
+  }
   for (const text of texts) if (!main.includes(text)) kit.fault(`${page.url()} does not say "${text}":\n${main.slice(0, 1500)}`);
 }
 
