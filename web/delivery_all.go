@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -43,6 +45,9 @@ func (p *portal) startDeliveryJob(queue deliveryQueue) echo.HandlerFunc {
 			return p.showDeliveryAll(c, queue, q, counted, "", "")
 		}
 		job, err := p.Engine.StartJob(c.Request().Context(), engineActor(c), action, filter, reason)
+		if errors.Is(err, outbox.ErrTooManyJobs) {
+			return echo.NewHTTPError(http.StatusConflict, sentence(outbox.ErrTooManyJobs))
+		}
 		if err != nil {
 			return err
 		}

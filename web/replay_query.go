@@ -94,7 +94,7 @@ func replayRefusal(err error, q replayQuery) (formErrors, bool) {
 	if errors.Is(err, store.ErrNotFound) {
 		return formErrors{field: "There is no such subscription."}, true
 	}
-	for _, known := range []error{outbox.ErrNothingSelected, outbox.ErrTooManySubscriptions, outbox.ErrNotApproved} {
+	for _, known := range []error{outbox.ErrNothingSelected, outbox.ErrTooManySubscriptions, outbox.ErrNotApproved, outbox.ErrTooManyJobs} {
 		if errors.Is(err, known) {
 			return formErrors{field: sentence(known)}, true
 		}

@@ -59,6 +59,8 @@ func replayProblem(err error) error {
 		return fieldProblem("subscriptionIds", err.Error())
 	case errors.Is(err, outbox.ErrTooManyEvents):
 		return fieldProblem("eventIds", err.Error())
+	case errors.Is(err, outbox.ErrTooManyJobs):
+		return newProblem(http.StatusConflict, "too-many-jobs", sentence(outbox.ErrTooManyJobs))
 	case errors.Is(err, outbox.ErrNotApproved):
 		return newProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
 	}

@@ -21,7 +21,7 @@ type subscriptionAnswer struct {
 	Versions     map[string]string `json:"versions"`
 	Filters      json.RawMessage   `json:"filters"`
 	OrderBy      string            `json:"orderBy,omitempty"`
-	LeaveRepeats bool              `json:"leaveOutRepeats,omitempty"`
+	LeaveRepeats bool              `json:"leaveOutRepeats"`
 	Retry        *retryBody        `json:"retry"` // its own; null when the settings hold for all of it
 	Effective    retryBody         `json:"effectiveRetry"`
 	Purpose      string            `json:"purpose"`

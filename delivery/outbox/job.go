@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"schakel/store"
@@ -69,6 +70,9 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 		PartnerID: actor.PartnerID, Action: n.action, Filter: string(filter), Reason: n.reason, Total: int64(n.total), TotalMore: n.more, CreatedBy: actor.Name,
 	}
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := mayStartJob(ctx, tx, actor); err != nil {
+			return err
+		}
 		if err := tx.InsertResendJob(ctx, &j); err != nil {
 			return err
 		}
@@ -85,6 +89,32 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 	}
 	store.AfterCommit(ctx, func() { signal(e.jobs) })
 	return j, nil
+}
+
+// maxJobs is how many jobs of one partner run at once: each may write all its deliveries again.
+const maxJobs = 20
+
+// ErrTooManyJobs: a partner waits for its jobs before it starts more; the text may be shown.
+var ErrTooManyJobs = errors.New("twenty jobs of your organisation run already: wait until one is done, or stop one")
+
+func mayStartJob(ctx context.Context, tx *store.Tx, actor Actor) error {
+	if actor.PartnerID == "" {
+		return nil
+	}
+	running, err := tx.RunningResendJobs(ctx)
+	if err != nil {
+		return fmt.Errorf("read running jobs: %w", err)
+	}
+	n := 0
+	for _, j := range running {
+		if j.PartnerID == actor.PartnerID {
+			n++
+		}
+	}
+	if n >= maxJobs {
+		return ErrTooManyJobs
+	}
+	return nil
 }
 
 func jobAudit(actor Actor, action string, j store.ResendJob, what map[string]any) store.Audit {
