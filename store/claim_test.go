@@ -150,7 +150,9 @@ func TestUnclaimOver(t *testing.T) {
 		w.claim("a", 1)
 		d, err := w.db.Delivery(w.ctx, ids[0])
 		noError(t, err)
-		w.write(func(tx *store.Tx) error { return tx.UnclaimOver(w.ctx, ids[0], "a", store.At(d.DueAt.Add(-time.Second))) })
+		w.write(func(tx *store.Tx) error {
+			return tx.UnclaimOver(w.ctx, ids[0], "a", store.At(d.DueAt.Add(-time.Second)))
+		})
 		same(t, w.claim("b", 1), nil, []string{})
 		w.write(func(tx *store.Tx) error { return tx.UnclaimOver(w.ctx, ids[0], "a", d.DueAt) })
 		same(t, w.claim("b", 1), nil, ids)
