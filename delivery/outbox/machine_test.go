@@ -32,6 +32,7 @@ func TestMachine(t *testing.T) {
 		t.Run(on.name, func(t *testing.T) { // one after the other: they share the flags
 			limits(t, given, map[string]string{
 				"rapid.checks": strconv.Itoa(on.checks), "rapid.steps": "40", "rapid.nofailfile": "true",
+				"rapid.seed": "101", // the same histories each time; -rapid.seed=0 draws others
 			})
 			rapid.Check(t, func(rt *rapid.T) {
 				clock := storetest.NewClock()

@@ -177,7 +177,7 @@ func (c *chain) submission(partnerID string, own bool, eventType string, ids ...
 // until waits until the first delivery of an event is in the state.
 func (c *chain) until(eventID, status string) store.Delivery {
 	c.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		rows, err := c.db.DeliveriesOf(c.Context(), eventID)
 		if err != nil {
@@ -340,11 +340,11 @@ func (c *chain) count(status string) int {
 
 func (c *chain) waitFor(ok func() bool) {
 	c.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			byStatus, err := c.db.CountDeliveriesBy(c.Context(), "")
-			c.Fatalf("did not come to pass within 30 s; deliveries: %v, %v", byStatus, err)
+			c.Fatalf("did not come to pass within two minutes; deliveries: %v, %v", byStatus, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
