@@ -1,4 +1,4 @@
-// Report reads the output of `go test -json` from standard input and prints
+// Command report reads the output of `go test -json` from standard input and prints
 // what `go test` itself would: the output of what failed and a line a package.
 // At the end it names each skipped test with its reason. It exits 1 when
 // anything failed.

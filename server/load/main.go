@@ -1,4 +1,4 @@
-// Load measures a whole Schakel from outside: `go run ./server/load`, or `make bench`.
+// Command load measures a whole Schakel from outside: `go run ./server/load`, or `make bench`.
 //
 // It starts the program as a process of its own with a database in a scratch folder, publishes CloudEvents of 700 bytes
 // to it over loopback and receives what it delivers, in this one process. Each line of its table is one scenario: how
