@@ -49,6 +49,7 @@ func (f DeliveryFlags) Validate() error {
 func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
 		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
+		WhyNot: services.Clients.WhyNot,
 		Ways: map[string]outbox.Way{
 			store.EndpointWebhook: &outbox.Webhook{
 				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),

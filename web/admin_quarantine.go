@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
@@ -148,7 +149,7 @@ func (p *portal) releaseQuarantined(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
-		return err
+		return releaseProblem(err)
 	}
 	known := 0
 	for _, e := range receipt.Events {
@@ -163,9 +164,23 @@ func (p *portal) releaseQuarantined(c echo.Context) error {
 	return p.done(c, here, text)
 }
 
+// releaseProblem is the page of a release that could not be done now; the request waits as it did.
+func releaseProblem(err error) error {
+	switch {
+	case errors.Is(err, outbox.ErrBusy):
+		return retryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Nothing was released; release the request again in a moment.", 2*time.Second)
+	case errors.Is(err, outbox.ErrUnavailable):
+		p := retryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Nothing was released; release the request again in a moment.", 5*time.Second)
+		p.logged = true
+		return errors.Join(p, err)
+	}
+	return err
+}
+
 // quarantineRefusal tells whether a decision was refused with words for people.
 func quarantineRefusal(err error) bool {
-	return errors.Is(err, outbox.ErrDecided) || errors.Is(err, outbox.ErrAllKnown) || errors.Is(err, outbox.ErrSenderStopped)
+	return errors.Is(err, outbox.ErrDecided) || errors.Is(err, outbox.ErrAllKnown) || errors.Is(err, outbox.ErrSenderStopped) ||
+		errors.Is(err, outbox.ErrClientStopped) || errors.Is(err, outbox.ErrNotGranted)
 }
 
 // discardQuarantined decides that the events of a request are never accepted.

@@ -63,7 +63,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	})
 	noError(t, err)
 	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
-	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy})
+	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
 	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg}

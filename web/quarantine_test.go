@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -75,6 +77,82 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	boss.postJSON(t, here+"/discard", `{"reason":"a mistake"}`).want(t, http.StatusOK).decode(t, &shown)
 	if shown.Status != "discarded" || shown.Reason != "a mistake" || h.eventCount(t) != 4 {
 		t.Errorf("discarded %+v; %d events", shown, h.eventCount(t))
+	}
+}
+
+// A release lets nothing in that intake would refuse today: what the client may publish and whether it is revoked count
+// again.
+// Rules: CE-10, IDEM-11.
+func TestReleaseOfWhatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	sender, boss := h.publisher(t, h.newPartner(t, "Sender").ID), h.writer(t)
+	h.set(t, "idempotency.on_mismatch", "quarantine")
+	answer, _ := h.reuse(t, sender, "1", "2")
+	release := answer.header.Get("Location") + "/release"
+	change := func(fn func(c *store.Client)) {
+		t.Helper()
+		row, err := h.db.Client(t.Context(), sender.id)
+		noError(t, err)
+		fn(&row)
+		noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpdateClient(t.Context(), &row) }))
+	}
+	refused := func(word string) {
+		t.Helper()
+		p := boss.postJSON(t, release, "").problem(t, http.StatusConflict, "conflict")
+		if !strings.Contains(p.Detail, word) || strings.Contains(p.Detail, "..") || h.eventCount(t) != 1 {
+			t.Errorf("%q, want %q; %d events", p.Detail, word, h.eventCount(t))
+		}
+	}
+	change(func(c *store.Client) { c.PublishTypes = store.Strings{"nl.example.other"} })
+	refused("may not publish events of type nl.example.student.")
+	change(func(c *store.Client) {
+		c.PublishTypes, c.PublishSources = store.Strings{"nl.example.student.*"}, store.Strings{"urn:other"}
+	})
+	refused("may not publish events from source")
+	change(func(c *store.Client) { c.PublishSources, c.Scopes = store.Strings{"urn:nld:oin:*"}, nil })
+	refused("scope events.publish")
+	change(func(c *store.Client) {
+		c.Scopes, c.Status = store.Strings{scopeEventsPublish}, store.ClientRevoked
+	})
+	refused("revoked")
+	change(func(c *store.Client) { c.Status = store.ClientActive })
+	boss.postJSON(t, release, "").want(t, http.StatusOK)
+	if h.eventCount(t) != 2 {
+		t.Errorf("%d events", h.eventCount(t))
+	}
+}
+
+// While the engine has no room, a release in the portal says to come back, and changes nothing.
+func TestReleaseWhileBusy(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	client := store.Client{PartnerID: w.first.id, Name: "sis", AuthMethod: "client_secret_basic", Status: store.ClientActive}
+	q := store.Quarantine{PartnerID: w.first.id, IdempotencyKey: strings.Trim(freshKey(), `"`), Fingerprint: []byte{1}, FirstAnswer: []byte("{}"), ReleaseKey: strings.Trim(freshKey(), `"`)}
+	w.write(func(tx *store.Tx) error {
+		if err := tx.InsertClient(t.Context(), &client); err != nil {
+			return err
+		}
+		q.ClientID = client.ID
+		return tx.InsertQuarantine(t.Context(), &q, []store.QuarantinedEvent{{
+			Attributes: []byte(`{"specversion":"1.0","id":"1","source":"` + quarantineSource + `","type":"` + queueType + `"}`),
+		}})
+	})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 100_000 { // the engine is not started, so nothing leaves
+		if _, err := w.engine.Accept(gone, outbox.Submission{}); errors.Is(err, outbox.ErrBusy) {
+			break
+		}
+	}
+	answer := w.admin.post(quarantinePath+"/"+q.ID+"/release", url.Values{})
+	wantStatus(t, answer, http.StatusServiceUnavailable)
+	if answer.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	wantWords(t, text(answer), "Nothing was released", "again in a moment")
+	if kept, err := w.db.Quarantine(t.Context(), q.ID); err != nil || kept.Status != store.QuarantineOpen {
+		t.Errorf("%+v, %v", kept, err)
 	}
 }
 

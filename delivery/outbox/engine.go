@@ -62,6 +62,9 @@ type Config struct {
 	OnReady func(endpoints map[string]struct{})
 	// Live, when set, is asked for what may change while the engine runs; it answers soon and may keep its answer.
 	Live func(ctx context.Context) (Policy, error)
+	// WhyNot tells why intake refuses events of a type and source from a client now, as a sentence; empty when it takes
+	// them. It is asked when a quarantined request is released. Default nothing is refused.
+	WhyNot func(ctx context.Context, client store.Client, eventType, source string) (string, error)
 	// Deadline bounds the transactions that take in, claim and write outcomes on PostgreSQL; default 30 s.
 	Deadline time.Duration
 	// MaxBatch bounds the events of one group commit; default 512.
@@ -113,6 +116,9 @@ func New(cfg Config) *Engine {
 	cfg.Circuit = cfg.Circuit.withDefaults()
 	if cfg.OnReady == nil {
 		cfg.OnReady = func(map[string]struct{}) {}
+	}
+	if cfg.WhyNot == nil {
+		cfg.WhyNot = func(context.Context, store.Client, string, string) (string, error) { return "", nil }
 	}
 	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
 	setDefault(&cfg.Lease, 30*time.Second)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"schakel/delivery/event"
 	"schakel/store"
 )
 
@@ -23,6 +22,10 @@ var (
 	ErrAllKnown = errors.New("every event of this request has the source and id of one that this client sent before, so it counts as that one; discard the request and have the sender send it under a new id")
 	// ErrSenderStopped: the partner that sent the request is not approved now.
 	ErrSenderStopped = errors.New("the partner that sent this request is not approved now, so nothing of it is accepted")
+	// ErrClientStopped: the client that sent the request was revoked.
+	ErrClientStopped = errors.New("the client that sent this request is revoked, so nothing of it is accepted; discard the request")
+	// ErrNotGranted: intake would refuse an event of the request today, for what follows in the error.
+	ErrNotGranted = errors.New("the client that sent this request may not send all of it now, so nothing of it is accepted")
 )
 
 // quarantine keeps a request aside whose key was used for something else (error E11). The same request again gets the
@@ -107,24 +110,6 @@ func (e *Engine) tellQuarantined(ctx context.Context, tx *store.Tx, q store.Quar
 	return e.cfg.Notifier.RequestQuarantined(ctx, tx, q)
 }
 
-// Release accepts the events of a quarantined request after all, under a new key, and delivers them to those who are
-// subscribed now. A crash in the middle accepts them once: a second release finds them accepted. Of two decisions at the
-// same moment the first holds: a discard takes the key of the release, so that no event is both discarded and delivered.
-func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, error) {
-	s, err := e.keptSubmission(ctx, id)
-	if err != nil {
-		return Receipt{}, err
-	}
-	receipt, err := e.Accept(ctx, s)
-	if errors.Is(err, ErrKeyReused) { // discarded a moment ago
-		return Receipt{}, ErrDecided
-	}
-	if err != nil {
-		return Receipt{}, err
-	}
-	return receipt, e.decide(ctx, actor, id, store.QuarantineReleased, "")
-}
-
 // DiscardQuarantined decides that a quarantined request is never accepted; the reason is kept.
 func (e *Engine) DiscardQuarantined(ctx context.Context, actor Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
@@ -142,7 +127,7 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 		}
 		err = tx.DecideQuarantine(ctx, id, status, reason, actor.Name)
 		if errors.Is(err, store.ErrConflict) {
-			return ErrDecided
+			return decided(ctx, &tx.Queries, id)
 		}
 		if err != nil {
 			return fmt.Errorf("decide quarantined request: %w", err)
@@ -163,6 +148,15 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 	})
 }
 
+// decided is ErrDecided with who it was, for who came too late.
+func decided(ctx context.Context, db *store.Queries, id string) error {
+	q, err := db.Quarantine(ctx, id)
+	if err != nil || q.DecidedBy == "" {
+		return ErrDecided
+	}
+	return fmt.Errorf("%w, by %s", ErrDecided, q.DecidedBy)
+}
+
 // takeReleaseKey uses the key of a release up, with a fingerprint that no request has. When the release has it already, its
 // events are accepted and the discard comes too late.
 func (e *Engine) takeReleaseKey(ctx context.Context, tx *store.Tx, q store.Quarantine) error {
@@ -174,57 +168,4 @@ func (e *Engine) takeReleaseKey(ctx context.Context, tx *store.Tx, q store.Quara
 		err = ErrDecided
 	}
 	return err
-}
-
-// keptSubmission makes the submission again that an open request was.
-func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, error) {
-	q, err := e.cfg.DB.Quarantine(ctx, id)
-	if err != nil {
-		return Submission{}, err
-	}
-	if q.Status != store.QuarantineOpen {
-		return Submission{}, ErrDecided
-	}
-	partner, err := e.cfg.DB.Partner(ctx, q.PartnerID)
-	if err != nil {
-		return Submission{}, fmt.Errorf("find sender: %w", err)
-	}
-	if partner.Status != store.PartnerApproved {
-		return Submission{}, ErrSenderStopped
-	}
-	rows, err := e.cfg.DB.QuarantinedEvents(ctx, id)
-	if err != nil {
-		return Submission{}, fmt.Errorf("read quarantined events: %w", err)
-	}
-	s := Submission{ClientID: q.ClientID, PartnerID: q.PartnerID, FromOwn: partner.Own, Key: q.ReleaseKey, Fingerprint: q.Fingerprint, Wait: true}
-	for _, row := range rows {
-		ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), row.Data)
-		if err != nil {
-			return Submission{}, fmt.Errorf("read quarantined event: %w", err)
-		}
-		s.Events, s.Objects = append(s.Events, ev), append(s.Objects, row.ObjectID)
-		s.Versions = append(s.Versions, row.ContractVersions)
-	}
-	return s, e.bringsSomething(ctx, s)
-}
-
-// bringsSomething tells whether accepting a submission would do anything.
-func (e *Engine) bringsSomething(ctx context.Context, s Submission) error {
-	_, err := e.cfg.DB.Key(ctx, s.ClientID, operation, s.Key)
-	if err == nil {
-		return nil // a release that broke off after its events were accepted
-	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("read key of release: %w", err)
-	}
-	for i := range s.Events {
-		_, err := e.cfg.DB.EventIDByIdentity(ctx, s.ClientID, s.Events[i].Source, s.Events[i].ID)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("find event sent before: %w", err)
-		}
-	}
-	return ErrAllKnown
 }

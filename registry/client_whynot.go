@@ -1,0 +1,29 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"schakel/store"
+)
+
+// WhyNot tells why a client may not publish events of a type and source now, as a sentence; empty when it may. It
+// judges what intake judges of a token and of an event: the scope, the type, and the source as the profile binds it (CE-10).
+func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, source string) (string, error) {
+	if !slices.Contains(client.Scopes, ScopeEventsPublish) {
+		return "This client does not have the scope " + ScopeEventsPublish + ".", nil
+	}
+	state, err := c.profile.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = MayPublishType(client, eventType)
+	if err == nil && state.SourceBinding == PolicyEnforce {
+		err = MayPublishFrom(client, source)
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Message, nil
+	}
+	return "", err
+}
