@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -82,8 +83,8 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 	w = where{}
 	w.in(`id`, ids)
 	var rows []Delivery
-	err = tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?`+w.sql()+` RETURNING `+deliveryColumns,
-		append([]any{lease, owner}, w.args...)...)
+	err = tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ?`+w.sql()+
+		` RETURNING `+deliveryColumns, append([]any{lease, owner, tx.Now}, w.args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (tx *Tx) PutBack(ctx context.Context, ids []string, owner string, due Time)
 	w := where{}
 	w.in(`id`, ids)
 	w.add(`lease_owner = ? AND status IN ('pending', 'retrying')`, owner)
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = ''`+w.sql(), append([]any{due}, w.args...)...)
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ?`+w.sql(), append([]any{due, tx.Now}, w.args...)...)
 	return err
 }
 
@@ -147,9 +148,9 @@ func (tx *Tx) DissolveBatch(ctx context.Context, b Batch, owner, reason string, 
 	}
 	for _, id := range b.Members {
 		_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = '', alone = TRUE, idempotency_key = ?, lease_owner = '',
-			due_at = CASE WHEN lease_owner = '' THEN due_at ELSE ? END
+			due_at = CASE WHEN lease_owner = '' THEN due_at ELSE ? END, updated_at = CASE WHEN lease_owner = '' THEN updated_at ELSE ? END
 			WHERE id = ? AND batch_id = ? AND status IN ('pending', 'retrying') AND (lease_owner IN ('', ?) OR due_at <= ?)`,
-			newKey(), tx.Now, id, b.ID, owner, tx.Now)
+			newKey(), tx.Now, tx.Now, id, b.ID, owner, tx.Now)
 		if err != nil {
 			return fmt.Errorf("free member of batch: %w", err)
 		}
@@ -158,15 +159,18 @@ func (tx *Tx) DissolveBatch(ctx context.Context, b Batch, owner, reason string, 
 }
 
 // MayStartAll is MayStart for the members of a batch: every one of them must be allowed (guarantee G2).
-func (q *Queries) MayStartAll(ctx context.Context, b Batch, owner string) (bool, error) {
-	w := where{}
-	w.in(`d.id`, b.Members)
-	w.add(`d.lease_owner = ? AND d.status IN ('pending', 'retrying')`, owner)
-	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+func (q *Queries) MayStartAll(ctx context.Context, members []Claimed) (bool, error) {
+	w, numbers := where{}, make(map[string]int64, len(members))
+	for i := range members {
+		numbers[members[i].ID] = members[i].Lease
+	}
+	w.in(`d.id`, slices.Collect(maps.Keys(numbers)))
+	w.add(`d.lease_owner = ? AND d.status IN ('pending', 'retrying')`, members[0].LeaseOwner)
+	var held []Delivery
+	err := q.list(ctx, &held, `SELECT d.id, d.lease FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
 		JOIN subscription s ON s.id = d.subscription_id AND s.sending`+w.sql(), w.args...)
-	return n == len(b.Members), err
+	return len(held) == len(members) && !slices.ContainsFunc(held, func(d Delivery) bool { return d.Lease != numbers[d.ID] }), err
 }
 
 // PruneBatches removes batches made before the moment given of which no member is left: it looks at limit of them behind

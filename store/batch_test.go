@@ -140,14 +140,20 @@ func TestMayStartAll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ids := w.newDeliveries(w.subscription, 2)
 		b := w.freeze(ids...)
+		var members []store.Claimed
 		may := func(want bool) {
 			t.Helper()
-			got, err := w.db.MayStartAll(w.ctx, b, "a")
+			got, err := w.db.MayStartAll(w.ctx, members)
 			same(t, got, err, want)
 		}
-		may(false)
-		w.claimMembers(b, "a")
+		w.write(func(tx *store.Tx) (err error) {
+			members, err = tx.ClaimMembers(w.ctx, b, "a", w.in(time.Minute))
+			return err
+		})
 		may(true)
+		w.set(ids[0], `lease = lease + 1`)
+		may(false)
+		w.set(ids[0], `lease = lease - 1`)
 		w.set(ids[1], `lease_owner = 'b'`)
 		may(false)
 		w.set(ids[1], `lease_owner = 'a'`)

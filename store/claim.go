@@ -15,6 +15,19 @@ type Claimed struct {
 	Retry string
 }
 
+// Lease says which claim of a delivery is meant: a node may claim one again while a sender of its own that hung past its lease
+// still has it in hand.
+type Lease struct {
+	DeliveryID string
+	Owner      string
+	Number     int64
+}
+
+// LeaseOf is the lease a delivery was read with.
+func LeaseOf(d *Delivery) Lease {
+	return Lease{DeliveryID: d.ID, Owner: d.LeaseOwner, Number: d.Lease}
+}
+
 // Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is
 // approved at this moment are taken (guarantee G2); a test event has no subscription, its partner must be approved.
 // A delivery whose lease ends without an outcome is due again. One whose Idempotency-Key has expired waits for a person
@@ -34,8 +47,8 @@ func (tx *Tx) claim(ctx context.Context, endpointID, owner string, limit int, le
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
 			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))`+condition+`
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
-		UPDATE delivery SET due_at = ?, lease_owner = ? WHERE id IN (SELECT id FROM due)
-		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner)
+		UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ? WHERE id IN (SELECT id FROM due)
+		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner, tx.Now)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -101,35 +114,28 @@ func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, 
 	return t, err
 }
 
-// MayStart asks, right before an attempt, whether owner still holds the delivery, its endpoint is active and its
-// subscription is approved (guarantee G2).
-func (q *Queries) MayStart(ctx context.Context, deliveryID, owner string) (bool, error) {
+// MayStart asks, right before an attempt, whether the lease still holds, the endpoint is active and the subscription is
+// approved (guarantee G2).
+func (q *Queries) MayStart(ctx context.Context, l Lease) (bool, error) {
 	var n int
 	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
-		WHERE d.id = ? AND d.lease_owner = ? AND d.status IN ('pending', 'retrying')
-		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))`, deliveryID, owner)
+		WHERE d.id = ? AND d.lease_owner = ? AND d.lease = ? AND d.status IN ('pending', 'retrying')
+		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))`, l.DeliveryID, l.Owner, l.Number)
 	return n == 1, err
 }
 
-// Unclaim gives back what was claimed and not tried: it is due at once.
-func (tx *Tx) Unclaim(ctx context.Context, ids []string, owner string) error {
-	if len(ids) == 0 {
-		return nil
+// Unclaim gives back what was claimed and not tried, unless its lease is over and it was claimed again: it is due at once.
+func (tx *Tx) Unclaim(ctx context.Context, leases []Lease) error {
+	for _, l := range leases {
+		_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ?
+			WHERE id = ? AND lease_owner = ? AND lease = ? AND status IN ('pending', 'retrying')`,
+			tx.Now, tx.Now, l.DeliveryID, l.Owner, l.Number)
+		if err != nil {
+			return err
+		}
 	}
-	w := where{}
-	w.add(`lease_owner = ? AND status IN ('pending', 'retrying')`, owner)
-	w.in(`id`, ids)
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = ''`+w.sql(), append([]any{tx.Now}, w.args...)...)
-	return err
-}
-
-// UnclaimOver gives back what was claimed and not tried before its lease was over, unless it was claimed again since. It is
-// due by then, but for a clock that is set back.
-func (tx *Tx) UnclaimOver(ctx context.Context, id, owner string, lease Time) error {
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE id = ? AND lease_owner = ? AND due_at = ?
-		AND status IN ('pending', 'retrying')`, tx.Now, id, owner, lease)
-	return err
+	return nil
 }
 
 // Backlog is what waits at one endpoint.
@@ -148,14 +154,14 @@ func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
 
 // FreeLeases makes what a node held due at once, when the node starts again under the same name or stops.
 func (tx *Tx) FreeLeases(ctx context.Context, owner string) (int64, error) {
-	return tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner = ?`, tx.Now, owner)
+	return tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ? WHERE status IN ('pending', 'retrying') AND lease_owner = ?`, tx.Now, tx.Now, owner)
 }
 
 // FreeAllLeases makes everything that any node held due at once. Only for a database that one process works on. What pull
 // consumers hold stays theirs: they live on when this program starts again.
 func (tx *Tx) FreeAllLeases(ctx context.Context) error {
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '' WHERE status IN ('pending', 'retrying') AND lease_owner <> ''
-		AND NOT lease_owner LIKE 'lck%'`, tx.Now)
+	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ? WHERE status IN ('pending', 'retrying')
+		AND lease_owner <> '' AND NOT lease_owner LIKE 'lck%'`, tx.Now, tx.Now)
 	return err
 }
 
@@ -163,11 +169,11 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 type Outcome struct {
 	Attempt  Attempt
 	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written
-	Owner    string
+	Lease    Lease    // under which it was made
 }
 
 // Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts
-// only while the owner still holds the lease and the delivery is open.
+// only while its lease holds and the delivery is open.
 func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 	arrived := make(map[int64][]any)
 	for i := range outcomes {
@@ -195,8 +201,8 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 		}
 		_, err := tx.exec(ctx, `UPDATE delivery SET status = ?, reason = ?, detail = ?, due_at = ?, lease_owner = '',
 			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?
-			WHERE id = ? AND lease_owner = ? AND status IN ('pending', 'retrying')`,
-			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, tx.Now, d.ID, o.Owner)
+			WHERE id = ? AND lease_owner = ? AND lease = ? AND status IN ('pending', 'retrying')`,
+			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, tx.Now, d.ID, o.Lease.Owner, o.Lease.Number)
 		if err != nil {
 			return err
 		}

@@ -136,26 +136,32 @@ func TestUnclaim(t *testing.T) {
 		ids := w.newDeliveries(w.subscription, 3)
 		w.claim("a", 2)
 		w.claim("b", 1)
-		w.write(func(tx *store.Tx) error { return tx.Unclaim(w.ctx, ids, "a") })
+		mine := []store.Lease{w.lease(ids[0], "a"), w.lease(ids[1], "a"), w.lease(ids[2], "a")}
+		w.write(func(tx *store.Tx) error { return tx.Unclaim(w.ctx, mine) })
 		same(t, w.claim("c", 10), nil, ids[:2])
-		w.write(func(tx *store.Tx) error { return tx.Unclaim(w.ctx, nil, "c") })
+		w.write(func(tx *store.Tx) error { return tx.Unclaim(w.ctx, nil) })
 		same(t, w.claim("d", 10), nil, []string{})
 	})
 }
 
-// What was left alone for too long is given back, but not when it was claimed again since.
-func TestUnclaimOver(t *testing.T) {
+// A node that claims again what a sender of its own still has in hand is not disturbed by that sender.
+func TestAnOldLeaseOfTheSameNode(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ids := w.newDeliveries(w.subscription, 1)
 		w.claim("a", 1)
-		d, err := w.db.Delivery(w.ctx, ids[0])
-		noError(t, err)
+		old := w.lease(ids[0], "a")
+		lost := w.outcome(ids[0], "a", store.Delivery{Status: store.DeliveryDead, Reason: "http-410", LastStatus: 410})
+		w.clock.Advance(time.Minute)
+		same(t, w.claim("a", 1), nil, ids)
 		w.write(func(tx *store.Tx) error {
-			return tx.UnclaimOver(w.ctx, ids[0], "a", store.At(d.DueAt.Add(-time.Second)))
+			return errors.Join(tx.Unclaim(w.ctx, []store.Lease{old}), tx.Complete(w.ctx, []store.Outcome{lost}))
 		})
-		same(t, w.claim("b", 1), nil, []string{})
-		w.write(func(tx *store.Tx) error { return tx.UnclaimOver(w.ctx, ids[0], "a", d.DueAt) })
-		same(t, w.claim("b", 1), nil, ids)
+		d, err := w.db.Delivery(w.ctx, ids[0])
+		same(t, [3]any{d.Status, d.LeaseOwner, d.Lease}, err, [3]any{store.DeliveryPending, "a", old.Number + 1})
+		for lease, want := range map[store.Lease]bool{old: false, store.LeaseOf(&d): true} {
+			got, err := w.db.MayStart(w.ctx, lease)
+			same(t, got, err, want)
+		}
 	})
 }
 
@@ -165,7 +171,7 @@ func TestMayStart(t *testing.T) {
 		id := w.newDeliveries(w.subscription, 1)[0]
 		may := func(owner string, want bool) {
 			t.Helper()
-			got, err := w.db.MayStart(w.ctx, id, owner)
+			got, err := w.db.MayStart(w.ctx, w.lease(id, owner))
 			same(t, got, err, want)
 		}
 		may("a", false)
@@ -189,9 +195,17 @@ func TestMayStart(t *testing.T) {
 	})
 }
 
+// lease is the newest lease of a delivery, as if owner had it.
+func (w *world) lease(id, owner string) store.Lease {
+	w.t.Helper()
+	d, err := w.db.Delivery(w.ctx, id)
+	noError(w.t, err)
+	return store.Lease{DeliveryID: id, Owner: owner, Number: d.Lease}
+}
+
 func (w *world) outcome(id, owner string, d store.Delivery) store.Outcome {
 	d.ID = id
-	return store.Outcome{Owner: owner, Delivery: d, Attempt: store.Attempt{DeliveryID: id, Number: 1, StartedAt: w.now(), StatusCode: d.LastStatus}}
+	return store.Outcome{Lease: w.lease(id, owner), Delivery: d, Attempt: store.Attempt{DeliveryID: id, Number: 1, StartedAt: w.now(), StatusCode: d.LastStatus}}
 }
 
 func TestComplete(t *testing.T) {

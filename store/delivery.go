@@ -44,6 +44,7 @@ type Delivery struct {
 	KeyExpiresAt   Time   `db:"key_expires_at"`
 	DueAt          Time   `db:"due_at"`
 	LeaseOwner     string `db:"lease_owner"`
+	Lease          int64  `db:"lease"`       // how many times a node claimed it: the number of its present lease
 	BatchID        string `db:"batch_id"`    // the Batch it goes with, or went with last; empty for none
 	Alone          bool   `db:"alone"`       // it goes by itself, whatever its endpoint takes
 	LastStatus     int64  `db:"last_status"` // HTTP status of the last answer, 0 when there was none
@@ -54,7 +55,7 @@ type Delivery struct {
 }
 
 const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, reason, detail, attempts, round,
-	idempotency_key, key_expires_at, due_at, lease_owner, batch_id, alone, last_status, created_at, updated_at, delivered_at`
+	idempotency_key, key_expires_at, due_at, lease_owner, lease, batch_id, alone, last_status, created_at, updated_at, delivered_at`
 
 // InsertDeliveries adds deliveries whose ids are given. One with a LeaseOwner belongs to that node until DueAt, as if it had
 // claimed it.

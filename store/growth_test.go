@@ -15,7 +15,7 @@ var goesBy = map[string]string{
 	"object": "PruneObjects", "object_chunk": "PruneObjects", "object_reader": "PruneObjects",
 	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
 	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
-	"audit": "PruneAudit", "mail": "PruneMails",
+	"audit": "PruneAudit", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
 	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "login_throttle": "PruneExpired",
 	"idempotency_key": "PruneExpired",
 
@@ -35,6 +35,9 @@ var goesBy = map[string]string{
 	"contract_version":  "stays: as its contract",
 	"contract_partner":  "stays: as its contract",
 	"event_type":        "stays: as its contract",
+	"mirror_source":     "stays: an administrator makes it, and the copies refer to it",
+	"mirror_contract":   "stays: as its contract",
+	"mirror_copy":       "stays: as its version; it tells where the bytes come from",
 }
 
 // No table grows for ever without somebody having said so.

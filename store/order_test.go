@@ -31,7 +31,7 @@ func TestOrder(t *testing.T) { // guarantee G5
 		behind, err := w.db.WaitsFor(w.ctx, "dlv_2")
 		same(t, behind, err, "dlv_1")
 		outcome := func(id, status string) store.Outcome {
-			return store.Outcome{Owner: "node_a", Attempt: store.Attempt{DeliveryID: id, StartedAt: w.now()}, Delivery: store.Delivery{ID: id, Status: status}}
+			return store.Outcome{Lease: w.lease(id, "node_a"), Attempt: store.Attempt{DeliveryID: id, StartedAt: w.now()}, Delivery: store.Delivery{ID: id, Status: status}}
 		}
 		w.write(func(tx *store.Tx) error {
 			return tx.Complete(w.ctx, []store.Outcome{

@@ -30,9 +30,9 @@ func BenchmarkDays(b *testing.B) {
 				}
 			})
 			b.Run("may start", func(b *testing.B) {
-				id := w.newDeliveries(w.subscription, 1)[0]
+				lease := w.lease(w.newDeliveries(w.subscription, 1)[0], "a")
 				for b.Loop() {
-					if _, err := w.db.MayStart(w.ctx, id, "a"); err != nil {
+					if _, err := w.db.MayStart(w.ctx, lease); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -62,7 +62,7 @@ func arrivals(claimed []store.Claimed) []store.Outcome {
 	outcomes := make([]store.Outcome, len(claimed))
 	for i, c := range claimed {
 		c.Status, c.LastStatus = store.DeliveryDelivered, 202
-		outcomes[i] = store.Outcome{Delivery: c.Delivery, Owner: "a", Attempt: store.Attempt{DeliveryID: c.ID, Number: 1, StartedAt: c.DueAt}}
+		outcomes[i] = store.Outcome{Delivery: c.Delivery, Lease: store.LeaseOf(&c.Delivery), Attempt: store.Attempt{DeliveryID: c.ID, Number: 1, StartedAt: c.DueAt}}
 	}
 	return outcomes
 }

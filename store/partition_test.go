@@ -266,13 +266,14 @@ func TestOnePartitionIsRead(t *testing.T) {
 	id := w.newDeliveries(w.subscription, 1)[0]
 	d, err := w.db.Delivery(w.ctx, id)
 	same(t, 0, err, 0)
+	lease := store.Lease{DeliveryID: id, Owner: "a"}
 	for name, run := range map[string]func(tx *store.Tx) error{
 		"event":     func(tx *store.Tx) error { _, err := tx.Event(w.ctx, d.EventID); return err },
 		"delivery":  func(tx *store.Tx) error { _, err := tx.Delivery(w.ctx, id); return err },
-		"may start": func(tx *store.Tx) error { _, err := tx.MayStart(w.ctx, id, "a"); return err },
-		"give back": func(tx *store.Tx) error { return tx.Unclaim(w.ctx, []string{id}, "a") },
+		"may start": func(tx *store.Tx) error { _, err := tx.MayStart(w.ctx, lease); return err },
+		"give back": func(tx *store.Tx) error { return tx.Unclaim(w.ctx, []store.Lease{lease}) },
 		"complete": func(tx *store.Tx) error {
-			return tx.Complete(w.ctx, []store.Outcome{{Owner: "a", Delivery: store.Delivery{ID: id, Status: store.DeliveryDead}, Attempt: store.Attempt{DeliveryID: id, StartedAt: tx.Now}}})
+			return tx.Complete(w.ctx, []store.Outcome{{Lease: lease, Delivery: store.Delivery{ID: id, Status: store.DeliveryDead}, Attempt: store.Attempt{DeliveryID: id, StartedAt: tx.Now}}})
 		},
 	} {
 		w.fails(errStop, func(tx *store.Tx) error {

@@ -25,7 +25,7 @@ func (e *Engine) sendBundle(l *lane, ep *store.Endpoint, slots chan struct{}, b 
 	defer func() { <-slots }()
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
-	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.batch, e.node) }
+	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.members) }
 	way, ok := e.cfg.Ways[ep.Kind].(BatchWay)
 	if !ok || !e.mayBegin(ctx, l, ep, &b.members[0], epoch, may) {
 		e.outcomes <- finished{group: allUntried(l, ep, b)}
@@ -76,12 +76,13 @@ func dissolves(results []Result) string {
 	return ""
 }
 
-// takeApart does what dissolves told, after the outcomes are written.
+// takeApart does what dissolves told, after the outcomes are written. A member that was claimed again meanwhile is left to that
+// claim.
 func (e *Engine) takeApart(ctx context.Context, tx *store.Tx, f finished, newKey func() string) error {
 	if f.dissolve == nil {
 		return nil
 	}
-	return tx.DissolveBatch(ctx, *f.dissolve, e.node, f.why, newKey)
+	return tx.DissolveBatch(ctx, *f.dissolve, "", f.why, newKey)
 }
 
 // SendBatch implements BatchWay: it posts the events as one batch and judges the answer by the table of CE-74.

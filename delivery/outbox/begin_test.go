@@ -49,7 +49,9 @@ func TestAnEndedLeaseIsNotGivenBack(t *testing.T) {
 	r := c.accept("nl.a", "1")
 	d := c.until(r.Events[0].EventID, store.DeliveryPending)
 	c.write(func(tx *store.Tx) error {
-		old := finished{id: d.ID, result: new(Result), subID: sub.ID, until: time.Now().Add(-time.Second)}
+		lease := store.LeaseOf(&d)
+		lease.Number--
+		old := finished{lease: lease, result: new(Result), subID: sub.ID}
 		_, err := c.eng.writeOutcomes(t.Context(), tx, []finished{old})
 		return err
 	})

@@ -30,16 +30,23 @@ func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
 func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
 	ticker := time.NewTicker(e.cfg.Poll)
 	defer ticker.Stop()
+	looks := 0
 	for {
 		now := e.cfg.Now().Round(0) // without the reading that knows of no setting back
-		if now.Before(last.Add(-clockSlack)) {
-			e.cfg.Log.Warn("the clock was set back", "by", last.Sub(now))
-			if err := e.turnBack(ctx); err != nil && ctx.Err() == nil {
-				e.cfg.Log.Error("mend due times failed", "error", err)
-				now = last // so that it is done again
-			}
+		if by := last.Sub(now); by > clockSlack {
+			e.cfg.Log.Warn("the clock was set back", "by", by)
+			e.turnLanesBack(by)
+			// A transaction may have read the clock before and be committed after: it is looked at until none such is left.
+			looks = 2 + int(e.cfg.Deadline/e.cfg.Poll)
 		}
 		last = now
+		if looks > 0 {
+			looks--
+			if err := e.turnBack(ctx); err != nil && ctx.Err() == nil {
+				e.cfg.Log.Error("mend due times failed", "error", err)
+				looks++
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -54,9 +61,11 @@ func (e *Engine) turnBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var turned int64
 	for _, ep := range endpoints {
 		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.TurnBack(ctx, ep.ID)
+			n, err := tx.TurnBack(ctx, ep.ID)
+			turned += n
 			return err
 		})
 		if err != nil {
@@ -67,8 +76,22 @@ func (e *Engine) turnBack(ctx context.Context) error {
 	if err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TurnCircuitsBack(ctx, store.At(most)) }); err != nil {
 		return err
 	}
-	e.changed()
+	if turned > 0 {
+		e.changed()
+	}
 	return nil
+}
+
+// turnLanesBack has lanes wait as long for their receivers as those asked for before the clock was set back.
+func (e *Engine) turnLanesBack(by time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.lanes {
+		l.due, l.lookAt, l.ready = time.Time{}, time.Time{}, true
+		if !l.notBefore.IsZero() {
+			l.notBefore = l.notBefore.Add(-by)
+		}
+	}
 }
 
 // turnedBack is what outcomes are by a clock that was set back after their attempts ended: the next tries are as long

@@ -94,14 +94,10 @@ func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) 
 // writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
 func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finished) (changed bool, err error) {
 	outcomes := make([]store.Outcome, 0, len(batch))
-	var untried []string
+	var untried []store.Lease
 	for _, f := range batch {
 		if f.outcome == nil {
-			if f.until.After(tx.Now.Time) {
-				untried = append(untried, f.id)
-			} else if err := tx.UnclaimOver(ctx, f.id, e.node, store.At(f.until)); err != nil { // this node may have claimed it again
-				return false, fmt.Errorf("give deliveries back: %w", err)
-			}
+			untried = append(untried, f.lease)
 		} else {
 			outcomes = append(outcomes, *f.outcome)
 		}
@@ -109,7 +105,7 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	if err := tx.Complete(ctx, turnedBack(outcomes, tx.Now.Time)); err != nil {
 		return false, fmt.Errorf("complete deliveries: %w", err)
 	}
-	if err := tx.Unclaim(ctx, untried, e.node); err != nil {
+	if err := tx.Unclaim(ctx, untried); err != nil {
 		return false, fmt.Errorf("give deliveries back: %w", err)
 	}
 	for _, f := range batch {

@@ -11,13 +11,12 @@ import (
 // finished is a claimed delivery that its sender is done with; without an outcome it was not tried.
 type finished struct {
 	lane    *lane
-	id      string
+	lease   store.Lease
 	outcome *store.Outcome
 	result  *Result
 	ep      *store.Endpoint
 	subID   string
-	ordered bool      // others may wait for it
-	until   time.Time // when the lease ends under which it was claimed
+	ordered bool // others may wait for it
 	// group, when set, is the members of a batch in place of all else.
 	group []finished
 	// dissolve is a batch that is taken apart after this, and why.
@@ -33,7 +32,7 @@ func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store
 	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
 	defer cancel()
 	done := untried(l, ep, c)
-	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, c.ID, e.node) }
+	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery)) }
 	if e.mayBegin(ctx, l, ep, c, epoch, may) {
 		result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
 		done.result, done.outcome = &result, e.outcome(c, &result)
@@ -44,7 +43,7 @@ func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store
 
 // untried is a claimed delivery that was not tried.
 func untried(l *lane, ep *store.Endpoint, c *store.Claimed) finished {
-	return finished{lane: l, id: c.ID, result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != "", until: c.DueAt.Time}
+	return finished{lane: l, lease: store.LeaseOf(&c.Delivery), result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
 }
 
 // attemptTime is the time an attempt may take in all: the request and a token before it.
@@ -92,7 +91,7 @@ func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 	a.DeliveryID, a.Number, a.NextAt = c.ID, c.Attempts+1, store.At(r.DueAt)
 	return &store.Outcome{
 		Attempt: a,
-		Owner:   e.node,
+		Lease:   store.LeaseOf(&c.Delivery),
 		Delivery: store.Delivery{
 			ID: c.ID, Status: r.Status, Reason: r.Reason, Detail: r.Detail, DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
 		},
