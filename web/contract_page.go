@@ -73,9 +73,12 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 			return err
 		}
 		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(contract.ID)
+		host := p.absolute("")
 		if contract.Visibility == store.VisibilityPublic {
+			host = "" // no key is needed
 			v.API = append(v.API, templates.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
 		}
+		v.Renovate = renovateExample(p.absolute(contractsPath), host)
 	} else if !isNotFound(err) {
 		return err
 	}

@@ -142,20 +142,3 @@ func (d desk) readKeyRow(k store.ReadKey) templates.ReadKeyRow {
 		Created: k.CreatedAt.Time, Expires: k.ExpiresAt.Time, LastUsed: k.LastUsedAt.Time,
 	}
 }
-
-// renovateExample is a configuration with which Renovate follows the register.
-func renovateExample(contracts, host string) string {
-	return `{
-  "customDatasources": {
-    "schakel": {"defaultRegistryUrlTemplate": "` + contracts + `/{{packageName}}/releases"}
-  },
-  "customManagers": [{
-    "customType": "regex",
-    "managerFilePatterns": ["/contracts\\.txt$/"],
-    "matchStrings": ["(?<depName>[a-z0-9-]+)@(?<currentValue>\\S+)"],
-    "datasourceTemplate": "custom.schakel",
-    "versioningTemplate": "semver"
-  }],
-  "hostRules": [{"matchHost": "` + host + `", "token": "{{ secrets.SCHAKEL_KEY }}"}]
-}`
-}
