@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"schakel/store"
 	"schakel/templates"
 )
 
 // adminEndpoints lists the endpoints of all partners that have not ended.
 func (p *portal) adminEndpoints(c echo.Context) error {
 	ctx, paging := c.Request().Context(), pagePaging(c)
-	status, partner := clean(c.QueryParam("status")), clean(c.QueryParam("partner"))
+	status, partner := pageChoice(c, "status", endpointStatuses()), clean(c.QueryParam("partner"))
 	rows, err := p.endpointRows(ctx, actor(c).Scope(), partner)
 	if err != nil {
 		return err
@@ -29,7 +28,7 @@ func (p *portal) adminEndpoints(c echo.Context) error {
 	page.Actions = templates.LinkButton(templates.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
 	return p.render(c, http.StatusOK, templates.AdminEndpoints(page, templates.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.cfg.Now(),
-		Statuses: templates.StateOptions(store.EndpointActive, store.EndpointPaused, store.EndpointSuspended),
+		Statuses: templates.StateOptions(endpointStatuses()...),
 		Rows:     slicePage(rows, paging), Pager: pager(c, paging, len(rows)),
 	}))
 }

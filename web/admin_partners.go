@@ -12,7 +12,7 @@ import (
 func (p *portal) adminPartners(c echo.Context) error {
 	paging := pagePaging(c)
 	f := store.PartnerFilter{
-		Status: clean(c.QueryParam("status")), Search: clean(c.QueryParam("q")),
+		Status: pageChoice(c, "status", partnerStatuses()), Search: clean(c.QueryParam("q")),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	partners, total, err := p.Registry.Partners.List(c.Request().Context(), actor(c), f)
@@ -21,7 +21,7 @@ func (p *portal) adminPartners(c echo.Context) error {
 	}
 	v := templates.AdminPartnersView{
 		Status: f.Status, Search: f.Search, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
-		Statuses: templates.StateOptions(store.PartnerRequested, store.PartnerApproved, store.PartnerSuspended, store.PartnerEnded, store.PartnerRejected),
+		Statuses: templates.StateOptions(partnerStatuses()...),
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, templates.PartnerRow{

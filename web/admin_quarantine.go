@@ -20,7 +20,7 @@ const maxShownQuarantined = 20
 
 // quarantineList shows the requests that were kept aside.
 func (p *portal) quarantineList(c echo.Context) error {
-	ctx, status, paging := c.Request().Context(), c.QueryParam("state"), pagePaging(c)
+	ctx, status, paging := c.Request().Context(), pageChoice(c, "state", quarantineStatuses()), pagePaging(c)
 	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}})
 	if err != nil {
 		return err

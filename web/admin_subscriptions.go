@@ -12,7 +12,7 @@ import (
 func (p *portal) adminSubscriptions(c echo.Context) error {
 	ctx, paging, names := c.Request().Context(), pagePaging(c), p.adminNames()
 	f := store.SubscriptionFilter{
-		Status: clean(c.QueryParam("status")), PartnerID: clean(c.QueryParam("partner")), EventType: clean(c.QueryParam("type")),
+		Status: pageChoice(c, "status", subscriptionStatuses()), PartnerID: clean(c.QueryParam("partner")), EventType: clean(c.QueryParam("type")),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	subs, total, err := p.Registry.Subscriptions.List(ctx, actor(c).Scope(), f)
@@ -32,8 +32,7 @@ func (p *portal) adminSubscriptions(c echo.Context) error {
 	page.Actions = templates.LinkButton(templates.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
 	return p.render(c, http.StatusOK, templates.AdminSubscriptions(page, templates.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
-		Statuses: templates.StateOptions(store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused,
-			store.SubscriptionSuspended, store.SubscriptionEnded, store.SubscriptionRejected),
-		Rows: rows, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
+		Statuses: templates.StateOptions(subscriptionStatuses()...),
+		Rows:     rows, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
 	}))
 }

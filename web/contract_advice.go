@@ -34,7 +34,9 @@ func (p *portal) advicePage(c echo.Context) error {
 		return err
 	}
 	v := adviceView(report, contractVersionHref(about.ID, version.Version), adviceFilter{
-		severity: clean(c.QueryParam("severity")), state: clean(c.QueryParam("state")), rule: clean(c.QueryParam("rule")),
+		severity: pageChoice(c, "severity", []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}),
+		state:    pageChoice(c, "state", []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}),
+		rule:     clean(c.QueryParam("rule")),
 	})
 	v.Version, v.Least, v.API = version.Version, settings.MinScore, versionPath(about.ID, version.Version)
 	page := p.frame(c, "Advice on "+about.Title+" "+version.Version, templates.Crumb{Label: "Contracts", Href: "/contracts"},

@@ -96,7 +96,7 @@ type reading struct {
 func readingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (templates.ReadingView, error) {
 	here := contractVersionHref(about.ID, version.Version)
 	v := templates.ReadingView{
-		VersionHref: here, Action: here + "/reading", Kind: clean(c.QueryParam("kind")), Search: clean(c.QueryParam("q")),
+		VersionHref: here, Action: here + "/reading", Kind: pageChoice(c, "kind", []string{outline.KindOperation, outline.KindChannel, outline.KindMessage, outline.KindSchema}), Search: clean(c.QueryParam("q")),
 	}
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	if err != nil || doc == nil {

@@ -18,7 +18,7 @@ func (p *portal) contractsPage(c echo.Context) error {
 	}
 	paging := pagePaging(c)
 	f := store.ContractFilter{
-		Kind: clean(c.QueryParam("kind")), Status: clean(c.QueryParam("status")), Owner: clean(c.QueryParam("owner")),
+		Kind: pageChoice(c, "kind", contractKinds()), Status: pageChoice(c, "status", versionStatuses(reader)), Owner: clean(c.QueryParam("owner")),
 		Search: clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	list, total, err := p.Registry.Contracts.List(c.Request().Context(), reader, f)

@@ -103,12 +103,8 @@ func deliveryFilterOf(c echo.Context) (store.DeliveryFilter, error) {
 }
 
 func checkStatuses(statuses []string) error {
-	known := []string{
-		store.DeliveryPending, store.DeliveryRetrying, store.DeliveryDelivered,
-		store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded,
-	}
 	for _, s := range statuses {
-		if !slices.Contains(known, s) {
+		if !slices.Contains(deliveryStatuses(), s) {
 			return fieldProblem("status", "status must be pending, retrying, delivered, held, dead or discarded")
 		}
 	}

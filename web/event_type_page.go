@@ -26,7 +26,7 @@ func (p *portal) eventTypesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.EventTypeListView{Search: clean(c.QueryParam("q")), Status: clean(c.QueryParam("status"))}
+	v := templates.EventTypeListView{Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
 	found := searchTypes(all, v.Search, v.Status)
 	paging := pagePaging(c)
 	v.Total, v.Pager = len(found), pager(c, paging, len(found))

@@ -33,7 +33,7 @@ func (d desk) clients(c echo.Context) error {
 	}
 	v := templates.ClientListView{
 		Action: d.href("/clients"), NewHref: d.href("/clients/new"), Closed: waits(owner),
-		Search: clean(c.QueryParam("q")), Status: clean(c.QueryParam("status")), Now: d.cfg.Now(),
+		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.ClientActive, "waiting", store.ClientRevoked}), Now: d.cfg.Now(),
 	}
 	found := searchClients(all, v.Search, v.Status)
 	paging := pagePaging(c)

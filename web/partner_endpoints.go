@@ -35,7 +35,7 @@ func (d desk) endpoints(c echo.Context) error {
 	}
 	v := templates.EndpointListView{
 		Action: d.href("/endpoints"), NewHref: d.href("/endpoints/new"), Closed: waits(owner),
-		Search: clean(c.QueryParam("q")), Status: clean(c.QueryParam("status")), Now: d.cfg.Now(),
+		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", endpointStatuses()), Now: d.cfg.Now(),
 	}
 	found := searchEndpoints(all, v.Search, v.Status)
 	paging := pagePaging(c)

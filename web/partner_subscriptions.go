@@ -30,7 +30,7 @@ func (d desk) subscriptions(c echo.Context) error {
 	}
 	v := templates.SubscriptionListView{
 		Action: d.href("/subscriptions"), NewHref: d.href("/subscriptions/new"), Closed: waits(owner), Now: d.cfg.Now(),
-		Type: clean(c.QueryParam("type")), Status: clean(c.QueryParam("status")), Endpoint: clean(c.QueryParam("endpoint")),
+		Type: clean(c.QueryParam("type")), Status: pageChoice(c, "status", subscriptionStatuses()), Endpoint: clean(c.QueryParam("endpoint")),
 	}
 	ctx, paging := c.Request().Context(), pagePaging(c)
 	rows, total, err := d.Registry.Subscriptions.List(ctx, registry.ScopeOf(owner.ID), store.SubscriptionFilter{

@@ -59,12 +59,11 @@ func (m *machineAPI) listQuarantined(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	switch c.QueryParam("status") {
-	case "", store.QuarantineOpen, store.QuarantineReleased, store.QuarantineDiscarded:
-	default:
-		return fieldProblem("status", "status must be open, released or discarded")
+	status, err := apiChoice(c, "status", quarantineStatuses())
+	if err != nil {
+		return err
 	}
-	filter := store.QuarantineFilter{Status: c.QueryParam("status"), Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
+	filter := store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
 	if !decides(c, who) {
 		filter.ClientID = who.client.ID
 	}

@@ -63,8 +63,16 @@ func (m *machineAPI) listContracts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	kind, err := apiChoice(c, "kind", contractKinds())
+	if err != nil {
+		return err
+	}
+	status, err := apiChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
+	if err != nil {
+		return err
+	}
 	rows, total, err := m.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{
-		Kind: c.QueryParam("kind"), Owner: c.QueryParam("owner"), Search: c.QueryParam("q"), Status: c.QueryParam("status"),
+		Kind: kind, Owner: c.QueryParam("owner"), Search: c.QueryParam("q"), Status: status,
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {

@@ -77,14 +77,13 @@ func (m *machineAPI) listResends(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	f := store.JobFilter{
-		PartnerID: who.partner.ID, Status: c.QueryParam("status"), Actions: []string{outbox.ActionResend, outbox.ActionReplay},
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	status, err := apiChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
+	if err != nil {
+		return err
 	}
-	switch f.Status {
-	case "", store.JobRunning, store.JobDone, store.JobCancelled:
-	default:
-		return fieldProblem("status", "status must be running, done or cancelled")
+	f := store.JobFilter{
+		PartnerID: who.partner.ID, Status: status, Actions: []string{outbox.ActionResend, outbox.ActionReplay},
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	jobs, total, err := m.DB.ResendJobs(c.Request().Context(), f)
 	if err != nil {

@@ -80,8 +80,12 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	status, err := apiChoice(c, "status", subscriptionStatuses())
+	if err != nil {
+		return err
+	}
 	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.scope(), store.SubscriptionFilter{
-		EndpointID: c.QueryParam("endpointId"), Status: c.QueryParam("status"), EventType: c.QueryParam("eventType"),
+		EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
