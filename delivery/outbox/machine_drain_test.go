@@ -30,7 +30,10 @@ func (m *machine) drain() {
 	m.arrivedBut(slow, began)
 	m.way.mood(slow, "202")
 	m.answerAll()
-	m.setEndpoint(slow, store.EndpointActive) // nothing arrived for so long that it may have been suspended
+	// The slow one may have been suspended because nothing arrived for so long; another by an answer from before all went well.
+	for _, id := range m.hooks {
+		m.setEndpoint(id, store.EndpointActive)
+	}
 	m.look()
 	m.drainBut("")
 	m.arrivedBut("", began)
