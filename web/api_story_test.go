@@ -140,6 +140,6 @@ func (h *apiHarness) kill(t *testing.T, d deliveryAnswer) {
 		row := claimed[0].Delivery
 		row.Status, row.Reason, row.Detail, row.LastStatus = store.DeliveryDead, "gone", "The endpoint is gone.", 410
 		attempt := store.Attempt{DeliveryID: row.ID, Number: 1, StartedAt: tx.Now, StatusCode: 410, URL: "https://secret.example.nl/x", RequestHeaders: "{}", ResponseHeaders: "{}"}
-		return tx.Complete(ctx, []store.Outcome{{Attempt: attempt, Delivery: row, Owner: "node"}})
+		return tx.Complete(ctx, []store.Outcome{{Attempt: attempt, Delivery: row, Lease: store.LeaseOf(&row)}})
 	}))
 }

@@ -118,7 +118,7 @@ func (w *queueWorld) attempt(d store.Delivery, status, reason string, a store.At
 				if status == store.DeliveryRetrying {
 					due = store.At(tx.Now.Add(90500 * time.Millisecond))
 				}
-				return tx.Complete(ctx, []store.Outcome{{Attempt: a, Owner: "node", Delivery: store.Delivery{
+				return tx.Complete(ctx, []store.Outcome{{Attempt: a, Lease: store.LeaseOf(&c.Delivery), Delivery: store.Delivery{
 					ID: c.ID, Status: status, Reason: reason, DueAt: due, LastStatus: a.StatusCode,
 				}}})
 			}
