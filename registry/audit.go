@@ -68,6 +68,14 @@ const (
 	ActionContractUndeprecated = "contract.undeprecated"
 	ActionContractWithdrawn    = "contract.withdrawn"
 
+	ActionMirrorCreated = "mirror.created"
+	ActionMirrorChanged = "mirror.changed"
+	ActionMirrorAsked   = "mirror.run-asked"
+	ActionCopyMade      = "contract.copied"
+	ActionCopyMarked    = "contract.copy-marked"
+	ActionCopyDiffers   = "contract.copy-differs"
+	ActionCopySettled   = "contract.copy-settled"
+
 	ActionProfileChanged = "profile.changed"
 
 	// The engine writes these; they stand here to be told.

@@ -68,6 +68,14 @@ func sentences() map[string]string {
 		ActionContractUndeprecated: "took back the deprecation of contract {object}",
 		ActionContractWithdrawn:    "withdrew contract {object}",
 
+		ActionMirrorCreated: "began to mirror register {object}",
+		ActionMirrorChanged: "changed how register {object} is mirrored",
+		ActionMirrorAsked:   "asked to mirror register {object} at once",
+		ActionCopyMade:      "copied contract {object} from {from}",
+		ActionCopyMarked:    "saw that contract {object} is {to} at {from}",
+		ActionCopyDiffers:   "got other bytes than before of contract {object} from {from}, and kept them aside",
+		ActionCopySettled:   "settled the alarm about other bytes of contract {object}",
+
 		ActionProfileChanged: "changed {settings}",
 
 		ActionEndpointTested:      "sent a test event to endpoint {object}",

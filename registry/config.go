@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/mirror"
 	"schakel/store"
 )
 
@@ -44,6 +45,11 @@ type Config struct {
 	AllowOpenEndpoints bool
 	// OwnDocuments describe our own APIs and events, for the register. Default none.
 	OwnDocuments []OwnDocument
+	// MirrorHTTP fetches from the registers that are mirrored; it follows no
+	// redirects, and decides where requests may go. Default none: runs fail.
+	MirrorHTTP mirror.Doer
+	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.
+	MaxDocumentBytes int64
 }
 
 func (c Config) withDefaults() Config {
@@ -76,6 +82,7 @@ type Services struct {
 	Routes        *Routes
 	Contracts     *Contracts
 	OwnContracts  *OwnContracts
+	Mirrors       *Mirrors
 	Advice        *Advice
 	EventTypes    *EventTypes
 	Payloads      *Payloads
@@ -111,6 +118,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Routes:        &Routes{cfg},
 		Contracts:     contracts,
 		OwnContracts:  own,
+		Mirrors:       &Mirrors{cfg, contracts},
 		Advice:        newAdvice(contracts),
 		EventTypes:    &EventTypes{cfg},
 		Payloads:      newPayloads(cfg),

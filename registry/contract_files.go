@@ -93,6 +93,9 @@ func (c *Contracts) DeleteDraft(ctx context.Context, actor Actor, id, version st
 		if v.Status != store.VersionDraft {
 			return conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
 		}
+		if err := refuseCopy(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := tx.DeleteDraft(ctx, v.ID); err != nil {
 			return fmt.Errorf("delete draft: %w", err)
 		}

@@ -53,6 +53,11 @@ func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reaso
 				return err
 			}
 		}
+		if copied, err := isCopy(ctx, tx, row.ID); err != nil {
+			return err
+		} else if copied {
+			types = nil // they are defined where it comes from
+		}
 		if err := fillCatalogue(ctx, tx, row, *v, types); err != nil {
 			return err
 		}

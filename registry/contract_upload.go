@@ -99,6 +99,9 @@ func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Uploa
 		if row.Kind != string(doc.Kind) {
 			return invalidFields(problems{"document": fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind)})
 		}
+		if err := refuseCopy(ctx, tx, row.ID); err != nil {
+			return err
+		}
 		return saveDraft(ctx, tx, actor, *row, &draft)
 	})
 	if err != nil {

@@ -145,3 +145,14 @@ func (q *Queries) MirrorCopy(ctx context.Context, versionID string) (MirrorCopy,
 func (q *Queries) CountMirrorCopies(ctx context.Context) (map[string]int, error) {
 	return q.countBy(ctx, `SELECT source_id AS name, COUNT(*) AS n FROM mirror_copy GROUP BY source_id`)
 }
+
+// MirrorContractsOf tells which of some contracts are copies.
+func (q *Queries) MirrorContractsOf(ctx context.Context, contractIDs []string) ([]MirrorContract, error) {
+	if len(contractIDs) == 0 {
+		return nil, nil
+	}
+	w := where{}
+	w.in(`contract_id`, contractIDs)
+	var rows []MirrorContract
+	return rows, q.list(ctx, &rows, `SELECT * FROM mirror_contract`+w.sql()+` ORDER BY contract_id`, w.args...)
+}

@@ -60,6 +60,11 @@ func TestMirrorCopies(t *testing.T) {
 			same(t, list, err, []store.MirrorContract{c})
 		}
 
+		some, err := w.db.MirrorContractsOf(w.ctx, []string{"noord-a", "own"})
+		same(t, some, err, []store.MirrorContract{c})
+		some, err = w.db.MirrorContractsOf(w.ctx, nil)
+		same(t, len(some), err, 0)
+
 		m := store.MirrorCopy{VersionID: v.ID, ContractID: c.ContractID, Version: v.Version, SourceID: s.ID, OriginVersion: "1", OriginURL: "https://x", Digest: "d", ETag: `"1"`, SourceStatus: "published"}
 		w.write(func(tx *store.Tx) error { return tx.InsertMirrorCopy(w.ctx, &m) })
 		w.clock.Advance(time.Hour)

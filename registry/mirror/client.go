@@ -1,0 +1,176 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Bounds of what a register may tell.
+const (
+	maxList      = 8 << 20 // bytes of one page of a list
+	maxPages     = 100
+	maxContracts = 2000
+	maxVersions  = 500 // of one contract
+	maxField     = 2000
+	maxTag       = 200
+)
+
+// client asks one register.
+type client struct {
+	cfg  Config
+	base *url.URL // nil for a list of addresses, to which no key belongs
+}
+
+// answer is what came back, whole.
+type answer struct {
+	header http.Header
+	body   []byte
+	same   bool // 304
+}
+
+// get asks one address for at most the bytes given.
+func (c *client) get(ctx context.Context, address, accept, tag string, most int64) (answer, error) {
+	u, err := ParseURL(address)
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return answer{}, fmt.Errorf("ask %s: %w", u.Host, err)
+	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	if c.cfg.Secret != "" && c.home(u) {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.Secret)
+	}
+	resp, err := c.cfg.HTTP.Do(req)
+	if err != nil {
+		return answer{}, unwrapURL(err)
+	}
+	defer resp.Body.Close()
+	if err := judge(resp, u, tag != ""); err != nil {
+		return answer{}, err
+	}
+	if resp.StatusCode == http.StatusNotModified {
+		return answer{header: resp.Header, same: true}, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer of %s: %w", u.Host, unwrapURL(err))
+	}
+	if int64(len(body)) > most {
+		return answer{}, fmt.Errorf("the answer of %s is larger than %d bytes", u.Host, most)
+	}
+	return answer{header: resp.Header, body: body}, nil
+}
+
+// home tells whether an address is at the register itself: no other host gets its key.
+func (c *client) home(u *url.URL) bool {
+	return c.base != nil && strings.EqualFold(u.Host, c.base.Host) && u.Scheme == c.base.Scheme
+}
+
+// unwrapURL leaves out the address that net/http puts around an error: the text of the cause is meant to be shown.
+func unwrapURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// judge says why an answer is of no use.
+func judge(resp *http.Response, u *url.URL, tagged bool) error {
+	switch status := resp.StatusCode; {
+	case status == http.StatusOK, status == http.StatusNotModified && tagged:
+		return nil
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrGone)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("%s answered %d: it wants another key, or none of ours may read this", u.Host, status)
+	case status >= 300 && status < 400:
+		return fmt.Errorf("%s answered %d: it sends us elsewhere, and redirects are not followed; use the address it leads to", u.Host, status)
+	case status == http.StatusTooManyRequests, status >= 500:
+		return fmt.Errorf("%s answered %d: it cannot answer now; the next run asks again", u.Host, status)
+	default:
+		return fmt.Errorf("%s answered %d", u.Host, status)
+	}
+}
+
+// list asks one page of a list and reads it into dest.
+func (c *client) list(ctx context.Context, address, accept string, dest any) (answer, error) {
+	a, err := c.get(ctx, address, accept, "", maxList)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(a.body, dest); err != nil {
+		return a, fmt.Errorf("the answer of %s is not the JSON that such a register gives: is the address right?", hostOf(address))
+	}
+	return a, nil
+}
+
+// document fetches the bytes of a version.
+func (c *client) document(ctx context.Context, v Version, tag string) (Document, error) {
+	a, err := c.get(ctx, v.URL, v.Content, tag, c.cfg.MaxDocument)
+	if err != nil {
+		return Document{}, err
+	}
+	if a.same {
+		return Document{Tag: tag, Unchanged: true}, nil
+	}
+	d := Document{Content: a.body, Tag: a.header.Get("ETag")}
+	if len(d.Tag) > maxTag || strings.ContainsFunc(d.Tag, func(r rune) bool { return r < ' ' || r > '~' }) {
+		d.Tag = ""
+	}
+	return d, nil
+}
+
+// at is an address under the register.
+func (c *client) at(path string, query url.Values) string {
+	u := *c.base
+	u.RawQuery = query.Encode()
+	return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") + path + mark(u.RawQuery)
+}
+
+func mark(query string) string {
+	if query == "" {
+		return ""
+	}
+	return "?" + query
+}
+
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Host
+	}
+	return address
+}
+
+// tooMany says that a list has no end that we wait for.
+func tooMany(what string, most int) error {
+	return fmt.Errorf("the source lists more than %d %s; choose which are mirrored", most, what)
+}
+
+// field is text of a register as it may be shown: of a bounded length, without what cannot be stored.
+func field(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	if runes := []rune(text); len(runes) > maxField {
+		text = string(runes[:maxField])
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,149 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"schakel/registry/contract"
+	"schakel/registry/mirror"
+	"schakel/store"
+)
+
+// add keeps a version that is new. It is published at once when nobody but the own
+// organisation sees the contract; otherwise it waits as a draft for a person to
+// publish it, and so does one that refers to what it lacks. copied becomes our copy
+// of the contract when there was none.
+func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, v mirror.Version, doc mirror.Document,
+	read *contract.Upload, findings []contract.Finding, number string,
+) (store.MirrorCopy, error) {
+	draft, err := draftOf("", Upload{Version: number, FileName: fileNameOf(c.ID, read), Content: doc.Content}, read, findings)
+	if err != nil {
+		return store.MirrorCopy{}, err
+	}
+	draft.CreatedBy = r.actor.Name
+	made, target, said := store.MirrorCopy{}, *copied, ""
+	err = r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := r.home(ctx, tx, c, &target, read)
+		if err != nil {
+			return err
+		}
+		if row.Kind != string(read.Document.Kind) {
+			return conflict("This is an %s document; the versions before it are %s.", read.Document.Kind, row.Kind)
+		}
+		draft.ContractID = row.ID
+		if err := tx.InsertContractVersion(ctx, &draft); err != nil {
+			return fmt.Errorf("add version: %w", err)
+		}
+		made = store.MirrorCopy{
+			VersionID: draft.ID, ContractID: row.ID, Version: number, SourceID: r.source.ID, OriginVersion: shown(v.Number, 200, false),
+			OriginURL: v.URL, Digest: draft.Digest, ETag: doc.Tag, SourceStatus: store.VersionPublished,
+		}
+		if err := tx.InsertMirrorCopy(ctx, &made); err != nil {
+			return fmt.Errorf("add copy: %w", err)
+		}
+		if said, err = r.publishCopy(ctx, tx, row, &draft); err != nil {
+			return err
+		}
+		return record(ctx, tx, r.actor, ActionCopyMade, versionObject(row, draft), details{"from": v.URL, "digest": draft.Digest, "version": number})
+	})
+	if err != nil {
+		return made, err
+	}
+	*copied = target
+	r.copies++
+	r.note(MirrorLine{Contract: c.ID, Version: number, Outcome: MirrorNew, Copy: draft.ContractID, Text: said})
+	return made, nil
+}
+
+// fileNameOf is what a copy is called when it is downloaded.
+func fileNameOf(originID string, read *contract.Upload) string {
+	if len(read.Files) > 0 {
+		return slugOf(originID) + ".zip"
+	}
+	return slugOf(originID) + "." + read.Document.Format
+}
+
+// publishCopy freezes a version that came from a source, or leaves it for a person.
+func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Contract, v *store.ContractVersion) (string, error) {
+	if complete(*v) != nil {
+		return "It is kept as a draft: it refers to files that the source does not give with it.", nil
+	}
+	if row.Visibility != store.VisibilityInternal {
+		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, r.actor.Name, "New at the source. The copy is shown to others, so a person publishes it."
+		if err := tx.SetPublicationRequest(ctx, v); err != nil {
+			return "", fmt.Errorf("ask for publication: %w", err)
+		}
+		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.mailAdministrators(ctx, tx, r.cfg.mailPublicationWaits(row, *v))
+	}
+	v.Status, v.PublishedAt, v.PublishedBy = store.VersionPublished, tx.Now, r.actor.Name
+	if err := tx.SetVersionStatus(ctx, v, store.VersionDraft); err != nil {
+		return "", fmt.Errorf("publish copy: %w", err)
+	}
+	return "It is copied.", nil
+}
+
+// home finds the contract that a version is a version of, or makes it.
+func (r *mirrorRun) home(ctx context.Context, tx *store.Tx, c mirror.Contract, copied *store.MirrorContract, read *contract.Upload) (store.Contract, error) {
+	if copied.ContractID != "" {
+		row, err := tx.Contract(ctx, copied.ContractID)
+		return row, found("contract", err)
+	}
+	id, err := r.freeID(ctx, tx, c.ID)
+	if err != nil {
+		return store.Contract{}, err
+	}
+	row := store.Contract{
+		ID: id, Kind: string(read.Document.Kind), Title: r.title(c, read), Description: shown(c.Description, 4000, true),
+		Visibility: store.VisibilityInternal, CreatedBy: r.actor.Name,
+	}
+	if row.Owner, err = r.owner(ctx, tx, c); err != nil {
+		return row, err
+	}
+	if err := tx.InsertContract(ctx, &row); err != nil {
+		return row, fmt.Errorf("add contract: %w", err)
+	}
+	*copied = store.MirrorContract{ContractID: id, SourceID: r.source.ID, OriginID: c.ID, OriginURL: c.URL}
+	if err := tx.InsertMirrorContract(ctx, copied); err != nil {
+		return row, fmt.Errorf("add origin: %w", err)
+	}
+	return row, nil
+}
+
+// freeID is the id of a new copy: never that of a contract that is there.
+func (r *mirrorRun) freeID(ctx context.Context, tx *store.Tx, originID string) (string, error) {
+	for _, id := range copyIDs(r.source.Prefix, r.source.ID, originID) {
+		_, err := tx.Contract(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return id, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("find contract: %w", err)
+		}
+	}
+	return "", conflict("All ids that it could get are taken here.")
+}
+
+func (r *mirrorRun) title(c mirror.Contract, read *contract.Upload) string {
+	for _, text := range []string{c.Title, read.Document.Title, c.ID} {
+		if text = shown(text, 200, false); line(text, 2, 200) == "" {
+			return text
+		}
+	}
+	return "Copy of " + r.source.Name
+}
+
+// owner is who owns a contract at its source, or else whose register it is.
+func (r *mirrorRun) owner(ctx context.Context, tx *store.Tx, c mirror.Contract) (string, error) {
+	if text := shown(c.Owner, 200, false); text != "" && line(text, 1, 200) == "" {
+		return text, nil
+	}
+	if r.source.PartnerID == "" {
+		return r.source.Name, nil
+	}
+	p, err := tx.Partner(ctx, r.source.PartnerID)
+	if err != nil {
+		return "", fmt.Errorf("find partner: %w", err)
+	}
+	return p.Name, nil
+}

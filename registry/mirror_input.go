@@ -1,0 +1,309 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"schakel/registry/mirror"
+	"schakel/store"
+)
+
+const mirrorSecretPurpose = "mirror-secret"
+
+// Bounds of a mirror.
+const (
+	mostMirrors       = 100
+	leastMirrorPause  = 5 * time.Minute
+	maxMirrorPrefix   = 30
+	maxMirrorPatterns = 200
+)
+
+// MirrorInput says what is mirrored, and when.
+type MirrorInput struct {
+	Name      string
+	Kind      string   // schakel, catalog, apicurio or urls; it stays what it was
+	URL       string   // of the register
+	URLs      []string // for urls: addresses, each alone or after an id
+	PartnerID string   // whose register it is; may be empty
+	Secret    string   // a bearer token or read-only key; empty keeps what is there
+	NoSecret  bool     // forget the key that is there
+	Schedule  string   // as cron writes it, UTC
+	Contracts []string // ids there, where * stands for anything; empty is all
+	Prefix    string   // of the ids of the copies; it stays what it was. Empty: made of the name
+	Enabled   bool
+}
+
+// InputOfMirror is a source as it is, to be changed; without its key.
+func InputOfMirror(s store.MirrorSource) MirrorInput {
+	return MirrorInput{
+		Name: s.Name, Kind: s.Kind, URL: s.URL, URLs: s.URLs, PartnerID: s.PartnerID, Schedule: s.Schedule,
+		Contracts: s.Contracts, Prefix: s.Prefix, Enabled: s.Enabled,
+	}
+}
+
+func (in MirrorInput) clean() MirrorInput {
+	for _, s := range []*string{&in.Name, &in.URL, &in.Secret, &in.Schedule, &in.Prefix, &in.PartnerID} {
+		*s = strings.TrimSpace(*s)
+	}
+	if in.Prefix == "" {
+		in.Prefix = cutSlug(slugOf(in.Name), maxMirrorPrefix)
+	}
+	in.URLs, in.Contracts = filled(in.URLs), filled(in.Contracts)
+	if in.Kind == store.MirrorURLs {
+		in.URL = ""
+	} else {
+		in.URLs = nil
+	}
+	return in
+}
+
+// filled leaves out what is empty.
+func filled(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+func (m *Mirrors) check(in MirrorInput) problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 100))
+	kinds := []string{store.MirrorSchakel, store.MirrorCatalog, store.MirrorApicurio, store.MirrorURLs}
+	if !slices.Contains(kinds, in.Kind) {
+		wrong.add("kind", "Choose schakel, catalog, apicurio or urls.")
+	}
+	if in.Kind == store.MirrorURLs {
+		wrong.add("urls", m.checkList(in.URLs))
+	} else {
+		wrong.add("url", m.checkAddress(in.URL))
+	}
+	if strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000 {
+		wrong.add("secret", "A key is one line of letters, digits and signs, without spaces.")
+	}
+	if _, err := parseSchedule(in.Schedule); err != nil {
+		wrong.add("schedule", err.Error())
+	}
+	if len(in.Contracts) > maxMirrorPatterns {
+		wrong.add("contracts", "Give at most 200 ids.")
+	}
+	for _, p := range in.Contracts {
+		wrong.add("contracts", line(p, 1, 300))
+	}
+	if text := checkContractID(in.Prefix); text != "" || len(in.Prefix) > maxMirrorPrefix {
+		wrong.add("prefix", "Use at most 30 lower-case letters, digits and single hyphens, such as north.")
+	}
+	return wrong
+}
+
+func (m *Mirrors) checkAddress(text string) string {
+	if text == "" {
+		return "Fill in the address of the register."
+	}
+	if _, err := mirror.ParseURL(text); err != nil {
+		return mirrorSentence(err)
+	}
+	if err := m.cfg.CheckURL(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (m *Mirrors) checkList(lines []string) string {
+	entries, err := mirror.ParseList(lines)
+	if err != nil {
+		return mirrorSentence(err)
+	}
+	if len(entries) == 0 {
+		return "Give at least one address."
+	}
+	for _, e := range entries {
+		if text := line(e.ID, 1, 300); text != "" {
+			return text
+		}
+		if err := m.cfg.CheckURL(e.URL); err != nil {
+			return e.URL + ": " + err.Error()
+		}
+	}
+	return ""
+}
+
+// mirrorSentence writes an error as a sentence.
+func mirrorSentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// parseSchedule reads a schedule as cron writes it. It refuses what comes round too
+// often, or never.
+func parseSchedule(text string) (cron.Schedule, error) {
+	const example = `Write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h".`
+	// What sets a time zone is left out on purpose: every time here is UTC.
+	if text == "" || len(text) > 100 || strings.Contains(text, "=") {
+		return nil, errors.New(example)
+	}
+	plan, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil, errors.New(example)
+	}
+	at := plan.Next(time.Unix(0, 0).UTC())
+	for range 50 {
+		next := plan.Next(at)
+		if at.IsZero() || next.IsZero() {
+			return nil, errors.New("This never comes round. " + example)
+		}
+		if next.Sub(at) < leastMirrorPause {
+			return nil, errors.New("Leave at least five minutes between two runs.")
+		}
+		at = next
+	}
+	return plan, nil
+}
+
+// Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule,
+// contracts, prefix.
+func (m *Mirrors) Create(ctx context.Context, actor Actor, in MirrorInput) (store.MirrorSource, error) {
+	if err := m.allow(ctx, actor); err != nil {
+		return store.MirrorSource{}, err
+	}
+	in = in.clean()
+	if err := m.check(in).err(); err != nil {
+		return store.MirrorSource{}, err
+	}
+	row := store.MirrorSource{Kind: in.Kind, Prefix: in.Prefix, CreatedBy: actor.Name}
+	m.fill(in, &row)
+	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := checkMirrorPartner(ctx, tx, in.PartnerID); err != nil {
+			return err
+		}
+		all, err := tx.MirrorSources(ctx)
+		if err != nil {
+			return fmt.Errorf("count mirrors: %w", err)
+		}
+		for _, other := range all {
+			if other.Prefix == row.Prefix {
+				return invalidFields(problems{"prefix": "The mirror " + other.Name + " has this prefix."})
+			}
+		}
+		if len(all) >= mostMirrors {
+			return conflict("There are %d mirrors, which is the most.", mostMirrors)
+		}
+		if err := tx.InsertMirrorSource(ctx, &row); err != nil {
+			return mirrorTaken(err)
+		}
+		return record(ctx, tx, actor, ActionMirrorCreated, mirrorObject(row), mirrorDetails(row))
+	})
+	return row, err
+}
+
+// Update changes a source; its kind and its prefix stay. Fields: as Create.
+func (m *Mirrors) Update(ctx context.Context, actor Actor, id string, edit func(*MirrorInput)) (store.MirrorSource, error) {
+	if err := m.allow(ctx, actor); err != nil {
+		return store.MirrorSource{}, err
+	}
+	var row store.MirrorSource
+	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if row, err = tx.MirrorSource(ctx, id); err != nil {
+			return found("mirror", err)
+		}
+		in := InputOfMirror(row)
+		edit(&in)
+		in.Kind, in.Prefix = row.Kind, row.Prefix
+		in = in.clean()
+		wrong := m.check(in)
+		if row.Secret != "" && in.Secret == "" && !in.NoSecret && keyGoesTo(row.URL, row.URLs) != keyGoesTo(in.URL, in.URLs) {
+			wrong.add("secret", "Fill in the key again: it was meant for another address.")
+		}
+		if err := wrong.err(); err != nil {
+			return err
+		}
+		if in.PartnerID != row.PartnerID {
+			if err := checkMirrorPartner(ctx, tx, in.PartnerID); err != nil {
+				return err
+			}
+		}
+		m.fill(in, &row)
+		if err := tx.UpdateMirrorSource(ctx, &row); err != nil {
+			return mirrorTaken(err)
+		}
+		return record(ctx, tx, actor, ActionMirrorChanged, mirrorObject(row), mirrorDetails(row))
+	})
+	return row, err
+}
+
+// keyGoesTo is where the key of a source is sent, so that a key is not led elsewhere
+// by who cannot read it.
+func keyGoesTo(address string, list []string) string {
+	if entries, err := mirror.ParseList(list); err == nil && len(entries) > 0 {
+		address = entries[0].URL
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+func (m *Mirrors) fill(in MirrorInput, row *store.MirrorSource) {
+	row.Name, row.URL, row.URLs, row.PartnerID = in.Name, in.URL, in.URLs, in.PartnerID
+	row.Schedule, row.Contracts, row.Enabled = in.Schedule, in.Contracts, in.Enabled
+	switch {
+	case in.Secret != "":
+		row.Secret = m.cfg.Vault.Seal(mirrorSecretPurpose, []byte(in.Secret))
+	case in.NoSecret:
+		row.Secret = ""
+	}
+}
+
+func checkMirrorPartner(ctx context.Context, tx *store.Tx, id string) error {
+	if id == "" {
+		return nil
+	}
+	p, err := tx.Partner(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && p.Own {
+		return invalidFields(problems{"partnerId": "Choose a partner that is registered."})
+	}
+	return err
+}
+
+func mirrorTaken(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return invalidFields(problems{"name": "There is a mirror with this name already."})
+	}
+	return fmt.Errorf("save mirror: %w", err)
+}
+
+// AskRun asks for a run at once; it begins within seconds.
+func (m *Mirrors) AskRun(ctx context.Context, actor Actor, id string) error {
+	if err := m.allow(ctx, actor); err != nil {
+		return err
+	}
+	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.MirrorSource(ctx, id)
+		if err != nil {
+			return found("mirror", err)
+		}
+		if !row.Enabled {
+			return conflict("%s is switched off. Switch it on first.", row.Name)
+		}
+		if err := tx.AskMirrorRun(ctx, id, actor.Name); err != nil {
+			return fmt.Errorf("ask for run: %w", err)
+		}
+		return record(ctx, tx, actor, ActionMirrorAsked, mirrorObject(row), nil)
+	})
+}
+
+func mirrorObject(s store.MirrorSource) object { return object{"mirror", s.ID, s.Name, s.PartnerID} }
+
+func mirrorDetails(s store.MirrorSource) details {
+	return details{"url": s.URL, "urls": s.URLs, "kind": s.Kind, "schedule": s.Schedule, "contracts": s.Contracts, "enabled": s.Enabled, "key": s.Secret != ""}
+}

@@ -1,0 +1,445 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// otherRegister is a register with the API of a Schakel that can lie.
+type otherRegister struct {
+	*httptest.Server
+	mu        sync.Mutex
+	contracts map[string]map[string]otherVersion
+	copyOf    map[string]string
+	key       string
+}
+
+type otherVersion struct{ body, status, digest string }
+
+func newOtherRegister(t *testing.T) *otherRegister {
+	o := &otherRegister{contracts: map[string]map[string]otherVersion{}, copyOf: map[string]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /registry/v1/contracts", o.locked(o.list))
+	mux.HandleFunc("GET /registry/v1/contracts/{id}/versions", o.locked(o.versions))
+	mux.HandleFunc("GET /registry/v1/contracts/{id}/versions/{v}/original", o.locked(o.original))
+	o.Server = httptest.NewTLSServer(mux)
+	t.Cleanup(o.Close)
+	o.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return o
+}
+
+func (o *otherRegister) locked(fn http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.key != "" && r.Header.Get("Authorization") != "Bearer "+o.key {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fn(w, r)
+	}
+}
+
+func (o *otherRegister) list(w http.ResponseWriter, _ *http.Request) {
+	list := []map[string]any{}
+	for id := range o.contracts {
+		row := map[string]any{"id": id, "title": "Contract " + id, "owner": "Noord"}
+		if o.copyOf[id] != "" {
+			row["copyOf"] = map[string]any{"url": o.copyOf[id]}
+		}
+		list = append(list, row)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"contracts": list})
+}
+
+func (o *otherRegister) versions(w http.ResponseWriter, r *http.Request) {
+	list := []map[string]any{}
+	all := o.contracts[r.PathValue("id")]
+	for _, number := range slices.Sorted(maps.Keys(all)) {
+		v := all[number]
+		list = append(list, map[string]any{"version": number, "status": v.status, "digest": "sha256:" + v.digest})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"versions": list})
+}
+
+func (o *otherRegister) original(w http.ResponseWriter, r *http.Request) {
+	v, ok := o.contracts[r.PathValue("id")][r.PathValue("v")]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	tag := `"` + digestOf([]byte(v.body)) + `"`
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write([]byte(v.body))
+}
+
+// put offers a version; a body of one word is put in a valid document.
+func (o *otherRegister) put(id, number, status, word string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	body := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"T","version":%q,"description":%q},"paths":{}}`, number, word)
+	if strings.HasPrefix(word, "raw:") {
+		body = word[4:]
+	}
+	if o.contracts[id] == nil {
+		o.contracts[id] = map[string]otherVersion{}
+	}
+	o.contracts[id][number] = otherVersion{body, status, digestOf([]byte(body))}
+}
+
+func (o *otherRegister) drop(id, number string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if delete(o.contracts[id], number); number == "" {
+		delete(o.contracts, id)
+	}
+}
+
+// mirrors adds a mirror of a register.
+func (w *world) mirrors(t *testing.T, o *otherRegister, edit func(*MirrorInput)) store.MirrorSource {
+	t.Helper()
+	w.Mirrors.cfg.MirrorHTTP = o.Client()
+	in := MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: o.URL, Schedule: "@every 6h", Enabled: true}
+	if edit != nil {
+		edit(&in)
+	}
+	s, err := w.Mirrors.Create(t.Context(), w.admin, in)
+	must(t, err)
+	return s
+}
+
+// mirrored runs a mirror and wants these counts: new, unchanged, changed, refused, marked, failed.
+func (w *world) mirrored(t *testing.T, s store.MirrorSource, cause string, want ...int) []MirrorLine {
+	t.Helper()
+	run, err := w.Mirrors.Run(t.Context(), s.ID, cause)
+	must(t, err)
+	got := []int{run.Added, run.Unchanged, run.Changed, run.Refused, run.Marked, run.Failed}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("run found %v, want %v: %s %s", got, want, run.Error, run.Lines)
+	}
+	lines, err := MirrorLines(run)
+	must(t, err)
+	return lines
+}
+
+// Rules: EDU-06e, EDU-N05, EDU-N06.
+func TestMirrorCopiesAndNeverReplaces(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, o := t.Context(), newOtherRegister(t)
+		o.put("students", "1.0.0", "published", "first")
+		o.put("students", "1.1.0", "deprecated", "second")
+		o.put("private", "1.0.0", "published", "not wanted")
+		o.put("back", "1.0.0", "published", "ours")
+		o.copyOf["back"] = "https://schakel.example/contracts/back"
+		s := w.mirrors(t, o, func(in *MirrorInput) { in.Contracts = []string{"stud*", "back"} })
+
+		lines := w.mirrored(t, s, MirrorScheduled, 2, 0, 0, 0, 1, 0)
+		if len(lines) != 4 {
+			t.Errorf("log %+v", lines)
+		}
+		c, err := w.Contracts.Get(ctx, Reader{Administrator: true, Internal: true}, "noord-students")
+		must(t, err)
+		if c.Visibility != store.VisibilityInternal || c.Owner != "Noord" || c.OwnerPartnerID != "" {
+			t.Errorf("copy %+v", c)
+		}
+		_, err = w.Contracts.Get(ctx, Reader{}, "noord-students")
+		wantCode(t, "a copy is internal", CodeNotFound, err)
+		v, content, err := w.Contracts.Original(ctx, Reader{Internal: true}, "noord-students", "1.0.0")
+		must(t, err)
+		if string(content) != o.contracts["students"]["1.0.0"].body || v.Status != store.VersionPublished {
+			t.Errorf("copied %s %q", v.Status, content)
+		}
+		from, ok, err := w.Contracts.CopyOf(ctx, v)
+		must(t, err)
+		if !ok || from.Digest != v.Digest || from.OriginURL != o.URL+"/registry/v1/contracts/students/versions/1.0.0/original" || from.FetchedAt.IsZero() {
+			t.Errorf("origin %+v", from)
+		}
+		if v, _ = w.db.ContractVersion(ctx, "noord-students", "1.1.0"); v.Status != store.VersionDeprecated {
+			t.Errorf("a version that is deprecated at the source is %s here", v.Status)
+		}
+
+		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 0, 0)
+		o.put("students", "1.0.0", "published", "other words")
+		lines = w.mirrored(t, s, MirrorScheduled, 0, 1, 1, 0, 0, 0)
+		if lines[len(lines)-1].Outcome != MirrorChanged && lines[0].Outcome != MirrorChanged {
+			t.Errorf("log %+v", lines)
+		}
+		_, again, err := w.Contracts.Original(ctx, Reader{Internal: true}, "noord-students", "1.0.0")
+		must(t, err)
+		if string(again) != string(content) {
+			t.Error("other bytes replaced a copy")
+		}
+		w.checkAlarm(t, o, s)
+	})
+}
+
+// checkAlarm looks at the one alarm there is, and settles it.
+func (w *world) checkAlarm(t *testing.T, o *otherRegister, s store.MirrorSource) {
+	t.Helper()
+	ctx := t.Context()
+	alarms, total, err := w.Mirrors.Alarms(ctx, w.admin, store.MirrorAsideFilter{SourceID: s.ID, Open: true})
+	must(t, err)
+	if total != 1 {
+		t.Fatalf("%d alarms", total)
+	}
+	_, aside, err := w.Mirrors.AlarmContent(ctx, w.admin, s.ID, alarms[0].ID)
+	must(t, err)
+	if string(aside) != o.contracts["students"]["1.0.0"].body {
+		t.Errorf("kept aside %q", aside)
+	}
+	changes, err := w.Mirrors.AlarmChanges(ctx, w.admin, s.ID, alarms[0].ID)
+	must(t, err)
+	if len(changes) == 0 {
+		t.Error("the comparison with the copy tells nothing")
+	}
+	mails := w.mailsTo(t, "admin@example.nl")
+	if len(mails) == 0 || !strings.Contains(mails[0].Body, "/admin/mirrors/"+s.ID+"/alarms/"+alarms[0].ID) {
+		t.Errorf("administrators got %+v", mails)
+	}
+	// The same bytes again are the same alarm, and nobody is told twice.
+	w.mirrored(t, s, "Anna", 0, 1, 1, 0, 0, 0)
+	if again := w.mailsTo(t, "admin@example.nl"); len(again) != len(mails) {
+		t.Errorf("%d mails about one alarm", len(again)-len(mails)+1)
+	}
+	wantCode(t, "without a reason", CodeInvalid, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, " "))
+	wantCode(t, "settle", "", w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, "They mended a word."))
+	wantCode(t, "settle twice", CodeConflict, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, "Once more."))
+	audits, _, err := w.db.Audits(ctx, store.AuditFilter{Action: ActionCopyDiffers})
+	must(t, err)
+	if len(audits) != 1 {
+		t.Errorf("%d entries in the audit trail", len(audits))
+	}
+}
+
+// What a source says in the end: withdrawn, gone, and back.
+func TestMirrorMarks(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, o := t.Context(), newOtherRegister(t)
+		for _, number := range []string{"1.0.0", "1.1.0"} {
+			o.put("students", number, "published", number)
+		}
+		s := w.mirrors(t, o, nil)
+		w.mirrored(t, s, MirrorScheduled, 2, 0, 0, 0, 0, 0)
+		check := func(number, status, atSource string) {
+			t.Helper()
+			v, err := w.db.ContractVersion(ctx, "noord-students", number)
+			must(t, err)
+			from, _, err := w.Contracts.CopyOf(ctx, v)
+			must(t, err)
+			if v.Status != status || from.SourceStatus != atSource {
+				t.Errorf("%s is %s here and %s at the source, want %s and %s", number, v.Status, from.SourceStatus, status, atSource)
+			}
+		}
+		o.drop("students", "1.0.0")
+		o.put("students", "1.1.0", "deprecated", "1.1.0")
+		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 2, 0)
+		check("1.0.0", store.VersionDeprecated, store.VersionWithdrawn)
+		check("1.1.0", store.VersionDeprecated, store.VersionDeprecated)
+		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 0, 0)
+		o.put("students", "1.1.0", "published", "1.1.0")
+		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 1, 0)
+		check("1.1.0", store.VersionPublished, store.VersionPublished)
+
+		o.drop("students", "")
+		w.mirrored(t, s, MirrorScheduled, 0, 0, 0, 0, 1, 0)
+		w.mirrored(t, s, MirrorScheduled, 0, 0, 0, 0, 0, 0)
+		origins, err := w.Contracts.Origins(ctx, "noord-students")
+		must(t, err)
+		if origins["noord-students"].GoneAt.IsZero() {
+			t.Error("a contract that is gone at its source is not marked")
+		}
+		check("1.1.0", store.VersionPublished, store.VersionPublished)
+		o.put("students", "1.1.0", "published", "1.1.0")
+		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 1, 0)
+	})
+}
+
+// A contract of ours that others see gets nothing new without a person (EDU-06d), and a
+// copy is changed by its source alone (EDU-N05).
+//
+// Rules: EDU-06d, EDU-N05, EDU-N06.
+func TestMirrorNeedsAPersonToShow(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, o := t.Context(), newOtherRegister(t)
+		o.put("students", "1.0.0", "published", "a")
+		s := w.mirrors(t, o, nil)
+		w.mirrored(t, s, MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		_, err := w.Contracts.SetVisibility(ctx, w.admin, "noord-students", VisibilityChange{Visibility: store.VisibilityPublic, Reason: "Agreed with Noord."})
+		must(t, err)
+		o.put("students", "1.1.0", "published", "b")
+		w.mirrored(t, s, MirrorScheduled, 1, 1, 0, 0, 0, 0)
+		latest, err := w.Contracts.Version(ctx, Reader{}, "noord-students", Latest)
+		must(t, err)
+		v, err := w.db.ContractVersion(ctx, "noord-students", "1.1.0")
+		must(t, err)
+		if latest.Version != "1.0.0" || v.Status != store.VersionDraft || v.RequestedAt.IsZero() {
+			t.Errorf("visitors see %s; the new version is %s", latest.Version, v.Status)
+		}
+		_, err = w.Contracts.Upload(ctx, w.admin, "noord-students", Upload{Version: "1.2.0", Content: []byte(o.contracts["students"]["1.0.0"].body)})
+		wantCode(t, "upload to a copy", CodeConflict, err)
+		wantCode(t, "delete a draft of a copy", CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "noord-students", "1.1.0"))
+		_, err = w.Contracts.Publish(ctx, w.admin, "noord-students", "1.1.0")
+		wantCode(t, "publish a copy", "", err)
+		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 0, 0)
+	})
+}
+
+func TestMirrorRefuses(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, o := t.Context(), newOtherRegister(t)
+		_, err := w.Contracts.Create(ctx, w.admin, ContractInput{ID: "noord-students", Kind: "openapi", Title: "Ours", Visibility: store.VisibilityInternal})
+		must(t, err)
+		o.put("students", "1.0.0", "published", "a")
+		o.put("students", "x", "published", "no number")
+		o.put("students", "2", "published", "another way to count")
+		o.put("students", "3.0.0", "published", `raw:{"openapi":"3.1.0","info":{"title":"T"},"paths":{}}`)
+		o.put("students", "4.0.0", "published", "raw:<html>")
+		o.put("students", "5.0.0", "published", `raw:{"asyncapi":"3.0.0","info":{"title":"T","version":"5.0.0"}}`)
+		s := w.mirrors(t, o, nil)
+		run, err := w.Mirrors.Run(ctx, s.ID, MirrorScheduled)
+		must(t, err)
+		// 5.0.0 is of another kind than the version that was seen first.
+		if run.Refused != 4 || run.Added != 2 {
+			t.Errorf("run %+v", run)
+		}
+		if _, err := w.db.ContractVersion(ctx, "noord-students", "1.0.0"); err == nil {
+			t.Error("a copy went into a contract of ours")
+		}
+		o.key = "another"
+		run, err = w.Mirrors.Run(ctx, s.ID, MirrorScheduled)
+		must(t, err)
+		if !strings.Contains(run.Error, "another key") || run.Marked != 0 {
+			t.Errorf("run %+v", run)
+		}
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.Secret = "another" })
+		must(t, err)
+		if run, err = w.Mirrors.Run(ctx, s.ID, MirrorScheduled); err != nil || run.Error != "" {
+			t.Errorf("with its key: %+v, %v", run, err)
+		}
+	})
+}
+
+func TestMirrorInput(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		good := MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: "https://noord.example", Secret: "sealed-secret", Schedule: "15 4 * * *", Enabled: true}
+		for field, edit := range map[string]func(*MirrorInput){
+			"name":      func(in *MirrorInput) { in.Name = "x" },
+			"kind":      func(in *MirrorInput) { in.Kind = "ftp" },
+			"url":       func(in *MirrorInput) { in.URL = "http://noord.example" },
+			"urls":      func(in *MirrorInput) { in.Kind = store.MirrorURLs },
+			"secret":    func(in *MirrorInput) { in.Secret = "two words" },
+			"schedule":  func(in *MirrorInput) { in.Schedule = "@every 1s" },
+			"contracts": func(in *MirrorInput) { in.Contracts = []string{strings.Repeat("x", 400)} },
+			"prefix":    func(in *MirrorInput) { in.Prefix = "No_rd" },
+			"partnerId": func(in *MirrorInput) { in.PartnerID = w.own.ID },
+		} {
+			in := good
+			edit(&in)
+			_, err := w.Mirrors.Create(ctx, w.admin, in)
+			wantCode(t, field, CodeInvalid, err)
+			if e, ok := err.(*Error); ok && e.Fields[field] == "" {
+				t.Errorf("%s: %v", field, err)
+			}
+		}
+		for _, schedule := range []string{"", "TZ=0", "CRON_TZ=", "never", "0 0 31 2 *", "* * * * *"} {
+			if _, err := parseSchedule(schedule); err == nil {
+				t.Errorf("schedule %q is taken", schedule)
+			}
+		}
+		_, partner := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		_, err := w.Mirrors.Create(ctx, partner, good)
+		wantCode(t, "a partner", CodeForbidden, err)
+		s, err := w.Mirrors.Create(ctx, w.admin, good)
+		must(t, err)
+		if strings.Contains(fmt.Sprintf("%+v", s), "sealed-secret") {
+			t.Error("the key is stored in clear")
+		}
+		_, err = w.Mirrors.Create(ctx, w.admin, good)
+		wantCode(t, "the same again", CodeInvalid, err)
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.URL = "https://elsewhere.example" })
+		wantCode(t, "another host with the same key", CodeInvalid, err)
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.URL, in.NoSecret, in.Enabled = "https://elsewhere.example", true, false })
+		wantCode(t, "another host without a key", "", err)
+		wantCode(t, "run what is off", CodeConflict, w.Mirrors.AskRun(ctx, w.admin, s.ID))
+		for _, read := range []func() error{
+			func() error { _, err := w.Mirrors.List(ctx, partner); return err },
+			func() error { _, err := w.Mirrors.Get(ctx, partner, s.ID); return err },
+			func() error { _, _, err := w.Mirrors.Runs(ctx, partner, s.ID, store.Page{}); return err },
+			func() error { _, err := w.Mirrors.OneRun(ctx, partner, s.ID, "x"); return err },
+			func() error { _, err := w.Mirrors.Copies(ctx, partner, s.ID); return err },
+			func() error { _, _, err := w.Mirrors.Alarms(ctx, partner, store.MirrorAsideFilter{}); return err },
+			func() error { return w.Mirrors.AskRun(ctx, partner, s.ID) },
+			func() error { return w.Mirrors.Settle(ctx, partner, s.ID, "x", "because") },
+		} {
+			wantCode(t, "a partner", CodeForbidden, read())
+		}
+	})
+}
+
+func TestMirrorDue(t *testing.T) {
+	t.Parallel()
+	at := func(hour int) store.Time { return store.At(time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC)) }
+	s := store.MirrorSource{Enabled: true, Schedule: "30 * * * *", CreatedAt: at(1)}
+	asked := s
+	asked.AskedAt, asked.AskedBy = at(5), "Anna"
+	for name, c := range map[string]struct {
+		s     store.MirrorSource
+		seen  store.ClusterTask
+		want  time.Time
+		cause string
+	}{
+		"new":         {s, store.ClusterTask{}, at(1).Add(30 * time.Minute), MirrorScheduled},
+		"ran":         {s, store.ClusterTask{StartedAt: at(3), FinishedAt: at(4)}, at(3).Add(30 * time.Minute), MirrorScheduled},
+		"at work":     {asked, store.ClusterTask{StartedAt: at(3), LeaseUntil: at(4)}, at(4).Time, MirrorScheduled},
+		"asked":       {asked, store.ClusterTask{StartedAt: at(3), FinishedAt: at(4)}, at(5).Time, "Anna"},
+		"asked, done": {asked, store.ClusterTask{StartedAt: at(6), FinishedAt: at(7)}, at(6).Add(30 * time.Minute), MirrorScheduled},
+		"off":         {store.MirrorSource{Schedule: "@daily"}, store.ClusterTask{}, time.Time{}, ""},
+	} {
+		if due, cause := MirrorDue(c.s, c.seen); !due.Equal(c.want) || cause != c.cause {
+			t.Errorf("%s: %s %q, want %s %q", name, due, cause, c.want, c.cause)
+		}
+	}
+}
+
+func TestCopyNames(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"1.0.0": "1.0.0", "v1.2.3": "1.2.3", "2": "2.0.0", "2.1": "2.1.0", "v3": "3.0.0", "1-rc": "1-rc", "x": "x", "": "", "1.0.0-rc.1": "1.0.0-rc.1"} {
+		if got := copyVersion(in); got != want {
+			t.Errorf("version %q is %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"students": "noord-students", "My Group/API v2": "noord-my-group-api-v2", "": "", "日本": ""} {
+		ids := copyIDs("noord", "mir_1", in)
+		if want != "" && ids[0] != want {
+			t.Errorf("id of %q is %v", in, ids)
+		}
+		for _, id := range append(ids, copyIDs(strings.Repeat("p", maxMirrorPrefix), "mir_1", strings.Repeat("long/", 60))...) {
+			if text := checkContractID(id); text != "" {
+				t.Errorf("id %q: %s", id, text)
+			}
+		}
+	}
+	for _, c := range []struct {
+		pattern, id string
+		want        bool
+	}{{"a", "a", true}, {"a", "ab", false}, {"a*", "a/b", true}, {"*b*", "abc", true}, {"a*a", "a", false}, {"*", "", true}, {"a*c*e", "abcde", true}, {"a*c*e", "abde", false}} {
+		if fitsPattern(c.pattern, c.id) != c.want {
+			t.Errorf("pattern %q and %q", c.pattern, c.id)
+		}
+	}
+}

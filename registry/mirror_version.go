@@ -1,0 +1,148 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/registry/contract"
+	"schakel/registry/mirror"
+	"schakel/store"
+)
+
+// version looks at one version at the source. It tells under which number it is known
+// here, and whether that is sure: it is not when the source could not be asked.
+func (r *mirrorRun) version(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, v mirror.Version) (number string, sure bool, err error) {
+	var ours []store.MirrorCopy
+	if copied.ContractID != "" {
+		if ours, err = r.cfg.DB.MirrorCopies(ctx, copied.ContractID); err != nil {
+			return "", false, fmt.Errorf("list copied versions: %w", err)
+		}
+	}
+	known := knownCopy(ours, v)
+	if v.Status == mirror.Withdrawn {
+		if known.VersionID == "" {
+			return "", true, nil // never seen, and now it is too late
+		}
+		return known.Version, true, r.mark(ctx, c.ID, known, v)
+	}
+	doc, err := r.reads.Document(ctx, v, r.tag(known, v))
+	if errors.Is(err, mirror.ErrGone) && v.Number == "" {
+		return "", true, nil
+	}
+	if err != nil {
+		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: mirrorSentence(err)})
+		return known.Version, known.VersionID != "", ctx.Err()
+	}
+	if r.bytes += int64(len(doc.Content)); r.bytes > maxRunBytes {
+		return "", false, errEnough
+	}
+	if known.VersionID != "" && (doc.Unchanged || digestOf(doc.Content) == known.Digest) {
+		return known.Version, true, r.unchanged(ctx, c, known, v, doc)
+	}
+	return r.differs(ctx, c, copied, ours, known, v, doc)
+}
+
+// knownCopy finds the copy of a version at the source: by its number, or by its
+// address, where the last one counts.
+func knownCopy(ours []store.MirrorCopy, v mirror.Version) store.MirrorCopy {
+	for _, one := range ours {
+		if v.Number != "" && one.OriginVersion == v.Number || v.Number == "" && one.OriginURL == v.URL {
+			return one
+		}
+	}
+	return store.MirrorCopy{}
+}
+
+// tag is what the source may answer "unchanged" to; none when the bytes have to be
+// compared: when somebody asked for the run, now and then, and when the source itself
+// names other bytes.
+func (r *mirrorRun) tag(known store.MirrorCopy, v mirror.Version) string {
+	stale := r.cfg.Now().Sub(known.CheckedAt.Time) >= recheckAfter
+	if r.mustAll || stale || v.Digest != "" && v.Digest != known.Digest {
+		return ""
+	}
+	return known.ETag
+}
+
+func (r *mirrorRun) unchanged(ctx context.Context, c mirror.Contract, known store.MirrorCopy, v mirror.Version, doc mirror.Document) error {
+	r.row.Unchanged++
+	if !doc.Unchanged {
+		err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.CheckMirrorCopy(ctx, known.VersionID, doc.Tag) })
+		if err != nil {
+			return fmt.Errorf("keep check of copy: %w", err)
+		}
+	}
+	return r.mark(ctx, c.ID, known, v)
+}
+
+// differs takes in bytes that are not those of a known copy: a new version, or other
+// bytes of one that we have, which never replace it.
+func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, ours []store.MirrorCopy,
+	known store.MirrorCopy, v mirror.Version, doc mirror.Document,
+) (string, bool, error) {
+	number := copyVersion(v.Number)
+	read, findings, err := r.contracts.ValidateUpload(ctx, Upload{Content: doc.Content})
+	if err != nil {
+		return "", false, err
+	}
+	if v.Number == "" && read != nil {
+		number = copyVersion(read.Document.Version)
+	}
+	same := slices.IndexFunc(ours, func(one store.MirrorCopy) bool { return one.Version == number })
+	switch {
+	case same >= 0 && ours[same].Digest == digestOf(doc.Content):
+		return number, true, r.unchanged(ctx, c, ours[same], v, doc)
+	case same >= 0:
+		return number, true, r.alarm(ctx, c, *copied, ours[same], v, doc)
+	case v.Number != "" && known.VersionID != "":
+		return known.Version, true, r.alarm(ctx, c, *copied, known, v, doc)
+	}
+	refuse := func(text string) (string, bool, error) {
+		r.note(MirrorLine{Contract: c.ID, Version: shown(number, 60, false), Outcome: MirrorRefused, Copy: copied.ContractID, Text: text})
+		return known.Version, known.VersionID != "", nil
+	}
+	if read == nil || contract.Refused(findings) {
+		return refuse(firstFinding(findings))
+	}
+	if r.copies >= mostMirrorCopies {
+		return refuse("We keep 5,000 versions of this source, which is the most. Mirror fewer contracts.")
+	}
+	made, err := r.add(ctx, c, copied, v, doc, read, findings, number)
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refuse(refusalText(refused))
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return number, true, r.mark(ctx, c.ID, made, v)
+}
+
+// firstFinding tells why a document is refused, with its place.
+func firstFinding(findings []contract.Finding) string {
+	for _, f := range findings {
+		if f.Severity != contract.SeverityError {
+			continue
+		}
+		if f.Line > 0 {
+			return fmt.Sprintf("The document is not valid. Line %d: %s", f.Line, f.Detail)
+		}
+		return "The document is not valid. " + f.Detail
+	}
+	return "The document is neither OpenAPI nor AsyncAPI that can be read."
+}
+
+// refusalText is a refusal with what is wrong in its fields.
+func refusalText(e *Error) string {
+	var texts []string
+	for _, text := range e.Fields {
+		texts = append(texts, text)
+	}
+	slices.Sort(texts)
+	if len(texts) == 0 {
+		return e.Message
+	}
+	return strings.Join(texts, " ")
+}
