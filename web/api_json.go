@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,8 @@ const maxJSONBytes = 64 << 10
 
 // readJSON reads a JSON object into dest, a pointer to a struct. Members that
 // are not known are refused, because a filter with a spelling mistake would
-// select everything; so are members given twice. Errors are a 400 or a 415.
+// select everything; so is the rest of what checkMembers names. Errors are a 400 or
+// a 415.
 func readJSON(c echo.Context, dest any) error {
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && media != "application/merge-patch+json" {
@@ -34,8 +36,8 @@ func readJSON(c echo.Context, dest any) error {
 	if escapesNUL(body) {
 		return newProblem(http.StatusBadRequest, "json-syntax", `The body has the character U+0000, written as \u0000. Leave that out.`)
 	}
-	if name := twice(body); name != "" {
-		return fieldProblem(name, "this member stands in the body twice")
+	if err := checkMembers(body, reflect.TypeOf(dest), ""); err != nil {
+		return err
 	}
 	return decodeStrict(body, dest)
 }
@@ -65,30 +67,4 @@ func decodeStrict(body []byte, dest any) error {
 		return fieldProblem(strings.Trim(name, `"`), "there is no such member here; look for a spelling mistake")
 	}
 	return newProblem(http.StatusBadRequest, "json-syntax", "The body is not a JSON object that can be read.")
-}
-
-// twice names the first member of the outer object that is there twice, also
-// when the two differ in case: encoding/json would take either.
-func twice(body []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return ""
-	}
-	seen := make(map[string]bool)
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, ok := token.(string)
-		if err != nil || !ok {
-			return ""
-		}
-		if seen[strings.ToLower(name)] {
-			return name
-		}
-		seen[strings.ToLower(name)] = true
-		var skipped json.RawMessage
-		if decoder.Decode(&skipped) != nil {
-			return ""
-		}
-	}
-	return ""
 }

@@ -55,7 +55,7 @@ func TestRetryScheduleOverTheAPI(t *testing.T) {
 		return c.postJSON(t, "/events/v1/subscriptions", fmt.Sprintf(`{"endpointId":%q,"types":["nl.example.student.enrolled"],"purpose":"our records","retry":%s}`, endpoint.ID, own))
 	}
 	for own, pointer := range map[string]string{
-		`{"waits":["soon"]}`: "/retry/waits", `{"maxAttempts":1001}`: "/retry/maxAttempts", `{"deadline":"1s"}`: "/retry/deadline", `5`: "/retry", `{"pauses":[]}`: "/retry",
+		`{"waits":["soon"]}`: "/retry/waits", `{"maxAttempts":1001}`: "/retry/maxAttempts", `{"deadline":"1s"}`: "/retry/deadline", `5`: "/retry", `{"pauses":[]}`: "/retry/pauses",
 	} {
 		refused := ask(own).problem(t, http.StatusBadRequest, "invalid")
 		if len(refused.Errors) != 1 || refused.Errors[0].Pointer != pointer {

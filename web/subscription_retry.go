@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,9 @@ func readRetry(raw json.RawMessage) (registry.RetryInput, error) {
 		return registry.RetryInput{}, nil
 	}
 	var body retryBody
+	if err := checkMembers(raw, reflect.TypeFor[retryBody](), "/retry"); err != nil {
+		return registry.RetryInput{}, err
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil {
