@@ -58,7 +58,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err
 		}
-		versions, err := settleVersions(ctx, tx, in.Types, in.Versions)
+		versions, err := settleVersions(ctx, &tx.Queries, in.Types, in.Versions)
 		if err != nil {
 			return err
 		}

@@ -8,30 +8,36 @@ import (
 	"schakel/store"
 )
 
-// Recent lists the newest events on which a partner can try the filters of a subscription to these types, without their
-// data. It shows no more than the partner was granted: events of types it has an approved subscription to, accepted since
-// that approval, of the own organisation or along a route (guarantees G2, G3). Filters on anything else would tell what
-// an administrator has not approved. Withheld are the types it has no such subscription to. The own organisation may try
-// them on every event.
-func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types []string, limit int) (events []store.Event, withheld []string, err error) {
+// Recent lists the newest events on which a partner can try the filters of a subscription to these types, in the lines of
+// versions given for them (none is every version), without their data; those in another line are among them. It shows no
+// more than the partner was granted: events of types and lines it has an approved subscription to, accepted since that
+// approval, of the own organisation or along a route (guarantees G2, G3). Filters on anything else would tell what an
+// administrator has not approved. Withheld are the types it has no such subscription to. The own organisation may try them
+// on every event.
+func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types []string, lines map[string]string, limit int) (events []store.Event, withheld []string, err error) {
 	origins := []store.EventOrigin{{Types: types}}
+	var grants map[string][]granted
 	if !partner.Own {
-		if origins, withheld, err = s.grantedOrigins(ctx, partner.ID, types); err != nil {
+		if grants, err = s.grants(ctx, partner.ID); err != nil {
+			return nil, nil, err
+		}
+		if origins, withheld, err = s.grantedOrigins(ctx, partner.ID, types, lines, grants); err != nil {
 			return nil, nil, err
 		}
 	}
 	if events, err = s.cfg.DB.RecentEvents(ctx, origins, limit); err != nil {
 		return nil, nil, fmt.Errorf("list recent events: %w", err)
 	}
+	if !partner.Own {
+		events = slices.DeleteFunc(events, func(e store.Event) bool { return !covered(grants[e.CEType], e) })
+	}
 	return events, withheld, nil
 }
 
 // grantedOrigins tells of whom a partner gets these types, and since when.
-func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, types []string) (origins []store.EventOrigin, withheld []string, err error) {
-	since, err := s.grantedSince(ctx, partnerID)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, types []string, lines map[string]string,
+	grants map[string][]granted,
+) (origins []store.EventOrigin, withheld []string, err error) {
 	own, err := s.cfg.DB.OwnPartner(ctx)
 	if err != nil {
 		return nil, nil, found("own organisation", err)
@@ -41,8 +47,8 @@ func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, ty
 		return nil, nil, fmt.Errorf("list routes: %w", err)
 	}
 	for _, name := range types {
-		from, granted := since[name]
-		if !granted {
+		from, gets := concerning(grants[name], lines[name])
+		if !gets {
 			withheld = append(withheld, name)
 			continue
 		}
@@ -66,9 +72,16 @@ func addOrigin(origins []store.EventOrigin, partnerID, name string, since store.
 	return origins
 }
 
-// grantedSince tells by event type since when a partner gets it.
-func (s *Subscriptions) grantedSince(ctx context.Context, partnerID string) (map[string]store.Time, error) {
-	since := map[string]store.Time{}
+// granted is that a partner gets an event type in one line of versions, or in all
+// when it is empty, since a moment.
+type granted struct {
+	line  string
+	since store.Time
+}
+
+// grants tells by event type in which lines and since when a partner gets it.
+func (s *Subscriptions) grants(ctx context.Context, partnerID string) (map[string][]granted, error) {
+	all := map[string][]granted{}
 	f := store.SubscriptionFilter{PartnerID: partnerID}
 	for f.Page = (store.Page{Number: 1, Size: 500}); ; f.Number++ {
 		subs, total, err := s.cfg.DB.Subscriptions(ctx, f)
@@ -80,13 +93,32 @@ func (s *Subscriptions) grantedSince(ctx context.Context, partnerID string) (map
 				continue
 			}
 			for _, name := range sub.Types {
-				if earlier, there := since[name]; !there || sub.DecidedAt.Before(earlier.Time) {
-					since[name] = sub.DecidedAt
-				}
+				all[name] = append(all[name], granted{sub.Versions[name], sub.DecidedAt})
 			}
 		}
 		if f.Number*f.Size >= total {
-			return since, nil
+			return all, nil
 		}
 	}
+}
+
+// covered tells whether any of these grants lets an event through.
+func covered(grants []granted, e store.Event) bool {
+	return slices.ContainsFunc(grants, func(g granted) bool {
+		return !e.AcceptedAt.Before(g.since.Time) && store.FitsLine(e.ContractVersions, g.line)
+	})
+}
+
+// concerning are the grants that an event of a wanted line can come by, and since
+// when; every line is wanted when it is empty.
+func concerning(grants []granted, wanted string) (since store.Time, any bool) {
+	for _, g := range grants {
+		if wanted != "" && g.line != "" && g.line != wanted {
+			continue
+		}
+		if !any || g.since.Before(since.Time) {
+			since, any = g.since, true
+		}
+	}
+	return since, any
 }

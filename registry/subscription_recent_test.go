@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
 		}
 		want := func(who store.Partner, withheld []string, ids ...string) {
 			t.Helper()
-			events, hidden, err := w.Subscriptions.Recent(ctx, who, []string{enrolled, leftEvent}, 10)
+			events, hidden, err := w.Subscriptions.Recent(ctx, who, []string{enrolled, leftEvent}, nil, 10)
 			must(t, err)
 			var got []string
 			for _, e := range events {
@@ -53,5 +54,41 @@ func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
 		want(p, []string{leftEvent}, "theirs", "after")
 		must(t, w.Subscriptions.Suspend(ctx, w.admin, s.ID, "under discussion"))
 		want(p, []string{enrolled, leftEvent})
+	})
+}
+
+// A partner that was granted one line of versions does not see events of another one, and is not told of them when it
+// asks for that (EDU-08, G2).
+//
+// Rules: EDU-08.
+func TestRecentIsOfTheVersionsGranted(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, _, _ := w.twoPartners(t)
+		w.catalogue(t)
+		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
+		must(t, w.Subscriptions.Approve(ctx, w.admin, s.ID))
+		w.publishVersion(t, "2.0.0", enrolled)
+		for id, versions := range map[string]string{"old": "1.0.0", "new": "2.0.0", "both": "1.0.0 2.0.0", "unknown": ""} {
+			must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+				_, err := tx.InsertEvents(ctx, []store.Event{{
+					ID: tx.NewID("evt"), PartnerID: w.own.ID, ClientID: "cli_1", CEID: id, CESource: "urn:x", CEType: enrolled,
+					Attributes: []byte(`{}`), ContractVersions: versions, AcceptedAt: tx.Now,
+				}})
+				return err
+			}))
+		}
+		for line, want := range map[string]string{"": "both old unknown", "1": "both old unknown", "2": ""} {
+			events, withheld, err := w.Subscriptions.Recent(ctx, p, []string{enrolled}, map[string]string{enrolled: line}, 10)
+			must(t, err)
+			var got []string
+			for _, e := range events {
+				got = append(got, e.CEID)
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != want || (len(withheld) > 0) != (want == "") {
+				t.Errorf("line %q: shown %v, withheld %v; want %q", line, got, withheld, want)
+			}
+		}
 	})
 }

@@ -79,9 +79,14 @@ func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][
 	return lines, nil
 }
 
+// Settled tells at which lines a subscription to these types would be, as settleVersions decides. Fields: versions.
+func (e *EventTypes) Settled(ctx context.Context, types []string, asked map[string]string) (map[string]string, error) {
+	return settleVersions(ctx, &e.cfg.DB.Queries, types, asked)
+}
+
 // settleVersions decides at which line each type is subscribed to: as asked, or at the newest one. Nothing switches by
 // itself after that (EDU-08). What is left out of the answer comes in every version.
-func settleVersions(ctx context.Context, tx *store.Tx, types []string, asked map[string]string) (map[string]string, error) {
+func settleVersions(ctx context.Context, q *store.Queries, types []string, asked map[string]string) (map[string]string, error) {
 	settled := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(types, name) {
@@ -89,7 +94,7 @@ func settleVersions(ctx context.Context, tx *store.Tx, types []string, asked map
 		}
 	}
 	for _, name := range types {
-		rows, err := tx.EventTypeVersions(ctx, name)
+		rows, err := q.EventTypeVersions(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("list versions of event type: %w", err)
 		}

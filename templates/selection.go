@@ -86,6 +86,8 @@ type PreviewRow struct {
 	ID, Type, Subject string
 	Accepted          time.Time
 	Match             bool
+	// OtherVersion is set for an event that fits other versions of its type than the one chosen.
+	OtherVersion bool
 }
 
 func (v PreviewView) table() TableView {

@@ -166,6 +166,35 @@ func (w *queueWorld) sent(from, id, subject string) {
 	})
 }
 
+// The preview of a subscription tells which events are of another version than the
+// one it is to.
+//
+// Rules: EDU-08, CE-16.
+func TestPreviewIsOfTheVersionChosen(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	own, err := w.db.OwnPartner(t.Context())
+	noError(t, err)
+	w.withCatalogue(t)
+	w.sent(own.ID, "any-version", "4711")
+	w.write(func(tx *store.Tx) error {
+		_, err := tx.InsertEvents(t.Context(), []store.Event{{
+			ID: tx.NewID("evt"), PartnerID: own.ID, ClientID: "cli_test", CEID: "version-two", CESource: "urn:x", CEType: queueType, AcceptedAt: tx.Now,
+			ContractVersions: "2.0.0", Attributes: []byte(`{"specversion":"1.0","id":"version-two","source":"urn:x","type":"` + queueType + `"}`),
+		}})
+		return err
+	})
+	for chosen, want := range map[string]string{queueType: "1 of 2 recent events pass", queueType + lineMark + "any": "2 of 2 recent events pass"} {
+		asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", chosen)
+		page := shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusOK, want)
+		if other := strings.Contains(page, "No: another version"); other != (chosen == queueType) {
+			t.Errorf("%s: another version is told: %t", chosen, other)
+		}
+	}
+	asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", queueType+lineMark+"7")
+	shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusUnprocessableEntity, "There is no version 7")
+}
+
 // The preview shows events that the partner gets and no other's (guarantees G2, G3, G7).
 func TestPreviewOfFilters(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func (d desk) previewSelection(c echo.Context, owner store.Partner, sub store.Su
 	if wrong := chosen.wrong(); len(wrong) > 0 {
 		return d.showSelection(c, http.StatusUnprocessableEntity, sub, chosen, wrong, nil)
 	}
-	preview, err := d.preview(c.Request().Context(), owner, sub.Types, chosen.filters())
+	preview, err := d.preview(c.Request().Context(), owner, sub.Types, sub.Versions, chosen.filters())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 
@@ -90,12 +91,24 @@ func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typ
 	if len(wrong) > 0 {
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, wrong)
 	}
-	chosen, _, _ := chosenTypes(typed.List("types"))
+	ctx := c.Request().Context()
+	chosen, asked, twice := chosenTypes(typed.List("types"))
+	if twice != "" {
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": twice})
+	}
 	types, err := d.knownTypes(c, chosen)
 	if err != nil {
 		return err
 	}
-	if typed.preview, err = d.preview(c.Request().Context(), owner, types, typed.chosen.filters()); err != nil {
+	maps.DeleteFunc(asked, func(name, _ string) bool { return !slices.Contains(types, name) })
+	lines, err := d.Registry.EventTypes.Settled(ctx, types, asked)
+	if fields, ok := refused(err); ok {
+		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": fields["versions"]})
+	}
+	if err != nil {
+		return err
+	}
+	if typed.preview, err = d.preview(ctx, owner, types, lines, typed.chosen.filters()); err != nil {
 		return err
 	}
 	return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)

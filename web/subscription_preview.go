@@ -16,14 +16,14 @@ const (
 	previewRows   = 50
 )
 
-// preview tries filters on the recent events that the owner may know of. The
-// filters must be right.
-func (d desk) preview(ctx context.Context, owner store.Partner, types []string, filters string) (*templates.PreviewView, error) {
+// preview tries filters on the recent events that the owner may know of, of these
+// types in the lines of versions given for them. The filters must be right.
+func (d desk) preview(ctx context.Context, owner store.Partner, types []string, lines map[string]string, filters string) (*templates.PreviewView, error) {
 	compiled, err := filter.Parse([]byte(filters))
 	if err != nil {
 		return nil, err
 	}
-	events, withheld, err := d.Registry.Subscriptions.Recent(ctx, owner, types, previewEvents)
+	events, withheld, err := d.Registry.Subscriptions.Recent(ctx, owner, types, lines, previewEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,8 @@ func (d desk) preview(ctx context.Context, owner store.Partner, types []string, 
 	var others []templates.PreviewRow
 	for _, e := range events {
 		row := templates.PreviewRow{ID: shown(e.CEID), Type: e.CEType, Subject: shown(e.CESubject), Accepted: e.AcceptedAt.Time}
-		if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), nil); err == nil {
+		row.OtherVersion = !store.FitsLine(e.ContractVersions, lines[e.CEType])
+		if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), nil); err == nil && !row.OtherVersion {
 			row.Match = compiled.Match(parsed.Extension)
 		}
 		if row.Match {
