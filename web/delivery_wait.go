@@ -43,10 +43,17 @@ func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason st
 		return "endpoint-suspended", until
 	case !opens.IsZero() && d.SubscriptionID != "":
 		return "window", store.At(opens)
+	case unreadableHours(ep) && d.SubscriptionID != "":
+		return "window", until
 	case ep.Circuit == store.CircuitOpen:
 		return "circuit-open", ep.CircuitProbeAt
 	}
 	return "", until
+}
+
+// unreadableHours tells whether the hours of an endpoint cannot be read, for which nothing is sent to it.
+func unreadableHours(ep store.Endpoint) bool {
+	return ep.Kind != store.EndpointPull && window.Check(ep.Windows) != nil
 }
 
 // opensAt is when an endpoint may be sent to again; zero when it may be now.
@@ -60,6 +67,9 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 
 // opensText tells that a delivery waits for the window of its endpoint; "" when that is open.
 func opensText(ep store.Endpoint, now time.Time) string {
+	if unreadableHours(ep) {
+		return "It waits because the hours of the endpoint cannot be read; set them again."
+	}
 	if at := opensWords(ep, now); at != "" {
 		return "It waits for the window of the endpoint, which opens " + at + "."
 	}
@@ -68,6 +78,9 @@ func opensText(ep store.Endpoint, now time.Time) string {
 
 // closedText tells of an endpoint that it is outside its windows; "" when it is open.
 func closedText(ep store.Endpoint, now time.Time) string {
+	if unreadableHours(ep) {
+		return "The hours of this endpoint cannot be read, so events wait. Set them again."
+	}
 	if at := opensWords(ep, now); at != "" {
 		return "It is outside the hours of this endpoint now, so events wait. The next hours begin " + at + "."
 	}
@@ -94,7 +107,10 @@ func opensWords(ep store.Endpoint, now time.Time) string {
 // windowWords tells when an endpoint may be sent to.
 func windowWords(ep store.Endpoint) string {
 	week, err := window.Parse(ep.Windows)
-	if err != nil || week.Always() {
+	switch {
+	case err != nil:
+		return "not readable: " + err.Error()
+	case week.Always():
 		return "at any time"
 	}
 	return strings.Join(week.Words(), "; ") + " (" + week.TimeZone() + ")"

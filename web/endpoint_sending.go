@@ -44,7 +44,10 @@ func sendingOf(e store.Endpoint) templates.SendingFields {
 		TimeZone: defaultZone, BatchEvents: numberText(e.BatchEvents), BatchBytes: numberText(e.BatchBytes), BatchWait: numberText(e.BatchWaitMS / 1000),
 		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
 	}
-	if week, err := window.Parse(e.Windows); err == nil && !week.Always() {
+	switch week, err := window.Parse(e.Windows); {
+	case err != nil:
+		v.Windows = e.Windows // as it is, so that saving the form does not open the endpoint
+	case !week.Always():
 		v.TimeZone, v.Windows = week.TimeZone(), strings.Join(week.Lines(), "\n")
 	}
 	return v

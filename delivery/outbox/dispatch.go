@@ -92,12 +92,15 @@ func (e *Engine) refreshLanes(ctx context.Context) error {
 			continue
 		}
 		known[ep.ID] = true
-		if l := e.lanes[ep.ID]; l == nil {
-			e.lanes[ep.ID] = newLane(ep)
+		l := e.lanes[ep.ID]
+		if l == nil {
+			l = newLane(ep)
+			e.lanes[ep.ID] = l
 		} else {
 			l.configure(ep)
 			l.ready = true
 		}
+		e.tellUnreadable(l)
 	}
 	for id := range e.lanes {
 		if !known[id] {

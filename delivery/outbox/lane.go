@@ -25,6 +25,7 @@ type lane struct {
 	terms     terms       // how it takes batches
 	lookAt    time.Time   // when to look again whether enough waits to fill a batch
 	week      window.Week // when it may be sent to
+	read      string      // windows that were looked at for what cannot be read
 	opensAt   time.Time   // when it may be again; zero when it may now
 	tests     bool        // a test event may wait, which goes at once
 }

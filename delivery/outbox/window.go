@@ -7,13 +7,25 @@ import (
 	"schakel/store"
 )
 
-// weekOf reads when an endpoint may be sent to. What cannot be read was checked before it was stored; it stops nothing.
+// weekOf reads when an endpoint may be sent to. Windows were checked before they were stored, but a zone may be gone from
+// the database of zones, or not be taken any more: then nothing is sent, because the receiver said that it may not always.
 func weekOf(e store.Endpoint) window.Week {
 	w, err := window.Parse(e.Windows)
 	if err != nil {
-		return window.Week{}
+		return window.Never()
 	}
 	return w
+}
+
+// tellUnreadable logs the windows of an endpoint that hold everything back because they cannot be read; once for each text.
+func (e *Engine) tellUnreadable(l *lane) {
+	if l.endpoint.Windows == l.read {
+		return
+	}
+	l.read = l.endpoint.Windows
+	if err := window.Check(l.read); err != nil {
+		e.cfg.Log.Error("windows of endpoint cannot be read, nothing is sent to it", "endpoint", l.endpoint.ID, "error", err)
+	}
 }
 
 // closed tells whether it is outside the windows of the lane now, and remembers until when. The caller holds the mutex.
@@ -29,7 +41,7 @@ func (l *lane) closed(now time.Time) bool {
 		return false
 	}
 	if l.opensAt = l.week.Next(now); l.opensAt.IsZero() {
-		l.opensAt = now.Add(time.Hour) // a window in an hour that a change of clocks leaves out
+		l.opensAt = now.Add(time.Hour) // never, or in an hour that a change of clocks leaves out
 	}
 	return true
 }

@@ -1,6 +1,8 @@
 package outbox
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +100,34 @@ func TestLaneWakesWhenItsWindowOpens(t *testing.T) {
 	l.tests = true
 	if l.testRoom(monday) != 0 || l.testRoom(friday) != 1 {
 		t.Error("a test event goes by itself only while the lane is closed")
+	}
+}
+
+// Hours that cannot be read hold everything back, but for a test event: their receiver said that it may not always be sent
+// to.
+func TestUnreadableWindowsHold(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
+	for _, text := range []string{"x", "{}", `{"timeZone":"Mars/Olympus","open":[{"days":["mon"],"from":"00:00","to":"24:00"}]}`} {
+		var log strings.Builder
+		e := &Engine{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+		l := newLane(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4, Windows: text})
+		e.tellUnreadable(l)
+		e.tellUnreadable(l)
+		if room := l.room(now); room != 0 || !l.next().After(now) {
+			t.Errorf("%s: room %d, looks again at %s", text, room, l.next())
+		}
+		if strings.Count(log.String(), "end_1") != 1 {
+			t.Errorf("%s: told %q", text, log.String())
+		}
+		l.tests = true
+		if l.testRoom(now) != 1 {
+			t.Errorf("%s: no room for a test event", text)
+		}
+		l.configure(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4})
+		if l.room(now) == 0 {
+			t.Errorf("%s: no room once it is mended", text)
+		}
 	}
 }
 

@@ -78,10 +78,13 @@ func (d document) week() (Week, error) {
 	return w, nil
 }
 
-// loadZone wants a name: "" and "Local" would be the place where this program happens to run.
+// loadZone wants a name of the IANA database. Beside those its files have others: "localtime" and "posixrules" are what
+// this machine was set to, "Factory" is that nobody did, and posix/ and right/ repeat all, the latter with leap seconds.
+// "" and "Local" would be the place where this program happens to run.
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
+	area, _, _ := strings.Cut(name, "/")
+	if err != nil || slices.Contains([]string{"", "Local", "localtime", "posixrules", "Factory", "posix", "right"}, area) {
 		return nil, errors.New("there is no time zone " + strconv.Quote(name) + ": use a name such as Europe/Amsterdam")
 	}
 	return zone, nil

@@ -26,6 +26,9 @@ type span struct {
 	from, until int
 }
 
+// Never is a week that does not open. It cannot be written down: it stands for windows that cannot be read.
+func Never() Week { return Week{zone: time.UTC, name: "UTC"} }
+
 // Always tells whether there are no windows, so that any time is good.
 func (w Week) Always() bool { return w.zone == nil }
 

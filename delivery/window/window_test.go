@@ -109,6 +109,24 @@ func TestWrongWindows(t *testing.T) {
 	}
 }
 
+// Only names of the IANA database are taken, not all that lies in the folder of its files; those may differ by machine.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Europe/Amsterdam", "UTC", "Etc/GMT+3", "America/Argentina/Ushuaia"} {
+		if zone, err := loadZone(name); err != nil || zone.String() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{
+		"", "Local", "localtime", "posixrules", "Factory", "posix/Europe/Amsterdam", "right/Europe/Amsterdam", "posix", "right",
+		"../Europe/Amsterdam", "/etc/localtime", "Mars/Olympus", "europe/amsterdam/",
+	} {
+		if _, err := loadZone(name); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	t.Parallel()
 	w, err := ParseLines(" Europe/Amsterdam ", "Mon-Fri 07:00-19:00\n\n sat,sun 09:00-12:00 \nfri-mon 22:00-02:00")
