@@ -28,7 +28,7 @@ func (tx *Tx) InsertAttempts(ctx context.Context, rows []Attempt) error {
 func (tx *Tx) insertAttempts(ctx context.Context, n int, row func(i int) *Attempt) error {
 	_, err := tx.putMany(ctx, bulk{
 		into: `attempt (id, delivery_id, number, started_at, duration_us, url, request_headers, status_code, response_headers,
-			response_body, error_kind, error, next_at, batch_id)`, width: 14,
+			response_body, error_kind, error, next_at, batch_id)`, width: 14, kinds: "ttiiittitxttit", blind: true,
 	}, n, func(args []any, i int) []any {
 		a := row(i)
 		return append(args, tx.NewID("att"), a.DeliveryID, a.Number, a.StartedAt, a.DurationUS, a.URL, a.RequestHeaders, a.StatusCode,

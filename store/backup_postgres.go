@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 )
 
@@ -124,11 +123,14 @@ func (b *BackupFile) copyTable(ctx context.Context, conn *sqlx.Conn, t BackupTab
 	}
 	defer rows.file.Close()
 	return conn.Raw(func(driver any) error {
-		c, ok := driver.(*stdlib.Conn)
+		c, ok := driver.(*pipe)
 		if !ok {
 			return fmt.Errorf("the driver is a %T", driver)
 		}
-		_, err := c.Conn().CopyFrom(ctx, pgx.Identifier{t.Name}, t.columnNames(), pgx.CopyFromFunc(func() ([]any, error) {
+		if err := c.flush(ctx); err != nil {
+			return err
+		}
+		_, err := c.Conn.Conn().CopyFrom(ctx, pgx.Identifier{t.Name}, t.columnNames(), pgx.CopyFromFunc(func() ([]any, error) {
 			values, err := rows.next()
 			if errors.Is(err, io.EOF) {
 				return nil, nil // ends the copy

@@ -8,10 +8,13 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// bulk is an INSERT of many rows; width is its number of columns, suffix what follows the rows.
+// bulk is an INSERT of many rows; width is its number of columns, suffix what follows the rows. kinds are the types of the
+// columns for PostgreSQL, a letter each. Of one that is blind nobody asks how many rows it wrote.
 type bulk struct {
 	into, suffix string
 	width        int
+	kinds        string
+	blind        bool
 }
 
 // bulkRows is how many rows one statement takes at most. Fewer rows go in powers of two, so that a handful of statements
@@ -33,6 +36,13 @@ func (tx *Tx) insertMany(ctx context.Context, b bulk, n int, values func(args []
 		_, err := tx.putMany(ctx, b, n, values)
 		return err
 	}
+	if tx.dialect == Postgres {
+		_, got, err := tx.sendMany(ctx, b, n, values)
+		for _, value := range got {
+			returned(value)
+		}
+		return err
+	}
 	return tx.inChunks(b, n, values, func(query string, args []any) error {
 		var got []string
 		if err := sqlx.SelectContext(ctx, tx.ext, &got, query, args...); err != nil {
@@ -47,6 +57,10 @@ func (tx *Tx) insertMany(ctx context.Context, b bulk, n int, values func(args []
 
 // putMany inserts n rows, many in a statement, and tells how many were written: values appends the columns of row i.
 func (tx *Tx) putMany(ctx context.Context, b bulk, n int, values func(args []any, i int) []any) (written int64, err error) {
+	if tx.dialect == Postgres {
+		written, _, err = tx.sendMany(ctx, b, n, values)
+		return written, err
+	}
 	err = tx.inChunks(b, n, values, func(query string, args []any) error {
 		res, err := tx.ext.ExecContext(ctx, query, args...)
 		if err != nil {
@@ -88,11 +102,16 @@ type textKey struct {
 func newTexts() *texts { return &texts{made: make(map[textKey]string)} }
 
 func (t *texts) of(k textKey, rebind func(string) string) string {
+	return t.as(k, func() string { return rebind(k.text()) })
+}
+
+// as is of for a statement that is made otherwise.
+func (t *texts) as(k textKey, made func() string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text, ok := t.made[k]
 	if !ok {
-		text = rebind(k.text())
+		text = made()
 		t.made[k] = text
 	}
 	return text
@@ -106,15 +125,21 @@ func (k textKey) text() string {
 	return `INSERT INTO ` + k.into + ` VALUES ` + strings.TrimSuffix(strings.Repeat(row, k.rows), ", ") + k.suffix
 }
 
-// eachChunk runs a statement that ends with a list of values, for all of them. first are the arguments before the list.
-func (tx *Tx) eachChunk(ctx context.Context, query string, first []any, values []any) error {
-	for len(values) > 0 {
-		size := chunk(len(values))
-		args := append(first[:len(first):len(first)], values[:size]...)
+// eachChunk runs a statement that ends with "id IN", for all ids. first are the arguments before the list.
+func (tx *Tx) eachChunk(ctx context.Context, query string, first []any, ids []string) error {
+	if tx.dialect == Postgres {
+		return tx.laterIn(ctx, query, first, ids)
+	}
+	for len(ids) > 0 {
+		size := chunk(len(ids))
+		args := first[:len(first):len(first)]
+		for _, id := range ids[:size] {
+			args = append(args, id)
+		}
 		if _, err := tx.ext.ExecContext(ctx, tx.texts.of(textKey{into: query, rows: size}, tx.ext.Rebind), args...); err != nil {
 			return conflict(err)
 		}
-		values = values[size:]
+		ids = ids[size:]
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ type Outcome struct {
 // Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts
 // only while its lease holds and the delivery is open.
 func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
-	arrived := make(map[int64][]any)
+	arrived := make(map[int64][]string)
 	for i := range outcomes {
 		o := &outcomes[i]
 		if o.Delivery.Status == DeliveryDelivered {
@@ -199,7 +199,7 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 		if d.Status == DeliveryDelivered {
 			continue
 		}
-		_, err := tx.exec(ctx, `UPDATE delivery SET status = ?, reason = ?, detail = ?, due_at = ?, lease_owner = '',
+		err := tx.later(ctx, `UPDATE delivery SET status = ?, reason = ?, detail = ?, due_at = ?, lease_owner = '',
 			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?
 			WHERE id = ? AND lease_owner = ? AND lease = ? AND status IN ('pending', 'retrying')`,
 			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, tx.Now, d.ID, o.Lease.Owner, o.Lease.Number)

@@ -84,7 +84,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		return err
 	}
 	if err := stx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w", conflict(err))
 	}
 	return nil
 }

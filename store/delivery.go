@@ -62,7 +62,7 @@ const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id,
 func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
 	_, err := tx.putMany(ctx, bulk{
 		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, idempotency_key,
-			key_expires_at, due_at, lease_owner, batch_id, alone, created_at, updated_at)`, width: 16,
+			key_expires_at, due_at, lease_owner, batch_id, alone, created_at, updated_at)`, width: 16, kinds: "tttttttttiittbii", blind: true,
 	}, len(rows), func(args []any, i int) []any {
 		d := &rows[i]
 		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Status,

@@ -50,7 +50,7 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 
 // putEvents inserts events and tells how many were written.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
-	return tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13}, len(rows), func(args []any, i int) []any {
+	return tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13, kinds: "tttttttxixbti", blind: suffix == ""}, len(rows), func(args []any, i int) []any {
 		e := rows[i]
 		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
 	})
@@ -59,7 +59,7 @@ func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int6
 // insertByIdentity is InsertEvents where events are kept by the day: a table beside them says who sent what.
 func (tx *Tx) insertByIdentity(ctx context.Context, rows []*Event) (map[string]bool, error) {
 	written, err := tx.putMany(ctx, bulk{
-		into: `event_identity (ce_id, ce_source, client_id, event_id)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 4,
+		into: `event_identity (ce_id, ce_source, client_id, event_id)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 4, kinds: "tttt",
 	}, len(rows), func(args []any, i int) []any {
 		return append(args, rows[i].CEID, rows[i].CESource, rows[i].ClientID, rows[i].ID)
 	})
@@ -164,6 +164,7 @@ func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[
 		suffix: ` ON CONFLICT (client_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status_code = excluded.status_code,
 			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at
 			WHERE idempotency_key.expires_at <= excluded.created_at RETURNING client_id || ' ' || operation || ' ' || key`, width: 8,
+		kinds: "tttxixii",
 	}, len(rows), func(args []any, i int) []any {
 		k := rows[i]
 		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt)

@@ -60,5 +60,19 @@ func (r *Recorder) ExecContext(ctx context.Context, query string, args ...any) (
 	return r.ExtContext.ExecContext(ctx, query, args...)
 }
 
+// Explain explains a statement that went past database/sql; known is false for any other.
+func (tx *Tx) Explain(ctx context.Context, query string, args []any) (lines []string, known bool, err error) {
+	if len(args) != 1 {
+		return nil, false, nil
+	}
+	d, known := args[0].(*direct)
+	if !known {
+		return nil, false, nil
+	}
+	explained := direct{params: d.params}
+	_, err = tx.tx.ExecContext(ctx, query, &explained)
+	return explained.first, true, err
+}
+
 // Raw gives tests the transaction itself.
 func (tx *Tx) Raw() *sqlx.Tx { return tx.tx }

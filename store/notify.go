@@ -16,7 +16,7 @@ func (tx *Tx) Notify(ctx context.Context, payload string) error {
 	if tx.dialect != Postgres {
 		return nil
 	}
-	if _, err := tx.exec(ctx, `SELECT pg_notify(?, ?)`, channel, payload); err != nil {
+	if err := tx.later(ctx, `SELECT pg_notify(?, ?)`, channel, payload); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,5 +50,6 @@ func openPool(dsn string) (*sqlx.DB, error) {
 		}
 		return nil
 	}
-	return sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(prepare)), "pgx"), nil
+	connector := pipes{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare))}
+	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
 }

@@ -136,12 +136,19 @@ func TestHoldDoesNotOverwriteAnOutcome(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
 		w.write(func(tx *store.Tx) error {
 			err := tx.Complete(w.ctx, []store.Outcome{w.outcome(id, "a", store.Delivery{Status: store.DeliveryDelivered})})
+			same(t, w.flushed(tx, id), err, nil)
 			w.count(0, func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 10) })
 			return err
 		})
 		w.count(0, func(tx *store.Tx) (int64, error) { return tx.HoldStopped(w.ctx, 10) })
 		same(t, w.status(id), nil, store.DeliveryDelivered)
 	})
+}
+
+// flushed reads in a transaction, so that what waits in it has been written: others meet its locks.
+func (w *world) flushed(tx *store.Tx, id string) error {
+	_, err := tx.Delivery(w.ctx, id)
+	return err
 }
 
 // What an endpoint held up is released when the endpoint is active again, and only if it may be sent to.

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Route lets events of one type, received from one partner, go to another (guarantee G3).
 type Route struct {
@@ -37,8 +40,16 @@ func (q *Queries) Routes(ctx context.Context) ([]Route, error) {
 
 // FanoutEpoch counts the changes of what decides fan-out; a node whose index is older must read it again.
 func (q *Queries) FanoutEpoch(ctx context.Context) (string, error) {
+	const query = `SELECT value FROM setting WHERE name = 'fanout_epoch'`
+	if q.dialect == Postgres {
+		var answer direct
+		if _, err := q.in(ctx).ExecContext(ctx, query, &answer); err != nil || len(answer.first) == 0 {
+			return "", cmp.Or(err, ErrNotFound)
+		}
+		return answer.first[0], nil
+	}
 	var epoch string
-	return epoch, q.get(ctx, &epoch, `SELECT value FROM setting WHERE name = 'fanout_epoch'`)
+	return epoch, q.get(ctx, &epoch, query)
 }
 
 func (tx *Tx) bumpFanout(ctx context.Context) error {
