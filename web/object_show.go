@@ -73,6 +73,8 @@ func serveObject(c echo.Context, db *store.DB, o store.Object) error {
 	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(o.Digest)+":")
 	if asked := c.Request().Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
 		c.Request().Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
+	} else {
+		c.Request().Header.Set("Range", withoutNone(asked, o.Size))
 	}
 	w := &objectWriter{ResponseWriter: c.Response()}
 	body := claimcheck.Database{DB: db}.Open(c.Request().Context(), o)
@@ -82,6 +84,18 @@ func serveObject(c echo.Context, db *store.DB, o store.Object) error {
 	}
 	h.Set("Content-Range", "bytes */"+strconv.FormatInt(o.Size, 10))
 	return rangeProblem(h)
+}
+
+// withoutNone writes ranges of the last 0 bytes as ones that begin behind the end. No byte is in either, so they cannot be
+// satisfied (RFC 9110, 14.1.2); http.ServeContent would answer the first with 206.
+func withoutNone(asked string, size int64) string {
+	ranges := strings.Split(strings.TrimPrefix(asked, "bytes="), ",")
+	for i, r := range ranges {
+		if last, ok := strings.CutPrefix(strings.TrimSpace(r), "-"); ok && last != "" && strings.Trim(last, "0") == "" {
+			ranges[i] = strconv.FormatInt(size, 10) + "-"
+		}
+	}
+	return "bytes=" + strings.Join(ranges, ",")
 }
 
 // objectWriter keeps back the plain text with which http.ServeContent refuses a range.

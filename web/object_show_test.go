@@ -135,6 +135,17 @@ func TestObjectInParts(t *testing.T) {
 	if got := ask("Range", "bytes=5-2"); got.problem(t, 416, "range-refused").Status != 416 || got.header.Get("Content-Range") != "bytes */700000" {
 		t.Errorf("headers %v", got.header)
 	}
+	for _, none := range []string{"bytes=-0", "bytes=-00, -0", "bytes= -0"} {
+		if got := ask("Range", none); got.problem(t, 416, "range-refused").Status != 416 || got.header.Get("Content-Range") != "bytes */700000" {
+			t.Errorf("%s: headers %v", none, got.header)
+		}
+	}
+	if got := ask("Range", "bytes=-0,0-1").want(t, http.StatusPartialContent); !bytes.Equal(got.body, data[:2]) {
+		t.Errorf("two ranges, of which one has bytes: %d bytes", len(got.body))
+	}
+	if got := ask("Range", "bytes=-0", "If-Range", `"other"`).want(t, http.StatusOK); len(got.body) != 700_000 {
+		t.Errorf("a range of another version: %d bytes", len(got.body))
+	}
 	if got := ask("Range", "lines=0-1").want(t, http.StatusOK); len(got.body) != 700_000 {
 		t.Errorf("a range in lines: %d bytes", len(got.body))
 	}

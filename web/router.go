@@ -54,6 +54,7 @@ type App struct {
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
 	oidc     *oidcLogin
+	counts   *shares // of what would be sent again
 }
 
 // New builds the HTTP layer.
@@ -64,7 +65,7 @@ func New(cfg Config) (*App, error) {
 	if cfg.Navigation == nil && cfg.Portal != nil {
 		cfg.Navigation = databaseNavigation{cfg.Portal.DB}
 	}
-	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection()}
+	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection(), counts: newShares(countsPerPartner)}
 	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.https())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
 	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {

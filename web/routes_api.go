@@ -80,9 +80,10 @@ func (m *machineAPI) routesEvents() {
 	consume.GET("/deliveries", m.listDeliveries)
 	consume.GET("/deliveries/:deliveryId", m.showDelivery)
 	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery, m.once)
-	consume.POST("/resends", m.postResend, m.once)
+	counted := m.fewAtOnce(m.app.counts, tooManyCounts)
+	consume.POST("/resends", m.postResend, counted, m.once)
 	consume.GET("/resends", m.listResends)
-	consume.POST("/resend-previews", m.postResendPreview)
+	consume.POST("/resend-previews", m.postResendPreview, counted)
 	consume.GET("/resends/:resendId", m.showResend)
 	consume.DELETE("/resends/:resendId", m.cancelResend, m.once)
 
@@ -123,7 +124,7 @@ func (m *machineAPI) routesRegister() {
 
 	// A form has a little more than the document in it.
 	limit := m.DocumentBytes + 8<<10
-	few := m.fewAtOnce(newShares(uploadsPerPartner))
+	few := m.fewAtOnce(newShares(uploadsPerPartner), tooManyUploads)
 	upload := m.app.api(limit, base, m.app.requireScope(scopeRegistryWrite), m.withCaller, few, m.app.slow(uploadTime))
 	upload.POST("/contracts/:contractId/versions", m.postVersion, m.once)
 	validate := m.app.api(limit, base, m.orReadKey(m.app.requireScope(scopeRegistryRead, scopeRegistryWrite)), few, m.app.slow(uploadTime))

@@ -29,8 +29,8 @@ func (p *portal) routesQueues() {
 func (p *portal) routesQueue(g routeGroup, queue deliveryQueue) {
 	g.GET(queue.path, p.deliveryList(queue))
 	g.POST(queue.path, p.deliveryBulk(queue))
-	g.GET(queue.path+"/all", p.deliveryAll(queue))
-	g.POST(queue.path+"/all", p.startDeliveryJob(queue))
+	g.GET(queue.path+"/all", p.deliveryAll(queue), p.fewCounts)
+	g.POST(queue.path+"/all", p.startDeliveryJob(queue), p.fewCounts)
 }
 
 func (p *portal) routesDelivery(g routeGroup, area deliveryArea) {
@@ -40,8 +40,8 @@ func (p *portal) routesDelivery(g routeGroup, area deliveryArea) {
 	g.GET("/jobs", p.jobList(area))
 	g.GET("/jobs/new", p.sendAgain(area))
 	g.GET("/jobs/failed", p.failedSince(area))
-	g.GET("/replays", p.replayPage(area))
-	g.POST("/replays", p.startReplay(area))
+	g.GET("/replays", p.replayPage(area), p.fewCounts)
+	g.POST("/replays", p.startReplay(area), p.fewCounts)
 	g.GET("/jobs/:id", p.jobPage(area))
 	g.POST("/jobs/:id/cancel", p.cancelJob(area))
 }

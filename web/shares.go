@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 	"time"
@@ -38,8 +39,34 @@ func (s *shares) give(name string) {
 	}
 }
 
+func tooManyUploads() error {
+	return retryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
+}
+
+// countsPerPartner is how many counts of what would be sent again a partner may have under way at once, its people and
+// its clients together; each may keep the database busy for seconds.
+const countsPerPartner = 2
+
+func tooManyCounts() error {
+	return retryLater(http.StatusTooManyRequests, "too-many-counts", "Your organisation has other counts of deliveries or events under way. Wait for those.", 3*time.Second)
+}
+
+// fewCounts is fewAtOnce for people, behind requireAccount: those of one partner have a share together, an administrator
+// has one alone.
+func (a *App) fewCounts(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		account := accountOf(c)
+		name := cmp.Or(account.PartnerID, account.ID)
+		if !a.counts.take(name) {
+			return tooManyCounts()
+		}
+		defer a.counts.give(name)
+		return next(c)
+	}
+}
+
 // fewAtOnce refuses a request of a partner whose share is under way, before its body is read. It stands behind withCaller.
-func (m *machineAPI) fewAtOnce(s *shares) echo.MiddlewareFunc {
+func (m *machineAPI) fewAtOnce(s *shares, refusal func() error) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			who, err := m.caller(c)
@@ -47,7 +74,7 @@ func (m *machineAPI) fewAtOnce(s *shares) echo.MiddlewareFunc {
 				return err
 			}
 			if !s.take(who.partner.ID) {
-				return retryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
+				return refusal()
 			}
 			defer s.give(who.partner.ID)
 			return next(c)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -55,4 +56,49 @@ func TestUploadsOfAPartnerAreFew(t *testing.T) {
 	close(release)
 	done.Wait()
 	second.do(t, http.MethodPost, target, sampleContract, "Content-Type", "application/yaml").want(t, http.StatusOK)
+}
+
+// TestCountsOfAPartnerAreFew keeps the people and clients of one partner from having the database count all day; others
+// go on.
+func TestCountsOfAPartnerAreFew(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	partner := h.newPartner(t, "School").ID
+	client, other := h.consumer(t, partner), h.consumer(t, h.newPartner(t, "Other").ID)
+	for range countsPerPartner {
+		if !h.app.counts.take(partner) {
+			t.Fatal("no room for the first counts")
+		}
+	}
+	for _, target := range []string{"/events/v1/resends", "/events/v1/resend-previews"} {
+		if answer := client.postJSON(t, target, "{}"); answer.problem(t, http.StatusTooManyRequests, "too-many-counts").Status == 0 || answer.header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		if answer := other.postJSON(t, target, "{}"); answer.status >= 300 {
+			t.Errorf("another partner: %s", answer.body)
+		}
+	}
+	h.app.counts.give(partner)
+	client.postJSON(t, "/events/v1/resend-previews", "{}").want(t, http.StatusOK)
+}
+
+func TestCountsInThePortalAreFew(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	for range countsPerPartner {
+		w.app.counts.take(w.first.id)
+	}
+	for _, path := range []string{"/partner/deliveries/all", "/partner/replays?endpoint=" + w.first.endpoint} {
+		answer := w.first.browser.get(path)
+		wantStatus(t, answer, http.StatusTooManyRequests)
+		if answer.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		wantWords(t, text(answer), "other counts")
+		wantStatus(t, w.admin.get(strings.Replace(path, "/partner", "/admin", 1)), http.StatusOK)
+	}
+	wantStatus(t, w.first.browser.post("/partner/replays", url.Values{"endpoint": {w.first.endpoint}}), http.StatusTooManyRequests)
+	wantStatus(t, w.first.browser.post("/partner/deliveries/all", url.Values{}), http.StatusTooManyRequests)
+	w.app.counts.give(w.first.id)
+	wantStatus(t, w.first.browser.get("/partner/deliveries/all"), http.StatusOK)
 }
