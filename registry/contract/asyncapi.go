@@ -41,6 +41,7 @@ func checkAsyncAPI(r *report, root map[string]any, release string) {
 			a.ofChannel(reply, at.to("reply"))
 		}
 	}
+	a.unusedChannels(channels, operations)
 }
 
 // channelParameters holds the parameters of a channel against the names in its address.

@@ -56,14 +56,17 @@ func asyncAPIGrammar() grammar {
 		kindChannel: {
 			"messages": "{}" + kindMessage, "parameters": "{}" + kindParameter, "publish": kindOperation, "subscribe": kindOperation,
 		},
-		kindOperation:    {"message": kindMessage, "reply": "reply", "traits": "[]operationTrait"},
-		"operationTrait": {},
+		kindOperation: {
+			"message": kindMessage, "reply": "reply", "traits": "[]operationTrait", "security": "[]securityScheme",
+		},
+		"operationTrait": {"security": "[]securityScheme"},
+		"securityScheme": {},
 		kindMessage:      message,
 		"messageTrait":   message,
 		"reply":          {"address": "replyAddress"},
 		kindParameter:    {"schema": kindSchema},
 		kindSchema:       schemaMembers(),
-		kindServer:       {"variables": "{}serverVariable"},
+		kindServer:       {"variables": "{}serverVariable", "security": "[]securityScheme"},
 		"info":           {},
 	}
 }

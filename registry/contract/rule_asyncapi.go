@@ -43,6 +43,10 @@ func (a *asyncAPIRules) object(kind string, object map[string]any, at *place) {
 	case kindMessage, "messageTrait":
 		checkTags(a.report, object, at)
 		a.message(object, at)
+	case "securityScheme":
+		if a.release != "2.6" { // there scopes stand in the requirements
+			checkScopes(a.report, object, object["scopes"], at.to("scopes"), false)
+		}
 	case kindChannel:
 		checkTags(a.report, object, at)
 		a.channelName(object, at)

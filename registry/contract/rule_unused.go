@@ -75,3 +75,31 @@ func noteUse(used map[string]bool, ref string) {
 		used[list[0]+"/"+list[1]] = true
 	}
 }
+
+// unusedChannels tells which channels no operation sends to or receives from, nor answers on. A document without
+// operations is there for others to use.
+func (a *asyncAPI) unusedChannels(channels, operations map[string]any) {
+	if len(operations) == 0 {
+		return
+	}
+	used := map[string]bool{}
+	note := func(object map[string]any) {
+		if ref, ok := object["$ref"].(string); ok {
+			if list := underRoot(ref, "channels"); len(list) > 0 {
+				used[list[0]] = true
+			}
+		}
+	}
+	walkAnyOrder(operations, note)
+	walkAnyOrder(child(a.root, "components"), note)
+	count := 0
+	for _, name := range sortedKeys(channels) {
+		if used[name] || strings.HasPrefix(name, "x-") {
+			continue
+		}
+		if count++; count <= maxUnused {
+			a.add(SeverityInfo, "channel-unused", top().to("channels", name).String,
+				fmt.Sprintf("No operation uses the channel %q.", shorten(name, 80)), "Add an operation that sends to it or receives from it, or remove it.")
+		}
+	}
+}

@@ -105,6 +105,21 @@ func TestRules(t *testing.T) {
 			asyncapi("2.6.0", "channels: {}\nservers: {s: {url: a, protocol: amqp, security: [{k: [b]}]}}\ncomponents: {securitySchemes: {k: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://e.x', scopes: {a: A}}}}}}"),
 			asyncapi("2.6.0", "channels: {}\nservers: {s: {url: a, protocol: amqp, security: [{k: [a]}]}}\ncomponents: {securitySchemes: {k: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://e.x', scopes: {a: A}}}}}}"),
 		},
+		{
+			"security-scope-undefined", "/components/securitySchemes/k/scopes/0",
+			asyncapi("3.1.0", "components: {securitySchemes: {k: {type: oauth2, scopes: [b], flows: {clientCredentials: {tokenUrl: 'https://e.x', availableScopes: {a: A}}}}}}"),
+			asyncapi("3.1.0", "components: {securitySchemes: {k: {type: oauth2, scopes: [a], flows: {clientCredentials: {tokenUrl: 'https://e.x', availableScopes: {a: A}}}}}}"),
+		},
+		{
+			"security-scope-undefined", "/operations/o/security/0/scopes/1",
+			asyncapi("3.0.0", "channels: {c: {}}\noperations: {o: {action: send, channel: {$ref: '#/channels/c'}, security: [{type: oauth2, scopes: [a, b], flows: {clientCredentials: {tokenUrl: 'https://e.x', availableScopes: {a: A}}}}]}}"),
+			asyncapi("3.0.0", "channels: {c: {}}\noperations: {o: {action: send, channel: {$ref: '#/channels/c'}, security: [{type: oauth2, scopes: [a], flows: {clientCredentials: {tokenUrl: 'https://e.x', availableScopes: {a: A}}}}]}}"),
+		},
+		{
+			"channel-unused", "/channels/d",
+			asyncapi("3.1.0", "channels: {c: {}, d: {}}\noperations: {o: {action: send, channel: {$ref: '#/channels/c'}}}"),
+			asyncapi("3.1.0", "channels: {c: {}, d: {}}\noperations: {o: {action: send, channel: {$ref: '#/channels/c'}, reply: {channel: {$ref: '#/channels/d'}}}}"),
+		},
 	} {
 		if got := placesOf(t, tt.broken, tt.code); len(got) != 1 || got[0] != tt.at {
 			t.Errorf("%s: got %q, want %q in\n%s\n%v", tt.code, got, tt.at, tt.broken, allOf(t, tt.broken))
