@@ -20,8 +20,11 @@ func apis() []api {
 }
 
 // apiArea tells to which API a path belongs, if to any.
-func apiArea(path string) (api, bool) {
-	for _, a := range apis() {
+func apiArea(path string) (api, bool) { return areaIn(apis(), path) }
+
+// areaIn is apiArea for who has the list at hand.
+func areaIn(areas []api, path string) (api, bool) {
+	for _, a := range areas {
 		if rest, ok := strings.CutPrefix(path, a.base); ok && (rest == "" || rest[0] == '/') {
 			return a, true
 		}

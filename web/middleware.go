@@ -85,17 +85,28 @@ const dataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 // securityHeaders sets what every answer carries. A handler may tighten them.
 func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	always := a.alwaysHeaders()
+	pages, areas := a.alwaysHeaders(), apis()
+	data := make(map[string]http.Header, len(areas))
+	for _, area := range areas {
+		data[area.base] = a.dataHeaders(area)
+	}
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		maps.Copy(h, always)
-		if area, ok := apiArea(c.Request().URL.Path); ok {
-			h.Set("Content-Security-Policy", dataCSP)
-			h.Set("API-Version", area.version)
-			h.Set("Cache-Control", "no-store") // of a catalogue or document, its handler sets better
+		headers := pages
+		if area, ok := areaIn(areas, c.Request().URL.Path); ok {
+			headers = data[area.base]
 		}
+		maps.Copy(c.Response().Header(), headers)
 		return next(c)
 	}
+}
+
+// dataHeaders are the headers of every answer of an API. Their values are shared like those of alwaysHeaders.
+func (a *App) dataHeaders(area api) http.Header {
+	h := a.alwaysHeaders()
+	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("API-Version", area.version)
+	h.Set("Cache-Control", "no-store") // of a catalogue or document, its handler sets better
+	return clipped(h)
 }
 
 // alwaysHeaders are the headers of every answer. Their values are shared: whoever sets another one replaces the list.
@@ -111,8 +122,13 @@ func (a *App) alwaysHeaders() http.Header {
 	if a.https() {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
+	return clipped(h)
+}
+
+// clipped are headers to which one can add without a trace in the lists they share.
+func clipped(h http.Header) http.Header {
 	for name, values := range h {
-		h[name] = slices.Clip(values) // so that what is added makes a list of its own
+		h[name] = slices.Clip(values)
 	}
 	return h
 }

@@ -34,7 +34,7 @@ func (a *App) api(limit int64, prefix string, with ...echo.MiddlewareFunc) route
 }
 
 func (g routeGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
-	g.echo.Add(method, g.prefix+path, h, slices.Concat(g.with, with)...)
+	g.echo.Add(method, g.prefix+path, together(h, slices.Concat(g.with, with)...))
 }
 
 // GET registers a route; HEAD comes with it.

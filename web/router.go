@@ -51,6 +51,7 @@ type Config struct {
 type App struct {
 	cfg      Config
 	echo     *echo.Echo
+	frame    *frame
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
 	oidc     *oidcLogin
@@ -84,7 +85,11 @@ func (a *App) setUpEcho() {
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = a.handleError
 	e.IPExtractor = ipExtractor(a.cfg.TrustedProxies)
-	e.Pre(requestID, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash)
+	var after []echo.MiddlewareFunc
+	if a.cfg.API != nil {
+		after = append(after, refuseOptions)
+	}
+	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
 }
 
 // routes calls every file that registers routes; each holds one area.
@@ -109,7 +114,7 @@ func (a *App) routes() error {
 }
 
 // Handler is what a server serves.
-func (a *App) Handler() http.Handler { return headAsGet(a.echo) }
+func (a *App) Handler() http.Handler { return headAsGet(a.frame) }
 
 // https tells whether browsers reach us over https, be it through a proxy.
 func (a *App) https() bool { return a.cfg.BaseURL.Scheme == "https" }

@@ -10,7 +10,6 @@ import (
 
 // routes registers the APIs for machines.
 func (m *machineAPI) routes() {
-	m.app.echo.Use(refuseOptions)
 	m.app.routesProblems()
 	m.routesOAuth()
 	m.routesEvents()
@@ -22,7 +21,10 @@ func (m *machineAPI) routes() {
 func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		allow, known := c.Get(echo.ContextKeyHeaderAllow).(string)
-		if _, api := apiArea(c.Request().URL.Path); !api || !known {
+		if !known {
+			return next(c)
+		}
+		if _, api := apiArea(c.Request().URL.Path); !api {
 			return next(c)
 		}
 		c.Set(echo.ContextKeyHeaderAllow, strings.TrimPrefix(allow, "OPTIONS, "))
