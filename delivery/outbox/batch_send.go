@@ -96,7 +96,7 @@ func (w *Webhook) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batc
 		return results
 	}
 	out := w.Sender.SendBatch(ctx, target, body, b.IdempotencyKey)
-	return w.batchResults(ep, members, out, w.schedule(ctx, members[0]))
+	return w.batchResults(ep, members, out, w.scheduleAfter(ctx, members[0], out))
 }
 
 // batchResults judges what one request with these members came to.

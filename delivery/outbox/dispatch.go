@@ -243,13 +243,12 @@ func (e *Engine) launch(l *lane, claims load, epoch string) {
 
 // start starts the senders of what a lane has room for. The caller holds the mutex.
 func (e *Engine) start(l *lane, claims load, epoch string) {
-	e.senders.Add(len(claims.singles) + len(claims.bundles))
 	ep := l.endpoint // as it is now
 	for _, c := range claims.singles {
-		go e.send(l, &ep, l.slots, c, epoch)
+		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, single: c, epoch: epoch})
 	}
 	for _, b := range claims.bundles {
-		go e.sendBundle(l, &ep, l.slots, b, epoch)
+		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, bundle: b, epoch: epoch})
 	}
 }
 

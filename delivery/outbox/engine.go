@@ -99,6 +99,7 @@ type Engine struct {
 	live    atomic.Pointer[Policy]
 	retries atomic.Pointer[map[string]string] // how subscriptions that say so themselves are retried
 	senders sync.WaitGroup
+	crew    *crew
 	stop    []func() // stops the loops in the order they may stop
 }
 
@@ -147,6 +148,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.crew = newCrew()
 	if e.cfg.DB.Dialect() == store.SQLite {
 		e.loop(e.writeLoop)
 	} else {
@@ -200,6 +202,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.draining = true
 		e.mu.Unlock()
 		e.senders.Wait()
+		e.crew.dismiss()
 		for i := last - 1; i >= 0; i-- {
 			e.stop[i]()
 		}

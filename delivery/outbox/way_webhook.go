@@ -40,7 +40,7 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	out := w.Sender.Send(ctx, target, webhook.Message{
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
 	})
-	return w.result(ep, c, out, w.schedule(ctx, c), rand.Float64)
+	return w.result(ep, c, out, w.scheduleAfter(ctx, c, out), rand.Float64)
 }
 
 const brokenSecret = "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend."
@@ -68,6 +68,14 @@ func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail, Uncounted: true,
 		Attempt: store.Attempt{StartedAt: store.At(w.Now()), URL: ep.URL, ErrorKind: string(webhook.KindRequest), Error: detail},
 	}
+}
+
+// scheduleAfter is schedule where there may be another attempt; what arrived needs none.
+func (w *Webhook) scheduleAfter(ctx context.Context, c store.Claimed, out webhook.Outcome) webhook.Schedule {
+	if out.Status >= 200 && out.Status < 300 {
+		return w.Schedule
+	}
+	return w.schedule(ctx, c)
 }
 
 // schedule is the retry schedule that holds now for a delivery: the chain's, but for what its subscription says itself.

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -40,7 +39,7 @@ func (s *Sender) SendBatch(ctx context.Context, t Target, body []byte, key strin
 
 func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []byte, key string) Outcome {
 	out := Outcome{StartedAt: s.now(), RequestHeader: header}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	req, err := s.targets.request(t, body)
 	if err != nil || !validKey(key) {
 		out.Kind, out.Detail = KindRequest, "The URL of the endpoint or the idempotency key is not valid."
 		return out

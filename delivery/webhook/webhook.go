@@ -90,11 +90,12 @@ type Config struct {
 // Sender sends deliveries. It is safe for concurrent use; make one for the
 // whole program, because tokens are cached in it.
 type Sender struct {
-	client *outbound.Client
-	agent  []string // our User-Agent
-	tokens *tokenCache
-	now    func() time.Time
-	logger *slog.Logger
+	client  *outbound.Client
+	agent   []string // our User-Agent
+	tokens  *tokenCache
+	targets targets
+	now     func() time.Time
+	logger  *slog.Logger
 }
 
 // NewSender makes a Sender.
@@ -107,13 +108,17 @@ func NewSender(cfg Config) *Sender {
 	}
 	fetcher := &tokenFetcher{client: cfg.Client, signer: cfg.Signer, now: cfg.Now, logger: cfg.Logger}
 	return &Sender{
-		client: cfg.Client,
-		agent:  []string{cfg.Client.UserAgent()},
-		tokens: &tokenCache{fetch: fetcher.fetch, now: cfg.Now, entries: map[string]*tokenEntry{}},
-		now:    cfg.Now,
-		logger: cfg.Logger,
+		client:  cfg.Client,
+		agent:   []string{cfg.Client.UserAgent()},
+		tokens:  &tokenCache{fetch: fetcher.fetch, now: cfg.Now, entries: map[string]*tokenEntry{}},
+		targets: targets{made: map[string]made{}},
+		now:     cfg.Now,
+		logger:  cfg.Logger,
 	}
 }
 
-// Forget drops the cached token of an endpoint, for when it was removed.
-func (s *Sender) Forget(endpointID string) { s.tokens.forget(endpointID) }
+// Forget drops what is kept of an endpoint, its token too, for when it was removed.
+func (s *Sender) Forget(endpointID string) {
+	s.tokens.forget(endpointID)
+	s.targets.forget(endpointID)
+}

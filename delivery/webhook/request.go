@@ -1,0 +1,58 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// targets keep, by endpoint, the request that goes to its URL, but for header and body: reading a URL again for each
+// delivery costs as much as encoding its event.
+type targets struct {
+	mu   sync.Mutex
+	made map[string]made
+}
+
+// made is an empty request to a URL, or why there is none.
+type made struct {
+	url     string
+	request *http.Request
+	err     error
+}
+
+// request makes a POST to a target. Its context and header are to be set.
+func (t *targets) request(to Target, body []byte) (*http.Request, error) {
+	m := t.of(to)
+	if m.err != nil {
+		return nil, m.err
+	}
+	req := *m.request
+	req.ContentLength = int64(len(body))
+	// The transport asks for the body again when a connection turns out to be closed before anything was answered.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	if len(body) == 0 {
+		req.Body, req.GetBody = http.NoBody, nil
+	}
+	return &req, nil
+}
+
+func (t *targets) of(to Target) made {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m, ok := t.made[to.EndpointID]
+	if !ok || m.url != to.URL {
+		m.url = to.URL
+		m.request, m.err = http.NewRequestWithContext(context.Background(), http.MethodPost, to.URL, http.NoBody)
+		t.made[to.EndpointID] = m
+	}
+	return m
+}
+
+func (t *targets) forget(endpointID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.made, endpointID)
+}
