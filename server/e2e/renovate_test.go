@@ -165,4 +165,3 @@ func run(t *testing.T, cmd *exec.Cmd, env []string) string {
 	}
 	return string(out)
 }
-

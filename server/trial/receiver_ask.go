@@ -72,6 +72,21 @@ func (r *Receiver) Got(path, id string) (Taken, bool) {
 	return Taken{}, false
 }
 
+// Bodies are the events that were taken at a path, as they arrived, in no order.
+func (r *Receiver) Bodies(path string) (bodies []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.paths[path] == nil {
+		return nil
+	}
+	for _, s := range r.paths[path].events {
+		if s.Times > 0 {
+			bodies = append(bodies, string(s.Body))
+		}
+	}
+	return bodies
+}
+
 // Offers tells how many different events were offered at a path.
 func (r *Receiver) Offers(path string) int {
 	r.mu.Lock()
