@@ -59,6 +59,10 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	if reg.MirrorHTTP, err = cfg.OutboundFlags.mirrorHTTP(cfg.MaxDocumentBytes); err != nil {
+		return nil, err
+	}
+	reg.MaxDocumentBytes = cfg.MaxDocumentBytes
 	if p.registry, err = registry.New(reg, p.accounts); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log), p.public)
+	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log), p.mirrors(p.db.NewID("node"), log), p.public)
 	return p, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -158,9 +159,22 @@ func readSecretFile(path string) (string, error) {
 // clock is the one place where the program takes the time.
 func clock() time.Time { return time.Now() }
 
-// client makes the one guarded client that every outgoing request passes.
-func (f OutboundFlags) client() (*outbound.Client, error) {
-	cfg := outbound.Config{AllowPrefixes: f.AllowOutbound, AllowPlainHTTP: f.PlainHTTP}
+// client makes the one guarded client that every outgoing request passes, but for those of mirrors.
+func (f OutboundFlags) client() (*outbound.Client, error) { return f.guard(outbound.Config{}) }
+
+// mirrorHTTP makes the guarded client that fetches from registers of others: to the same addresses as all others, but for
+// answers of the size of a contract, or of a list of them.
+func (f OutboundFlags) mirrorHTTP(document int64) (*http.Client, error) {
+	guard, err := f.guard(outbound.Config{MaxResponseBytes: max(document, 8<<20) + 1, ResponseTimeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	return guard.HTTPClient(), nil
+}
+
+// guard makes a guarded client by the flags.
+func (f OutboundFlags) guard(cfg outbound.Config) (*outbound.Client, error) {
+	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP
 	if f.CAFile != "" {
 		pem, err := os.ReadFile(f.CAFile)
 		if err != nil {

@@ -23,6 +23,9 @@ const (
 // keepQuarantine is how long a quarantined request is kept after it was decided.
 const keepQuarantine = 90 * day
 
+// keepMirrors is how long the runs of mirrors are kept, and other bytes whose alarm was settled.
+const keepMirrors = 90 * day
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -98,6 +101,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - events: events with their deliveries and attempts, by whole days on PostgreSQL; batches: groups of deliveries that are gone;
 //   - identities: what subscriptions were handed, and what they were not handed again;
 //   - quarantine: requests that were decided, with their events;
+//   - mirrors: runs of mirrors, and other bytes of copies whose alarm was settled;
 //   - attempt-bodies empties what was answered to attempts;
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
 //
@@ -125,6 +129,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"batches", f.KeepEvents, nil, schedule, (*store.Tx).PruneBatches},
 		{"identities", f.KeepEvents, sent, schedule, (*store.Tx).PruneHanded},
 		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
+		{"mirrors", keepMirrors, nil, schedule, (*store.Tx).PruneMirrors},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},

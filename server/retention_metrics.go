@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -64,6 +66,9 @@ func (l *lastRuns) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	for _, t := range tasks {
+		if strings.HasPrefix(t.Name, registry.MirrorTask("")) {
+			continue // it removes nothing
+		}
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, t.Name)
 		}

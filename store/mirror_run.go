@@ -119,7 +119,7 @@ func (q *Queries) MirrorAsideContent(ctx context.Context, id string) ([]byte, er
 // MirrorAsideFilter selects other bytes; empty members select all.
 type MirrorAsideFilter struct {
 	SourceID, ContractID, Version string
-	Open                          bool // not settled
+	Open, Settled                 bool
 	Page
 }
 
@@ -131,6 +131,9 @@ func (q *Queries) MirrorAsides(ctx context.Context, f MirrorAsideFilter) ([]Mirr
 	w.text(`version = ?`, f.Version)
 	if f.Open {
 		w.add(`settled_at IS NULL`)
+	}
+	if f.Settled {
+		w.add(`settled_at IS NOT NULL`)
 	}
 	var rows []MirrorAside
 	total, err := q.page(ctx, &rows, asideColumns, `mirror_aside`, w, `id DESC`, f.Page)

@@ -34,6 +34,7 @@ type apiHarness struct {
 	engine *outbox.Engine
 	own    store.Partner
 	spec   *apiSpecs
+	mirror mirrorClient // fetches from registers that are mirrored
 }
 
 func newAPIHarness(t testing.TB, change func(*APIConfig)) *apiHarness {
@@ -44,7 +45,7 @@ func newAPIHarness(t testing.TB, change func(*APIConfig)) *apiHarness {
 
 func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*APIConfig)) *apiHarness {
 	t.Helper()
-	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t)}
+	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
 	accounts, err := registry.NewAccounts(db, clock.Now)
 	noError(t, err)
@@ -52,7 +53,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	noError(t, err)
 	h.reg, err = registry.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
-		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
+		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 	}, accounts)
 	noError(t, err)
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")

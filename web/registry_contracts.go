@@ -35,6 +35,7 @@ type contractAnswer struct {
 	PartnerIDs     []string      `json:"partnerIds,omitempty"` // for the own organisation only
 	CreatedAt      store.Time    `json:"createdAt"`
 	UpdatedAt      store.Time    `json:"updatedAt"`
+	CopyOf         *originAnswer `json:"copyOf,omitempty"` // of a contract in another register
 }
 
 // newContractAnswer makes the answer; a contract without a version that can be
@@ -79,9 +80,18 @@ func (m *machineAPI) listContracts(c echo.Context) error {
 		return err
 	}
 	m.app.setPagingHeaders(c, paging, total)
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	origins, err := m.Registry.Contracts.Origins(c.Request().Context(), ids...)
+	if err != nil {
+		return err
+	}
 	answer := make([]contractAnswer, len(rows))
 	for i, row := range rows {
 		answer[i] = newContractAnswer(row.Contract, row.Latest)
+		answer[i].CopyOf = newOriginAnswer(origins, row.ID)
 	}
 	return c.JSON(http.StatusOK, map[string]any{"contracts": answer})
 }
@@ -163,6 +173,11 @@ func (m *machineAPI) answerContract(c echo.Context, status int, row store.Contra
 		return err
 	}
 	answer := newContractAnswer(row, latest[row.ID])
+	origins, err := m.Registry.Contracts.Origins(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	answer.CopyOf = newOriginAnswer(origins, row.ID)
 	named, err := m.Registry.Contracts.NamedPartners(ctx, reader, row.ID)
 	if err != nil {
 		return err

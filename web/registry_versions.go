@@ -24,6 +24,7 @@ type versionAnswer struct {
 	SunsetAt     store.Time      `json:"sunsetAt,omitzero"`
 	WithdrawnAt  store.Time      `json:"withdrawnAt,omitzero"`
 	RequestedAt  store.Time      `json:"publicationRequestedAt,omitzero"`
+	CopyOf       *copyAnswer     `json:"copyOf,omitempty"` // of a single version
 	EventTypes   []string        `json:"eventTypes,omitempty"`
 	Files        []fileAnswer    `json:"files,omitempty"`
 	Findings     []findingAnswer `json:"findings,omitempty"`
@@ -115,6 +116,9 @@ func (m *machineAPI) showVersion(c echo.Context) error {
 	}
 	answer.Findings = newFindingAnswers(found)
 	if answer.Lint, err = m.lintOf(c, reader, id, v.Version); err != nil {
+		return err
+	}
+	if answer.CopyOf, err = m.copyOf(c, v); err != nil {
 		return err
 	}
 	files, err := registry.Files(v)

@@ -124,6 +124,8 @@ func (m *machineAPI) routesRegister() {
 	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.once)
 	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion, m.once)
 
+	m.routesMirrors(m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller), write)
+
 	// A form has a little more than the document in it.
 	limit := m.DocumentBytes + 8<<10
 	few := m.fewAtOnce(newShares(uploadsPerPartner), tooManyUploads)

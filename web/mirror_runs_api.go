@@ -1,0 +1,218 @@
+package web
+
+import (
+	"mime"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/compare"
+	"schakel/store"
+)
+
+// mirrorRunAnswer is a run of a mirror; its counts are of versions.
+type mirrorRunAnswer struct {
+	RunID      string             `json:"runId"`
+	Cause      string             `json:"cause"`
+	StartedAt  store.Time         `json:"startedAt"`
+	FinishedAt store.Time         `json:"finishedAt,omitzero"`
+	New        int                `json:"new"`
+	Unchanged  int                `json:"unchanged"`
+	Changed    int                `json:"changed"`
+	Refused    int                `json:"refused"`
+	Marked     int                `json:"marked"`
+	Failed     int                `json:"failed"`
+	Error      string             `json:"error,omitempty"`
+	Lines      []mirrorLineAnswer `json:"lines,omitempty"` // of a single run
+}
+
+// mirrorLineAnswer is a line of the log of a run.
+type mirrorLineAnswer struct {
+	Contract   string `json:"contract"` // as the source calls it
+	Version    string `json:"version,omitempty"`
+	Outcome    string `json:"outcome"`
+	ContractID string `json:"contractId,omitempty"` // of the copy
+	Text       string `json:"text"`
+}
+
+func newMirrorRunAnswer(r store.MirrorRun) mirrorRunAnswer {
+	return mirrorRunAnswer{
+		RunID: r.ID, Cause: r.Cause, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, New: r.Added, Unchanged: r.Unchanged,
+		Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed, Error: r.Error,
+	}
+}
+
+// listMirrorRuns lists the runs of a mirror, newest first.
+func (m *machineAPI) listMirrorRuns(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	answer := make([]mirrorRunAnswer, len(rows))
+	for i, row := range rows {
+		answer[i] = newMirrorRunAnswer(row)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"runs": answer})
+}
+
+// showMirrorRun answers one run with its log.
+func (m *machineAPI) showMirrorRun(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	row, err := m.Registry.Mirrors.OneRun(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("runId"))
+	if err != nil {
+		return err
+	}
+	lines, err := registry.MirrorLines(row)
+	if err != nil {
+		return err
+	}
+	answer := newMirrorRunAnswer(row)
+	for _, l := range lines {
+		answer.Lines = append(answer.Lines, mirrorLineAnswer{l.Contract, l.Version, l.Outcome, l.Copy, l.Text})
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// mirrorAlarmAnswer tells of other bytes for a version that we have.
+type mirrorAlarmAnswer struct {
+	AlarmID    string        `json:"alarmId"`
+	ContractID string        `json:"contractId"`
+	Version    string        `json:"version"`
+	URL        string        `json:"url"`
+	Digest     string        `json:"digest"`
+	Size       int64         `json:"size"`
+	FoundAt    store.Time    `json:"foundAt"`
+	SeenAt     store.Time    `json:"seenAt"`
+	SettledAt  store.Time    `json:"settledAt,omitzero"`
+	SettledBy  string        `json:"settledBy,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
+	Changes    []alarmChange `json:"changes,omitempty"` // of a single alarm
+	Unknown    string        `json:"unknown,omitempty"` // why there are none
+}
+
+// alarmChange is what the other bytes say otherwise than our copy.
+type alarmChange struct {
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+func newMirrorAlarmAnswer(a store.MirrorAside) mirrorAlarmAnswer {
+	return mirrorAlarmAnswer{
+		AlarmID: a.ID, ContractID: a.ContractID, Version: a.Version, URL: a.OriginURL, Digest: "sha256:" + a.Digest, Size: a.Size,
+		FoundAt: a.FoundAt, SeenAt: a.SeenAt, SettledAt: a.SettledAt, SettledBy: a.SettledBy, Reason: a.Reason,
+	}
+}
+
+// listMirrorAlarms lists the alarms of a mirror, newest first.
+func (m *machineAPI) listMirrorAlarms(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	status, err := apiChoice(c, "status", []string{"open", "settled"})
+	if err != nil {
+		return err
+	}
+	ctx, id := c.Request().Context(), c.Param("mirrorId")
+	if _, err := m.Registry.Mirrors.Get(ctx, who.actor(), id); err != nil {
+		return err
+	}
+	rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.actor(), store.MirrorAsideFilter{
+		SourceID: id, Open: status == "open", Settled: status == "settled", Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	answer := make([]mirrorAlarmAnswer, len(rows))
+	for i, row := range rows {
+		answer[i] = newMirrorAlarmAnswer(row)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"alarms": answer})
+}
+
+// showMirrorAlarm answers one alarm with what the other bytes say otherwise.
+func (m *machineAPI) showMirrorAlarm(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	ctx, id, alarmID := c.Request().Context(), c.Param("mirrorId"), c.Param("alarmId")
+	row, err := m.Registry.Mirrors.Alarm(ctx, who.actor(), id, alarmID)
+	if err != nil {
+		return err
+	}
+	answer := newMirrorAlarmAnswer(row)
+	changes, err := m.Registry.Mirrors.AlarmChanges(ctx, who.actor(), id, alarmID)
+	if _, wrong := formRefusal(err); wrong != nil {
+		answer.Unknown = wrong[""]
+	} else if err != nil {
+		return err
+	}
+	answer.Changes = newAlarmChanges(changes)
+	return c.JSON(http.StatusOK, answer)
+}
+
+func newAlarmChanges(changes []compare.Change) []alarmChange {
+	var list []alarmChange
+	for _, change := range changes[:min(len(changes), maxToldChanges)] {
+		list = append(list, alarmChange{string(change.Level), change.Text})
+	}
+	return list
+}
+
+// showMirrorAlarmContent answers the bytes that are kept aside, as they came.
+func (m *machineAPI) showMirrorAlarmContent(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	row, content, err := m.Registry.Mirrors.AlarmContent(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("alarmId"))
+	if err != nil {
+		return err
+	}
+	return sendAside(c, row, content)
+}
+
+// sendAside answers bytes of a stranger, to be kept and not to be shown.
+func sendAside(c echo.Context, row store.MirrorAside, content []byte) error {
+	h := c.Response().Header()
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": row.ContractID + "-" + row.Version + "-other-bytes"}))
+	h.Set("Cache-Control", "private, no-store")
+	setDigests(h, content)
+	return c.Blob(http.StatusOK, echo.MIMEOctetStream, content)
+}
+
+// settleMirrorAlarm ends an alarm with a reason.
+func (m *machineAPI) settleMirrorAlarm(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Reason string `json:"reason"`
+	}
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	if err := m.Registry.Mirrors.Settle(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("alarmId"), in.Reason); err != nil {
+		return err
+	}
+	return m.showMirrorAlarm(c)
+}

@@ -1,0 +1,226 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+)
+
+const mirrorsPath = "/registry/v1/mirrors"
+
+// routesMirrors registers what is done about mirrors of other registers. All of it is
+// for clients of the own organisation.
+func (m *machineAPI) routesMirrors(read, write routeGroup) {
+	read.GET("/mirrors", m.listMirrors)
+	read.GET("/mirrors/:mirrorId", m.showMirror)
+	read.GET("/mirrors/:mirrorId/runs", m.listMirrorRuns)
+	read.GET("/mirrors/:mirrorId/runs/:runId", m.showMirrorRun)
+	read.GET("/mirrors/:mirrorId/alarms", m.listMirrorAlarms)
+	read.GET("/mirrors/:mirrorId/alarms/:alarmId", m.showMirrorAlarm)
+	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.showMirrorAlarmContent, m.app.slow(uploadTime))
+	write.POST("/mirrors", m.postMirror, m.once)
+	write.PATCH("/mirrors/:mirrorId", m.patchMirror, m.once)
+	write.POST("/mirrors/:mirrorId/runs", m.postMirrorRun, m.once)
+	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.settleMirrorAlarm, m.once)
+}
+
+// mirrorAnswer is a register that is mirrored. Its key is never told.
+type mirrorAnswer struct {
+	MirrorID  string           `json:"mirrorId"`
+	Name      string           `json:"name"`
+	Kind      string           `json:"kind"`
+	URL       string           `json:"url,omitempty"`
+	URLs      []string         `json:"urls,omitempty"`
+	PartnerID string           `json:"partnerId,omitempty"`
+	HasKey    bool             `json:"hasKey"`
+	Schedule  string           `json:"schedule"`
+	Contracts []string         `json:"contracts"`
+	Prefix    string           `json:"prefix"`
+	Enabled   bool             `json:"enabled"`
+	Copies    int              `json:"copies"`
+	Alarms    int              `json:"openAlarms"`
+	CreatedAt store.Time       `json:"createdAt"`
+	UpdatedAt store.Time       `json:"updatedAt"`
+	AskedAt   store.Time       `json:"askedAt,omitzero"`
+	NextRunAt time.Time        `json:"nextRunAt,omitzero"`
+	LastRun   *mirrorRunAnswer `json:"lastRun,omitempty"`
+}
+
+func newMirrorAnswer(s registry.MirrorState) mirrorAnswer {
+	a := mirrorAnswer{
+		MirrorID: s.ID, Name: s.Name, Kind: s.Kind, URL: s.URL, URLs: s.URLs, PartnerID: s.PartnerID, HasKey: s.Secret != "",
+		Schedule: s.Schedule, Contracts: append([]string{}, s.Contracts...), Prefix: s.Prefix, Enabled: s.Enabled,
+		Copies: s.Copies, Alarms: s.Alarms, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, AskedAt: s.AskedAt, NextRunAt: s.Next,
+	}
+	if s.Last != nil {
+		last := newMirrorRunAnswer(*s.Last)
+		a.LastRun = &last
+	}
+	return a
+}
+
+// listMirrors lists the registers that are mirrored, by name.
+func (m *machineAPI) listMirrors(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.actor())
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, len(rows))
+	answer := []mirrorAnswer{}
+	for _, row := range onPage(rows, paging) {
+		answer = append(answer, newMirrorAnswer(row))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"mirrors": answer})
+}
+
+// showMirror answers one register that is mirrored.
+func (m *machineAPI) showMirror(c echo.Context) error {
+	return m.answerMirror(c, http.StatusOK, c.Param("mirrorId"))
+}
+
+func (m *machineAPI) answerMirror(c echo.Context, status int, id string) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	row, err := m.Registry.Mirrors.Get(c.Request().Context(), who.actor(), id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(status, newMirrorAnswer(row))
+}
+
+// mirrorRequest says what to mirror; what is absent of a change stays as it is.
+type mirrorRequest struct {
+	Name      *string   `json:"name"`
+	Kind      *string   `json:"kind"`
+	URL       *string   `json:"url"`
+	URLs      *[]string `json:"urls"`
+	PartnerID *string   `json:"partnerId"`
+	Key       *string   `json:"key"` // empty: forget it
+	Schedule  *string   `json:"schedule"`
+	Contracts *[]string `json:"contracts"`
+	Prefix    *string   `json:"prefix"`
+	Enabled   *bool     `json:"enabled"`
+}
+
+func (r mirrorRequest) apply(in *registry.MirrorInput) {
+	for member, into := range map[*string]*string{
+		r.Name: &in.Name, r.Kind: &in.Kind, r.URL: &in.URL, r.PartnerID: &in.PartnerID, r.Key: &in.Secret,
+		r.Schedule: &in.Schedule, r.Prefix: &in.Prefix,
+	} {
+		if member != nil {
+			*into = *member
+		}
+	}
+	for member, into := range map[*[]string]*[]string{r.URLs: &in.URLs, r.Contracts: &in.Contracts} {
+		if member != nil {
+			*into = *member
+		}
+	}
+	if r.Enabled != nil {
+		in.Enabled = *r.Enabled
+	}
+	in.NoSecret = r.Key != nil && *r.Key == ""
+}
+
+// postMirror adds a register to mirror.
+func (m *machineAPI) postMirror(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in mirrorRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	wish := registry.MirrorInput{Enabled: true}
+	in.apply(&wish)
+	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.actor(), wish)
+	if err != nil {
+		return renameField(err, "secret", "key")
+	}
+	c.Response().Header().Set("Location", mirrorPath(made.ID))
+	return m.answerMirror(c, http.StatusCreated, made.ID)
+}
+
+func mirrorPath(id string) string { return mirrorsPath + "/" + url.PathEscape(id) }
+
+// patchMirror changes how a register is mirrored.
+func (m *machineAPI) patchMirror(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	var in mirrorRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	for member, value := range map[string]*string{"kind": in.Kind, "prefix": in.Prefix} {
+		if value != nil {
+			return fieldProblem(member, "this cannot be changed; add another mirror")
+		}
+	}
+	id := c.Param("mirrorId")
+	if _, err := m.Registry.Mirrors.Update(c.Request().Context(), who.actor(), id, in.apply); err != nil {
+		return renameField(err, "secret", "key")
+	}
+	return m.answerMirror(c, http.StatusOK, id)
+}
+
+// postMirrorRun asks for a run at once.
+func (m *machineAPI) postMirrorRun(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	id := c.Param("mirrorId")
+	if err := m.Registry.Mirrors.AskRun(c.Request().Context(), who.actor(), id); err != nil {
+		return err
+	}
+	c.Response().Header().Set("Location", mirrorPath(id)+"/runs")
+	return m.answerMirror(c, http.StatusAccepted, id)
+}
+
+// originAnswer tells of what a contract is a copy (EDU-N05).
+type originAnswer struct {
+	URL    string     `json:"url"`
+	GoneAt store.Time `json:"goneAt,omitzero"` // since when it is not offered there
+}
+
+func newOriginAnswer(origins map[string]store.MirrorContract, id string) *originAnswer {
+	if from, ok := origins[id]; ok {
+		return &originAnswer{from.OriginURL, from.GoneAt}
+	}
+	return nil
+}
+
+// copyAnswer tells where the bytes of a version come from.
+type copyAnswer struct {
+	URL          string     `json:"url"`
+	Digest       string     `json:"digest"`
+	FetchedAt    store.Time `json:"fetchedAt"`
+	CheckedAt    store.Time `json:"checkedAt"`
+	SourceStatus string     `json:"sourceStatus"`
+	SourceSince  store.Time `json:"sourceSince"`
+}
+
+func (m *machineAPI) copyOf(c echo.Context, v store.ContractVersion) (*copyAnswer, error) {
+	from, ok, err := m.Registry.Contracts.CopyOf(c.Request().Context(), v)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &copyAnswer{from.OriginURL, "sha256:" + from.Digest, from.FetchedAt, from.CheckedAt, from.SourceStatus, from.SourceSince}, nil
+}
