@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // bulk is an INSERT of many rows; width is its number of columns, suffix what follows the rows. kinds are the types of the
@@ -17,42 +15,21 @@ type bulk struct {
 	blind        bool
 }
 
-// bulkRows is how many rows one statement takes at most. Fewer rows go in powers of two, so that a handful of statements
-// serve every number and stay prepared.
-const bulkRows = 64
+// bulkRows is how many rows one statement takes at most; up to bulkExact of them go in one statement made for that many,
+// more in multiples of bulkStep and a rest. So two dozen statements serve every number and stay prepared, and most
+// transactions need only one or two of each kind.
+const (
+	bulkRows  = 64
+	bulkExact = 16
+	bulkStep  = 8
+)
 
 // chunk is how many of n values the next statement takes.
 func chunk(n int) int {
-	size := bulkRows
-	for size > n {
-		size /= 2
+	if n <= bulkExact {
+		return n
 	}
-	return size
-}
-
-// insertMany is putMany. With a suffix that returns one text column, each returned value is given to returned.
-func (tx *Tx) insertMany(ctx context.Context, b bulk, n int, values func(args []any, i int) []any, returned func(string)) error {
-	if returned == nil {
-		_, err := tx.putMany(ctx, b, n, values)
-		return err
-	}
-	if tx.dialect == Postgres {
-		_, got, err := tx.sendMany(ctx, b, n, values)
-		for _, value := range got {
-			returned(value)
-		}
-		return err
-	}
-	return tx.inChunks(b, n, values, func(query string, args []any) error {
-		var got []string
-		if err := sqlx.SelectContext(ctx, tx.ext, &got, query, args...); err != nil {
-			return conflict(err)
-		}
-		for _, value := range got {
-			returned(value)
-		}
-		return nil
-	})
+	return min(n/bulkStep*bulkStep, bulkRows)
 }
 
 // putMany inserts n rows, many in a statement, and tells how many were written: values appends the columns of row i.
@@ -87,7 +64,7 @@ func (tx *Tx) inChunks(b bulk, n int, values func(args []any, i int) []any, run 
 	return nil
 }
 
-// texts keeps the statements of insertMany as the database reads them: making them anew costs more than running them.
+// texts keeps the statements of putMany as the database reads them: making them anew costs more than running them.
 type texts struct {
 	mu   sync.Mutex
 	made map[textKey]string

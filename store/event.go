@@ -155,21 +155,36 @@ type IdempotencyKey struct {
 
 // InsertKeys adds idempotency keys with the answers they stand for and tells, by [IdempotencyKey.Name], which were new.
 // The unique insert is the lock (error E8). A key whose time is over counts as new and is replaced (IDEM-07). Of keys
-// alike in one call only the first is written: the caller keeps them apart.
+// alike in one call only the first is written: the caller keeps them apart. The answers of several keys must each name
+// something made in the transaction.
 func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[string]bool, err error) {
 	rows := firstKeys(keys)
+	if tx.dialect == SQLite {
+		return tx.insertKeysCounted(ctx, rows)
+	}
+	_, written, err := tx.sendMany(ctx, keyBulk(` RETURNING client_id || ' ' || operation || ' ' || key`), len(rows), keyValues(rows))
 	fresh = make(map[string]bool, len(rows))
-	err = tx.insertMany(ctx, bulk{
+	for _, name := range written {
+		fresh[name] = true
+	}
+	return fresh, err
+}
+
+// keyBulk inserts keys, and takes over those whose time is over.
+func keyBulk(suffix string) bulk {
+	return bulk{
 		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at)`,
 		suffix: ` ON CONFLICT (client_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status_code = excluded.status_code,
 			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at
-			WHERE idempotency_key.expires_at <= excluded.created_at RETURNING client_id || ' ' || operation || ' ' || key`, width: 8,
-		kinds: "tttxixii",
-	}, len(rows), func(args []any, i int) []any {
+			WHERE idempotency_key.expires_at <= excluded.created_at` + suffix, width: 8, kinds: "tttxixii",
+	}
+}
+
+func keyValues(rows []*IdempotencyKey) func(args []any, i int) []any {
+	return func(args []any, i int) []any {
 		k := rows[i]
 		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt)
-	}, func(id string) { fresh[id] = true })
-	return fresh, err
+	}
 }
 
 // firstKeys keeps the first of keys alike, in an order all nodes share: PostgreSQL refuses an upsert that meets a row twice.

@@ -152,6 +152,8 @@ func TestInsertKeys(t *testing.T) {
 		w.clock.Advance(time.Microsecond)
 		insert([]string{first.Name()}, key("cli_a", "k", "replaced"))
 		stored("replaced")
+		insert([]string{"cli_c publish k"}, key("cli_a", "k", "one of two"), key("cli_c", "k", "the other"))
+		stored("replaced")
 		w.write(func(tx *store.Tx) error {
 			return tx.SetKeyAnswer(w.ctx, "cli_a", "publish", "k", []byte("known before"))
 		})
