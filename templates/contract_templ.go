@@ -88,7 +88,7 @@ func (v ContractView) apiText() string {
 	if v.Visibility == "public" {
 		return "The same over the API of the register, without a token."
 	}
-	return "The same over the API of the register, with a token that has the scope registry.read."
+	return "The same over the API of the register, with a token that has the scope registry.read, or with a read-only key. A feed reader sends the key as its password, with any user name."
 }
 
 func (v ContractView) versions() TableView {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/store"
 )
 
@@ -47,27 +46,46 @@ type atomCategory struct {
 	Term string `xml:"term,attr"`
 }
 
-// contractFeed answers the versions of one public contract.
+// contractFeed answers the versions of one contract.
 func (p *portal) contractFeed(c echo.Context) error {
 	ctx := c.Request().Context()
-	about, err := p.Registry.Contracts.Get(ctx, registry.Reader{}, c.Param("id"))
+	reader, known, err := p.feedReader(c)
 	if err != nil {
 		return err
 	}
-	versions, err := p.Registry.Contracts.Versions(ctx, registry.Reader{}, about.ID)
+	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	if isNotFound(err) && !known {
+		return askForKey() // the same for a contract that is not there, so that it tells nothing
+	}
+	if err != nil {
+		return err
+	}
+	versions, err := p.Registry.Contracts.Versions(ctx, reader, about.ID)
 	if err != nil {
 		return err
 	}
 	feed := p.feed("Versions of "+about.Title, about.Owner, contractHref(about.ID), contractHref(about.ID)+"/feed.atom")
 	for _, v := range versions {
-		feed.Entries = append(feed.Entries, p.feedEntry(about, v))
+		feed.add(p, about, v)
 	}
-	return p.writeFeed(c, feed, about.CreatedAt.Time)
+	return p.writeFeed(c, feed, about.CreatedAt.Time, known)
 }
 
-// registerFeed answers the latest version of each public contract.
+// registerFeed answers the latest version of each contract that the reader may see.
+// With all in the query who sends no key is asked for one: feed readers send it
+// only then.
 func (p *portal) registerFeed(c echo.Context) error {
-	list, _, err := p.Registry.Contracts.List(c.Request().Context(), registry.Reader{}, store.ContractFilter{})
+	reader, known, err := p.feedReader(c)
+	if err != nil {
+		return err
+	}
+	self := registerFeedHref
+	if c.QueryParams().Has("all") {
+		if self += "?all"; !known {
+			return askForKey()
+		}
+	}
+	list, _, err := p.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{})
 	if err != nil {
 		return err
 	}
@@ -75,13 +93,20 @@ func (p *portal) registerFeed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	feed := p.feed("Contracts of "+own.Name, own.Name, "/contracts", registerFeedHref)
+	feed := p.feed("Contracts of "+own.Name, own.Name, "/contracts", self)
 	for _, s := range list {
 		if s.Latest.ID != "" {
-			feed.Entries = append(feed.Entries, p.feedEntry(s.Contract, s.Latest))
+			feed.add(p, s.Contract, s.Latest)
 		}
 	}
-	return p.writeFeed(c, feed, own.CreatedAt.Time)
+	return p.writeFeed(c, feed, own.CreatedAt.Time, known)
+}
+
+// add tells of a version that can be used.
+func (f *atomFeed) add(p *portal, about store.Contract, v store.ContractVersion) {
+	if v.Status == store.VersionPublished || v.Status == store.VersionDeprecated {
+		f.Entries = append(f.Entries, p.feedEntry(about, v))
+	}
 }
 
 const registerFeedHref = "/contracts/feed.atom"
@@ -111,8 +136,9 @@ func (p *portal) feedEntry(about store.Contract, v store.ContractVersion) atomEn
 
 func atomTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// writeFeed answers a feed, newest first; made is when the feed began.
-func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time) error {
+// writeFeed answers a feed, newest first; made is when the feed began. One for a
+// reader who is known is for nobody else's cache.
+func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time, known bool) error {
 	slices.SortStableFunc(feed.Entries, func(a, b atomEntry) int {
 		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(a.ID, b.ID))
 	})
@@ -129,6 +155,10 @@ func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time) error 
 	header := c.Response().Header()
 	header.Set("Content-Security-Policy", dataCSP)
 	header.Set("Cache-Control", "public, no-cache")
+	if known {
+		header.Set("Cache-Control", "private, no-cache")
+	}
+	header.Add("Vary", "Authorization, Cookie")
 	if matchesTag(c.Request().Header, setDigests(header, body)) {
 		return c.NoContent(http.StatusNotModified)
 	}

@@ -16,7 +16,8 @@ func TestFeeds(t *testing.T) {
 	o := newOffice(t)
 	target := "/contracts/student-events/feed.atom"
 	o.show(t, "student-events", store.VisibilityPartners)
-	wantStatus(t, o.admin.get(target), http.StatusNotFound)
+	wantStatus(t, o.browser().get(target), http.StatusUnauthorized)
+	wantStatus(t, o.admin.get(target), http.StatusOK)
 	o.show(t, "student-events", store.VisibilityPublic)
 	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students & <events>"})
 	noError(t, err)
@@ -44,4 +45,50 @@ func TestFeeds(t *testing.T) {
 	if strings.Contains(feed, "1.0.0") || !strings.Contains(feed, "2.0.0") {
 		t.Errorf("what is withdrawn is told: %s", feed)
 	}
+}
+
+// A feed reader cannot log in: it sends a read-only key as its password, and gets
+// what its partner may see. Who sends none is asked for one, also for what is not
+// there.
+//
+// Rules: EDU-06e, EDU-N06.
+func TestFeedsWithReadKey(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	target := "/contracts/student-events/feed.atom"
+	o.show(t, "student-events", store.VisibilityPartners)
+	o.secondVersion(t, "2.0.0") // a draft is not told
+	key, plain, err := o.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), o.partner.ID, registry.NewReadKey{Name: "Feed reader"})
+	noError(t, err)
+	ask := func(path, password string) *http.Response {
+		t.Helper()
+		b := o.browser()
+		if password != "" {
+			b.header.Set("Authorization", basicAuth("anyone", password))
+		}
+		return b.get(path)
+	}
+	for _, path := range []string{target, "/contracts/feed.atom?all", "/contracts/feed.atom"} {
+		answer := ask(path, plain)
+		wantStatus(t, answer, http.StatusOK)
+		var feed atomFeed
+		noError(t, xml.Unmarshal([]byte(text(answer)), &feed))
+		if len(feed.Entries) != 1 || answer.Header.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%s: %+v, %v", path, feed.Entries, answer.Header)
+		}
+	}
+	for path, password := range map[string]string{
+		target: "", "/contracts/not-there/feed.atom": "", "/contracts/feed.atom?all": "", "/contracts/feed.atom": plain + "x", target + "?x": "guess",
+	} {
+		answer := ask(path, password)
+		wantStatus(t, answer, http.StatusUnauthorized)
+		if !strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Basic ") {
+			t.Errorf("%s: %v", path, answer.Header)
+		}
+	}
+	wantStatus(t, ask("/contracts/not-there/feed.atom", plain), http.StatusNotFound)
+	o.show(t, "student-events", store.VisibilityInternal)
+	wantStatus(t, ask(target, plain), http.StatusNotFound)
+	noError(t, o.reg.ReadKeys.Revoke(t.Context(), registry.SystemActor(), key.ID, "it leaked"))
+	wantStatus(t, ask("/contracts/feed.atom", plain), http.StatusUnauthorized)
 }

@@ -31,7 +31,7 @@ func (p *portal) contractPage(c echo.Context) error {
 		return err
 	}
 	page := p.frame(c, contract.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"})
-	if contract.Visibility == store.VisibilityPublic && len(versions) > 0 {
+	if len(versions) > 0 {
 		page.Feed = contractHref(contract.ID) + "/feed.atom"
 	}
 	if reader.Maintains(contract) {
@@ -76,8 +76,8 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 		host := p.absolute("")
 		if contract.Visibility == store.VisibilityPublic {
 			host = "" // no key is needed
-			v.API = append(v.API, templates.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
 		}
+		v.API = append(v.API, templates.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
 		v.Renovate = renovateExample(p.absolute(contractsPath), host)
 	} else if !isNotFound(err) {
 		return err

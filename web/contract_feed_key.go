@@ -1,0 +1,40 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+)
+
+// feedReader is who reads a feed: with a read-only key its partner, else who is
+// logged in. A feed reader sends the key as the password of Basic, with any user
+// name; never in the address, which ends up in logs. Known tells whether it is
+// anybody in particular.
+func (p *portal) feedReader(c echo.Context) (reader registry.Reader, known bool, err error) {
+	if c.Request().Header.Get("Authorization") == "" {
+		reader, err = p.reader(c)
+		return reader, p.currentAccount(c) != nil, err
+	}
+	plain, ok := sentReadKey(c.Request())
+	if !ok {
+		return reader, false, askForKey()
+	}
+	ctx := c.Request().Context()
+	key, partner, err := p.Registry.ReadKeys.Authenticate(ctx, plain)
+	if _, refused := errors.AsType[*registry.Error](err); refused {
+		return reader, false, askForKey()
+	}
+	if err != nil {
+		return reader, false, err
+	}
+	reader, err = p.Registry.Contracts.Reader(ctx, registry.Actor{Kind: registry.ActorClient, ID: key.ID, Name: key.Name, PartnerID: partner.ID})
+	return reader, true, err
+}
+
+// askForKey is the answer with which a feed reader asks its user for the key.
+func askForKey() *Problem {
+	return newProblem(http.StatusUnauthorized, "token-missing", "Send a read-only key as the password, with any user name.").
+		with("WWW-Authenticate", `Basic realm="Contracts, with a read-only key", charset="UTF-8"`)
+}
