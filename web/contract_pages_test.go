@@ -57,6 +57,7 @@ func TestContractStory(t *testing.T) {
 	wantRedirect(t, o.admin.post(base+"/deprecation", url.Values{"sunset": {"2999-12-31"}, "reason": {"Use 2.0.0."}}), here)
 	wantText(t, o.page(t, here), "31 Dec 2999", "Use 2.0.0.", "Take the deprecation back")
 	wantRedirect(t, o.admin.post(base+"/undeprecation", url.Values{}), here)
+	wantText(t, o.page(t, here), "Who is hit when this version is withdrawn", "There is no other version of these event types")
 	wantStatus(t, o.admin.post(base+"/withdrawal", url.Values{}), http.StatusUnprocessableEntity)
 	wantRedirect(t, o.admin.post(base+"/withdrawal", url.Values{"reason": {"It leaks names."}}), here)
 	wantStatus(t, o.browser().get(here), http.StatusNotFound)

@@ -102,6 +102,10 @@ func versionView(about store.Contract, row store.ContractVersion) templates.Vers
 // maintainVersion adds what who maintains a version can do with it.
 func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *templates.VersionView, about store.Contract, row store.ContractVersion, r refusal) error {
 	base := maintainVersionHref(reader, about.ID, row.Version)
+	var err error
+	if v.Withdrawal, err = p.withdrawalView(c, reader, row); err != nil {
+		return err
+	}
 	asked := !row.RequestedAt.IsZero()
 	v.Acts = acts(versionSteps(asked && reader.Administrator), base, row.Status, r)
 	v.Acts.Title = "What you can do"

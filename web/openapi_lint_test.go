@@ -9,8 +9,8 @@ import (
 	"schakel/registry/lint"
 )
 
-// Our own APIs keep the rules that we advise others to keep. Whom to ask is for who runs a Schakel to say; the addresses
-// and answers for tokens are those of OAuth (RFC 6749, RFC 8414).
+// Our own APIs keep the rules that we advise others to keep. The addresses and answers for tokens
+// are those of OAuth (RFC 6749, RFC 8414). The contact is a neutral one: the bytes are the same wherever a Schakel runs.
 //
 // Rules: EDU-03, EDU-21.
 func TestOwnAPIsKeepTheRules(t *testing.T) {
@@ -18,8 +18,7 @@ func TestOwnAPIsKeepTheRules(t *testing.T) {
 	docs, err := readAPIDocuments()
 	noError(t, err)
 	for name, except := range map[string][]string{
-		"events": {"doc-openapi-contact"}, "registry": {"doc-openapi-contact"},
-		"oauth": {"doc-openapi-contact", "uri-version", "problem-details", "property-camel-case"},
+		"events": nil, "registry": nil, "oauth": {"uri-version", "problem-details", "property-camel-case"},
 	} {
 		doc, findings, err := contract.Parse(docs[name].yaml, contract.Limits{})
 		if err != nil || doc == nil {

@@ -114,6 +114,9 @@ func TestContractNeverChanges(t *testing.T) {
 	}
 	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/deprecation", `{"sunset":"soon"}`, "Content-Type", "application/json").problem(t, 400, "invalid")
 	writer.do(t, http.MethodDelete, contractTarget+"/versions/1.0.0/deprecation", "").want(t, 200)
+	if answer := writer.get(t, contractTarget+"/versions/1.0.0/withdrawal").want(t, 200); !strings.Contains(string(answer.body), `"lastVersionOf":["nl.`) {
+		t.Errorf("whom a withdrawal hits: %s", answer.body)
+	}
 	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/withdrawal", `{"reason":"It leaked."}`, "Content-Type", "application/json").want(t, 200)
 	h.anyone().get(t, contractTarget+"/versions/1.0.0/original").problem(t, 404, "not-found")
 	upload(t, writer, other).problem(t, http.StatusConflict, "conflict")

@@ -122,6 +122,7 @@ func (m *machineAPI) routesRegister() {
 	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.app.slow(uploadTime), m.once)
 	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion, m.once)
 	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.once)
+	write.GET("/contracts/:contractId/versions/:version/withdrawal", m.showWithdrawal)
 	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion, m.once)
 
 	m.routesMirrors(m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryRead, scopeRegistryWrite), m.withCaller), write)

@@ -1,0 +1,38 @@
+package web
+
+import (
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// withdrawalView tells whom the withdrawal of a version would hit, beside where it
+// is withdrawn; nil for a version that cannot be.
+func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.ContractVersion) (*templates.WithdrawalView, error) {
+	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
+		return nil, nil
+	}
+	effect, err := p.Registry.Contracts.WithdrawalEffect(c.Request().Context(), actor(c), v.ContractID, v.Version)
+	if err != nil {
+		return nil, err
+	}
+	view := &templates.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
+	for _, s := range effect.Subscriptions {
+		row := templates.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
+		if reader.Administrator {
+			row.Partner, row.PartnerHref, row.SubscriptionHref = s.Partner.Name, partnerHref(s.PartnerID), "/admin/subscriptions/"+s.ID
+		} else {
+			row.SubscriptionHref = "/partner/subscriptions/" + s.ID
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	desk := "/partner/endpoints/"
+	if reader.Administrator {
+		desk = "/admin/endpoints/"
+	}
+	for _, e := range effect.Endpoints {
+		view.Endpoints = append(view.Endpoints, templates.Named{Name: e.Name, Href: desk + e.ID})
+	}
+	return view, nil
+}
