@@ -144,6 +144,7 @@ func (a *App) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	drainBody(c)
 	for name, values := range p.header {
 		c.Response().Header()[name] = values
 	}

@@ -114,7 +114,6 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.Profil
 		body, whole, err = readAtMost(r, body, int64(limits.EventBytes))
 	}
 	if err == nil && !whole {
-		drain(r)
 		err = tooLarge(r.Header, limits, mode)
 	}
 	if err == nil {
@@ -155,13 +154,6 @@ func tooLarge(header http.Header, limits event.Limits, mode event.Mode) error {
 	}
 	return eventProblem(&event.TooLarge{Limit: "bytes of body", Index: -1, Max: int(bodyBytes(limits, mode)), Got: int(bodyBytes(limits, mode)) + 1})
 }
-
-// drain reads a little of the rest of a body.
-func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, drainBytes) }
-
-// drainBytes is how much of a body that is too large is still read, so that the
-// connection can be used again (CE-32).
-const drainBytes = 2 << 20
 
 // readAtMost reads a body on behind what was read of it, to at most limit bytes in
 // all; whole is false when there is more.

@@ -89,7 +89,7 @@ func (a *App) setUpEcho() {
 	if a.cfg.API != nil {
 		after = append(after, refuseOptions)
 	}
-	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
+	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, rememberBody, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
 }
 
 // routes calls every file that registers routes; each holds one area.
