@@ -44,6 +44,7 @@ func TestLaneTakes(t *testing.T) {
 }
 
 // What is handed to its sender as it is written arrives once, is recorded like any other, and was not claimed.
+// Rules: EDU-09.
 func TestHandedOnce(t *testing.T) { // guarantee G1
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -77,6 +78,7 @@ func TestHandedOnce(t *testing.T) { // guarantee G1
 }
 
 // What was handed to a sender and waits for a slot does not go to a subscription that is revoked meanwhile.
+// Rules: EDU-07.
 func TestHandedAndRevoked(t *testing.T) { // guarantee G2
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -119,6 +121,7 @@ func TestHandedAndRevoked(t *testing.T) { // guarantee G2
 }
 
 // A backlog starves neither what comes in nor itself: new events are accepted while thousands wait, and all arrive.
+// Rules: EDU-09, EDU-19.
 func TestBacklogStarvesNobody(t *testing.T) { // guarantee G1
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
