@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,16 +45,21 @@ const oidcTimeout = 15 * time.Second
 type oidcLogin struct {
 	cfg      OIDCConfig
 	redirect string
+	seal     cipher.AEAD // of attempts, which browsers keep
 
 	mu       sync.Mutex
 	provider *oidc.Provider
 }
 
-func newOIDCLogin(cfg OIDCConfig, base *url.URL) *oidcLogin {
+func newOIDCLogin(cfg OIDCConfig, base *url.URL) (*oidcLogin, error) {
 	if !slices.Contains(cfg.Scopes, oidc.ScopeOpenID) {
 		cfg.Scopes = append([]string{oidc.ScopeOpenID}, cfg.Scopes...)
 	}
-	return &oidcLogin{cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback"}
+	seal, err := attemptSeal(cfg.ClientSecret)
+	if err != nil {
+		return nil, fmt.Errorf("make seal of logins: %w", err)
+	}
+	return &oidcLogin{cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback", seal: seal}, nil
 }
 
 // discover reads the provider's metadata, once.

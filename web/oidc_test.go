@@ -249,6 +249,28 @@ func TestOIDCState(t *testing.T) {
 	wantStatus(t, denied.get("/login/oidc/callback?error=access_denied&state="+u.Query().Get("state")), http.StatusForbidden)
 }
 
+// Whoever follows the link to the provider leaves nothing with us: the browser keeps the attempt, and can neither read nor
+// change it.
+func TestOIDCStartKeepsNothing(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, nil)
+	b := h.browser()
+	back := atProvider(t, p, b, "/contracts")
+	sealed := b.cookies["schakel-login"]
+	if len(b.cookies) != 1 || sealed == "" || strings.Contains(sealed, "contracts") {
+		t.Fatalf("the browser keeps %v", b.cookies)
+	}
+	b.cookies["schakel-login"] = sealed[:len(sealed)-4] + "AAAA"
+	wantStatus(t, b.get(back), http.StatusBadRequest)
+	b.cookies["schakel-login"] = "x"
+	wantStatus(t, b.get(back), http.StatusBadRequest)
+	b.cookies["schakel-login"] = sealed
+	wantRedirect(t, b.get(back), "/contracts")
+	long := h.browser()
+	wantRedirect(t, long.get(atProvider(t, p, long, "/"+strings.Repeat("x", 5000))), "/admin")
+}
+
 func TestOIDCForeignKey(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)

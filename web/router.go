@@ -73,7 +73,11 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	if cfg.OIDC != nil {
-		a.oidc = newOIDCLogin(*cfg.OIDC, cfg.BaseURL)
+		login, err := newOIDCLogin(*cfg.OIDC, cfg.BaseURL)
+		if err != nil {
+			return nil, err
+		}
+		a.oidc = login
 	}
 	a.setUpEcho()
 	return a, a.routes()

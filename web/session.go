@@ -27,11 +27,6 @@ const (
 	keySeen      = "seen"       // last use written down, Unix seconds
 	keyFlashKind = "flash-kind" // message for the next page
 	keyFlashText = "flash-text" //
-	keyNext      = "next"       // page to go to after login
-	keyOIDCState = "oidc-state" // what a login at the provider must bring back
-	keyOIDCNonce = "oidc-nonce" //
-	keyOIDCProof = "oidc-proof" // PKCE verifier
-	keyOIDCUntil = "oidc-until" // when that login must be done, Unix seconds
 )
 
 // SessionStore keeps sessions. The database never sees a token that works: only
