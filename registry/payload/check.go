@@ -1,17 +1,14 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"schakel/registry/jsonpointer"
 )
 
 // Finding is a place where data does not fit its schema.
@@ -65,23 +62,6 @@ func (i *instance) check(value any, steps int) (found []Finding, err error) {
 		return nil, fmt.Errorf("check payload: %w", err)
 	}
 	return nil, nil
-}
-
-func decode(data []byte) (any, *Finding) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var value any
-	err := decoder.Decode(&value)
-	if err == nil {
-		_, err = decoder.Token()
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, &Finding{Code: "payload-broken", Detail: "this is not one JSON value"}
-	}
-	if path, ok := tooLarge(value, nil); ok {
-		return nil, &Finding{Pointer: jsonpointer.Join(path...), Code: "payload-number", Detail: "this number has more digits or a larger exponent than receivers can be expected to read"}
-	}
-	return value, nil
 }
 
 // maxDigits bounds a number as it is written.
