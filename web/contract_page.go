@@ -39,6 +39,9 @@ func (p *portal) contractPage(c echo.Context) error {
 			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
 			templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
 	}
+	if err := p.tellOrigin(c, reader, contract, &page); err != nil {
+		return err
+	}
 	return p.render(c, http.StatusOK, templates.ContractPage(page, v))
 }
 

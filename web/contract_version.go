@@ -80,6 +80,9 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	page := p.frame(c, about.Title+" "+version.Version,
 		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
 	page.Badge, page.Invalid = templates.State(version.Status), r.status != 0
+	if err := p.tellVersionOrigin(c, reader, version, &page); err != nil {
+		return err
+	}
 	return p.render(c, r.code(), templates.VersionPage(page, v))
 }
 

@@ -21,8 +21,9 @@ import (
 // that what is queued stays where a test can see it.
 type deskHarness struct {
 	*harness
-	reg   *registry.Services
-	admin registry.Actor
+	reg    *registry.Services
+	admin  registry.Actor
+	mirror mirrorClient // fetches from registers that are mirrored
 }
 
 const deskTypes = `asyncapi: 3.1.0
@@ -37,14 +38,14 @@ components:
 
 func newDeskHarness(t *testing.T) *deskHarness {
 	t.Helper()
-	d := &deskHarness{}
+	d := &deskHarness{mirror: mirrorClient{Client: &http.Client{}}}
 	d.harness = newHarness(t, func(cfg *Config) {
 		db := cfg.Sessions.(*store.DB)
 		vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 		noError(t, err)
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
-			CheckFilters: filter.Check, CheckWindows: window.Check,
+			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {

@@ -96,7 +96,9 @@ func (h *apiHarness) checkMirrored(t *testing.T, writer *apiClient, one string) 
 	if run := writer.get(t, one+"/runs/"+runs.Runs[0].RunID).want(t, 200); !strings.Contains(string(run.body), `"outcome":"changed"`) {
 		t.Errorf("run %s", run.body)
 	}
-	var list struct{ Alarms []struct{ AlarmID, ContractID string } }
+	var list struct {
+		Alarms []struct{ AlarmID, ContractID string }
+	}
 	writer.get(t, one+"/alarms?status=open").want(t, 200).decode(t, &list)
 	if len(list.Alarms) != 1 || list.Alarms[0].ContractID != "noord-students" {
 		t.Fatalf("alarms %+v", list)

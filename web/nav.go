@@ -14,6 +14,7 @@ type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
 	Publications                          int
+	MirrorAlarms                          int
 }
 
 // NavigationSource knows what the frame of a page shows of the database. It
@@ -76,6 +77,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
 		{Label: "Contracts", Href: "/contracts", Count: w.Publications, Group: "Agreed"},
 		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
+		{Label: "Mirrors", Href: "/admin/mirrors", Count: w.MirrorAlarms, Group: "Agreed"},
 		{Label: "Events", Href: "/admin/events", Group: "Moving"},
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
 		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},

@@ -29,6 +29,7 @@ func (p *portal) routesAdmin() {
 	g.GET("/accounts", p.adminAccounts)
 	g.POST("/accounts", p.adminInvite)
 	g.POST("/accounts/:id/:change", p.adminChangeAccount)
+	p.routesMirrors(g)
 	p.routesSettings()
 	p.ownDesk("/admin/own").routes(p.pages("/admin/own", p.requireAdministrator))
 }

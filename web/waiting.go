@@ -25,6 +25,11 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	if asked, err := n.db.CountVersionsRequested(ctx); err == nil {
 		w.Publications = asked
 	}
+	if alarms, err := n.db.CountMirrorAsides(ctx); err == nil {
+		for _, open := range alarms {
+			w.MirrorAlarms += open
+		}
+	}
 	if partners, err := n.db.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}

@@ -137,6 +137,7 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 			"admin": {
 				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
 				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/admin/jobs/new", "/account", "/admin/contracts/new",
+				"/admin/mirrors", "/admin/mirrors/new",
 				"/admin/settings", "/admin/settings/edit", "/admin/settings/import", "/problems", "/problems/key-reused",
 			},
 			"partner": {

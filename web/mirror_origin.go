@@ -1,0 +1,65 @@
+package web
+
+import (
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// tellOrigin says on the page of a contract that it is a copy, and of what (EDU-N05).
+func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *templates.Page) error {
+	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
+	if err != nil {
+		return err
+	}
+	from, ok := origins[about.ID]
+	if !ok {
+		return nil
+	}
+	page.Badge = templates.Badge(templates.KindInfo, "Copy")
+	page.Lead = "A copy of " + from.OriginURL + ". The register there is the source of truth; its versions come from there alone."
+	if !from.GoneAt.IsZero() {
+		page.Lead += " Since " + templates.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
+	}
+	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
+}
+
+// tellVersionOrigin says on the page of a version where its bytes come from, and what
+// the source says of it now.
+func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *templates.Page) error {
+	from, ok, err := p.Registry.Contracts.CopyOf(c.Request().Context(), v)
+	if err != nil || !ok {
+		return err
+	}
+	page.Badge = templ.Join(page.Badge, templates.Badge(templates.KindInfo, "Copy"))
+	page.Lead = "Copied from " + from.OriginURL + " on " + templates.Day(from.FetchedAt.Time) + "; its bytes there were last compared on " + templates.Day(from.CheckedAt.Time) + "."
+	switch from.SourceStatus {
+	case store.VersionWithdrawn, store.VersionDeprecated:
+		page.Lead += " Since " + templates.Day(from.SourceSince.Time) + " it is " + from.SourceStatus + " at the source."
+	case store.MirrorGone:
+		page.Lead += " Since " + templates.Day(from.SourceSince.Time) + " the source does not offer this version any more."
+	}
+	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
+}
+
+// tellAlarm marks in red, for administrators, that the source gives other bytes than it
+// did, and leads to them.
+func (p *portal) tellAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *templates.Page) error {
+	if !reader.Administrator {
+		return nil
+	}
+	f.Open, f.Page = true, store.Page{Number: 1, Size: 1}
+	open, total, err := p.DB.MirrorAsides(c.Request().Context(), f)
+	if err != nil || total == 0 {
+		return err
+	}
+	page.Badge = templ.Join(page.Badge, templates.Badge(templates.KindError, "Other bytes at the source"))
+	actions := templates.LinkButton(templates.Dangerous, "See the other bytes", alarmHref(open[0]))
+	if page.Actions != nil {
+		actions = templ.Join(page.Actions, actions)
+	}
+	page.Actions = actions
+	return nil
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// maxShownCopies bounds the copies and alarms on the page of a mirror; the API has all.
+const maxShownCopies = 100
+
+// mirrorPage shows a register that is mirrored, with its runs, copies and alarms.
+func (p *portal) mirrorPage(c echo.Context) error {
+	ctx, who := c.Request().Context(), actor(c)
+	s, err := p.Registry.Mirrors.Get(ctx, who, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	v := templates.MirrorView{
+		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
+		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.cfg.Now(),
+	}
+	if s.PartnerID != "" {
+		if v.Partner, err = p.adminNames().partnerLink(ctx, s.PartnerID); err != nil {
+			return err
+		}
+	}
+	if err := p.fillMirror(c, s.ID, &v); err != nil {
+		return err
+	}
+	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "mirror", ObjectID: s.ID}, ""); err != nil {
+		return err
+	}
+	page := p.frame(c, s.Name, templates.Crumb{Label: "Mirrors", Href: mirrorPages})
+	page.Actions = templates.MirrorActions(mirrorHref(s.ID), s.Enabled)
+	return p.render(c, http.StatusOK, templates.MirrorPage(page, v))
+}
+
+// fillMirror adds the lists.
+func (p *portal) fillMirror(c echo.Context, id string, v *templates.MirrorView) error {
+	ctx, who, paging := c.Request().Context(), actor(c), pagePaging(c)
+	runs, total, err := p.Registry.Mirrors.Runs(ctx, who, id, store.Page{Number: paging.Page, Size: paging.PerPage})
+	if err != nil {
+		return err
+	}
+	v.RunTotal, v.RunPager = total, pager(c, paging, total)
+	for _, r := range runs {
+		v.Runs = append(v.Runs, mirrorRunRow(r))
+	}
+	alarms, total, err := p.Registry.Mirrors.Alarms(ctx, who, store.MirrorAsideFilter{SourceID: id, Page: store.Page{Number: 1, Size: maxShownCopies}})
+	if err != nil {
+		return err
+	}
+	v.AlarmTotal = total
+	for _, a := range alarms {
+		v.Alarms = append(v.Alarms, templates.MirrorAlarmRow{
+			Href: alarmHref(a), Contract: a.ContractID, Version: a.Version, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
+		})
+	}
+	copies, err := p.Registry.Mirrors.Copies(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	v.CopyTotal = len(copies)
+	for _, one := range copies[:min(len(copies), maxShownCopies)] {
+		v.Copies = append(v.Copies, templates.MirrorCopyRow{
+			Copy: templates.Named{Name: one.ContractID, Href: contractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
+		})
+	}
+	return nil
+}
+
+func alarmHref(a store.MirrorAside) string {
+	return mirrorHref(a.SourceID) + "/alarms/" + url.PathEscape(a.ID)
+}
+
+// mirrorRunPage shows one run with its log.
+func (p *portal) mirrorRunPage(c echo.Context) error {
+	ctx, id := c.Request().Context(), c.Param("id")
+	s, err := p.Registry.Mirrors.Get(ctx, actor(c), id)
+	if err != nil {
+		return err
+	}
+	run, err := p.Registry.Mirrors.OneRun(ctx, actor(c), id, c.Param("run"))
+	if err != nil {
+		return err
+	}
+	lines, err := registry.MirrorLines(run)
+	if err != nil {
+		return err
+	}
+	paging := pagePaging(c)
+	v := templates.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: pager(c, paging, len(lines)), Now: p.cfg.Now()}
+	for _, l := range slicePage(lines, paging) {
+		row := templates.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
+		if l.Copy != "" {
+			row.Copy = templates.Named{Name: l.Copy, Href: contractHref(l.Copy)}
+		}
+		v.Lines = append(v.Lines, row)
+	}
+	page := p.frame(c, "Run of "+templates.Time(run.StartedAt.Time), templates.Crumb{Label: "Mirrors", Href: mirrorPages}, templates.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.render(c, http.StatusOK, templates.MirrorRunPage(page, v))
+}
+
+// mirrorAlarmPage shows other bytes than those of a copy, with what they say otherwise.
+func (p *portal) mirrorAlarmPage(c echo.Context) error {
+	return p.showAlarm(c, http.StatusOK, "", "")
+}
+
+func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) error {
+	ctx, who, id := c.Request().Context(), actor(c), c.Param("id")
+	s, err := p.Registry.Mirrors.Get(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	a, err := p.Registry.Mirrors.Alarm(ctx, who, id, c.Param("alarm"))
+	if err != nil {
+		return err
+	}
+	ours, err := p.DB.ContractVersion(ctx, a.ContractID, a.Version)
+	if err != nil {
+		return err
+	}
+	v := templates.MirrorAlarmView{
+		Ours: templates.Named{Name: a.ContractID + " " + a.Version, Href: contractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
+		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
+		SettledBy: a.SettledBy, Reason: a.Reason, DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
+		ReasonTyped: typed, ReasonError: wrong, Now: p.cfg.Now(),
+	}
+	changes, err := p.Registry.Mirrors.AlarmChanges(ctx, who, id, a.ID)
+	if _, refused := formRefusal(err); refused != nil {
+		v.Unknown = refused[""]
+	} else if err != nil {
+		return err
+	}
+	v.ChangeTotal = len(changes)
+	for _, change := range changes[:min(len(changes), maxShownChanges)] {
+		v.Changes = append(v.Changes, changeRow(change))
+	}
+	page := p.frame(c, "Other bytes of "+a.ContractID+" "+a.Version, templates.Crumb{Label: "Mirrors", Href: mirrorPages}, templates.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page.Invalid = wrong != ""
+	return p.render(c, status, templates.MirrorAlarmPage(page, v))
+}
+
+// mirrorAlarmContent answers the bytes that are kept aside.
+func (p *portal) mirrorAlarmContent(c echo.Context) error {
+	row, content, err := p.Registry.Mirrors.AlarmContent(c.Request().Context(), actor(c), c.Param("id"), c.Param("alarm"))
+	if err != nil {
+		return err
+	}
+	return sendAside(c, row, content)
+}
+
+// settleAlarm ends an alarm with a reason.
+func (p *portal) settleAlarm(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	id, reason := c.Param("id"), form.Get("reason")
+	err = p.Registry.Mirrors.Settle(c.Request().Context(), actor(c), id, c.Param("alarm"), reason)
+	if fields, ok := refused(err); ok {
+		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, fields["reason"])
+	}
+	return p.ownDesk("/admin").settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+const mirrorPages = "/admin/mirrors"
+
+// routesMirrors registers the pages about mirrors of other registers.
+func (p *portal) routesMirrors(g routeGroup) {
+	g.GET("/mirrors", p.mirrorsPage)
+	g.POST("/mirrors", p.createMirror)
+	g.GET("/mirrors/new", p.newMirrorPage)
+	g.GET("/mirrors/:id", p.mirrorPage)
+	g.GET("/mirrors/:id/edit", p.editMirrorPage)
+	g.POST("/mirrors/:id/edit", p.changeMirror)
+	g.POST("/mirrors/:id/runs", p.runMirror)
+	g.GET("/mirrors/:id/runs/:run", p.mirrorRunPage)
+	g.GET("/mirrors/:id/alarms/:alarm", p.mirrorAlarmPage)
+	g.GET("/mirrors/:id/alarms/:alarm/content", p.mirrorAlarmContent)
+	g.POST("/mirrors/:id/alarms/:alarm/settlement", p.settleAlarm)
+}
+
+func mirrorHref(id string) string { return mirrorPages + "/" + url.PathEscape(id) }
+
+// mirrorKinds are the kinds of registers, with what they are.
+func mirrorKinds() []templates.Option {
+	return []templates.Option{
+		{Value: store.MirrorSchakel, Label: "Another Schakel", Hint: "All versions, with their states."},
+		{Value: store.MirrorCatalog, Label: "API catalogue (RFC 9727)", Hint: "The version of each API that is offered now."},
+		{Value: store.MirrorApicurio, Label: "Apicurio Registry 3", Hint: "OpenAPI and AsyncAPI artifacts, all versions."},
+		{Value: store.MirrorURLs, Label: "List of addresses", Hint: "Documents at fixed addresses; their version is the one they tell."},
+	}
+}
+
+func mirrorKindName(kind string) string {
+	for _, k := range mirrorKinds() {
+		if k.Value == kind {
+			return k.Label
+		}
+	}
+	return kind
+}
+
+// mirrorsPage lists the registers that are mirrored.
+func (p *portal) mirrorsPage(c echo.Context) error {
+	all, err := p.Registry.Mirrors.List(c.Request().Context(), actor(c))
+	if err != nil {
+		return err
+	}
+	paging := pagePaging(c)
+	v := templates.MirrorsView{Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
+	for _, s := range slicePage(all, paging) {
+		row := templates.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
+		if !s.Enabled {
+			row.State = "paused"
+		}
+		if s.Last != nil {
+			last := mirrorRunRow(*s.Last)
+			row.Last = &last
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	page := p.frame(c, "Mirrors")
+	page.Lead = "Copies of contracts in the registers of others, so that you keep the bytes you build on and hear when they change."
+	page.Actions = templates.LinkButton(templates.Primary, "Mirror a register", mirrorPages+"/new")
+	return p.render(c, http.StatusOK, templates.MirrorsPage(page, v))
+}
+
+func mirrorRunRow(r store.MirrorRun) templates.MirrorRunRow {
+	cause := "asked for by " + r.Cause
+	if r.Cause == registry.MirrorScheduled {
+		cause = "schedule"
+	}
+	return templates.MirrorRunRow{
+		Href: mirrorHref(r.SourceID) + "/runs/" + url.PathEscape(r.ID), Cause: cause, Error: r.Error, Started: r.StartedAt.Time, Finished: r.FinishedAt.Time,
+		Added: r.Added, Unchanged: r.Unchanged, Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed,
+	}
+}
+
+// newMirrorPage asks what to mirror.
+func (p *portal) newMirrorPage(c echo.Context) error {
+	return p.showMirrorForm(c, http.StatusOK, "", registry.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, false, nil)
+}
+
+// createMirror adds a register to mirror.
+func (p *portal) createMirror(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := registry.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
+	readMirror(form, &in)
+	made, err := p.Registry.Mirrors.Create(c.Request().Context(), actor(c), in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showMirrorForm(c, status, "", in, false, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
+}
+
+// readMirror reads what can be changed of a mirror.
+func readMirror(form Form, in *registry.MirrorInput) {
+	in.Name, in.URL, in.PartnerID, in.Schedule = form.Get("name"), form.Get("url"), form.Get("partnerId"), form.Get("schedule")
+	in.Secret, in.NoSecret, in.Enabled = form.Get("secret"), form.Checked("noSecret"), form.Checked("enabled")
+	in.URLs, in.Contracts = strings.Split(form.Get("urls"), "\n"), strings.Split(form.Get("contracts"), "\n")
+}
+
+// editMirrorPage asks how a register is mirrored from now on.
+func (p *portal) editMirrorPage(c echo.Context) error {
+	s, err := p.Registry.Mirrors.Get(c.Request().Context(), actor(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return p.showMirrorForm(c, http.StatusOK, s.ID, registry.InputOfMirror(s.MirrorSource), s.Secret != "", nil)
+}
+
+// changeMirror changes how a register is mirrored.
+func (p *portal) changeMirror(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	s, err := p.Registry.Mirrors.Get(ctx, actor(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	var typed registry.MirrorInput
+	row, err := p.Registry.Mirrors.Update(ctx, actor(c), s.ID, func(in *registry.MirrorInput) { readMirror(form, in); typed = *in })
+	if status, wrong := formRefusal(err); wrong != nil {
+		return p.showMirrorForm(c, status, s.ID, typed, s.Secret != "", wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(c, mirrorHref(row.ID), "The changes are saved.")
+}
+
+// showMirrorForm shows the form; id is empty for a new mirror.
+func (p *portal) showMirrorForm(c echo.Context, status int, id string, in registry.MirrorInput, hasKey bool, wrong formErrors) error {
+	partners, err := p.routePartners(c.Request().Context(), actor(c))
+	if err != nil {
+		return err
+	}
+	partners[0].Label = "None of the partners here"
+	v := templates.MirrorFormView{
+		Action: mirrorPages, Cancel: mirrorPages, New: id == "", HasKey: hasKey, Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
+		URLs: strings.Join(in.URLs, "\n"), Partner: in.PartnerID, Schedule: in.Schedule, Contracts: strings.Join(in.Contracts, "\n"), Prefix: in.Prefix,
+		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
+	}
+	title := "Mirror a register"
+	way := []templates.Crumb{{Label: "Mirrors", Href: mirrorPages}}
+	if id != "" {
+		title, v.Action, v.Cancel = "Change mirror", mirrorHref(id)+"/edit", mirrorHref(id)
+	}
+	page := p.frame(c, title, way...)
+	page.Invalid = wrong != nil
+	return p.render(c, status, templates.MirrorFormPage(page, v))
+}
+
+// runMirror asks for a run at once.
+func (p *portal) runMirror(c echo.Context) error {
+	id := c.Param("id")
+	err := p.Registry.Mirrors.AskRun(c.Request().Context(), actor(c), id)
+	return p.ownDesk("/admin").settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
+}
