@@ -41,9 +41,21 @@ func (r HitRow) consequence() string {
 
 func (v WithdrawalView) nobody() bool { return len(v.Rows)+len(v.Endpoints)+v.Others == 0 }
 
+// title says how many there are, for who does not open the list.
+func (v WithdrawalView) title() string {
+	if v.nobody() {
+		return "Who is hit when this version is withdrawn: nobody is subscribed"
+	}
+	text := "Who is hit when this version is withdrawn: " + Plural(len(v.Rows), "subscription", "subscriptions")
+	if more := len(v.Endpoints) + v.Others; more > 0 {
+		text += " and " + Count(more) + " more"
+	}
+	return text
+}
+
 func (v WithdrawalView) table() TableView {
 	t := TableView{
-		ID: "hit", Caption: "Who is hit when this version is withdrawn", Total: len(v.Rows), Noun: [2]string{"subscription", "subscriptions"},
+		ID: "hit", Caption: "Subscriptions to event types of this version", Total: len(v.Rows), Noun: [2]string{"subscription", "subscriptions"},
 		Columns: []Column{{Label: "Subscription"}, {Label: "State"}, {Label: "Event types"}, {Label: "After it"}},
 		Empty:   Empty{Text: "No subscription gets event types of this version."},
 	}
@@ -244,7 +256,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 						var templ_7745c5c3_Var10 string
 						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.consequence())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 72, Col: 22}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 84, Col: 22}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 						if templ_7745c5c3_Err != nil {
@@ -277,7 +289,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs("Endpoint ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 79, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 91, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -290,7 +302,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(" names this version as the description of its API.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 81, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_withdrawal.templ`, Line: 93, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {

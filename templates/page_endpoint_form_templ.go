@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // EndpointFormView asks where an organisation receives. All values are as typed.
 type EndpointFormView struct {
+	// Contracts are the OpenAPI contracts to choose from; empty asks for an id.
+	Contracts      []Option
 	Action, Cancel string
 	// New is set for an endpoint that is not there yet.
 	New  bool

@@ -26,6 +26,23 @@ func sendingLabels() []labelled {
 	}
 }
 
+const contractHint = "The OpenAPI contract in the register that describes your webhook, by its id. It has to take batches."
+
+// contract chooses among Contracts; one that is named and not among them stays.
+func (v EndpointFormView) contract() Field {
+	f := v.optional("contractId", "Contract of your API", v.Sending.ContractID, "The OpenAPI contract in the register that describes your webhook. It has to take batches.")
+	f.Options = []Option{{Value: "", Label: "None"}}
+	known := f.Value == ""
+	for _, c := range v.Contracts {
+		f.Options = append(f.Options, c)
+		known = known || c.Value == f.Value
+	}
+	if !known {
+		f.Options = append(f.Options, Option{Value: f.Value, Label: f.Value})
+	}
+	return f
+}
+
 func (v EndpointFormView) stated() Field {
 	f := v.field("batchStated", "Our receiver takes batches, though no contract shows it", "")
 	if v.Sending.BatchStated {
@@ -157,9 +174,16 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(v.optional("contractId", "Contract of your API", v.Sending.ContractID, "The id of the OpenAPI contract in the register that describes your webhook. It has to take batches.")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
+			if len(v.Contracts) > 0 {
+				templ_7745c5c3_Err = Select(v.contract()).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else {
+				templ_7745c5c3_Err = TextField(v.optional("contractId", "Contract of your API", v.Sending.ContractID, contractHint)).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 			if templ_7745c5c3_Err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contract"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -144,6 +145,10 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 		v.Kind = e.Kind
 	}
 	v.Pull = v.Kind == store.EndpointPull
+	var err error
+	if v.Contracts, err = d.apiContracts(c); err != nil {
+		return err
+	}
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if v.New && kind != v.Kind {
 			v.Others = append(v.Others, templates.Crumb{Label: otherKind(kind), Href: d.href("/endpoints/new?kind=" + url.QueryEscape(kind))})
@@ -190,4 +195,29 @@ func tokenMethods(methods []string) []templates.Option {
 		options = append(options, templates.Option{Value: m, Label: m, Hint: hints[m]})
 	}
 	return options
+}
+
+// choosableContracts is up to how many contracts are listed to choose from.
+const choosableContracts = 200
+
+// apiContracts are the published OpenAPI contracts that an endpoint can name; none
+// when there are too many to choose from a list.
+func (d desk) apiContracts(c echo.Context) ([]templates.Option, error) {
+	reader, err := d.reader(c)
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := d.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{
+		Kind: string(contract.OpenAPI), Page: store.Page{Number: 1, Size: choosableContracts},
+	})
+	if err != nil || total > choosableContracts {
+		return nil, err
+	}
+	var options []templates.Option
+	for _, s := range list {
+		if s.Latest.ID != "" {
+			options = append(options, templates.Option{Value: s.ID, Label: s.Title + " (" + s.ID + ")"})
+		}
+	}
+	return options, nil
 }
