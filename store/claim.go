@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 )
@@ -38,9 +39,35 @@ func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, le
 
 // claim is Claim for those that meet one more condition.
 func (tx *Tx) claim(ctx context.Context, endpointID, owner string, limit int, lease Time, condition string) ([]Claimed, error) {
-	var rows []Delivery
-	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
-			SELECT d.id FROM delivery d
+	if tx.dialect == Postgres && condition == `` {
+		return tx.claimAhead(ctx, endpointID, owner, limit, lease)
+	}
+	rows, _, err := tx.claimFrom(ctx, endpointID, owner, limit, lease, condition, Time{})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return tx.claimed(ctx, rows)
+}
+
+// claimFrom takes those that are due since a moment, or all that are due, and tells since when the last of them was.
+func (tx *Tx) claimFrom(ctx context.Context, endpointID, owner string, limit int, lease Time, condition string, from Time) ([]Delivery, Time, error) {
+	var found []struct {
+		Delivery
+		Last Time `db:"last_due"`
+	}
+	last, args := `0`, []any{endpointID, tx.Now, tx.Now}
+	if tx.dialect == Postgres {
+		if err := tx.planOnce(ctx); err != nil {
+			return nil, Time{}, err
+		}
+		since := int64(math.MinInt64)
+		if !from.IsZero() {
+			since = from.UnixMicro()
+		}
+		last, condition, args = `(SELECT MAX(due_at) FROM due)`, condition+` AND d.due_at >= ?`, append(args, since)
+	}
+	err := tx.list(ctx, &found, `WITH due AS MATERIALIZED (
+			SELECT d.id, d.due_at FROM delivery d
 			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ? AND d.key_expires_at > ?
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
@@ -48,10 +75,19 @@ func (tx *Tx) claim(ctx context.Context, endpointID, owner string, limit int, le
 			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))`+condition+`
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ? WHERE id IN (SELECT id FROM due)
-		RETURNING `+deliveryColumns, endpointID, tx.Now, tx.Now, limit, lease, owner, tx.Now)
-	if err != nil || len(rows) == 0 {
-		return nil, err
+		RETURNING `+deliveryColumns+`, `+last+` AS last_due`, append(args, limit, lease, owner, tx.Now)...)
+	if err != nil || len(found) == 0 {
+		return nil, Time{}, err
 	}
+	rows := make([]Delivery, len(found))
+	for i := range found {
+		rows[i] = found[i].Delivery
+	}
+	return rows, found[0].Last, nil
+}
+
+// claimed are rows that were claimed, in the order they came in, with their events.
+func (tx *Tx) claimed(ctx context.Context, rows []Delivery) ([]Claimed, error) {
 	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
 	return tx.withEvents(ctx, rows)
 }
@@ -83,7 +119,11 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 			ids = append(ids, r.EventID)
 		}
 	}
-	w.in(`id`, ids)
+	if tx.dialect == Postgres { // one statement for any number, in the partitions of these ids
+		w.add(`id = ANY (?) AND id >= ? AND id <= ?`, ids, slices.Min(ids), slices.Max(ids))
+	} else {
+		w.in(`id`, ids)
+	}
 	var events []Event
 	if err := tx.list(ctx, &events, `SELECT `+eventColumns+` FROM event`+w.sql(), w.args...); err != nil {
 		return nil, err

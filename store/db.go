@@ -43,6 +43,7 @@ type DB struct {
 	dsn         string
 	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
 	texts       *texts
+	front       *fronts
 }
 
 // Queries are the reads, on the pool or inside a transaction.
@@ -58,6 +59,9 @@ type Tx struct {
 	tx    *sqlx.Tx
 	ids   *idSource
 	texts *texts
+	front *fronts
+	// plannedOnce is set once planOnce did its work.
+	plannedOnce bool
 }
 
 // NewID returns a fresh id that sorts by time, such as "sub_01J…" for the prefix "sub".
@@ -90,7 +94,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(stx *sqlx.Tx) *Tx {
-	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts}
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, front: db.front}
 }
 
 // Ping asks the database for a sign of life, on the writer too.

@@ -44,7 +44,7 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	if o.MaxReaders == 0 {
 		o.MaxReaders = max(8, 4*runtime.NumCPU())
 	}
-	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts()}
+	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), front: newFronts()}
 	var err error
 	switch {
 	case strings.HasPrefix(database, "sqlite:"):

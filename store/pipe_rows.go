@@ -173,14 +173,25 @@ func (tx *Tx) laterIn(ctx context.Context, query string, first []any, ids []stri
 	return tx.planned(ctx, text, params)
 }
 
-// planned runs a statement that finds rows by their ids, under a plan that is made once and uses their index. A plan of every
-// day's own costs more than the statement, and one that is made while the partition of a day is empty reads it from end to end
-// when it is not. The bounds of the ids tell the partitions. The settings are those of the transaction from now on.
+// planned runs a statement that finds rows by their ids, under a plan that is made once. The bounds of the ids tell the
+// partitions.
 func (tx *Tx) planned(ctx context.Context, text string, params [][]byte) error {
-	const settings = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`
-	if _, err := tx.ext.ExecContext(ctx, settings, &direct{later: true}); err != nil {
+	if err := tx.planOnce(ctx); err != nil {
 		return err
 	}
 	_, err := tx.ext.ExecContext(ctx, text, &direct{params: params, later: true})
+	return err
+}
+
+// planOnce has the statements of the transaction from now on run under plans that are made once and use indexes. To plan anew
+// over the partitions of every day takes longer than to claim or to complete, and a plan that was made while the partition
+// of a day was empty reads it from end to end when it is not.
+func (tx *Tx) planOnce(ctx context.Context) error {
+	if tx.plannedOnce {
+		return nil
+	}
+	tx.plannedOnce = true
+	const settings = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`
+	_, err := tx.ext.ExecContext(ctx, settings, &direct{later: true})
 	return err
 }
