@@ -14,6 +14,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 	var batch []finished // what is left to write when the database is away, too
 	var brake brake
 	wait := firstWait
+	lately := 0 // what the last transaction wrote
 	for {
 		again, submissions := time.Duration(0), e.submissions
 		if len(group) > 0 {
@@ -34,6 +35,9 @@ func (e *Engine) writeLoop(ctx context.Context) {
 			}
 			return
 		}
+		if again == 0 {
+			e.linger(ctx, lately, eventsOf(group)+len(batch))
+		}
 		batch = e.gatherOutcomes(batch)
 		var next []*pending
 		if len(group) > 0 && !brake.holds(e, group, len(batch)) {
@@ -42,6 +46,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 		} else if len(group) > 0 && len(batch) < e.cfg.MaxBatch/2 {
 			continue // more of them go for the price of one
 		}
+		lately = eventsOf(next) + len(batch)
 		if e.writeAll(ctx, next, batch) {
 			batch, wait = nil, firstWait
 		} else {
