@@ -19,6 +19,9 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 		return nil
 	}
 	page.Badge = templates.Badge(templates.KindInfo, "Copy")
+	if reader.Maintains(about) { // nothing is uploaded to a copy
+		page.Actions = templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, about.ID)+"/edit")
+	}
 	page.Lead = "A copy of " + from.OriginURL + ". The register there is the source of truth; its versions come from there alone."
 	if !from.GoneAt.IsZero() {
 		page.Lead += " Since " + templates.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
