@@ -15,7 +15,8 @@ import (
 // asset is one file as it is served.
 type asset struct {
 	name, hash, contentType string
-	body                    []byte
+	// body reads it, from the program itself where that has it whole: a copy of all would be megabytes of memory.
+	body func() []byte
 	// zipped compresses the body when it is first asked for, because a large one
 	// takes a while; nil when that gains nothing.
 	zipped func() []byte
@@ -36,10 +37,11 @@ func ownStyles() []string {
 // It panics when a file is missing, which only a broken build can cause.
 func build(tree fs.FS) *assets {
 	set := &assets{byName: map[string]*asset{}}
-	set.add("schakel.css", joinStyles(tree))
+	styles := joinStyles(tree)
+	set.add("schakel.css", func() []byte { return styles })
 	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js"} {
 		for _, file := range must(fs.Glob(tree, pattern)) {
-			set.add(path.Base(file), must(fs.ReadFile(tree, file)))
+			set.add(path.Base(file), func() []byte { return must(fs.ReadFile(tree, file)) })
 		}
 	}
 	return set
@@ -61,14 +63,14 @@ func joinStyles(tree fs.FS) []byte {
 	return out.Bytes()
 }
 
-func (s *assets) add(name string, body []byte) {
+func (s *assets) add(name string, body func() []byte) {
 	if s.byName[name] != nil {
 		panic("static: two files are named " + name)
 	}
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256(body())
 	s.byName[name] = &asset{
 		name: name, hash: hex.EncodeToString(sum[:8]), contentType: contentType(name),
-		body: body, zipped: sync.OnceValue(func() []byte { return zip(body) }),
+		body: body, zipped: sync.OnceValue(func() []byte { return zip(body()) }),
 	}
 }
 

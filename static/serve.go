@@ -40,12 +40,16 @@ func (a *asset) headers(h http.Header, hashed bool) {
 }
 
 func (a *asset) write(w http.ResponseWriter, r *http.Request) {
-	body, tag := a.body, `"`+a.hash+`"`
+	var body []byte
+	tag := `"` + a.hash + `"`
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		if zipped := a.zipped(); zipped != nil {
-			body, tag = zipped, `"`+a.hash+`-gzip"`
-			w.Header().Set("Content-Encoding", "gzip")
-		}
+		body = a.zipped()
+	}
+	if body != nil {
+		tag = `"` + a.hash + `-gzip"`
+		w.Header().Set("Content-Encoding", "gzip")
+	} else {
+		body = a.body()
 	}
 	w.Header().Set("ETag", tag)
 	if matches(r.Header.Get("If-None-Match"), tag) {

@@ -47,7 +47,6 @@ func newTransport(cfg Config, g *guard) *http.Transport {
 		MaxResponseHeaderBytes: cfg.MaxHeaderBytes,
 		MaxIdleConnsPerHost:    cfg.MaxIdleConnsPerHost,
 		IdleConnTimeout:        cfg.IdleTimeout,
-		WriteBufferSize:        16 << 10,
 	}
 }
 
