@@ -191,7 +191,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var7 string
 								templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Owner)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 96, Col: 16}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 96, Col: 16}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 								if templ_7745c5c3_Err != nil {
@@ -222,7 +222,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.By)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 99, Col: 13}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 99, Col: 13}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -410,7 +410,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 							var templ_7745c5c3_Var16 string
 							templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(kindName(r.Kind))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 125, Col: 24}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 125, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 							if templ_7745c5c3_Err != nil {
@@ -442,7 +442,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var18 string
 								templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs("none published")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 129, Col: 25}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 129, Col: 25}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 								if templ_7745c5c3_Err != nil {
@@ -460,7 +460,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var19 string
 								templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 133, Col: 13}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 133, Col: 13}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 								if templ_7745c5c3_Err != nil {
@@ -500,7 +500,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 							var templ_7745c5c3_Var21 string
 							templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(r.Owner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 139, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 139, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 							if templ_7745c5c3_Err != nil {
@@ -532,7 +532,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var23 string
 								templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(visibilityName(r.Visibility))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/contract_list.templ`, Line: 143, Col: 37}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 143, Col: 37}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 								if templ_7745c5c3_Err != nil {

@@ -183,7 +183,7 @@ func MirrorsPage(p Page, v MirrorsView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Kind)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror_list.templ`, Line: 88, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_list.templ`, Line: 88, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -254,7 +254,7 @@ func MirrorsPage(p Page, v MirrorsView) templ.Component {
 								var templ_7745c5c3_Var10 string
 								templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(": " + r.Last.summary())
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror_list.templ`, Line: 99, Col: 33}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_list.templ`, Line: 99, Col: 33}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 								if templ_7745c5c3_Err != nil {
@@ -323,7 +323,7 @@ func MirrorsPage(p Page, v MirrorsView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Copies))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror_list.templ`, Line: 111, Col: 23}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_list.templ`, Line: 111, Col: 23}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {

@@ -385,7 +385,7 @@ func MirrorPage(p Page, v MirrorView) templ.Component {
 							var templ_7745c5c3_Var13 templ.SafeURL
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinURLErrs(r.Href)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror.templ`, Line: 136, Col: 43}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 136, Col: 43}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {
@@ -454,7 +454,7 @@ func MirrorPage(p Page, v MirrorView) templ.Component {
 							var templ_7745c5c3_Var16 string
 							templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(r.Cause)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror.templ`, Line: 144, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 144, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 							if templ_7745c5c3_Err != nil {
@@ -485,7 +485,7 @@ func MirrorPage(p Page, v MirrorView) templ.Component {
 							var templ_7745c5c3_Var18 string
 							templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.summary())
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror.templ`, Line: 147, Col: 19}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 147, Col: 19}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 							if templ_7745c5c3_Err != nil {
@@ -642,7 +642,7 @@ func MirrorPage(p Page, v MirrorView) templ.Component {
 								var templ_7745c5c3_Var25 string
 								templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs("not since ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/mirror.templ`, Line: 169, Col: 22}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 169, Col: 22}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 								if templ_7745c5c3_Err != nil {
