@@ -38,7 +38,7 @@ func (q *Queries) Routes(ctx context.Context) ([]Route, error) {
 	return rows, q.list(ctx, &rows, `SELECT * FROM route ORDER BY id DESC`)
 }
 
-// FanoutEpoch counts the changes of what decides fan-out; a node whose index is older must read it again.
+// FanoutEpoch names the state of what decides fan-out; a node whose index is of another must read it again.
 func (q *Queries) FanoutEpoch(ctx context.Context) (string, error) {
 	const query = `SELECT value FROM setting WHERE name = 'fanout_epoch'`
 	if q.dialect == Postgres {
@@ -56,7 +56,8 @@ func (tx *Tx) bumpFanout(ctx context.Context) error {
 	if err := tx.Notify(ctx, NotifyChanged); err != nil {
 		return err
 	}
-	return tx.one(ctx, `UPDATE setting SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT), updated_at = ? WHERE name = 'fanout_epoch'`, tx.Now)
+	// No value comes twice: one that was read in a transaction and then rolled back must not become that of another change.
+	return tx.one(ctx, `UPDATE setting SET value = ?, updated_at = ? WHERE name = 'fanout_epoch'`, tx.NewID("epc"), tx.Now)
 }
 
 // NotifyChanged is what nodes are told when the fan-out epoch moved.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"testing"
 
 	"schakel/store"
@@ -58,17 +59,19 @@ func TestFanoutEpoch(t *testing.T) {
 		}
 		for name, change := range changes {
 			before, _ := w.db.FanoutEpoch(w.ctx)
-			w.fails(errStop, func(tx *store.Tx) error {
+			within := ""
+			w.fails(errStop, func(tx *store.Tx) (err error) {
 				if err := change(tx); err != nil {
 					return err
 				}
-				return errStop
+				within, err = tx.FanoutEpoch(w.ctx)
+				return cmp.Or(err, errStop)
 			})
 			rolledBack, err := w.db.FanoutEpoch(w.ctx)
 			same(t, rolledBack, err, before)
 			w.write(change)
-			if after, err := w.db.FanoutEpoch(w.ctx); after == before || err != nil {
-				t.Errorf("%s: epoch %s stays, %v", name, after, err)
+			if after, err := w.db.FanoutEpoch(w.ctx); after == before || after == within || err != nil {
+				t.Errorf("%s: epoch is %s after %s, and %s in what was undone, %v", name, after, before, within, err)
 			}
 		}
 	})

@@ -47,10 +47,14 @@ func TestAnEndedLeaseIsNotGivenBack(t *testing.T) {
 	release := make(chan struct{})
 	c.rcv.set(func(store.Claimed) Result { <-release; return delivered() })
 	r := c.accept("nl.a", "1")
-	d := c.until(r.Events[0].EventID, store.DeliveryPending)
+	var d store.Delivery
+	c.waitFor(func() bool {
+		d = c.until(r.Events[0].EventID, store.DeliveryPending)
+		return d.LeaseOwner == c.eng.node
+	})
 	c.write(func(tx *store.Tx) error {
 		lease := store.LeaseOf(&d)
-		lease.Number--
+		lease.Number-- // of the claim before
 		old := finished{lease: lease, result: new(Result), subID: sub.ID}
 		_, err := c.eng.writeOutcomes(t.Context(), tx, []finished{old})
 		return err
