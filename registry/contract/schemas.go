@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -14,11 +13,11 @@ import (
 //go:embed schemas/*.json
 var schemaFiles embed.FS
 
-// official gives the compiled schema of a kind and release such as "openapi-3.1", each compiled once, when first used.
+// official gives the compiled schema of a kind and release such as "openapi-3.1".
 var official = func() map[string]func() (*officialSchema, error) {
 	list := map[string]func() (*officialSchema, error){}
 	for _, name := range []string{"openapi-3.0", "openapi-3.1", "openapi-3.2", "asyncapi-2.6", "asyncapi-3.0", "asyncapi-3.1"} {
-		list[name] = sync.OnceValues(func() (*officialSchema, error) { return compile(name) })
+		list[name] = (&idling{name: name}).get
 	}
 	return list
 }()
