@@ -109,7 +109,7 @@ func UploadPage(p Page, v UploadView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = FileField(Field{Name: "document", Label: "Document", Hint: "An " + kindName(v.Kind) + " document as JSON or YAML, or a zip of it with the files it refers to, of at most " + Bytes(v.MaxBytes) + ".", Error: v.Wrong["document"], Accept: ".json,.yaml,.yml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = FileField(Field{Name: "document", Label: "Document", Hint: "An " + kindName(v.Kind) + " document as JSON or YAML, or a zip of it with the files it refers to, of at most " + Bytes(v.MaxBytes) + ".", Error: v.Wrong["document"], Depends: true, Accept: ".json,.yaml,.yml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -125,7 +125,7 @@ func UploadPage(p Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it here", Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it here", Hint: "When a file is chosen, that one is taken.", Depends: true, Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -271,7 +271,7 @@ func eventCheck(v EventCheckView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = TextArea(Field{Name: "event", Label: "Event or data", Hint: "JSON: a whole CloudEvent, or its data alone. It is checked as one that comes in, and nothing of it is kept.", Value: v.Typed, Error: v.Error, Rows: 10}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextArea(Field{Name: "event", Label: "Event or data", Hint: "JSON: a whole CloudEvent, or its data alone. It is checked as one that comes in, and nothing of it is kept.", Value: v.Typed, Error: v.Error, Required: true, Rows: 10}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -22,7 +22,10 @@ type Field struct {
 	// Error says what is wrong and how to mend it; empty when all is well.
 	Error string
 	// Required is false for what may stay empty; the label then says so.
-	Required     bool
+	Required bool
+	// Depends is set for what is needed with some of the other answers only: its
+	// hint says with which, and the label does not call it optional.
+	Depends      bool
 	Autocomplete string
 	InputMode    string
 	Pattern      string

@@ -598,7 +598,7 @@ func optional(f Field) templ.Component {
 			templ_7745c5c3_Var29 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if !f.Required {
+		if !f.Required && !f.Depends {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<span class=\"schakel-optional\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -30,6 +30,14 @@ func (v MirrorFormView) keyHint() string {
 	return "Only when the register asks for one: a read-only key of another Schakel, or a bearer token. It is never shown again."
 }
 
+func (v MirrorFormView) addressHint() string {
+	text := "Without a path, as https://register.example.nl. Of a catalogue that is not at its usual place, the whole address."
+	if v.New {
+		text += " Leave it empty for a list of addresses."
+	}
+	return text
+}
+
 func (v MirrorFormView) enabled() string {
 	if v.Enabled {
 		return "on"
@@ -117,7 +125,7 @@ func MirrorFormPage(p Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New || v.Kind != "urls" {
-					templ_7745c5c3_Err = TextField(Field{Name: "url", Label: "Address of the register", Hint: "For a Schakel or an Apicurio Registry its address without a path, as https://register.example.nl. Not for a list of addresses.", Value: v.URL, Error: v.Wrong["url"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "url", Label: "Address of the register", Depends: true, Hint: v.addressHint(), Value: v.URL, Error: v.Wrong["url"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -127,7 +135,7 @@ func MirrorFormPage(p Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New || v.Kind == "urls" {
-					templ_7745c5c3_Err = TextArea(Field{Name: "urls", Label: "Addresses of documents", Hint: "Only for a list of addresses. One a line: https://noord.example/students.yaml, or the id of the contract before it: students https://noord.example/v2.yaml", Value: v.URLs, Error: v.Wrong["urls"], Rows: 4, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextArea(Field{Name: "urls", Label: "Addresses of documents", Depends: true, Hint: "Only for a list of addresses. One a line: https://noord.example/students.yaml, or the id of the contract before it: students https://noord.example/v2.yaml", Value: v.URLs, Error: v.Wrong["urls"], Rows: 4, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -55,6 +55,13 @@ func (v EndpointFormView) optional(name, label, value, hint string) Field {
 	return f
 }
 
+// forToken is needed with every method but none.
+func (v EndpointFormView) forToken(name, label, value, hint string) Field {
+	f := v.optional(name, label, value, hint)
+	f.Depends = true
+	return f
+}
+
 func (v EndpointFormView) choice(name, label, value string, options []Option) Field {
 	f := v.field(name, label, value)
 	f.Required, f.Options = true, options
@@ -75,7 +82,7 @@ func (v EndpointFormView) number(name, label, value, hint string) Field {
 
 func (v EndpointFormView) secret() Field {
 	f := v.field("tokenSecret", "Client secret", "")
-	f.Type, f.Autocomplete, f.MaxLength = "password", "off", 1000
+	f.Type, f.Autocomplete, f.MaxLength, f.Depends = "password", "off", 1000, true
 	f.Hint = "It is encrypted when it is stored, and never shown again. Not needed with private_key_jwt."
 	if v.HasSecret {
 		f.Hint = "A secret is stored. Leave this empty to keep it; fill it in to replace it, or when a host changes."
@@ -311,7 +318,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(v.optional("tokenUrl", "Token endpoint", v.TokenURL, "The https address of your authorisation server's token endpoint.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(v.forToken("tokenUrl", "Token endpoint", v.TokenURL, "The https address of your authorisation server's token endpoint.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -319,7 +326,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField(v.optional("tokenClientId", "Client id", v.TokenClientID, "Under which you know us there.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField(v.forToken("tokenClientId", "Client id", v.TokenClientID, "Under which you know us there.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -383,7 +383,7 @@ func EndpointPage(p Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanPause {
-				templ_7745c5c3_Err = DangerAction(Danger{ID: "pause", Label: "Pause this endpoint", Explain: "Nothing is sent until you resume it. What is for it is kept and waits.", Action: v.Href + "/pause", Button: "Pause endpoint", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DangerAction(Danger{ID: "pause", Label: "Pause this endpoint", Explain: v.pauseText(), Action: v.Href + "/pause", Button: "Pause endpoint", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -393,7 +393,7 @@ func EndpointPage(p Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanEnd {
-				templ_7745c5c3_Err = DangerAction(Danger{ID: "end", Label: "End this endpoint", Explain: "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it is held.", Action: v.Href + "/end", Button: "End endpoint", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DangerAction(Danger{ID: "end", Label: "End this endpoint", Explain: "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it becomes a dead letter, and is not sent any more.", Action: v.Href + "/end", Button: "End endpoint", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -406,6 +406,14 @@ func EndpointPage(p Page, v EndpointView) templ.Component {
 		}
 		return nil
 	})
+}
+
+// pauseText tells what a pause does to what waits: only what is sent by us carries a key that expires.
+func (v EndpointView) pauseText() string {
+	if v.Pull != nil {
+		return "Nothing can be fetched until you resume it. What is for it is kept and waits."
+	}
+	return "Nothing is sent until you resume it. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter, which can be resent."
 }
 
 func pullHowTo(v PullView) templ.Component {
@@ -570,7 +578,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 						var templ_7745c5c3_Var17 string
 						templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(s.Types)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 176, Col: 14}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 184, Col: 14}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 						if templ_7745c5c3_Err != nil {

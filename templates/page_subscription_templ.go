@@ -68,7 +68,7 @@ func (v SubscriptionView) errors() []FieldError {
 
 func (v SubscriptionView) end() Danger {
 	d := Danger{
-		ID: "end", Label: "End this subscription", Explain: "You get no more events of it, for good. What still waits is held. To receive again you ask for a new subscription.",
+		ID: "end", Label: "End this subscription", Explain: "You get no more events of it, for good. What still waits becomes a dead letter, and is not sent any more. To receive again you ask for a new subscription.",
 		Action: v.Href + "/end", Button: "End subscription", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError,
 	}
 	if v.State == "requested" {
@@ -432,7 +432,7 @@ func SubscriptionPage(p Page, v SubscriptionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanPause {
-				templ_7745c5c3_Err = DangerAction(Danger{ID: "pause", Label: "Pause this subscription", Explain: "Nothing is sent until you start it again. Events are kept and wait for you.", Action: v.Href + "/pause", Button: "Pause subscription", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DangerAction(Danger{ID: "pause", Label: "Pause this subscription", Explain: "Nothing is sent until you start it again. Events are held for you until then, new ones too. One whose Idempotency-Key expired meanwhile becomes a dead letter, which can be resent.", Action: v.Href + "/pause", Button: "Pause subscription", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -44,7 +44,7 @@ func Selection(v SelectionView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"utrecht-paragraph\">Without filters you get all of them. An event must pass every filter.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"utrecht-paragraph\">Without filters you get all of them. An event must pass every filter. An attribute is one of a CloudEvent, such as subject or source; a name that no event has lets nothing through.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

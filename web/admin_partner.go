@@ -110,13 +110,13 @@ func partnerSteps() []step {
 		{
 			verb: "suspend", from: []string{store.PartnerApproved}, reason: true,
 			label:   "Suspend this partner",
-			explain: "Nothing is sent to it and its tokens stop at once, until you resume. What is held for it stays.",
+			explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
 			done:    "The partner is suspended and told by mail.",
 		},
 		{
 			verb: "end", from: []string{store.PartnerApproved, store.PartnerSuspended}, reason: true,
 			label:   "End the exchange for good",
-			explain: "Its subscriptions and endpoints end, its clients are revoked. This cannot be taken back; it would have to register again.",
+			explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
 			done:    "The exchange has ended. The partner is told by mail.",
 		},
 	}

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,7 +40,8 @@ func (p *portal) uploadVersion(c echo.Context) error {
 		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(),
 	})
 	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong below."})
+		worstFirst(e.Findings)
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong with it in the table of findings."})
 	}
 	if status, wrong := formRefusal(err); wrong != nil {
 		if text := wrong["document"]; text != "" {
@@ -50,6 +53,14 @@ func (p *portal) uploadVersion(c echo.Context) error {
 		return err
 	}
 	return p.done(c, contractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
+}
+
+// worstFirst puts what stops a document before what is only advice.
+func worstFirst(findings []contract.Finding) {
+	ranks := []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}
+	slices.SortStableFunc(findings, func(a, b contract.Finding) int {
+		return cmp.Compare(slices.Index(ranks, a.Severity), slices.Index(ranks, b.Severity))
+	})
 }
 
 func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []contract.Finding, wrong formErrors) error {

@@ -46,7 +46,7 @@ func heldWords() map[string]reasonWords {
 		store.ReasonEndpointSuspended:     {"Endpoint is suspended", "Mend why the endpoint was suspended, then lift the suspension: what waits follows by itself."},
 		store.ReasonSubscriptionPaused:    {"Subscription is paused", "It follows by itself when the partner ends the pause."},
 		store.ReasonSubscriptionSuspended: {"Subscription is suspended", "It follows by itself when an administrator resumes the subscription."},
-		store.ReasonSubscriptionEnded:     {"Subscription has ended", "It cannot be sent any more. Discard it, or have the partner ask for a new subscription and publish the event again."},
+		store.ReasonSubscriptionEnded:     {"Subscription has ended", "It cannot be sent any more. Discard it. Once the partner has a new subscription, replay the event to it."},
 		webhook.ReasonAttempts:            {"Tried as often as allowed", "Find out from the attempts why the endpoint failed. When it works again, resend."},
 		webhook.ReasonDeadline:            {"Tried for too long", "Find out from the attempts why the endpoint failed. When it works again, resend."},
 		store.ReasonCountExceeded:         {"Received too often", "Its consumer received it again and again and never acknowledged it. Find out why the consumer fails on it, then resend."},

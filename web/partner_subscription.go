@@ -121,7 +121,7 @@ func subscriptionText(s store.Subscription, e store.Endpoint) string {
 	case store.SubscriptionPaused:
 		return "You paused this subscription. Events are kept and wait until you start it again."
 	case store.SubscriptionSuspended:
-		return "The administrator suspended this subscription. You get no new events; what waited is held."
+		return "The administrator suspended this subscription. You get no new events; what waited is held until the administrator resumes it."
 	case store.SubscriptionRejected:
 		return "The administrator rejected this request. You can ask again in another way."
 	}
