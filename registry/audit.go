@@ -71,8 +71,10 @@ const (
 	ActionMirrorCreated = "mirror.created"
 	ActionMirrorChanged = "mirror.changed"
 	ActionMirrorAsked   = "mirror.run-asked"
+	ActionMirrorRemoved = "mirror.removed"
 	ActionCopyMade      = "contract.copied"
 	ActionCopyMarked    = "contract.copy-marked"
+	ActionCopyDescribed = "contract.copy-described"
 	ActionCopyDiffers   = "contract.copy-differs"
 	ActionCopySettled   = "contract.copy-settled"
 

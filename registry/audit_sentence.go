@@ -71,8 +71,10 @@ func sentences() map[string]string {
 		ActionMirrorCreated: "began to mirror register {object}",
 		ActionMirrorChanged: "changed how register {object} is mirrored",
 		ActionMirrorAsked:   "asked to mirror register {object} at once",
+		ActionMirrorRemoved: "stopped mirroring register {object}; its copies stay",
 		ActionCopyMade:      "copied contract {object} from {from}",
 		ActionCopyMarked:    "saw that contract {object} is {to} at {from}",
+		ActionCopyDescribed: "took over the title and description of contract {object} from {from}",
 		ActionCopyDiffers:   "got other bytes than before of contract {object} from {from}, and kept them aside",
 		ActionCopySettled:   "settled the alarm about other bytes of contract {object}",
 

@@ -57,6 +57,9 @@ func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reaso
 			return err
 		} else if copied {
 			types = nil // they are defined where it comes from
+			if err := followSource(ctx, tx, v); err != nil {
+				return err
+			}
 		}
 		if err := fillCatalogue(ctx, tx, row, *v, types); err != nil {
 			return err
@@ -119,7 +122,11 @@ func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, re
 		if err := tx.SetVersionStatus(ctx, &v, t.from...); err != nil {
 			return fmt.Errorf("%s version: %w", verb, err)
 		}
-		return record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt), "version": v.Version})
+		err = record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt), "version": v.Version})
+		if err == nil && v.Status != t.to { // a copy that is advised against at its source
+			err = record(ctx, tx, actor, ActionContractDeprecated, versionObject(*row, v), details{"reason": v.StatusReason, "version": v.Version})
+		}
+		return err
 	})
 	if err != nil {
 		return store.ContractVersion{}, err

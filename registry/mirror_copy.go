@@ -53,6 +53,9 @@ func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.Mi
 	*copied = target
 	r.copies++
 	r.note(MirrorLine{Contract: c.ID, Version: number, Outcome: MirrorNew, Copy: draft.ContractID, Text: said})
+	if c.Title == "" { // then its documents tell what it is called
+		return made, r.about(ctx, c, copied, read.Document.Title)
+	}
 	return made, nil
 }
 
@@ -103,7 +106,9 @@ func (r *mirrorRun) home(ctx context.Context, tx *store.Tx, c mirror.Contract, c
 	if err := tx.InsertContract(ctx, &row); err != nil {
 		return row, fmt.Errorf("add contract: %w", err)
 	}
-	*copied = store.MirrorContract{ContractID: id, SourceID: r.source.ID, OriginID: c.ID, OriginURL: c.URL}
+	*copied = store.MirrorContract{
+		ContractID: id, SourceID: r.source.ID, OriginID: c.ID, OriginURL: c.URL, OriginTitle: row.Title, OriginDescription: row.Description,
+	}
 	if err := tx.InsertMirrorContract(ctx, copied); err != nil {
 		return row, fmt.Errorf("add origin: %w", err)
 	}

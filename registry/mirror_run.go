@@ -28,12 +28,13 @@ const MirrorScheduled = "schedule"
 
 // Outcomes of a line in the log of a run.
 const (
-	MirrorNew     = "new"
-	MirrorChanged = "changed" // other bytes than our copy: an alarm
-	MirrorRefused = "refused" // it cannot be kept
-	MirrorMarked  = "marked"  // deprecated, withdrawn, gone, or back
-	MirrorFailed  = "failed"  // it could not be fetched
-	MirrorSkipped = "skipped" // it is a copy there itself
+	MirrorNew       = "new"
+	MirrorChanged   = "changed"   // other bytes than our copy: an alarm
+	MirrorRefused   = "refused"   // it cannot be kept
+	MirrorMarked    = "marked"    // deprecated, withdrawn, gone, or back
+	MirrorFailed    = "failed"    // it could not be fetched
+	MirrorSkipped   = "skipped"   // it is a copy there itself
+	MirrorDescribed = "described" // with another title or description
 )
 
 // MirrorLine tells of one contract or version that was not as before.
@@ -177,6 +178,9 @@ func (r *mirrorRun) all(ctx context.Context) error {
 		if !wanted(r.source.Contracts, c.ID) {
 			continue
 		}
+		if gone, err := r.removed(ctx); gone || err != nil {
+			return err
+		}
 		copied := ours[c.ID]
 		delete(ours, c.ID)
 		if err := r.contract(ctx, c, copied); err != nil {
@@ -214,6 +218,11 @@ func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied stor
 	}
 	if !copied.GoneAt.IsZero() {
 		if err := r.contractBack(ctx, copied); err != nil {
+			return err
+		}
+	}
+	if copied.ContractID != "" && c.Title != "" {
+		if err := r.about(ctx, c, &copied, c.Title); err != nil {
 			return err
 		}
 	}

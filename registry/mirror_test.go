@@ -21,13 +21,14 @@ type otherRegister struct {
 	mu        sync.Mutex
 	contracts map[string]map[string]otherVersion
 	copyOf    map[string]string
+	texts     map[string][2]string // titles and descriptions, of those that have their own
 	key       string
 }
 
 type otherVersion struct{ body, status, digest string }
 
 func newOtherRegister(t *testing.T) *otherRegister {
-	o := &otherRegister{contracts: map[string]map[string]otherVersion{}, copyOf: map[string]string{}}
+	o := &otherRegister{contracts: map[string]map[string]otherVersion{}, copyOf: map[string]string{}, texts: map[string][2]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /registry/v1/contracts", o.locked(o.list))
 	mux.HandleFunc("GET /registry/v1/contracts/{id}/versions", o.locked(o.versions))
@@ -54,6 +55,9 @@ func (o *otherRegister) list(w http.ResponseWriter, _ *http.Request) {
 	list := []map[string]any{}
 	for id := range o.contracts {
 		row := map[string]any{"id": id, "title": "Contract " + id, "owner": "Noord"}
+		if text, ok := o.texts[id]; ok {
+			row["title"], row["description"] = text[0], text[1]
+		}
 		if o.copyOf[id] != "" {
 			row["copyOf"] = map[string]any{"url": o.copyOf[id]}
 		}
@@ -99,6 +103,13 @@ func (o *otherRegister) put(id, number, status, word string) {
 		o.contracts[id] = map[string]otherVersion{}
 	}
 	o.contracts[id][number] = otherVersion{body, status, digestOf([]byte(body))}
+}
+
+// describe gives a contract another title and description.
+func (o *otherRegister) describe(id, title, description string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.texts[id] = [2]string{title, description}
 }
 
 func (o *otherRegister) drop(id, number string) {

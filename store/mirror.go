@@ -28,6 +28,7 @@ type MirrorSource struct {
 	CreatedAt Time    `db:"created_at"`
 	CreatedBy string  `db:"created_by"`
 	UpdatedAt Time    `db:"updated_at"`
+	RemovedAt Time    `db:"removed_at"` // then it is only the origin of its copies
 }
 
 // InsertMirrorSource adds a source; a taken name or prefix is ErrConflict.
@@ -47,16 +48,27 @@ func (tx *Tx) AskMirrorRun(ctx context.Context, id, by string) error {
 	return tx.one(ctx, `UPDATE mirror_source SET asked_at = ?, asked_by = ? WHERE id = ?`, tx.Now, by, id)
 }
 
-// MirrorSource finds a source.
-func (q *Queries) MirrorSource(ctx context.Context, id string) (MirrorSource, error) {
-	var s MirrorSource
-	return s, q.get(ctx, &s, `SELECT * FROM mirror_source WHERE id = ?`, id)
+// RemoveMirrorSource ends a source for good: it is mirrored no more, its key is forgotten, its name and prefix are free, and
+// its alarms are settled. Its copies stay. ErrNotFound when it was removed before.
+func (tx *Tx) RemoveMirrorSource(ctx context.Context, id, by, reason string) error {
+	if err := tx.one(ctx, `UPDATE mirror_source SET removed_at = ?, updated_at = ?, enabled = FALSE, secret = '', name = name || ' ' || id, prefix = id
+		WHERE id = ? AND removed_at IS NULL`, tx.Now, tx.Now, id); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `UPDATE mirror_aside SET settled_at = ?, settled_by = ?, reason = ? WHERE source_id = ? AND settled_at IS NULL`, tx.Now, by, reason, id)
+	return err
 }
 
-// MirrorSources lists all sources by name.
+// MirrorSource finds a source that was not removed.
+func (q *Queries) MirrorSource(ctx context.Context, id string) (MirrorSource, error) {
+	var s MirrorSource
+	return s, q.get(ctx, &s, `SELECT * FROM mirror_source WHERE id = ? AND removed_at IS NULL`, id)
+}
+
+// MirrorSources lists all sources that were not removed, by name.
 func (q *Queries) MirrorSources(ctx context.Context) ([]MirrorSource, error) {
 	var rows []MirrorSource
-	return rows, q.list(ctx, &rows, `SELECT * FROM mirror_source ORDER BY LOWER(name), id`)
+	return rows, q.list(ctx, &rows, `SELECT * FROM mirror_source WHERE removed_at IS NULL ORDER BY LOWER(name), id`)
 }
 
 // MirrorContract is a contract of our register that is a copy.
@@ -67,6 +79,9 @@ type MirrorContract struct {
 	OriginURL  string `db:"origin_url"`
 	GoneAt     Time   `db:"gone_at"` // since when the source does not offer it
 	CreatedAt  Time   `db:"created_at"`
+	// What the source last said of it.
+	OriginTitle       string `db:"origin_title"`
+	OriginDescription string `db:"origin_description"`
 }
 
 // InsertMirrorContract says that a contract is a copy; ErrConflict when it is one, or the source's contract has one.
@@ -78,6 +93,11 @@ func (tx *Tx) InsertMirrorContract(ctx context.Context, c *MirrorContract) error
 // SetMirrorContractGone marks since when the source does not offer a contract; the unset time takes the mark away.
 func (tx *Tx) SetMirrorContractGone(ctx context.Context, contractID string, at Time) error {
 	return tx.one(ctx, `UPDATE mirror_contract SET gone_at = ? WHERE contract_id = ?`, at, contractID)
+}
+
+// SetMirrorContractAbout keeps what the source says of a contract now.
+func (tx *Tx) SetMirrorContractAbout(ctx context.Context, contractID, title, description string) error {
+	return tx.one(ctx, `UPDATE mirror_contract SET origin_title = ?, origin_description = ? WHERE contract_id = ?`, title, description, contractID)
 }
 
 // MirrorContract tells of what a contract is a copy; ErrNotFound when it is none.
@@ -92,6 +112,15 @@ func (q *Queries) MirrorContracts(ctx context.Context, sourceID string) ([]Mirro
 	w.text(`source_id = ?`, sourceID)
 	var rows []MirrorContract
 	return rows, q.list(ctx, &rows, `SELECT * FROM mirror_contract`+w.sql()+` ORDER BY source_id, origin_id`, w.args...)
+}
+
+// MirrorContractPage lists the copies of contracts of a source by their id there, with their total count.
+func (q *Queries) MirrorContractPage(ctx context.Context, sourceID string, p Page) ([]MirrorContract, int, error) {
+	w := where{}
+	w.add(`source_id = ?`, sourceID)
+	var rows []MirrorContract
+	total, err := q.page(ctx, &rows, `*`, `mirror_contract`, w, `origin_id`, p)
+	return rows, total, err
 }
 
 // MirrorCopy tells where the bytes of a contract version come from.

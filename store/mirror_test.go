@@ -11,7 +11,7 @@ import (
 func (w *world) newMirror(name string) store.MirrorSource {
 	var s store.MirrorSource
 	fill(&s, len(name))
-	s.Name, s.Prefix, s.AskedAt = name, name, store.Time{}
+	s.Name, s.Prefix, s.AskedAt, s.RemovedAt = name, name, store.Time{}, store.Time{}
 	w.write(func(tx *store.Tx) error { return tx.InsertMirrorSource(w.ctx, &s) })
 	return s
 }
@@ -30,13 +30,20 @@ func TestMirrorSource(t *testing.T) {
 		same(t, all, err, []store.MirrorSource{other, a})
 
 		w.clock.Advance(time.Minute)
-		fill(&a, 7, "ID", "Kind", "Prefix", "AskedAt", "AskedBy", "CreatedAt", "CreatedBy")
+		fill(&a, 7, "ID", "Kind", "Prefix", "AskedAt", "AskedBy", "CreatedAt", "CreatedBy", "RemovedAt")
 		w.write(func(tx *store.Tx) error {
 			a.AskedAt, a.AskedBy = tx.Now, "Anna"
 			return errors.Join(tx.UpdateMirrorSource(w.ctx, &a), tx.AskMirrorRun(w.ctx, a.ID, "Anna"))
 		})
 		got, err = w.db.MirrorSource(w.ctx, a.ID)
 		same(t, got, err, a)
+		w.write(func(tx *store.Tx) error { return tx.RemoveMirrorSource(w.ctx, a.ID, "Anna", "It stopped.") })
+		got, err = w.db.MirrorSource(w.ctx, a.ID)
+		missing(t, got, err)
+		all, err = w.db.MirrorSources(w.ctx)
+		same(t, all, err, []store.MirrorSource{other})
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RemoveMirrorSource(w.ctx, a.ID, "Anna", "Again.") })
+		w.newMirror("noord") // its name and prefix are free
 	})
 }
 
@@ -59,6 +66,14 @@ func TestMirrorCopies(t *testing.T) {
 			list, err := w.db.MirrorContracts(w.ctx, source)
 			same(t, list, err, []store.MirrorContract{c})
 		}
+
+		c.OriginTitle, c.OriginDescription = "Students", "All of them."
+		w.write(func(tx *store.Tx) error {
+			return tx.SetMirrorContractAbout(w.ctx, c.ContractID, c.OriginTitle, c.OriginDescription)
+		})
+		page, total, err := w.db.MirrorContractPage(w.ctx, s.ID, store.Page{Number: 1, Size: 10})
+		same(t, page, err, []store.MirrorContract{c})
+		same(t, total, err, 1)
 
 		some, err := w.db.MirrorContractsOf(w.ctx, []string{"noord-a", "own"})
 		same(t, some, err, []store.MirrorContract{c})

@@ -109,8 +109,8 @@ func contractActions() []string {
 		registry.ActionContractDraftDeleted, registry.ActionContractPublished, registry.ActionContractDeprecated,
 		registry.ActionContractUndeprecated, registry.ActionContractWithdrawn,
 		registry.ActionContractShown, registry.ActionContractRequested, registry.ActionContractRefused,
-		registry.ActionMirrorCreated, registry.ActionMirrorChanged, registry.ActionMirrorAsked,
-		registry.ActionCopyMade, registry.ActionCopyMarked, registry.ActionCopyDiffers, registry.ActionCopySettled,
+		registry.ActionMirrorCreated, registry.ActionMirrorChanged, registry.ActionMirrorAsked, registry.ActionMirrorRemoved,
+		registry.ActionCopyMade, registry.ActionCopyMarked, registry.ActionCopyDescribed, registry.ActionCopyDiffers, registry.ActionCopySettled,
 	}
 }
 
