@@ -130,18 +130,6 @@ func (m *Mirrors) OneRun(ctx context.Context, actor Actor, id, runID string) (st
 	return run, found("run", err)
 }
 
-// Copies lists the contracts that are copies of those of a source, by their id there.
-func (m *Mirrors) Copies(ctx context.Context, actor Actor, id string) ([]store.MirrorContract, error) {
-	if err := m.allow(ctx, actor); err != nil {
-		return nil, err
-	}
-	rows, err := m.cfg.DB.MirrorContracts(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("list copies: %w", err)
-	}
-	return rows, nil
-}
-
 // Alarms lists bytes that sources gave for versions of which we have other bytes,
 // newest first, with their total count.
 func (m *Mirrors) Alarms(ctx context.Context, actor Actor, f store.MirrorAsideFilter) ([]store.MirrorAside, int, error) {

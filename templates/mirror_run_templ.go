@@ -46,6 +46,8 @@ func (r MirrorLineRow) outcome() string {
 		return "Not fetched"
 	case "marked":
 		return "Another state"
+	case "described":
+		return "Other texts"
 	}
 	return stateLabel(r.Outcome)
 }
@@ -215,7 +217,7 @@ func MirrorRunPage(p Page, v MirrorRunView) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Version)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_run.templ`, Line: 83, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_run.templ`, Line: 85, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -272,7 +274,7 @@ func MirrorRunPage(p Page, v MirrorRunView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_run.templ`, Line: 89, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_run.templ`, Line: 91, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {

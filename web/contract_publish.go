@@ -43,6 +43,9 @@ func (p *portal) publishVersion(c echo.Context) error {
 		return err
 	}
 	done := "Version " + version + " is published."
+	if v.Status == store.VersionDeprecated {
+		done = "Version " + version + " is published, and deprecated as it is at its source."
+	}
 	if v.Status == store.VersionDraft {
 		done = "The publication of version " + version + " is asked for. You get a mail when an administrator has decided."
 	}
@@ -72,6 +75,9 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 		return err
 	}
 	v.Asks, v.RequestReason = !itself, version.RequestReason
+	if v.AtSource, err = p.stateAtSource(ctx, version); err != nil {
+		return err
+	}
 	if err := p.fillBreaking(c, reader, &v, version); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package web
 
 import (
+	"context"
+	"errors"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -26,6 +29,11 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 	if !from.GoneAt.IsZero() {
 		page.Lead += " Since " + templates.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
 	}
+	if _, err := p.DB.MirrorSource(c.Request().Context(), from.SourceID); errors.Is(err, store.ErrNotFound) {
+		page.Lead += " It is not mirrored any more, so nothing new comes."
+	} else if err != nil {
+		return err
+	}
 	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
 }
 
@@ -45,6 +53,16 @@ func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v sto
 		page.Lead += " Since " + templates.Day(from.SourceSince.Time) + " the source does not offer this version any more."
 	}
 	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
+}
+
+// stateAtSource tells what a publication of a copy leads to when its source advises
+// against it meanwhile; empty when it does not.
+func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (string, error) {
+	from, ok, err := p.Registry.Contracts.CopyOf(ctx, v)
+	if err != nil || !ok || !registry.AdvisedAgainst(from) {
+		return "", err
+	}
+	return "Since " + templates.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil
 }
 
 // tellAlarm marks in red, for administrators, that the source gives other bytes than it

@@ -10,11 +10,18 @@ import (
 	"schakel/templates"
 )
 
-// maxShownCopies bounds the copies and alarms on the page of a mirror; the API has all.
-const maxShownCopies = 100
+// Bounds of the lists on the page of a mirror: the copies have a page of their own, and
+// the API has all alarms.
+const (
+	maxShownCopies = 20
+	maxShownAlarms = 100
+)
 
 // mirrorPage shows a register that is mirrored, with its runs, copies and alarms.
-func (p *portal) mirrorPage(c echo.Context) error {
+func (p *portal) mirrorPage(c echo.Context) error { return p.showMirrorPage(c, http.StatusOK, "", "") }
+
+// showMirrorPage shows the page, with the reason for a removal that was refused.
+func (p *portal) showMirrorPage(c echo.Context, status int, typed, wrong string) error {
 	ctx, who := c.Request().Context(), actor(c)
 	s, err := p.Registry.Mirrors.Get(ctx, who, c.Param("id"))
 	if err != nil {
@@ -23,6 +30,7 @@ func (p *portal) mirrorPage(c echo.Context) error {
 	v := templates.MirrorView{
 		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
 		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.cfg.Now(),
+		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: wrong,
 	}
 	if s.PartnerID != "" {
 		if v.Partner, err = p.adminNames().partnerLink(ctx, s.PartnerID); err != nil {
@@ -37,7 +45,8 @@ func (p *portal) mirrorPage(c echo.Context) error {
 	}
 	page := p.frame(c, s.Name, templates.Crumb{Label: "Mirrors", Href: mirrorPages})
 	page.Actions = templates.MirrorActions(mirrorHref(s.ID), s.Enabled)
-	return p.render(c, http.StatusOK, templates.MirrorPage(page, v))
+	page.Invalid = wrong != ""
+	return p.render(c, status, templates.MirrorPage(page, v))
 }
 
 // fillMirror adds the lists.
@@ -51,7 +60,7 @@ func (p *portal) fillMirror(c echo.Context, id string, v *templates.MirrorView) 
 	for _, r := range runs {
 		v.Runs = append(v.Runs, mirrorRunRow(r))
 	}
-	alarms, total, err := p.Registry.Mirrors.Alarms(ctx, who, store.MirrorAsideFilter{SourceID: id, Page: store.Page{Number: 1, Size: maxShownCopies}})
+	alarms, total, err := p.Registry.Mirrors.Alarms(ctx, who, store.MirrorAsideFilter{SourceID: id, Page: store.Page{Number: 1, Size: maxShownAlarms}})
 	if err != nil {
 		return err
 	}
@@ -61,15 +70,13 @@ func (p *portal) fillMirror(c echo.Context, id string, v *templates.MirrorView) 
 			Href: alarmHref(a), Contract: a.ContractID, Version: a.Version, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		})
 	}
-	copies, err := p.Registry.Mirrors.Copies(ctx, who, id)
+	copies, total, err := p.Registry.Mirrors.CopyPage(ctx, who, id, store.Page{Number: 1, Size: maxShownCopies})
 	if err != nil {
 		return err
 	}
-	v.CopyTotal = len(copies)
-	for _, one := range copies[:min(len(copies), maxShownCopies)] {
-		v.Copies = append(v.Copies, templates.MirrorCopyRow{
-			Copy: templates.Named{Name: one.ContractID, Href: contractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
-		})
+	v.Copies, v.CopyTotal = mirrorCopyRows(copies), total
+	if total > len(copies) {
+		v.CopiesHref = mirrorHref(id) + "/copies"
 	}
 	return nil
 }

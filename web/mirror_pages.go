@@ -22,6 +22,8 @@ func (p *portal) routesMirrors(g routeGroup) {
 	g.GET("/mirrors/:id/edit", p.editMirrorPage)
 	g.POST("/mirrors/:id/edit", p.changeMirror)
 	g.POST("/mirrors/:id/runs", p.runMirror)
+	g.GET("/mirrors/:id/copies", p.mirrorCopiesPage)
+	g.POST("/mirrors/:id/removal", p.removeMirror)
 	g.GET("/mirrors/:id/runs/:run", p.mirrorRunPage)
 	g.GET("/mirrors/:id/alarms/:alarm", p.mirrorAlarmPage)
 	g.GET("/mirrors/:id/alarms/:alarm/content", p.mirrorAlarmContent)

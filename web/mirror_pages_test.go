@@ -1,8 +1,11 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,11 +58,59 @@ func TestMirrorPages(t *testing.T) {
 	wantStatus(t, b.post(one+"/edit", form), http.StatusUnprocessableEntity)
 	wantWords(t, text(b.get(mirrorPages)), "Noordwest", "1 with other bytes")
 	wantStatus(t, b.get(mirrorPages+"/none"), http.StatusNotFound)
+	h.checkMirrorCopies(t, b, id)
 	partner, _ := h.at(t, "pat@example.nl")
-	for _, path := range []string{mirrorPages, mirrorPages + "/new", one, one + "/edit"} {
+	for _, path := range []string{mirrorPages, mirrorPages + "/new", one, one + "/edit", one + "/copies"} {
 		wantStatus(t, partner.get(path), http.StatusForbidden)
 	}
 	wantStatus(t, partner.post(one+"/runs", nil), http.StatusForbidden)
+	wantStatus(t, partner.post(one+"/removal", nil), http.StatusForbidden)
+
+	wantStatus(t, b.post(one+"/removal", url.Values{"reason": {strings.Repeat("x", 1001)}}), http.StatusUnprocessableEntity)
+	answer = b.post(one+"/removal", url.Values{"reason": {"Noord stops."}})
+	wantStatus(t, answer, http.StatusSeeOther)
+	wantWords(t, text(b.get(mirrorPages)), "Noordwest is not mirrored any more. Its copies stay.", "No register is mirrored yet")
+	wantStatus(t, b.get(one), http.StatusNotFound)
+	wantWords(t, text(b.get("/contracts/noord-students")), "A copy of https://127.0.0.1", "not mirrored any more")
+}
+
+// checkMirrorCopies has more copies than the page of a mirror shows, and publishes one
+// that its source deprecated while it waited.
+func (h *deskHarness) checkMirrorCopies(t *testing.T, b *browser, id string) {
+	t.Helper()
+	ctx := t.Context()
+	noError(t, h.db.Write(ctx, func(tx *store.Tx) error {
+		for i := range 25 {
+			contract := store.Contract{ID: fmt.Sprintf("noord-more-%02d", i), Kind: "openapi", Title: "More", Visibility: store.VisibilityInternal}
+			copied := store.MirrorContract{ContractID: contract.ID, SourceID: id, OriginID: fmt.Sprintf("more-%02d", i), OriginURL: "https://noord.example"}
+			if err := errors.Join(tx.InsertContract(ctx, &contract), tx.InsertMirrorContract(ctx, &copied)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	one := mirrorPages + "/" + id
+	wantWords(t, text(b.get(one)), "26 contracts", "See all 26 copies", one+"/copies")
+	wantWords(t, text(b.get(one+"/copies")), "Copies from Noord", "noord-more-24", "26 contracts")
+	wantWords(t, text(b.get(one+"/copies?page=2")), "noord-students")
+
+	noError(t, h.db.Write(ctx, func(tx *store.Tx) error {
+		draft, err := tx.ContractVersion(ctx, "noord-students", "1.0.0")
+		if err != nil {
+			return err
+		}
+		draft.Status = store.VersionDraft
+		return errors.Join(tx.SetVersionStatus(ctx, &draft, store.VersionPublished), tx.SetMirrorCopyStatus(ctx, draft.ID, store.VersionDeprecated))
+	}))
+	publication := "/admin/contracts/noord-students/versions/1.0.0/publication"
+	page := text(b.get(publication))
+	wantWords(t, page, "this version is deprecated at its source", "it is deprecated at once")
+	digest := regexp.MustCompile(`name="digest" value="([^"]+)"`).FindStringSubmatch(page)
+	if digest == nil {
+		t.Fatal("the form has no digest")
+	}
+	wantStatus(t, b.post(publication, url.Values{"digest": {digest[1]}}), http.StatusSeeOther)
+	wantWords(t, text(b.get("/contracts/noord-students/versions/1.0.0")), "is published, and deprecated as it is at its source")
 }
 
 func (h *deskHarness) checkAlarmPages(t *testing.T, b *browser, one, id string) {

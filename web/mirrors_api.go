@@ -17,6 +17,7 @@ const mirrorsPath = "/registry/v1/mirrors"
 func (m *machineAPI) routesMirrors(read, write routeGroup) {
 	read.GET("/mirrors", m.listMirrors)
 	read.GET("/mirrors/:mirrorId", m.showMirror)
+	read.GET("/mirrors/:mirrorId/copies", m.listMirrorCopies)
 	read.GET("/mirrors/:mirrorId/runs", m.listMirrorRuns)
 	read.GET("/mirrors/:mirrorId/runs/:runId", m.showMirrorRun)
 	read.GET("/mirrors/:mirrorId/alarms", m.listMirrorAlarms)
@@ -24,6 +25,7 @@ func (m *machineAPI) routesMirrors(read, write routeGroup) {
 	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.showMirrorAlarmContent, m.app.slow(uploadTime))
 	write.POST("/mirrors", m.postMirror, m.once)
 	write.PATCH("/mirrors/:mirrorId", m.patchMirror, m.once)
+	write.DELETE("/mirrors/:mirrorId", m.deleteMirror, m.once)
 	write.POST("/mirrors/:mirrorId/runs", m.postMirrorRun, m.once)
 	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.settleMirrorAlarm, m.once)
 }

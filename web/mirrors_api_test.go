@@ -65,20 +65,31 @@ func TestMirrorsOverTheAPI(t *testing.T) {
 		noError(t, err)
 	}
 	h.checkMirrored(t, writer, one)
+	copies := writer.get(t, one+"/copies?perPage=1").want(t, 200)
+	if copies.header.Get("Total-Count") != "1" || !strings.Contains(string(copies.body), `"contractId":"noord-students","contract":"students"`) {
+		t.Errorf("copies %s", copies.body)
+	}
 
 	partner := h.newPartner(t, "School")
 	reads, writes := h.consumer(t, partner.ID), h.newClient(t, partner.ID, registryWrite())
-	for _, path := range []string{base, one, one + "/runs", one + "/runs/x", one + "/alarms", one + "/alarms/x", one + "/alarms/x/content"} {
+	for _, path := range []string{base, one, one + "/copies", one + "/runs", one + "/runs/x", one + "/alarms", one + "/alarms/x", one + "/alarms/x/content"} {
 		reads.get(t, path).problem(t, 403, "forbidden")
 		h.anyone().get(t, path).want(t, 401)
 	}
 	writes.postJSON(t, base, `{"name":"Mine","kind":"schakel","url":"https://x.example","schedule":"@daily"}`).problem(t, 403, "forbidden")
 	writes.postJSON(t, one+"/runs", "").problem(t, 403, "forbidden")
 	writes.postJSON(t, one+"/alarms/x/settlement", `{"reason":"because"}`).problem(t, 403, "forbidden")
-	for _, path := range []string{base + "/x", one + "/runs/x", one + "/alarms/x", one + "/alarms/x/content"} {
+	writes.do(t, http.MethodDelete, one, "").problem(t, 403, "forbidden")
+	for _, path := range []string{base + "/x", base + "/x/copies", one + "/runs/x", one + "/alarms/x", one + "/alarms/x/content"} {
 		writer.get(t, path).problem(t, 404, "not-found")
 	}
 	writer.get(t, one+"/alarms?status=loud").want(t, 400)
+
+	writer.do(t, http.MethodDelete, one, "").want(t, 204)
+	writer.get(t, one).problem(t, 404, "not-found")
+	if got, _ := json.Marshal(writer.get(t, "/registry/v1/contracts/noord-students").want(t, 200).member(t, "copyOf")); !strings.Contains(string(got), "https://127.0.0.1") {
+		t.Errorf("without its mirror the copy is one of %s", got)
+	}
 }
 
 func (h *apiHarness) checkMirrored(t *testing.T, writer *apiClient, one string) {
