@@ -47,7 +47,10 @@ func TestVisibilityPage(t *testing.T) {
 	for _, path := range []string{"/contracts/student-events", "/contracts/student-events/versions/1.0.0/reading", "/event-types/" + officeType} {
 		wantStatus(t, other.get(path), http.StatusNotFound)
 	}
-	wantStatus(t, o.browser().get("/contracts/student-events/feed.atom"), http.StatusNotFound)
+	// As for a contract that is not there: a feed reader is asked for a key.
+	for _, id := range []string{"student-events", "none"} {
+		wantStatus(t, o.browser().get("/contracts/"+id+"/feed.atom"), http.StatusUnauthorized)
+	}
 	wantStatus(t, o.asPartner(t).post(target, named), http.StatusForbidden)
 	wantStatus(t, o.admin.get("/admin/contracts/none/visibility"), http.StatusNotFound)
 }
