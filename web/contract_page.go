@@ -39,10 +39,24 @@ func (p *portal) contractPage(c echo.Context) error {
 			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
 			templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
 	}
-	if err := p.tellOrigin(c, reader, contract, &page); err != nil {
+	if v.Copy, err = p.tellOrigin(c, reader, contract, &page); err != nil {
 		return err
 	}
+	page.Actions = readFirst(page.Actions, contract.ID, v.TypesOf)
 	return p.render(c, http.StatusOK, templates.ContractPage(page, v))
+}
+
+// readFirst puts the way to the text of the latest version before what else can be
+// done: most come to read.
+func readFirst(others templ.Component, id, latest string) templ.Component {
+	if latest == "" {
+		return others
+	}
+	kind := templates.Secondary
+	if others == nil {
+		kind, others = templates.Primary, templ.NopComponent
+	}
+	return templ.Join(templates.LinkButton(kind, "Read version "+latest, contractVersionHref(id, latest)+"/reading"), others)
 }
 
 func contractView(c store.Contract, versions []store.ContractVersion) templates.ContractView {

@@ -75,6 +75,11 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 		return err
 	}
 	v.Asks, v.RequestReason = !itself, version.RequestReason
+	if origins, err := p.Registry.Contracts.Origins(ctx, about.ID); err != nil {
+		return err
+	} else if len(origins) == 0 { // nothing is uploaded to a copy
+		v.UploadHref = maintainHref(reader, about.ID) + "/upload"
+	}
 	if v.AtSource, err = p.stateAtSource(ctx, version); err != nil {
 		return err
 	}

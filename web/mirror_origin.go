@@ -12,14 +12,14 @@ import (
 )
 
 // tellOrigin says on the page of a contract that it is a copy, and of what (EDU-N05).
-func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *templates.Page) error {
+func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *templates.Page) (copied bool, err error) {
 	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	from, ok := origins[about.ID]
 	if !ok {
-		return nil
+		return false, nil
 	}
 	page.Badge = templates.Badge(templates.KindInfo, "Copy")
 	if reader.Maintains(about) { // nothing is uploaded to a copy
@@ -32,9 +32,9 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 	if _, err := p.DB.MirrorSource(c.Request().Context(), from.SourceID); errors.Is(err, store.ErrNotFound) {
 		page.Lead += " It is not mirrored any more, so nothing new comes."
 	} else if err != nil {
-		return err
+		return true, err
 	}
-	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
+	return true, p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
 }
 
 // tellVersionOrigin says on the page of a version where its bytes come from, and what
