@@ -290,7 +290,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Select(Field{Name: "kind", Label: "Kind", Value: v.Kind, Options: []Option{{Label: "Any kind"}, {Value: "asyncapi", Label: "AsyncAPI"}, {Value: "openapi", Label: "OpenAPI"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextField(Field{Name: "q", Label: "Search words", Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -298,7 +298,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Select(Field{Name: "status", Label: "Has a version that is", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Select(Field{Name: "kind", Label: "Kind", Value: v.Kind, Options: []Option{{Label: "Any kind"}, {Value: "asyncapi", Label: "AsyncAPI"}, {Value: "openapi", Label: "OpenAPI"}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -306,7 +306,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Owner, in full", Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Select(Field{Name: "status", Label: "Has a version that is", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -314,7 +314,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextField(Field{Name: "q", Label: "Words", Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextField(Field{Name: "owner", Label: "Owner, in full", Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
