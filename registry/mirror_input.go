@@ -91,7 +91,7 @@ func (m *Mirrors) check(in MirrorInput) problems {
 		wrong.add("secret", "A key is one line of letters, digits and signs, without spaces.")
 	}
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.add("schedule", err.Error())
+		wrong.add("schedule", mirrorSentence(err))
 	}
 	if len(in.Contracts) > maxMirrorPatterns {
 		wrong.add("contracts", "Give at most 200 ids.")
@@ -146,7 +146,7 @@ func mirrorSentence(err error) string {
 // parseSchedule reads a schedule as cron writes it. It refuses what comes round too
 // often, or never.
 func parseSchedule(text string) (cron.Schedule, error) {
-	const example = `Write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h".`
+	const example = `write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h"`
 	// What sets a time zone is left out on purpose: every time here is UTC.
 	if text == "" || len(text) > 100 || strings.Contains(text, "=") {
 		return nil, errors.New(example)
@@ -159,10 +159,10 @@ func parseSchedule(text string) (cron.Schedule, error) {
 	for range 50 {
 		next := plan.Next(at)
 		if at.IsZero() || next.IsZero() {
-			return nil, errors.New("This never comes round. " + example)
+			return nil, errors.New("this never comes round; " + example)
 		}
 		if next.Sub(at) < leastMirrorPause {
-			return nil, errors.New("Leave at least five minutes between two runs.")
+			return nil, errors.New("leave at least five minutes between two runs")
 		}
 		at = next
 	}

@@ -156,7 +156,8 @@ func TestMirrorAsides(t *testing.T) {
 			f    store.MirrorAsideFilter
 			want []string
 		}{
-			{store.MirrorAsideFilter{}, []string{a.ID}}, {store.MirrorAsideFilter{Open: true}, []string{}},
+			{store.MirrorAsideFilter{}, []string{a.ID}},
+			{store.MirrorAsideFilter{Open: true}, []string{}},
 			{store.MirrorAsideFilter{Settled: true}, []string{a.ID}},
 			{store.MirrorAsideFilter{SourceID: s.ID, ContractID: "noord-a", Version: "1.0.0"}, []string{a.ID}},
 			{store.MirrorAsideFilter{Version: "2.0.0"}, []string{}},
