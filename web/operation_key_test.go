@@ -122,6 +122,8 @@ func TestOnceForAHundredAtOnce(t *testing.T) {
 				if p := a.problem(t, http.StatusConflict, "key-in-use"); a.header.Get("Retry-After") != "1" || !strings.HasSuffix(p.Type, "/problems/key-in-use") {
 					t.Errorf("%v %s", a.header, a.body)
 				}
+			case http.StatusTooManyRequests: // refused before its key was looked at, so nothing was done
+				a.problem(t, http.StatusTooManyRequests, "too-many-counts")
 			default:
 				t.Errorf("%d %s", a.status, a.body)
 			}
