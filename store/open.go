@@ -70,9 +70,9 @@ const (
 	readerCaches = "&_cache_size=-1024&_stmt_cache_size=16"
 )
 
-// checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: four times
-// SQLite's own, because the same pages change in every group commit and are copied once.
-const checkpointPages = "4000"
+// checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: sixteen times
+// SQLite's own. The same pages change in many group commits and are copied once, and the writer stands still for it less often.
+const checkpointPages = "16000"
 
 func (db *DB) openSQLite(path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // idleAfter is how long a compiled schema is kept when nobody uses it. Documents come in bursts, and the schemas of all releases
 // take some megabytes that the delivery of events would miss.
-const idleAfter = 10 * time.Second
+const idleAfter = 3 * time.Second
 
 // idling is an official schema that is compiled when it is used and let go when it is not.
 type idling struct {

@@ -59,7 +59,7 @@ type options struct {
 	Endpoints int    `default:"100" help:"Endpoints in the scenarios with many."`
 	Batch     int    `default:"100" help:"Events in a batch."`
 	Backlog   int    `default:"50000" help:"Events that wait in the scenario with a backlog."`
-	Connected int    `name:"connections" default:"64" help:"Connections that publish at once."`
+	Connected int    `name:"connections" default:"96" help:"Connections that publish at once."`
 	Postgres  string `env:"SCHAKEL_BENCH_POSTGRES" placeholder:"URL" help:"PostgreSQL on which to make databases. Default: a private one of the newest version installed; without one those scenarios are left out."`
 	Binary    string `placeholder:"FILE" help:"Program to measure. Default: built from this source."`
 	Scratch   string `placeholder:"DIR" help:"Where the databases go; the disk matters. Default: the temporary folder."`
