@@ -10,7 +10,7 @@ import (
 // smallHeap is what the heap may grow to before it is collected, bytes, as long as little of it lives. Under load the engine
 // makes much garbage that lives for milliseconds; a collection at the usual twice of what lives would come fifty times a
 // second. The whole process stays under 100 MB with this.
-const smallHeap = 24 << 20
+const smallHeap = 18 << 20
 
 // usualPercent is Go's own pace of collection, maxPercent the slowest: what lives can grow between two collections, and
 // the heap grows with it by so much.

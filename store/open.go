@@ -66,8 +66,8 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 // What the connections to SQLite keep in memory: pages, in KiB when negative, and prepared statements. The writer needs the
 // inner pages of its indexes at hand; what a reader misses the system's own cache has.
 const (
-	writerCaches = "&_cache_size=-8192&_stmt_cache_size=192"
-	readerCaches = "&_cache_size=-1024&_stmt_cache_size=16"
+	writerCaches = "&_cache_size=-6144&_stmt_cache_size=192"
+	readerCaches = "&_cache_size=-256&_stmt_cache_size=16"
 )
 
 // checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: sixteen times
