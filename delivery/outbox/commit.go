@@ -20,12 +20,16 @@ const commitTries = 3
 // commitLoop is the group committer: while one transaction goes to disk the next group gathers.
 func (e *Engine) commitLoop(ctx context.Context) {
 	var brake brake
+	lately := 0 // what the last transaction wrote
 	for {
 		select {
 		case p := <-e.submissions:
 			group := []*pending{p}
+			e.linger(ctx, lately, eventsOf(group)+len(e.submissions))
 			brake.wait(ctx, e, group)
-			e.commit(ctx, e.gather(group))
+			group = e.gather(group)
+			lately = eventsOf(group)
+			e.commit(ctx, group)
 		case <-ctx.Done():
 			e.turnAway(nil)
 			return

@@ -14,10 +14,15 @@ import (
 // completeLoop writes outcomes back in batches: while one transaction goes to disk the next batch gathers. It ends when it
 // is told to and all outcomes are written; the senders are gone by then.
 func (e *Engine) completeLoop(ctx context.Context) {
+	lately := 0 // what the last transaction wrote
 	for {
 		select {
 		case first := <-e.outcomes:
-			e.complete(ctx, e.gatherOutcomes(first.appendTo(nil)))
+			batch := first.appendTo(nil)
+			e.linger(ctx, lately, len(batch)+len(e.outcomes))
+			batch = e.gatherOutcomes(batch)
+			lately = len(batch)
+			e.complete(ctx, batch)
 		case <-ctx.Done():
 			if batch := e.gatherOutcomes(nil); len(batch) > 0 {
 				e.complete(ctx, batch)

@@ -18,10 +18,10 @@ const (
 	lingerTime = 2 * time.Millisecond
 )
 
-// linger waits for more to write, if that pays. lately is how many events and outcomes were written last, here how many were
-// taken for the next.
+// linger waits for more to write, if that pays. lately is how many events and outcomes were written last, here how many there are
+// for the next.
 func (e *Engine) linger(ctx context.Context, lately, here int) {
-	if lately < lingerFrom || here+len(e.submissions)+len(e.outcomes) >= lingerTo {
+	if lately < lingerFrom || here >= lingerTo {
 		return
 	}
 	select {

@@ -36,7 +36,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 			return
 		}
 		if again == 0 {
-			e.linger(ctx, lately, eventsOf(group)+len(batch))
+			e.linger(ctx, lately, eventsOf(group)+len(batch)+len(e.submissions)+len(e.outcomes))
 		}
 		batch = e.gatherOutcomes(batch)
 		var next []*pending
