@@ -10,25 +10,21 @@ import (
 func TestLinger(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		lately, here, waiting int
-		stopped               bool
-		want                  time.Duration
+		lately, here int
+		stopped      bool
+		want         time.Duration
 	}{
 		"the first":                 {here: 1},
 		"one after another":         {lately: 2, here: 1},
 		"many lately, few now":      {lately: lingerFrom, here: 1, want: lingerTime},
 		"many now":                  {lately: lingerFrom, here: lingerTo},
-		"many now, not taken yet":   {lately: lingerFrom, here: 1, waiting: lingerTo - 1},
 		"a batch":                   {lately: 200, here: 100},
 		"many lately, and it stops": {lately: lingerFrom, here: 1, stopped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				e := &Engine{submissions: make(chan *pending, lingerTo), outcomes: make(chan finished, lingerTo)}
-				for range tt.waiting {
-					e.submissions <- &pending{}
-				}
+				e := new(Engine)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tt.stopped {
