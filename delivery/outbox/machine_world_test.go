@@ -34,16 +34,15 @@ type machine struct {
 	doing    string          // the step being taken
 	now      *view           // how it was after the last step
 
-	version    int // of the next body
-	sent       []Submission
-	keys       map[string]keptKey
-	events     map[string]*known    // by our id
-	identity   map[string]string    // client, source and id to our id
-	handed     map[string]time.Time // subscription and (source, id), for those that want nothing twice
-	got        map[string]bool      // event and subscription that have a delivery
-	hand       []inHand             // what consumers pulled
-	toDeliver  int                  // acknowledgements of this step
-	jobsActive bool
+	version   int // of the next body
+	sent      []Submission
+	keys      map[string]keptKey
+	events    map[string]*known    // by our id
+	identity  map[string]string    // client, source and id to our id
+	handed    map[string]time.Time // subscription and (source, id), for those that want nothing twice
+	got       map[string]bool      // event and subscription that have a delivery
+	hand      []inHand             // what consumers pulled
+	toDeliver int                  // acknowledgements of this step
 }
 
 // keptKey is what an Idempotency-Key stands for.

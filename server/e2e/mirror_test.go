@@ -68,7 +68,6 @@ type mirrored struct {
 	client demo.Credentials
 	token  string
 	key    string // with which it reads the other
-	chain  *demo.Chain
 }
 
 // TestTwoSchakelsMirrorEachOther: each copies what the other publishes, and does not
