@@ -7,8 +7,9 @@ func TestPercentFor(t *testing.T) {
 	for live, want := range map[uint64]int{
 		0:        usualPercent,
 		1 << 20:  maxPercent,
-		6 << 20:  maxPercent,
-		8 << 20:  200,
+		4 << 20:  maxPercent,
+		6 << 20:  200,
+		8 << 20:  125,
 		12 << 20: 100,
 		1 << 30:  usualPercent,
 	} {

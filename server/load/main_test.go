@@ -17,7 +17,7 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 64, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES")}
+	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES")}
 	if *o != want {
 		t.Errorf("got %+v, want %+v", *o, want)
 	}
