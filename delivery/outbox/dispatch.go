@@ -140,7 +140,7 @@ func (e *Engine) orders() []order {
 	slices.SortFunc(orders, func(a, b order) int { return a.lane.held - b.lane.held })
 	orders = orders[:min(len(orders), lanesPerClaim)]
 	for i := range orders {
-		orders[i].room = min(orders[i].room, max(0, (free+1)/leave))
+		orders[i].room = min(orders[i].room, max(0, (free+1)/largeShare))
 		free -= orders[i].room
 	}
 	return slices.DeleteFunc(orders, func(o order) bool { return o.room == 0 })

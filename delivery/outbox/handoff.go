@@ -52,6 +52,9 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 // the others room however many like it there are (guarantee G6).
 const share = 4
 
+// largeShare is that part for what a lane claims, and for what it is handed in batches.
+const largeShare = 2
+
 // takes tells whether a new delivery may go to its sender at once: the lane is open and nothing older waits. free is the
 // room of the whole engine. A lane is handed more than it would claim, for what it cannot take costs a claim later.
 func (l *lane) takes(now time.Time, free int) bool {

@@ -16,16 +16,13 @@ type handedBatches struct {
 	load     load
 }
 
-// leave is the part of the engine's free room that a lane leaves to others (guarantee G6).
-const leave = 2
-
 // handTogether takes the room for what fills whole batches. The rest waits to be claimed, where it gathers others. The caller
 // holds the mutex.
 func (e *Engine) handTogether(tx *store.Tx, m *made, l *lane, list []*copyOf, now time.Time) {
 	n := 0
 	if l.idle(now) {
 		free := e.cfg.MaxInFlight - e.held
-		n = min(len(list), max(l.most(), (free+l.held)/leave)-l.held, free/leave)
+		n = min(len(list), max(l.most(), (free+l.held)/largeShare)-l.held, free/largeShare)
 		n = max(0, n) / l.terms.events * l.terms.events
 	}
 	if n < len(list) {
