@@ -1,0 +1,120 @@
+package store
+
+import "context"
+
+// Kinds of parties, and where what we know of one comes from.
+const (
+	AMQPHealth      = "health"      // by the AMQP profile of helsenorge.no
+	AMQPCloudEvents = "cloudevents" // by the AMQP binding of CloudEvents
+
+	AMQPEntered  = "entered"
+	AMQPFromCPA  = "cpa"
+	AMQPRegistry = "registry" // the address registry
+)
+
+// AMQPParty is who exchanges messages by queues: an own party, whose queues we read, or a partner's, to whose queues we write.
+type AMQPParty struct {
+	ID            string `db:"id"`
+	PartnerID     string `db:"partner_id"`
+	EndpointID    string `db:"endpoint_id"` // of a partner's party: where its subscriptions deliver
+	BrokerID      string `db:"broker_id"`
+	Own           bool   `db:"own"`
+	Kind          string `db:"kind"`
+	Name          string `db:"name"`
+	HerID         int64  `db:"her_id"`
+	ParentHerID   int64  `db:"parent_her_id"`
+	AsyncQueue    string `db:"async_queue"` // as registered
+	SyncQueue     string `db:"sync_queue"`
+	ReplyQueue    string `db:"reply_queue"` // of an own party: where answers to synchronous requests come
+	ErrorQueue    string `db:"error_queue"`
+	DeadQueue     string `db:"dead_queue"`
+	InboundQueue  string `db:"inbound_queue"`  // of a cloudevents party: where we read what it sends
+	ClientID      string `db:"client_id"`      // of a cloudevents party: whose rights hold for what it sends
+	ContentMode   string `db:"content_mode"`   // of a cloudevents party: structured or binary
+	AnswerWaitMS  int64  `db:"answer_wait_ms"` // after which an AppRec is overdue, milliseconds (AMQP-117); 0 is the default
+	ApprecVersion string `db:"apprec_version"` // 1.0 or 1.1; empty follows the message
+	Source        string `db:"source"`
+	Enabled       bool   `db:"enabled"`
+	RefreshedAt   Time   `db:"refreshed_at"` // when the address registry was last asked
+	CreatedAt     Time   `db:"created_at"`
+	CreatedBy     string `db:"created_by"`
+	UpdatedAt     Time   `db:"updated_at"`
+}
+
+// InsertAMQPParty adds a party under a new id; ErrConflict when its HER-id or its endpoint has one.
+func (tx *Tx) InsertAMQPParty(ctx context.Context, p *AMQPParty) error {
+	p.ID, p.CreatedAt, p.UpdatedAt = tx.NewID("amp"), tx.Now, tx.Now
+	return tx.insert(ctx, "amqp_party", p)
+}
+
+// UpdateAMQPParty writes all of a party but whose it is; a taken HER-id is ErrConflict.
+func (tx *Tx) UpdateAMQPParty(ctx context.Context, p *AMQPParty) error {
+	p.UpdatedAt = tx.Now
+	return tx.update(ctx, "amqp_party", p, "broker_id", "kind", "name", "her_id", "parent_her_id", "async_queue", "sync_queue", "reply_queue",
+		"error_queue", "dead_queue", "inbound_queue", "client_id", "content_mode", "answer_wait_ms", "apprec_version", "source", "enabled",
+		"refreshed_at", "updated_at")
+}
+
+// AMQPParty finds a party.
+func (q *Queries) AMQPParty(ctx context.Context, id string) (AMQPParty, error) {
+	var p AMQPParty
+	return p, q.get(ctx, &p, `SELECT * FROM amqp_party WHERE id = ?`, id)
+}
+
+// AMQPPartyByHerID finds the party with a HER-id.
+func (q *Queries) AMQPPartyByHerID(ctx context.Context, herID int64) (AMQPParty, error) {
+	var p AMQPParty
+	return p, q.get(ctx, &p, `SELECT * FROM amqp_party WHERE her_id > 0 AND her_id = ?`, herID)
+}
+
+// AMQPPartyByEndpoint finds the party that an endpoint delivers to.
+func (q *Queries) AMQPPartyByEndpoint(ctx context.Context, endpointID string) (AMQPParty, error) {
+	var p AMQPParty
+	return p, q.get(ctx, &p, `SELECT * FROM amqp_party WHERE endpoint_id <> '' AND endpoint_id = ?`, endpointID)
+}
+
+// AMQPParties lists parties by name, of one partner unless partnerID is empty.
+func (q *Queries) AMQPParties(ctx context.Context, partnerID string) ([]AMQPParty, error) {
+	w := where{}
+	w.text(`partner_id = ?`, partnerID)
+	var rows []AMQPParty
+	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_party`+w.sql()+` ORDER BY own DESC, LOWER(name), id`, w.args...)
+}
+
+// Purposes of an enterprise certificate.
+const (
+	AMQPSign    = "sign"
+	AMQPEncrypt = "encrypt"
+)
+
+// AMQPCertificate is an enterprise certificate of a party for one purpose.
+type AMQPCertificate struct {
+	ID          string `db:"id"`
+	PartyID     string `db:"party_id"`
+	Purpose     string `db:"purpose"`
+	Thumbprint  string `db:"thumbprint"`  // SHA-1, upper-case hex
+	Certificate string `db:"certificate"` // PEM, with its chain
+	PrivateKey  string `db:"private_key"` // sealed; of an own party only
+	Subject     string `db:"subject"`
+	NotBefore   Time   `db:"not_before"`
+	NotAfter    Time   `db:"not_after"`
+	Source      string `db:"source"`
+	CreatedAt   Time   `db:"created_at"`
+}
+
+// InsertAMQPCertificate adds a certificate; ErrConflict when the party has it for that purpose.
+func (tx *Tx) InsertAMQPCertificate(ctx context.Context, c *AMQPCertificate) error {
+	c.ID, c.CreatedAt = tx.NewID("amc"), tx.Now
+	return tx.insert(ctx, "amqp_certificate", c)
+}
+
+// DeleteAMQPCertificate removes a certificate of a party.
+func (tx *Tx) DeleteAMQPCertificate(ctx context.Context, partyID, id string) error {
+	return tx.one(ctx, `DELETE FROM amqp_certificate WHERE id = ? AND party_id = ?`, id, partyID)
+}
+
+// AMQPCertificates lists the certificates of a party, the newest first (AMQP-64).
+func (q *Queries) AMQPCertificates(ctx context.Context, partyID string) ([]AMQPCertificate, error) {
+	var rows []AMQPCertificate
+	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_certificate WHERE party_id = ? ORDER BY not_before DESC, id DESC`, partyID)
+}

@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+func (w *world) newBroker(name string) store.AMQPBroker {
+	var b store.AMQPBroker
+	fill(&b, len(name))
+	b.Name = name
+	w.write(func(tx *store.Tx) error { return tx.InsertAMQPBroker(w.ctx, &b) })
+	return b
+}
+
+func (w *world) newParty(b store.AMQPBroker, her int64) store.AMQPParty {
+	var p store.AMQPParty
+	fill(&p, int(her))
+	p.PartnerID, p.BrokerID, p.HerID, p.EndpointID = w.partner.ID, b.ID, her, ""
+	w.write(func(tx *store.Tx) error { return tx.InsertAMQPParty(w.ctx, &p) })
+	return p
+}
+
+func (w *world) newMessage(direction, kind, status, id string) store.AMQPMessage {
+	var m store.AMQPMessage
+	fill(&m, len(id))
+	m.Direction, m.Kind, m.Status, m.MessageID, m.MsgID, m.OwnPartyID, m.Her, m.Queue = direction, kind, status, id, id, "amp_own", 100, "q"
+	m.OverdueAt, m.DueAt = store.Time{}, w.now()
+	w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &m) })
+	return m
+}
+
+func TestAMQPBroker(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		b := w.newBroker("exchange")
+		again := b
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertAMQPBroker(w.ctx, &again) })
+		other := w.newBroker("Another")
+		all, err := w.db.AMQPBrokers(w.ctx)
+		same(t, all, err, []store.AMQPBroker{other, b})
+		w.clock.Advance(time.Minute)
+		fill(&b, 3, "ID", "CreatedAt", "CreatedBy")
+		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPBroker(w.ctx, &b) })
+		got, err := w.db.AMQPBroker(w.ctx, b.ID)
+		same(t, got, err, b)
+
+		c := store.AMQPConnection{BrokerID: b.ID, Node: "a", Phase: store.AMQPOpen, Detail: "d", Reconnects: 2, Since: w.now()}
+		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, w.in(-time.Hour)) })
+		old := c
+		w.clock.Advance(2 * time.Hour)
+		c.Node = "b"
+		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, old.SeenAt) })
+		seen, err := w.db.AMQPConnections(w.ctx, b.ID)
+		same(t, seen, err, []store.AMQPConnection{old, c})
+		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, w.in(-time.Hour)) })
+		seen, err = w.db.AMQPConnections(w.ctx, "")
+		same(t, seen, err, []store.AMQPConnection{c})
+
+		w.newParty(other, 100)
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteAMQPBroker(w.ctx, other.ID) })
+		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPBroker(w.ctx, b.ID) })
+		got, err = w.db.AMQPBroker(w.ctx, b.ID)
+		missing(t, got, err)
+	})
+}
+
+func TestAMQPParty(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		b := w.newBroker("exchange")
+		p := w.newParty(b, 100)
+		again := p
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertAMQPParty(w.ctx, &again) })
+		found, err := w.db.AMQPPartyByHerID(w.ctx, 100)
+		same(t, found, err, p)
+		fill(&p, 2, "ID", "PartnerID", "EndpointID", "BrokerID", "Own", "CreatedAt", "CreatedBy")
+		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPParty(w.ctx, &p) })
+		got, err := w.db.AMQPParty(w.ctx, p.ID)
+		same(t, got, err, p)
+		none, err := w.db.AMQPPartyByEndpoint(w.ctx, "")
+		missing(t, none, err)
+		q := again
+		q.HerID, q.EndpointID, q.Own, q.Name = 0, w.endpoint.ID, true, "z"
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPParty(w.ctx, &q) })
+		got, err = w.db.AMQPPartyByEndpoint(w.ctx, w.endpoint.ID)
+		same(t, got, err, q)
+		all, err := w.db.AMQPParties(w.ctx, w.partner.ID)
+		same(t, all, err, []store.AMQPParty{q, p})
+
+		var c store.AMQPCertificate
+		fill(&c, 1)
+		c.PartyID = p.ID
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPCertificate(w.ctx, &c) })
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { other := c; return tx.InsertAMQPCertificate(w.ctx, &other) })
+		newer := c
+		newer.Thumbprint, newer.NotBefore = "N", store.At(c.NotBefore.Add(time.Hour))
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPCertificate(w.ctx, &newer) })
+		certificates, err := w.db.AMQPCertificates(w.ctx, p.ID)
+		same(t, certificates, err, []store.AMQPCertificate{newer, c})
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteAMQPCertificate(w.ctx, q.ID, c.ID) })
+		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPCertificate(w.ctx, p.ID, c.ID) })
+
+		var x store.AMQPProcess
+		fill(&x, 1)
+		x.PartyID, x.OwnPartyID = p.ID, q.ID
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPProcess(w.ctx, &x) })
+		fill(&x, 2, "ID", "PartyID", "OwnPartyID", "CreatedAt")
+		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPProcess(w.ctx, &x) })
+		processes, err := w.db.AMQPProcesses(w.ctx, p.ID)
+		same(t, processes, err, []store.AMQPProcess{x})
+		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPProcess(w.ctx, p.ID, x.ID) })
+		processes, err = w.db.AMQPProcesses(w.ctx, "")
+		same(t, processes, err, nil)
+	})
+}
+
+// Rules: AMQP-15, AMQP-105, AMQP-116.
+func TestAMQPMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		in := w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPProcessed, "m1")
+		out := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPOpenMessage, "m2")
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := in; return tx.InsertAMQPMessage(w.ctx, &again) })
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := out; return tx.InsertAMQPMessage(w.ctx, &again) })
+		w.fails(store.ErrConflict, func(tx *store.Tx) error { // the same business message under another messageId
+			again := in
+			again.MessageID = "m3"
+			return tx.InsertAMQPMessage(w.ctx, &again)
+		})
+		got, err := w.db.AMQPMessage(w.ctx, in.ID)
+		same(t, got, err, in)
+		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", "m1")
+		same(t, got, err, in)
+		got, err = w.db.AMQPRead(w.ctx, "amp_own", "other", "m1")
+		missing(t, got, err)
+		got, err = w.db.AMQPHandled(w.ctx, "amp_own", 100, "m1")
+		same(t, got, err, in)
+		got, err = w.db.AMQPWritten(w.ctx, "m2")
+		same(t, got, err, out)
+		sent, err := w.db.AMQPSentAs(w.ctx, 100, "m2")
+		same(t, sent, err, []store.AMQPMessage{out})
+		sent, err = w.db.AMQPOfDelivery(w.ctx, out.DeliveryID)
+		same(t, sent, err, []store.AMQPMessage{out, in})
+		sent, err = w.db.AMQPAnswersTo(w.ctx, out.ReferenceID)
+		same(t, sent, err, []store.AMQPMessage{in, out})
+
+		id := func(m store.AMQPMessage) string { return m.ID }
+		f := store.AMQPFilter{Direction: store.AMQPIn, Queue: "q", PartyID: in.PartyID, OwnPartyID: "amp_own", PartnerID: in.PartnerID, ID: "m1",
+			Statuses: []string{store.AMQPProcessed}, Kinds: []string{store.AMQPBusiness}, Since: w.now(), Until: w.in(time.Hour)}
+		listed(t, id, []string{in.ID}, 1)(w.db.AMQPMessages(w.ctx, f))
+		n, err := w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Overdue: true})
+		same(t, n, err, 0)
+		oldest, err := w.db.OldestAMQPMessage(w.ctx, f)
+		same(t, oldest, err, in.CreatedAt)
+		oldest, err = w.db.OldestAMQPMessage(w.ctx, store.AMQPFilter{Queue: "none"})
+		same(t, oldest, err, store.Time{})
+
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: in.ID, Step: "read", Node: "n"}), tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: in.ID, Step: "settled", Detail: "d"}))
+		})
+		steps, err := w.db.AMQPTraces(w.ctx, in.ID)
+		if err != nil || len(steps) != 2 || steps[0].Step != "read" || steps[1].Detail != "d" || !steps[0].At.Equal(w.now().Time) {
+			t.Errorf("%+v, %v", steps, err)
+		}
+	})
+}
+
+// Rules: AMQP-16, AMQP-49, AMQP-89.
+func TestAMQPMessageChanges(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		answer := w.newMessage(store.AMQPOut, store.AMQPAppRec, store.AMQPDue, "a1")
+		var due []store.AMQPMessage
+		take := func(tx *store.Tx) (err error) { due, err = tx.TakeAMQPAnswers(w.ctx, 10, w.in(time.Minute)); return err }
+		w.write(take)
+		if len(due) != 1 || due[0].ID != answer.ID {
+			t.Fatalf("%+v", due)
+		}
+		w.write(take)
+		if len(due) != 0 {
+			t.Fatalf("taken twice: %+v", due)
+		}
+		w.clock.Advance(2 * time.Minute)
+		w.write(take)
+		if len(due) != 1 {
+			t.Fatal("a lease that ended holds the answer")
+		}
+		answer = due[0]
+		answer.Status, answer.Encoded = store.AMQPSent, nil
+		for i, want := range []bool{true, false} {
+			w.write(func(tx *store.Tx) error {
+				ok, err := tx.UpdateAMQPMessage(w.ctx, &answer, store.AMQPDue)
+				if ok != want {
+					t.Errorf("%d: changed %t", i, ok)
+				}
+				return err
+			})
+		}
+
+		open := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPOpenMessage, "b22")
+		for i, want := range []int{1, 0} {
+			w.write(func(tx *store.Tx) error {
+				late, err := tx.TakeAMQPOverdue(w.ctx, 10)
+				if len(late) != want {
+					t.Errorf("%d: %+v", i, late)
+				}
+				return err
+			})
+		}
+
+		ids := w.newDeliveries(w.subscription, 1)
+		open.DeliveryID, open.Status, open.MessageID, open.Reason, open.Detail = ids[0], store.AMQPFailed, "c333", "transport:invalid-signature", "d"
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &open) })
+		hold := func(want int64) {
+			w.write(func(tx *store.Tx) error {
+				n, err := tx.HoldAMQPRefused(w.ctx, 10)
+				if n != want {
+					t.Errorf("held %d, want %d", n, want)
+				}
+				return err
+			})
+		}
+		hold(0) // it is not written yet
+		rows, err := w.db.Delivery(w.ctx, ids[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.Claim(w.ctx, w.endpoint.ID, "n", 1, w.in(time.Minute))
+			return err
+		})
+		w.write(func(tx *store.Tx) error {
+			return tx.Complete(w.ctx, []store.Outcome{w.outcome(ids[0], "n", store.Delivery{Status: store.DeliveryDelivered, LastStatus: 202})})
+		})
+		hold(1)
+		hold(0)
+		rows, err = w.db.Delivery(w.ctx, ids[0])
+		if err != nil || rows.Status != store.DeliveryHeld || rows.Reason != open.Reason {
+			t.Errorf("%+v, %v", rows, err)
+		}
+	})
+}
+
+func TestPruneAMQP(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		done := w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPProcessed, "m1")
+		open := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPOpenMessage, "m2")
+		w.write(func(tx *store.Tx) error { return tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: done.ID, Step: "read"}) })
+		w.clock.Advance(time.Hour)
+		w.write(func(tx *store.Tx) error {
+			p, err := tx.PruneAMQP(w.ctx, tx.Now, "", 10)
+			if p.Rows != 1 || !p.Done {
+				t.Errorf("%+v", p)
+			}
+			return err
+		})
+		got, err := w.db.AMQPMessage(w.ctx, done.ID)
+		missing(t, got, err)
+		got, err = w.db.AMQPMessage(w.ctx, open.ID)
+		same(t, got, err, open)
+	})
+}
