@@ -1,0 +1,108 @@
+package message
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AnswerError is the kind of an error message for AnswerID.
+const AnswerError = "error"
+
+// Refusal is why a receiver cannot take a message: a condition with what goes into
+// the text and the data of the error message. Make one with the functions below.
+type Refusal struct {
+	Condition Condition
+	Field     string // the first field, for conditions whose text names one
+	Data      string // errorConditionData (AMQP-39), "" for none
+}
+
+// Refuse makes a refusal with a condition alone.
+func Refuse(c Condition) Refusal { return Refusal{Condition: c} }
+
+// RefuseFields makes a refusal for fields: RequiredFieldMissing or InvalidFieldValue,
+// with a JSON array of their names (AMQP-133, AMQP-134).
+func RefuseFields(c Condition, fields ...string) Refusal {
+	r := Refusal{Condition: c, Data: marshal(fields)}
+	if len(fields) > 0 {
+		r.Field = fields[0]
+	}
+	return r
+}
+
+// RefuseCertificate makes a refusal over a certificate, with the thumbprints that
+// were expected and found, in hexadecimal; either may be "" (AMQP-128 to AMQP-132).
+func RefuseCertificate(c Condition, expected, actual string) Refusal {
+	type pair struct {
+		Expected string `json:"expected"`
+		Actual   string `json:"actual"`
+	}
+	return Refusal{Condition: c, Data: marshal(map[string]pair{"thumbprint": {expected, actual}})}
+}
+
+// RefuseEncoding makes a refusal of a text in another character set than the one
+// named, by its IANA name (AMQP-135).
+func RefuseEncoding(expected string) Refusal {
+	return Refusal{Condition: InvalidEncoding, Data: expected}
+}
+
+// RefuseSpoofing makes a refusal of a message whose sender is one HER-id outside and
+// another, as it was read, inside (AMQP-136, INC-11).
+func RefuseSpoofing(amqpHerID int, applicationHerID string) Refusal {
+	return Refusal{
+		Condition: SpoofingAttack,
+		Data:      marshal([]string{"amqp:" + strconv.Itoa(amqpHerID), "application:" + applicationHerID}),
+	}
+}
+
+// Description is the text for people (AMQP-38).
+func (r Refusal) Description() string {
+	text := r.Condition.Description()
+	if r.Field != "" {
+		text = strings.Replace(text, anyField, r.Field, 1)
+	}
+	return text
+}
+
+// Report makes the error message that tells the sender of a message why it is refused
+// (AMQP-35 to AMQP-39, AMQP-125, AMQP-126). to is the sender's error queue and replyTo
+// our own, both as registered (AMQP-79, INC-16); now is when the message was tried. It
+// carries nothing of the business document and no content type (INC-14, INC-15).
+// A message without a messageId cannot be referred to: originalMessageId is left out.
+// Whether the sender may be told at all is for the caller to know (AMQP-48).
+func Report(original Message, r Refusal, to, replyTo string, now time.Time) Message {
+	correlation := original.CorrelationID
+	if correlation == "" {
+		correlation = original.ID
+	}
+	now = now.UTC().Truncate(time.Second)
+	return Message{
+		ID: AnswerID(seedOf(original), AnswerError), To: to, Subject: original.Subject, ReplyTo: replyTo, CorrelationID: correlation,
+		CPAID: original.CPAID, Timestamp: now, FromHerID: original.ToHerID, ToHerID: original.FromHerID,
+		ConversationID: original.ConversationID, Durable: true,
+		Error: &ErrorReport{
+			OriginalID: original.ID, ReceivedAt: now, Condition: r.Condition, Description: r.Description(), Data: r.Data,
+		},
+	}
+}
+
+// seedOf identifies a message also when it came without a messageId.
+func seedOf(m Message) string {
+	if m.ID != "" {
+		return m.ID
+	}
+	body := sha256.Sum256(m.Body)
+	return strings.Join([]string{strconv.Itoa(m.FromHerID), m.CorrelationID, formatSet(m.Timestamp), hex.EncodeToString(body[:])}, "\n")
+}
+
+// marshal gives the JSON of a value that always has one, with its text unescaped.
+func marshal(value any) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value)
+	return strings.TrimSuffix(out.String(), "\n")
+}
