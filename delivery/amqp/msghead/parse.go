@@ -1,0 +1,180 @@
+package msghead
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+
+	"schakel/delivery/amqp/msghead/xmltree"
+)
+
+// maxEnvelope is how deep in the body of a SOAP envelope the message may stand: services wrap it in an element or two
+// of their own.
+const maxEnvelope = 5
+
+// Parse reads a business document. The error is an *Error that wraps the first of ErrEncoding, ErrHeader, ErrBody and
+// ErrValues that holds; with ErrBody and ErrValues the header in the Document can be relied on, so that an AppRec can
+// be made. Whether the parties are the right ones (AMQP-108, AMQP-109) is for the caller to check before it looks at
+// ErrBody and ErrValues.
+func Parse(doc []byte) (Document, error) {
+	text, err := xmltree.Decode(doc)
+	if errors.Is(err, ErrEncoding) {
+		return Document{}, &Error{Is: err}
+	} else if err != nil {
+		return Document{}, failed(ErrHeader, err)
+	}
+	p := &parser{r: xmltree.NewReader(text)}
+	if err := p.head(); err != nil {
+		return p.doc, err
+	}
+	if err := p.rest(); err != nil {
+		return p.doc, failed(ErrBody, err)
+	}
+	return p.doc, missing(ErrValues, p.absent())
+}
+
+// parser reads one document.
+type parser struct {
+	r   *xmltree.Reader
+	doc Document
+	// base is the depth of the MsgHead element, for finding its documents.
+	base int
+	// lacks are the fields the header lacks without being unreadable.
+	lacks []string
+}
+
+// head reads as far as the header goes. What fails here is ErrHeader.
+func (p *parser) head() error {
+	root, err := p.start()
+	if err != nil {
+		return failed(ErrHeader, err)
+	}
+	if root, err = p.open(root); err != nil {
+		return failed(ErrHeader, err)
+	}
+	switch {
+	case p.doc.Kind.IsAppRec():
+		return nil
+	case root.Name.Local == "Fault":
+		return p.fault(root)
+	}
+	return p.msgInfo()
+}
+
+// start reads to the next start tag.
+func (p *parser) start() (xml.StartElement, error) {
+	for {
+		token, err := p.r.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return xml.StartElement{}, errors.New("the document ends before its message begins")
+		}
+		if err != nil {
+			return xml.StartElement{}, err
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			return start, nil
+		}
+	}
+}
+
+// open finds out what the document is, and goes into a SOAP envelope for its message.
+func (p *parser) open(root xml.StartElement) (xml.StartElement, error) {
+	switch root.Name {
+	case xml.Name{Space: NamespaceSOAP11, Local: "Envelope"}:
+		p.doc.SOAP = "1.1"
+		return p.envelope(root.Name.Space)
+	case xml.Name{Space: NamespaceSOAP12, Local: "Envelope"}:
+		p.doc.SOAP = "1.2"
+		return p.envelope(root.Name.Space)
+	}
+	if p.doc.Kind = kindOf(root.Name); p.doc.Kind == Unknown {
+		return root, fmt.Errorf("%s is no MsgHead, AppRec or SOAP envelope", label(root.Name))
+	}
+	p.base = p.r.Depth()
+	return root, nil
+}
+
+// kindOf tells what a root element makes of a document.
+func kindOf(name xml.Name) Kind {
+	switch name {
+	case xml.Name{Space: Namespace, Local: "MsgHead"}:
+		return MsgHead
+	case xml.Name{Space: NamespaceAppRec10, Local: "AppRec"}:
+		return AppRec10
+	case xml.Name{Space: NamespaceAppRec11, Local: "AppRec"}:
+		return AppRec11
+	}
+	return Unknown
+}
+
+// envelope finds the message in the body of a SOAP envelope. What stands in the SOAP header is passed over.
+func (p *parser) envelope(space string) (xml.StartElement, error) {
+	for {
+		start, err := p.start()
+		if err != nil {
+			return start, err
+		}
+		if start.Name == (xml.Name{Space: space, Local: "Body"}) && p.r.Depth() == 2 {
+			return p.body(space)
+		}
+		if _, err := p.r.Element(start); err != nil {
+			return start, err
+		}
+	}
+}
+
+// body finds the message, or the fault, in a SOAP body.
+func (p *parser) body(space string) (xml.StartElement, error) {
+	for {
+		start, err := p.start()
+		if err != nil {
+			return start, err
+		}
+		if p.r.Depth() < 3 || p.r.Depth() > maxEnvelope {
+			return start, errors.New("the SOAP body holds no MsgHead and no fault")
+		}
+		if start.Name == (xml.Name{Space: space, Local: "Fault"}) && p.r.Depth() == 3 {
+			p.doc.Kind = SOAPFault
+			return start, nil
+		}
+		if kind := kindOf(start.Name); kind != Unknown {
+			if p.doc.Kind = kind; kind == MsgHead {
+				p.doc.Kind = SOAP
+			}
+			p.base = p.r.Depth()
+			return start, nil
+		}
+	}
+}
+
+// fault reads a SOAP 1.1 or 1.2 fault.
+func (p *parser) fault(start xml.StartElement) error {
+	n, err := p.r.Element(start)
+	if err != nil {
+		return failed(ErrHeader, err)
+	}
+	p.doc.Fault = Fault{Code: n.Find("Code", "Value").Text(), Reason: n.Find("Reason", "Text").Text()}
+	for _, kid := range n.Kids {
+		switch kid.Name.Local {
+		case "faultcode":
+			p.doc.Fault.Code = kid.Text()
+		case "faultstring":
+			p.doc.Fault.Reason = kid.Text()
+		}
+	}
+	return nil
+}
+
+// label names an element for an error.
+func label(name xml.Name) string {
+	const most = 80
+	text := name.Local
+	if name.Space != "" {
+		text += " of " + name.Space
+	}
+	if len(text) > most {
+		return "the root element"
+	}
+	return text
+}

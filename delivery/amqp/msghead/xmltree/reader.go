@@ -1,0 +1,192 @@
+// Package xmltree reads the XML of strangers under limits: no document type, no entity but the five of XML and
+// character references, a bounded size, depth, number of elements and number of attributes, and names whose prefix is
+// declared. It reads token by token, so that the head of a document can be had when what follows is broken.
+//
+// Memory is bounded by the size of the document and time grows linearly with it.
+package xmltree
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Bounds of a document.
+const (
+	// MaxBytes is the most a document may be. Brokers of the health exchange take 16 MiB.
+	MaxBytes = 32 << 20
+	// MaxDepth is how deep elements may be nested.
+	MaxDepth = 100
+	// MaxElements is how many elements a document may have.
+	MaxElements = 500_000
+	// MaxAttributes is how many attributes one element may have.
+	MaxAttributes = 64
+
+	maxNamespaces = 256
+	xmlNamespace  = "http://www.w3.org/XML/1998/namespace"
+)
+
+// Errors of a document that this package does not read, wrapped in a *SyntaxError.
+var (
+	// ErrTooLarge says that a document passes one of the bounds.
+	ErrTooLarge = errors.New("document passes the bounds")
+	// ErrDocumentType says that a document has a DOCTYPE, which is never needed and often an attack.
+	ErrDocumentType = errors.New("document type declarations are not allowed")
+)
+
+// SyntaxError tells where a document can no longer be read. Line and Column count from 1.
+type SyntaxError struct {
+	Line, Column int
+	Err          error
+}
+
+// Error gives the place and the cause. The cause may quote a name of the document, never its text.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Reader hands out the tokens of one document.
+type Reader struct {
+	dec        *xml.Decoder
+	depth      int
+	elements   int
+	rooted     bool
+	namespaces map[string]bool
+	err        error
+}
+
+// NewReader reads a document in UTF-8, as Decode gives it.
+func NewReader(doc []byte) *Reader {
+	r := &Reader{namespaces: map[string]bool{"": true, xmlNamespace: true}}
+	r.dec = xml.NewDecoder(bytes.NewReader(doc))
+	// The bytes are UTF-8 whatever the declaration says: Decode has seen to it.
+	r.dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	if len(doc) > MaxBytes {
+		r.err = &SyntaxError{Line: 1, Column: 1, Err: ErrTooLarge}
+	}
+	return r
+}
+
+// Depth tells how many elements are open.
+func (r *Reader) Depth() int { return r.depth }
+
+// Line tells the line the reader is at, from 1.
+func (r *Reader) Line() int {
+	line, _ := r.dec.InputPos()
+	return line
+}
+
+// Next gives the next xml.StartElement, xml.EndElement or xml.CharData, and io.EOF after a whole document. A CharData
+// is valid until the next call. After an error every call gives that error.
+func (r *Reader) Next() (xml.Token, error) {
+	for r.err == nil {
+		token, err := r.dec.Token()
+		if err != nil {
+			r.fail(r.ended(err))
+			break
+		}
+		if known, err := r.accept(token); err != nil {
+			r.fail(err)
+		} else if known {
+			return token, nil
+		}
+	}
+	return nil, r.err
+}
+
+// ended turns the end of the input into an error when the document is not whole.
+func (r *Reader) ended(err error) error {
+	if errors.Is(err, io.EOF) && (r.depth > 0 || !r.rooted) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// fail keeps the first error, with its place.
+func (r *Reader) fail(err error) {
+	if errors.Is(err, io.EOF) {
+		r.err = io.EOF
+		return
+	}
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) {
+		err = errors.New(syntax.Msg)
+	}
+	line, column := r.dec.InputPos()
+	r.err = &SyntaxError{Line: line, Column: column, Err: err}
+}
+
+// accept checks a token against the bounds and tells whether the caller gets it.
+func (r *Reader) accept(token xml.Token) (bool, error) {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return true, r.open(t)
+	case xml.EndElement:
+		r.depth--
+		return true, nil
+	case xml.CharData:
+		if r.depth == 0 && len(bytes.TrimSpace(t)) > 0 {
+			return false, errors.New("text outside the root element")
+		}
+		return r.depth > 0, nil
+	case xml.Directive:
+		return false, ErrDocumentType
+	}
+	return false, nil
+}
+
+// open counts an element and checks its names.
+func (r *Reader) open(start xml.StartElement) error {
+	if r.depth == 0 && r.rooted {
+		return errors.New("more than one root element")
+	}
+	r.rooted = true
+	r.depth++
+	r.elements++
+	if r.depth > MaxDepth || r.elements > MaxElements || len(start.Attr) > MaxAttributes {
+		return ErrTooLarge
+	}
+	return r.names(start)
+}
+
+// names checks that attributes are unique and prefixes declared. The standard decoder checks neither: it leaves the
+// prefix of an undeclared name where the namespace should be.
+func (r *Reader) names(start xml.StartElement) error {
+	for i, a := range start.Attr {
+		if a.Name.Space == "xmlns" || (a.Name.Space == "" && a.Name.Local == "xmlns") {
+			r.namespaces[a.Value] = true
+		}
+		for _, b := range start.Attr[:i] {
+			if a.Name == b.Name {
+				return fmt.Errorf("attribute %s is given twice", short(a.Name.Local))
+			}
+		}
+	}
+	if len(r.namespaces) > maxNamespaces {
+		return ErrTooLarge
+	}
+	if !r.namespaces[start.Name.Space] {
+		return fmt.Errorf("prefix %s is not declared", short(start.Name.Space))
+	}
+	for _, a := range start.Attr {
+		if a.Name.Space != "xmlns" && !r.namespaces[a.Name.Space] {
+			return fmt.Errorf("prefix %s is not declared", short(a.Name.Space))
+		}
+	}
+	return nil
+}
+
+// short keeps a name of the document from filling a log line.
+func short(name string) string {
+	const most = 60
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "") + "…"
+	}
+	return name
+}

@@ -1,0 +1,146 @@
+package xmltree_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"schakel/delivery/amqp/msghead/xmltree"
+)
+
+// TestParse reads a document into a tree and finds its parts.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	root, err := xmltree.Parse([]byte("<a xmlns='u' x='1'>\n <b> two &amp; three </b><c xmlns='v'/><b>4</b>\n</a>\n<!-- end -->"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := root.Find("b").Text(); got != "two & three" {
+		t.Errorf("text %q", got)
+	}
+	if got := len(root.All("b")); got != 2 || root.Find("c") != nil || root.Attribute("x") != "1" {
+		t.Errorf("%d elements b, c %v, x %q", got, root.Find("c"), root.Attribute("x"))
+	}
+	if root.Find("b").Line != 2 || root.Find("no", "where").Text() != "" {
+		t.Error("line or absent element")
+	}
+}
+
+// TestParseRefuses goes through what is refused, and that the cause and the place are told.
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	many := strings.Builder{}
+	for i := range 65 {
+		many.WriteString(" a" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "='1'")
+	}
+	for name, c := range map[string]struct {
+		doc  string
+		want string
+		is   error
+	}{
+		"empty":             {"", "EOF", io.ErrUnexpectedEOF},
+		"cut off":           {"<a><b>", "EOF", nil},
+		"two roots":         {"<a/><b/>", "more than one root", nil},
+		"text after":        {"<a/>x", "text outside", nil},
+		"text before":       {"x<a/>", "text outside", nil},
+		"document type":     {"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "not allowed", xmltree.ErrDocumentType},
+		"undeclared entity": {"<a>&x;</a>", "entity", nil},
+		"wrong end":         {"<a></b>", "closed by", nil},
+		"undeclared prefix": {"<x:a/>", "prefix x is not declared", nil},
+		"undeclared on attribute": {
+			"<a y:b='1'/>", "prefix y is not declared", nil,
+		},
+		"attribute twice": {"<a b='1' b='2'/>", "given twice", nil},
+		"many attributes": {"<a" + many.String() + "/>", "bounds", xmltree.ErrTooLarge},
+		"deep":            {strings.Repeat("<a>", 101), "bounds", xmltree.ErrTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := xmltree.Parse([]byte(c.doc))
+			var syntax *xmltree.SyntaxError
+			if err == nil || !errors.As(err, &syntax) || syntax.Line < 1 {
+				t.Fatalf("got %v", err)
+			}
+			if !strings.Contains(err.Error(), c.want) || (c.is != nil && !errors.Is(err, c.is)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestDecode goes through the encodings that are taken and refused.
+//
+// Rules: AMQP-135
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	const body = "<a>Blåbær 😀</a>"
+	for name, c := range map[string]struct {
+		doc  []byte
+		fits bool
+	}{
+		"utf-8":                       {[]byte(body), true},
+		"utf-8 with a mark":           {[]byte("\xEF\xBB\xBF" + body), true},
+		"utf-8 declared":              {[]byte(`<?xml version="1.0" encoding="UTF-8"?>` + body), true},
+		"ascii declared":              {[]byte(`<?xml version="1.0" encoding="us-ascii"?><a/>`), true},
+		"utf-16 big":                  {wide(body, binary.BigEndian, true), true},
+		"utf-16 little":               {wide(`<?xml version='1.0' encoding='utf-16'?>`+body, binary.LittleEndian, true), true},
+		"utf-16 without a mark":       {wide(body, binary.LittleEndian, false), true},
+		"latin-1 declared":            {[]byte(`<?xml version="1.0" encoding="ISO-8859-1"?><a/>`), false},
+		"latin-1":                     {[]byte("<a>Bl\xE5b\xE6r</a>"), false},
+		"utf-8 declared, latin-1":     {[]byte("<?xml version='1.0' encoding='utf-8'?><a>Bl\xE5</a>"), false},
+		"utf-16 declared, is utf-8":   {[]byte(`<?xml version="1.0" encoding="utf-16"?><a/>`), false},
+		"utf-8 declared, is utf-16":   {wide(`<?xml version="1.0" encoding="utf-8"?><a/>`, binary.BigEndian, true), false},
+		"utf-16 odd":                  {[]byte("\xFE\xFF\x00"), false},
+		"utf-16 half a pair":          {[]byte("\xFE\xFF\xD8\x00\x00a"), false},
+		"utf-16 ends in half a pair":  {[]byte("\xFE\xFF\xD8\x00"), false},
+		"overlong utf-8 is not utf-8": {[]byte("<a>\xC0\xAF</a>"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := xmltree.Decode(c.doc)
+			if c.fits != (err == nil) || (err != nil && !errors.Is(err, xmltree.ErrEncoding)) {
+				t.Fatalf("got %v", err)
+			}
+			if c.fits {
+				if _, err := xmltree.Parse(text); err != nil {
+					t.Errorf("decoded to %q: %v", text, err)
+				}
+			}
+		})
+	}
+	if _, err := xmltree.Decode(make([]byte, xmltree.MaxBytes+1)); !errors.Is(err, xmltree.ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+// wide encodes text as UTF-16.
+func wide(text string, order binary.AppendByteOrder, mark bool) []byte {
+	var out []byte
+	if mark {
+		out = order.AppendUint16(out, 0xFEFF)
+	}
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return out
+}
+
+// FuzzParse looks for documents that make the reader panic, or that it reads in one go and not in the other.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"<a/>", "<a b='c'>&#65;<![CDATA[x]]></a>", "\xFE\xFF\x00<\x00a\x00/\x00>", "<?xml version='1.0'?><x:a xmlns:x='u'/>"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		text, err := xmltree.Decode(doc)
+		if err != nil {
+			return
+		}
+		_, whole := xmltree.Parse(text)
+		if streamed := xmltree.NewReader(text).Rest(); (whole == nil) != (streamed == nil) {
+			t.Errorf("tree %v, stream %v", whole, streamed)
+		}
+	})
+}
