@@ -1,0 +1,172 @@
+package apprec_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/delivery/amqp/apprec"
+	"schakel/delivery/amqp/msghead"
+)
+
+// data is a folder with messages and schemas of other parties; it is no part of the project.
+const data = "../../../../shared/data/amqp"
+
+func sample(t *testing.T, name string) []byte {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join(data, "samples", name))
+	if os.IsNotExist(err) {
+		t.Skip("the folder with sample messages is not on this machine")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// answer is one to a message of party 100, person 110, to party 200, department 210.
+func answer(version apprec.Version, errs ...apprec.Error) apprec.Answer {
+	her := func(id string) []msghead.Ident {
+		return []msghead.Ident{
+			{ID: "987654321", Type: msghead.Code{V: "ENH"}}, {ID: id, Type: msghead.Code{V: "HER", DN: "HER-id"}},
+		}
+	}
+	return apprec.Answer{
+		Version: version, ID: "a-1", At: time.Date(2026, 3, 1, 13, 0, 0, 5, time.FixedZone("", 3600)),
+		Info: msghead.Info{
+			Type: msghead.Code{V: "DIALOG_HELSEFAGLIG", DN: "Helsefaglig dialog"}, MsgID: "m-1", GenDate: "2026-03-01T11:59:00",
+			Sender: msghead.Party{
+				Organisation: msghead.Unit{Name: "Legekontoret", Idents: her("100")},
+				Person:       &msghead.Unit{Name: "Rita Lin", Idents: her("110")},
+			},
+			Receiver: msghead.Party{
+				Organisation: msghead.Unit{Name: "Sykehuset <HF>", Idents: her("200")},
+				Unit:         &msghead.Unit{Name: "Kirurgi", Idents: her("210")},
+			},
+		},
+		Errors: errs,
+	}
+}
+
+// TestBuild writes each kind of acknowledgement in each version, has a foreign validator check it against the schema,
+// and reads it back.
+//
+// Rules: AMQP-14, AMQP-83, AMQP-86, AMQP-109, AMQP-110, AMQP-111, AMQP-112
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	for _, version := range []apprec.Version{apprec.V10, apprec.V11} {
+		for name, c := range map[string]struct {
+			errs   []apprec.Error
+			status apprec.Status
+		}{
+			"positive":   {nil, apprec.OK},
+			"wrong":      {[]apprec.Error{apprec.E10("toHerId 200, Receiver 201")}, apprec.Rejected},
+			"unreadable": {[]apprec.Error{apprec.T01("line 3")}, apprec.Rejected},
+			"invalid":    {[]apprec.Error{apprec.T02("line 4: 'æ' & <b>"), apprec.T02("line 9")}, apprec.Rejected},
+		} {
+			t.Run(version.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
+				doc, err := apprec.Build(answer(version, c.errs...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := apprec.Parse(doc)
+				if err != nil || got.Status != c.status || got.Version != version || len(got.Errors) != len(c.errs) {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				for i, e := range got.Errors {
+					if e != c.errs[i] {
+						t.Errorf("got %+v, want %+v", e, c.errs[i])
+					}
+				}
+				if got.ID != "a-1" || got.GenDate != "2026-03-01T12:00:00Z" || got.Sender != 210 || got.Receiver != 110 {
+					t.Errorf("got %+v", got)
+				}
+				want := apprec.Original{
+					Type: msghead.Code{V: "DIALOG_HELSEFAGLIG", DN: "Helsefaglig dialog"}, IssueDate: "2026-03-01T11:59:00", ID: "m-1",
+				}
+				if got.Original != want {
+					t.Errorf("got %+v", got.Original)
+				}
+				lint(t, version, doc)
+			})
+		}
+	}
+}
+
+// lint validates with xmllint.
+func lint(t *testing.T, version apprec.Version, doc []byte) {
+	t.Helper()
+	schema := filepath.Join(data, "xsd-ks", "apprec-v"+version.String()+".xsd")
+	if _, err := os.Stat(schema); err != nil {
+		t.Skip("the folder with schemas is not on this machine")
+	}
+	if _, err := exec.LookPath("xmllint"); err != nil {
+		t.Skip("xmllint is not on this machine")
+	}
+	lint := exec.CommandContext(t.Context(), "xmllint", "--nonet", "--noout", "--schema", schema, "-")
+	lint.Stdin = bytes.NewReader(doc)
+	if out, err := lint.CombinedOutput(); err != nil {
+		t.Errorf("xmllint: %v\n%s\n%s", err, out, doc)
+	}
+}
+
+// TestBuildIsDeterministic builds one answer twice.
+//
+// Rules: AMQP-139
+func TestBuildIsDeterministic(t *testing.T) {
+	t.Parallel()
+	one, err1 := apprec.Build(answer(apprec.V11, apprec.T02("x")))
+	two, err2 := apprec.Build(answer(apprec.V11, apprec.T02("x")))
+	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
+		t.Errorf("%v, %v\n%s\n%s", err1, err2, one, two)
+	}
+}
+
+// TestBuildLiberal writes an acknowledgement for a message that lacks what can be done without.
+func TestBuildLiberal(t *testing.T) {
+	t.Parallel()
+	poor := answer(apprec.V10, apprec.T02(strings.Repeat("å", 2000)))
+	poor.Info.GenDate, poor.Info.Type, poor.Info.Receiver = "yesterday", msghead.Code{}, msghead.Party{}
+	doc, err := apprec.Build(poor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := apprec.Parse(doc)
+	if err != nil || got.Original.IssueDate != got.GenDate || len(got.Errors[0].Detail) > 1010 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	lint(t, apprec.V10, doc)
+}
+
+// TestBuildRefuses leaves out what an acknowledgement cannot do without.
+func TestBuildRefuses(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*apprec.Answer){
+		"version": func(a *apprec.Answer) { a.Version = 0 },
+		"id":      func(a *apprec.Answer) { a.ID = "" },
+		"message": func(a *apprec.Answer) { a.Info.MsgID = "" },
+		"sender":  func(a *apprec.Answer) { a.Info.Sender = msghead.Party{} },
+	} {
+		a := answer(apprec.V11)
+		spoil(&a)
+		if _, err := apprec.Build(a); !errors.Is(err, apprec.ErrAnswer) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	a := answer(apprec.V11, apprec.T02("line 4"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := apprec.Build(a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
