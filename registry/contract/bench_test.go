@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -31,6 +32,25 @@ func BenchmarkDocuments(b *testing.B) {
 			for b.Loop() {
 				if findings := d.Validate(); HasErrors(findings) {
 					b.Fatal(findings)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBroken validates a document of 13 MB with three faults, and one with a fault in each schema and operation.
+func BenchmarkBroken(b *testing.B) {
+	sound := generated(b, 13<<20)
+	for name, times := range map[string]int{"three": 3, "all": -1} {
+		content := bytes.Replace(sound, []byte(`"minimum": 0`), []byte(`"minimum": ""`), times)
+		content = bytes.Replace(content, []byte(`"in": "path"`), []byte(`"in": "paht"`), times)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(content)))
+			b.ReportAllocs()
+			for b.Loop() {
+				d, _, err := Parse(content, Limits{})
+				if err != nil || !HasErrors(d.Validate()) {
+					b.Fatal("nothing is found wrong", err)
 				}
 			}
 		})

@@ -7,7 +7,12 @@ import (
 
 // sortedKeys gives the member names of an object in a fixed order, so that findings come in a fixed order.
 func sortedKeys[V any](object map[string]V) []string {
-	return slices.Sorted(maps.Keys(object))
+	if len(object) == 0 {
+		return nil
+	}
+	keys := slices.AppendSeq(make([]string, 0, len(object)), maps.Keys(object))
+	slices.Sort(keys)
+	return keys
 }
 
 // child gives a member that is an object, else nil.

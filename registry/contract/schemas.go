@@ -24,10 +24,17 @@ var official = func() map[string]func() (*officialSchema, error) {
 
 // officialSchema is a compiled schema with its source, in which the names that are allowed can be looked up.
 type officialSchema struct {
-	compiled *jsonschema.Schema
-	// plain leaves Schema Objects unchecked, for documents that choose a dialect of their own; nil where there is none.
-	plain  *jsonschema.Schema
+	whole schemaForms
+	// plain leaves Schema Objects unchecked, for documents that choose a dialect of their own; empty where there is none.
+	plain  schemaForms
 	source any
+}
+
+// schemaForms are the two forms of one schema: the quick one gives the verdict, the compiled one explains. Quick is nil when
+// the schema has a keyword that only the compiled form knows.
+type schemaForms struct {
+	compiled *jsonschema.Schema
+	quick    *quickSchema
 }
 
 const schemaBase = "https://schakel.invalid/"
@@ -46,7 +53,7 @@ func compile(name string) (*officialSchema, error) {
 		definitions := source.(map[string]any)["$defs"].(map[string]any)
 		definitions["schema"] = map[string]any{"$dynamicAnchor": "meta", "$ref": dialect(name)}
 	}
-	s.compiled, err = compileSource(name, source)
+	s.whole, err = compileSource(name, source)
 	return s, err
 }
 
@@ -58,7 +65,7 @@ func dialect(name string) string {
 	return "https://spec.openapis.org/oas/3.2/dialect"
 }
 
-func compileSource(name string, source any) (*jsonschema.Schema, error) {
+func compileSource(name string, source any) (schemaForms, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	c.UseRegexpEngine(ecmaRegexp)
@@ -74,20 +81,20 @@ func compileSource(name string, source any) (*jsonschema.Schema, error) {
 	for address, file := range resources {
 		content, err := schemaFile(file)
 		if err != nil {
-			return nil, err
+			return schemaForms{}, err
 		}
 		if err := c.AddResource(address, content); err != nil {
-			return nil, fmt.Errorf("add schema %s: %w", file, err)
+			return schemaForms{}, fmt.Errorf("add schema %s: %w", file, err)
 		}
 	}
 	if err := c.AddResource(schemaBase+name, source); err != nil {
-		return nil, fmt.Errorf("add schema %s: %w", name, err)
+		return schemaForms{}, fmt.Errorf("add schema %s: %w", name, err)
 	}
 	compiled, err := c.Compile(schemaBase + name)
 	if err != nil {
-		return nil, fmt.Errorf("compile schema %s: %w", name, err)
+		return schemaForms{}, fmt.Errorf("compile schema %s: %w", name, err)
 	}
-	return compiled, nil
+	return schemaForms{compiled, newQuickSchema(compiled)}, nil
 }
 
 func schemaFile(name string) (any, error) {

@@ -49,13 +49,33 @@ func (d *Document) checkSchema() []Finding {
 			Detail: fmt.Sprintf("The official schema cannot be used: %v.", err), Remedy: "Report this to the administrator.",
 		}}
 	}
-	compiled := schema.compiled
-	if root, ok := d.Root.(map[string]any); ok && schema.plain != nil && !ownDialect(root, d.release) {
-		compiled = schema.plain
+	form := schema.whole
+	if root, ok := d.Root.(map[string]any); ok && schema.plain.compiled != nil && !ownDialect(root, d.release) {
+		form = schema.plain
 	}
+	return d.explainBy(form, schema.source)
+}
+
+// explainBy says what is wrong with the document. What is sound is not gone through again with the form of the schema that
+// explains, unless that finds nothing to explain.
+func (d *Document) explainBy(form schemaForms, source any) []Finding {
+	if form.quick == nil {
+		return d.explainAll(form.compiled, source, d.Root)
+	}
+	if form.quick.valid(d.Root, len(d.content)) {
+		return nil
+	}
+	if findings := d.explainAll(form.compiled, source, form.quick.unsound(d.Root, len(d.content))); len(findings) > 0 {
+		return findings
+	}
+	return d.explainAll(form.compiled, source, d.Root)
+}
+
+// explainAll says what is wrong with the document by what is wrong with a part of it that has the same places.
+func (d *Document) explainAll(compiled *jsonschema.Schema, source, part any) []Finding {
 	var failed *jsonschema.ValidationError
-	if err := compiled.Validate(d.Root); errors.As(err, &failed) {
-		return explain(failed, schema.source, d.Root)
+	if err := compiled.Validate(part); errors.As(err, &failed) {
+		return explain(failed, source, d.Root)
 	}
 	return nil
 }
