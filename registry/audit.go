@@ -80,6 +80,22 @@ const (
 
 	ActionProfileChanged = "profile.changed"
 
+	ActionBrokerAdded        = "amqp-broker.added"
+	ActionBrokerChanged      = "amqp-broker.changed"
+	ActionBrokerRemoved      = "amqp-broker.removed"
+	ActionPartyAdded         = "amqp-party.added"
+	ActionPartyChanged       = "amqp-party.changed"
+	ActionPartyImported      = "amqp-party.imported"
+	ActionCertificateAdded   = "amqp-certificate.added"
+	ActionCertificateRemoved = "amqp-certificate.removed"
+	ActionProcessAdded       = "amqp-process.added"
+	ActionProcessChanged     = "amqp-process.changed"
+	ActionProcessRemoved     = "amqp-process.removed"
+	ActionMessageResent      = "amqp-message.resent"
+	ActionMessagePutBack     = "amqp-message.put-back"
+	ActionMessageDropped     = "amqp-message.dropped"
+	ActionMessageAnswered    = "amqp-message.answered-again"
+
 	// The engine writes these; they stand here to be told.
 	ActionEndpointTested      = "endpoint.tested"
 	ActionDeliveryResent      = "delivery.resent"

@@ -80,6 +80,22 @@ func sentences() map[string]string {
 
 		ActionProfileChanged: "changed {settings}",
 
+		ActionBrokerAdded:        "added message broker {object}",
+		ActionBrokerChanged:      "changed message broker {object}",
+		ActionBrokerRemoved:      "removed message broker {object}",
+		ActionPartyAdded:         "added AMQP party {object}",
+		ActionPartyChanged:       "changed AMQP party {object}",
+		ActionPartyImported:      "took over {from} for AMQP party {object}",
+		ActionCertificateAdded:   "added a certificate of {from} to AMQP party {object}",
+		ActionCertificateRemoved: "removed a certificate of {from} from AMQP party {object}",
+		ActionProcessAdded:       "added process {from} to AMQP party {object}",
+		ActionProcessChanged:     "changed process {from} of AMQP party {object}",
+		ActionProcessRemoved:     "removed process {from} from AMQP party {object}",
+		ActionMessageResent:      "sent AMQP message {object} again",
+		ActionMessagePutBack:     "put AMQP message {object} back on its queue",
+		ActionMessageDropped:     "dropped AMQP message {object}",
+		ActionMessageAnswered:    "sent the AppRec to AMQP message {object} again",
+
 		ActionEndpointTested:      "sent a test event to endpoint {object}",
 		ActionDeliveryResent:      "sent a delivery of {object} again",
 		ActionDeliveryDiscarded:   "discarded a delivery of {object}",

@@ -83,6 +83,7 @@ type Services struct {
 	Contracts     *Contracts
 	OwnContracts  *OwnContracts
 	Mirrors       *Mirrors
+	AMQP          *AMQP
 	Advice        *Advice
 	EventTypes    *EventTypes
 	Payloads      *Payloads
@@ -119,6 +120,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Contracts:     contracts,
 		OwnContracts:  own,
 		Mirrors:       &Mirrors{cfg, contracts},
+		AMQP:          &AMQP{cfg, profiles},
 		Advice:        newAdvice(contracts),
 		EventTypes:    &EventTypes{cfg},
 		Payloads:      newPayloads(cfg),

@@ -1,0 +1,142 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"schakel/store"
+)
+
+// AMQP is what is agreed of the exchange by AMQP 1.0: the brokers, who exchanges messages by them, the certificates of
+// each, and the processes they support together. Administrators decide; people of a partner look after their own party.
+type AMQP struct {
+	cfg     Config
+	profile *Profiles
+}
+
+// Bounds of what is kept of a party.
+const (
+	mostAMQPBrokers      = 20
+	mostAMQPCertificates = 20
+	mostAMQPProcesses    = 100
+)
+
+// Brokers lists all brokers by name, for an administrator. Sealed members are empty.
+func (a *AMQP) Brokers(ctx context.Context, actor Actor) ([]store.AMQPBroker, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return nil, err
+	}
+	rows, err := a.cfg.DB.AMQPBrokers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list brokers: %w", err)
+	}
+	for i := range rows {
+		rows[i] = withoutSecrets(rows[i])
+	}
+	return rows, nil
+}
+
+// Broker finds a broker, for an administrator. Of its sealed members only whether they are there is told.
+func (a *AMQP) Broker(ctx context.Context, actor Actor, id string) (store.AMQPBroker, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.AMQPBroker{}, err
+	}
+	row, err := a.cfg.DB.AMQPBroker(ctx, id)
+	if err != nil {
+		return store.AMQPBroker{}, found("broker", err)
+	}
+	return withoutSecrets(row), nil
+}
+
+// sealedMark stands where a secret is kept.
+const sealedMark = "sealed"
+
+func withoutSecrets(b store.AMQPBroker) store.AMQPBroker {
+	for _, secret := range []*string{&b.Secret, &b.PrivateKey} {
+		if *secret != "" {
+			*secret = sealedMark
+		}
+	}
+	return b
+}
+
+// Parties lists parties within a scope, of one partner unless partnerID is empty; own parties first.
+func (a *AMQP) Parties(ctx context.Context, scope Scope, partnerID string) ([]store.AMQPParty, error) {
+	id, ok := scope.narrow(partnerID)
+	if !ok {
+		return nil, nil
+	}
+	rows, err := a.cfg.DB.AMQPParties(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list parties: %w", err)
+	}
+	return rows, nil
+}
+
+// Party finds a party within a scope.
+func (a *AMQP) Party(ctx context.Context, scope Scope, id string) (store.AMQPParty, error) {
+	row, err := a.cfg.DB.AMQPParty(ctx, id)
+	if err != nil {
+		return store.AMQPParty{}, found("party", err)
+	}
+	if !scope.sees(row.PartnerID) {
+		return store.AMQPParty{}, notFound("party")
+	}
+	return row, nil
+}
+
+// PartyOfEndpoint finds the party that an endpoint delivers to, within a scope.
+func (a *AMQP) PartyOfEndpoint(ctx context.Context, scope Scope, endpointID string) (store.AMQPParty, error) {
+	row, err := a.cfg.DB.AMQPPartyByEndpoint(ctx, endpointID)
+	if err != nil {
+		return store.AMQPParty{}, found("party", err)
+	}
+	if !scope.sees(row.PartnerID) {
+		return store.AMQPParty{}, notFound("party")
+	}
+	return row, nil
+}
+
+// Certificates lists the certificates of a party within a scope, the newest first; never a private key.
+func (a *AMQP) Certificates(ctx context.Context, scope Scope, partyID string) ([]store.AMQPCertificate, error) {
+	if _, err := a.Party(ctx, scope, partyID); err != nil {
+		return nil, err
+	}
+	rows, err := a.cfg.DB.AMQPCertificates(ctx, partyID)
+	if err != nil {
+		return nil, fmt.Errorf("list certificates: %w", err)
+	}
+	for i := range rows {
+		rows[i].PrivateKey = ""
+	}
+	return rows, nil
+}
+
+// Processes lists the processes of a counterpart within a scope.
+func (a *AMQP) Processes(ctx context.Context, scope Scope, partyID string) ([]store.AMQPProcess, error) {
+	if _, err := a.Party(ctx, scope, partyID); err != nil {
+		return nil, err
+	}
+	rows, err := a.cfg.DB.AMQPProcesses(ctx, partyID)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	return rows, nil
+}
+
+// Process finds one process of a counterpart, for an administrator.
+func (a *AMQP) Process(ctx context.Context, actor Actor, partyID, id string) (store.AMQPProcess, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.AMQPProcess{}, err
+	}
+	rows, err := a.Processes(ctx, actor.Scope(), partyID)
+	if err != nil {
+		return store.AMQPProcess{}, err
+	}
+	i := slices.IndexFunc(rows, func(p store.AMQPProcess) bool { return p.ID == id })
+	if i < 0 {
+		return store.AMQPProcess{}, notFound("process")
+	}
+	return rows[i], nil
+}
