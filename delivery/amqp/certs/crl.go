@@ -1,0 +1,164 @@
+package certs
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+var errOtherList = errors.New("the list speaks of other certificates")
+
+// list is a revocation list that was fetched.
+type list struct {
+	revoked map[string]struct{} // serial numbers, as big-endian octets
+	scope   scope
+	refresh time.Time // fetched anew from here on
+	until   time.Time // of no use after this
+}
+
+// askLists looks c up in the lists that it names, which are kept until they are
+// replaced. An error means that none could be had.
+func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
+	var failed error
+	for i, url := range c.CRLDistributionPoints {
+		if i == 3 || !strings.HasPrefix(url, "http") {
+			continue // lists in directories are not fetched
+		}
+		found, err := v.listAt(ctx, url, issuer, now)
+		if err == nil {
+			err = found.scope.check(c)
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if _, revoked := found.revoked[string(c.SerialNumber.Bytes())]; revoked {
+			return statusRevoked, nil
+		}
+		return statusGood, nil
+	}
+	if failed == nil {
+		failed = errors.New("no list is named")
+	}
+	return statusUnknown, fmt.Errorf("%w: revocation list: %w", errSource, failed)
+}
+
+// listAt gives the list of one issuer at one address. One that is kept serves
+// on, while it is valid, when a new one cannot be had.
+func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
+	key := Thumbprint(issuer) + " " + url
+	kept, ok := v.lists.get(key)
+	if ok && now.Before(kept.refresh) {
+		return kept, nil
+	}
+	found, err := v.fetchList(ctx, url, issuer, now)
+	switch {
+	case err == nil:
+		v.lists.put(key, found)
+		return found, nil
+	case ok && now.Before(kept.until):
+		return kept, nil
+	}
+	return list{}, err
+}
+
+func (v *Validator) fetchList(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
+	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return list{}, err
+	}
+	body, err := v.fetch(ctx, request, v.cfg.MaxCRL)
+	if err != nil {
+		return list{}, err
+	}
+	found, err := readList(body, issuer, now)
+	if err != nil {
+		return list{}, err
+	}
+	found.refresh = earlier(found.until, now.Add(v.cfg.CacheFor))
+	return found, nil
+}
+
+// readList checks who signed a list and how old it is, and that nothing in it
+// has a meaning we do not know.
+func readList(der []byte, issuer *x509.Certificate, now time.Time) (list, error) {
+	crl, err := x509.ParseRevocationList(der)
+	if err != nil {
+		return list{}, err
+	}
+	if !bytes.Equal(crl.RawIssuer, issuer.RawSubject) {
+		return list{}, errors.New("the list is of another issuer")
+	}
+	if err := crl.CheckSignatureFrom(issuer); err != nil {
+		return list{}, err
+	}
+	if crl.ThisUpdate.After(now.Add(skew)) {
+		return list{}, errors.New("the list is from the future")
+	}
+	if crl.NextUpdate.IsZero() || now.After(crl.NextUpdate.Add(skew)) {
+		return list{}, errors.New("the list has ended")
+	}
+	out := list{until: crl.NextUpdate, revoked: make(map[string]struct{}, len(crl.RevokedCertificateEntries))}
+	if out.scope, err = readScope(crl); err != nil {
+		return list{}, err
+	}
+	for _, entry := range crl.RevokedCertificateEntries {
+		out.revoked[string(entry.SerialNumber.Bytes())] = struct{}{}
+	}
+	return out, nil
+}
+
+// scope is which certificates a list speaks of.
+type scope struct {
+	Point      asn1.RawValue  `asn1:"optional,tag:0"`
+	Users      bool           `asn1:"optional,tag:1"`
+	CAs        bool           `asn1:"optional,tag:2"`
+	Reasons    asn1.BitString `asn1:"optional,tag:3"`
+	Indirect   bool           `asn1:"optional,tag:4"`
+	Attributes bool           `asn1:"optional,tag:5"`
+}
+
+// check wants a list that is one of several to be the one that c names, or else
+// another part could be shown in which c cannot stand.
+func (s scope) check(c *x509.Certificate) error {
+	if s.Users && c.IsCA || s.CAs && !c.IsCA {
+		return errOtherList
+	}
+	if len(s.Point.FullBytes) == 0 {
+		return nil
+	}
+	for _, url := range c.CRLDistributionPoints {
+		name, err := asn1.Marshal(asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 6, Bytes: []byte(url)})
+		if err == nil && bytes.Contains(s.Point.Bytes, name) {
+			return nil
+		}
+	}
+	return errOtherList
+}
+
+// readScope reads the issuing distribution point (RFC 5280, 5.2.5). Lists of
+// changes only, of some reasons only and of other issuers are not used.
+func readScope(crl *x509.RevocationList) (scope, error) {
+	var out scope
+	for _, e := range crl.Extensions {
+		if !e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 28}) {
+			if e.Critical {
+				return scope{}, fmt.Errorf("the list has an unknown extension %s", e.Id)
+			}
+			continue
+		}
+		if _, err := asn1.Unmarshal(e.Value, &out); err != nil {
+			return scope{}, err
+		}
+	}
+	if out.Indirect || out.Attributes || out.Reasons.BitLength > 0 {
+		return scope{}, errOtherList
+	}
+	return out, nil
+}

@@ -1,0 +1,171 @@
+// Package pkitest makes a public key infrastructure for tests: a root, an
+// intermediate, leaves for the usages of the profile, and a responder and
+// revocation lists on loopback that can be told to fail. Only tests may import it.
+package pkitest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Leaf is a certificate with its key. It can be converted to cms.Identity.
+type Leaf struct {
+	Certificate *x509.Certificate
+	Key         crypto.PrivateKey // an *rsa.PrivateKey of 2048 bits
+}
+
+// PKI is a root with one intermediate that signs leaves, and its server. It is
+// safe for concurrent use.
+type PKI struct {
+	Root         *x509.Certificate
+	Intermediate *x509.Certificate
+	Server       *httptest.Server // responder and lists
+
+	t       testing.TB
+	now     func() time.Time
+	rootKey *ecdsa.PrivateKey
+	key     *ecdsa.PrivateKey // of the intermediate
+	serial  atomic.Int64
+	leaves  atomic.Int64
+
+	helper, falseHelper Leaf // a responder named by the issuer, and one that is not
+
+	mu       sync.Mutex
+	mode     Mode
+	listMode Mode
+	revoked  map[string]time.Time // by serial number
+	asked    map[string]int       // requests by path
+}
+
+// New makes a PKI whose certificates are valid around the clock's present:
+// issuers for ten years, leaves for two. Its server ends with the test.
+func New(t testing.TB, now func() time.Time) *PKI {
+	t.Helper()
+	p := &PKI{t: t, now: now, revoked: map[string]time.Time{}, asked: map[string]int{}}
+	p.Server = httptest.NewServer(p.handler())
+	t.Cleanup(p.Server.Close)
+	p.rootKey, p.key = p.newCAKey(), p.newCAKey()
+	p.Root = p.issuer("Test Root", &p.rootKey.PublicKey, nil)
+	p.Intermediate = p.issuer("Test Issuer", &p.key.PublicKey, p.Root)
+	p.helper = p.leaf(p.newCAKey(), x509.KeyUsageDigitalSignature, func(c *x509.Certificate) {
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}
+	})
+	p.falseHelper = p.leaf(p.newCAKey(), x509.KeyUsageDigitalSignature)
+	return p
+}
+
+// Issuers gives what stands between a leaf and the root.
+func (p *PKI) Issuers() []*x509.Certificate { return []*x509.Certificate{p.Intermediate} }
+
+// Leaf makes a certificate. Each change may alter the template before it is signed.
+func (p *PKI) Leaf(usage x509.KeyUsage, changes ...func(*x509.Certificate)) Leaf {
+	p.t.Helper()
+	return p.leaf(rsaKey(p.t, int(p.leaves.Add(1))), usage, changes...)
+}
+
+func (p *PKI) leaf(key crypto.Signer, usage x509.KeyUsage, changes ...func(*x509.Certificate)) Leaf {
+	serial := p.serial.Add(1)
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(serial + 1000),
+		Subject:               pkix.Name{CommonName: "Test Enterprise", Organization: []string{"Test"}},
+		NotBefore:             p.now().AddDate(-1, 0, 0),
+		NotAfter:              p.now().AddDate(1, 0, 0),
+		KeyUsage:              usage,
+		BasicConstraintsValid: true,
+		SubjectKeyId:          big.NewInt(serial + 1<<40).Bytes(),
+		OCSPServer:            []string{p.Server.URL + "/ocsp"},
+		CRLDistributionPoints: []string{p.Server.URL + "/crl"},
+	}
+	for _, change := range changes {
+		change(template)
+	}
+	return Leaf{p.sign(template, key.Public(), p.Intermediate, p.key), key}
+}
+
+// Signer makes a certificate for non-repudiation.
+func (p *PKI) Signer(changes ...func(*x509.Certificate)) Leaf {
+	p.t.Helper()
+	return p.Leaf(x509.KeyUsageContentCommitment, changes...)
+}
+
+// Recipient makes a certificate for data encipherment and key encipherment.
+func (p *PKI) Recipient(changes ...func(*x509.Certificate)) Leaf {
+	p.t.Helper()
+	return p.Leaf(x509.KeyUsageDataEncipherment|x509.KeyUsageKeyEncipherment, changes...)
+}
+
+// Valid is a change for Leaf: it sets the validity.
+func Valid(from, until time.Time) func(*x509.Certificate) {
+	return func(c *x509.Certificate) { c.NotBefore, c.NotAfter = from, until }
+}
+
+// WithoutOCSP is a change for Leaf: only a revocation list is named.
+func WithoutOCSP(c *x509.Certificate) { c.OCSPServer = nil }
+
+// WithoutCRL is a change for Leaf: only a responder is named.
+func WithoutCRL(c *x509.Certificate) { c.CRLDistributionPoints = nil }
+
+func (p *PKI) issuer(name string, public *ecdsa.PublicKey, parent *x509.Certificate) *x509.Certificate {
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(p.serial.Add(1)),
+		Subject:               pkix.Name{CommonName: name, SerialNumber: rand.Text()},
+		NotBefore:             p.now().AddDate(-5, 0, 0),
+		NotAfter:              p.now().AddDate(5, 0, 0),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	if parent == nil {
+		parent = template
+	}
+	return p.sign(template, public, parent, p.rootKey)
+}
+
+func (p *PKI) sign(template *x509.Certificate, public any, parent *x509.Certificate, key crypto.Signer) *x509.Certificate {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+func (p *PKI) newCAKey() *ecdsa.PrivateKey {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return key
+}
+
+// rsaKeys are made once a process: they are slow to make. Leaves that follow
+// one another have different ones.
+var rsaKeys [4]struct {
+	once sync.Once
+	key  *rsa.PrivateKey
+	err  error
+}
+
+func rsaKey(t testing.TB, i int) *rsa.PrivateKey {
+	t.Helper()
+	slot := &rsaKeys[i%len(rsaKeys)]
+	slot.once.Do(func() { slot.key, slot.err = rsa.GenerateKey(rand.Reader, 2048) })
+	if slot.err != nil {
+		t.Fatal(slot.err)
+	}
+	return slot.key
+}
