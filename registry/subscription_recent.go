@@ -11,7 +11,7 @@ import (
 // Recent lists the newest events on which a partner can try the filters of a subscription to these types, in the lines of
 // versions given for them (none is every version), without their data; those in another line are among them. It shows no
 // more than the partner was granted: events of types and lines it has an approved subscription to, accepted since that
-// approval, of the own organisation or along a route (guarantees G2, G3). Filters on anything else would tell what an
+// approval, of the own organisation or along a route (guarantees G2, G3), and for it when they are for some partners. Filters on anything else would tell what an
 // administrator has not approved. Withheld are the types it has no such subscription to. The own organisation may try them
 // on every event.
 func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types []string, lines map[string]string, limit int) (events []store.Event, withheld []string, err error) {
@@ -52,10 +52,10 @@ func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, ty
 			withheld = append(withheld, name)
 			continue
 		}
-		origins = addOrigin(origins, own.ID, name, from)
+		origins = addOrigin(origins, store.EventOrigin{PartnerID: own.ID, Since: from, For: partnerID}, name)
 		for _, r := range routes {
 			if r.ToPartnerID == partnerID && r.EventType == name {
-				origins = addOrigin(origins, r.FromPartnerID, name, from)
+				origins = addOrigin(origins, store.EventOrigin{PartnerID: r.FromPartnerID, Since: from, For: partnerID}, name)
 			}
 		}
 	}
@@ -63,10 +63,11 @@ func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, ty
 }
 
 // addOrigin keeps types of one sender and one moment together.
-func addOrigin(origins []store.EventOrigin, partnerID, name string, since store.Time) []store.EventOrigin {
-	i := slices.IndexFunc(origins, func(o store.EventOrigin) bool { return o.PartnerID == partnerID && o.Since.Equal(since.Time) })
+func addOrigin(origins []store.EventOrigin, of store.EventOrigin, name string) []store.EventOrigin {
+	i := slices.IndexFunc(origins, func(o store.EventOrigin) bool { return o.PartnerID == of.PartnerID && o.Since.Equal(of.Since.Time) })
 	if i < 0 {
-		return append(origins, store.EventOrigin{PartnerID: partnerID, Types: []string{name}, Since: since})
+		of.Types = []string{name}
+		return append(origins, of)
 	}
 	origins[i].Types = append(origins[i].Types, name)
 	return origins

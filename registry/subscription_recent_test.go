@@ -9,21 +9,25 @@ import (
 	"schakel/store"
 )
 
-// What a preview of filters may show: nothing before the approval, nothing of others without a route (G2, G3, G7).
+// What a preview of filters may show: nothing before the approval, nothing of others without a route, nothing that is for
+// others (G2, G3, G7).
+//
+// Rules: EDU-07.
 func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p, actor, other, _ := w.twoPartners(t)
 		w.catalogue(t)
-		send := func(from store.Partner, id, name string) {
+		sendTo := func(audience store.Audience, from store.Partner, id, name string) {
 			must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 				_, err := tx.InsertEvents(ctx, []store.Event{{
 					ID: tx.NewID("evt"), PartnerID: from.ID, ClientID: "cli_1", CEID: id, CESource: "urn:x", CEType: name,
-					Attributes: []byte(`{}`), AcceptedAt: tx.Now,
+					Attributes: []byte(`{}`), AcceptedAt: tx.Now, Audience: audience,
 				}})
 				return err
 			}))
 		}
+		send := func(from store.Partner, id, name string) { sendTo("", from, id, name) }
 		want := func(who store.Partner, withheld []string, ids ...string) {
 			t.Helper()
 			events, hidden, err := w.Subscriptions.Recent(ctx, who, []string{enrolled, leftEvent}, nil, 10)
@@ -49,9 +53,12 @@ func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
 		want(p, []string{leftEvent}, "after")
 		want(other, []string{enrolled, leftEvent})
 		want(w.own, nil, "sent by itself", "theirs", "other type", "after", "before")
+		sendTo(store.OnlyFor(), w.own, "for us alone", enrolled)
+		sendTo(store.OnlyFor(other.ID), w.own, "for another", enrolled)
+		sendTo(store.OnlyFor(other.ID, p.ID), w.own, "for it too", enrolled)
 		_, err := w.Routes.Add(ctx, w.admin, NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
 		must(t, err)
-		want(p, []string{leftEvent}, "theirs", "after")
+		want(p, []string{leftEvent}, "for it too", "theirs", "after")
 		must(t, w.Subscriptions.Suspend(ctx, w.admin, s.ID, "under discussion"))
 		want(p, []string{enrolled, leftEvent})
 	})

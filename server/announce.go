@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -155,7 +156,26 @@ type contractChanged struct {
 	URL        string `json:"url"`
 }
 
-// tell hands one event to the engine, unless not every partner may see the contract.
+// audience is who may know of a contract when the event is made: with the visibility named or internal only the partners
+// it is shown to by name, and the one that owns it. Who is named later gets nothing of before (EDU-06d, EDU-07).
+func (a *announcer) audience(ctx context.Context, about store.Contract) (store.Audience, error) {
+	var named []string
+	switch about.Visibility {
+	case store.VisibilityPublic, store.VisibilityPartners:
+		return "", nil
+	case store.VisibilityNamed:
+		var err error
+		if named, err = a.db.ContractPartners(ctx, about.ID); err != nil {
+			return "", fmt.Errorf("list named partners: %w", err)
+		}
+	}
+	if about.OwnerPartnerID != "" && !slices.Contains(named, about.OwnerPartnerID) {
+		named = append(named, about.OwnerPartnerID)
+	}
+	return store.OnlyFor(named...), nil
+}
+
+// tell hands one event to the engine, for those who may see the contract.
 func (a *announcer) tell(ctx context.Context, row store.Audit, status string) error {
 	var detail struct{ Version string }
 	if err := json.Unmarshal([]byte(row.Detail), &detail); err != nil || detail.Version == "" {
@@ -165,8 +185,9 @@ func (a *announcer) tell(ctx context.Context, row store.Audit, status string) er
 	if err != nil {
 		return err
 	}
-	if about.Visibility != store.VisibilityPublic && about.Visibility != store.VisibilityPartners {
-		return nil
+	audience, err := a.audience(ctx, about)
+	if err != nil {
+		return err
 	}
 	v, err := a.db.ContractVersion(ctx, row.ObjectID, detail.Version)
 	if err != nil {
@@ -192,6 +213,6 @@ func (a *announcer) tell(ctx context.Context, row store.Audit, status string) er
 	if err != nil {
 		return fmt.Errorf("make event: %w", err)
 	}
-	_, err = a.accept(ctx, outbox.Submission{ClientID: "schakel", PartnerID: own.ID, FromOwn: true, Events: events})
+	_, err = a.accept(ctx, outbox.Submission{ClientID: "schakel", PartnerID: own.ID, FromOwn: true, Events: events, Audience: audience})
 	return err
 }

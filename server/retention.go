@@ -26,6 +26,9 @@ const keepQuarantine = 90 * day
 // keepMirrors is how long the runs of mirrors are kept, and other bytes whose alarm was settled.
 const keepMirrors = 90 * day
 
+// keepDownloads is how long it is kept that somebody fetched a version of a contract: over a year, for some build once a year.
+const keepDownloads = 400 * day
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -102,6 +105,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - identities: what subscriptions were handed, and what they were not handed again;
 //   - quarantine: requests that were decided, with their events;
 //   - mirrors: runs of mirrors, and other bytes of copies whose alarm was settled;
+//   - downloads: who last fetched a version of a contract, and how many did on a day;
 //   - attempt-bodies empties what was answered to attempts;
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
 //
@@ -130,6 +134,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"identities", f.KeepEvents, sent, schedule, (*store.Tx).PruneHanded},
 		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
 		{"mirrors", keepMirrors, nil, schedule, (*store.Tx).PruneMirrors},
+		{"downloads", keepDownloads, nil, schedule, (*store.Tx).PruneDownloads},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},

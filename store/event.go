@@ -21,11 +21,15 @@ type Event struct {
 	Data       []byte `db:"data"`
 	Test       bool   `db:"test"`
 	// ContractVersions are the versions of its contract that it fits, with spaces between; empty when that is not known.
-	ContractVersions string `db:"contract_versions"`
-	AcceptedAt       Time   `db:"accepted_at"`
+	ContractVersions string   `db:"contract_versions"`
+	AcceptedAt       Time     `db:"accepted_at"`
+	Audience         Audience `db:"audience"` // whom it is for; the rows of claims leave it out
 }
 
 const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at`
+
+// eventSummary are the columns of an event without its data.
+const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience`
 
 // InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
 // (same source and id) is left as it is: it is the same event (guarantee G4).
@@ -48,12 +52,37 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
 }
 
-// putEvents inserts events and tells how many were written.
+// putEvents inserts events and tells how many were written. Those that are not for everyone are few: what says for whom
+// they are costs the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
-	return tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13, kinds: "tttttttxixbti", blind: suffix == ""}, len(rows), func(args []any, i int) []any {
-		e := rows[i]
-		return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
-	})
+	rows, apart := setApart(rows)
+	written, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13, kinds: "tttttttxixbti", blind: suffix == ""},
+		len(rows), func(args []any, i int) []any { return rows[i].appendTo(args) })
+	if err != nil || len(apart) == 0 {
+		return written, err
+	}
+	more, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `, audience)`, suffix: suffix, width: 14, kinds: "tttttttxixbtit", blind: suffix == ""},
+		len(apart), func(args []any, i int) []any { return append(apart[i].appendTo(args), string(apart[i].Audience)) })
+	return written + more, err
+}
+
+func (e *Event) appendTo(args []any) []any {
+	return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
+}
+
+// setApart takes the events out that are not for everyone.
+func setApart(rows []*Event) (all, apart []*Event) {
+	if !slices.ContainsFunc(rows, func(e *Event) bool { return !e.Audience.Everyone() }) {
+		return rows, nil
+	}
+	for _, e := range rows {
+		if e.Audience.Everyone() {
+			all = append(all, e)
+		} else {
+			apart = append(apart, e)
+		}
+	}
+	return all, apart
 }
 
 // insertByIdentity is InsertEvents where events are kept by the day: a table beside them says who sent what.
@@ -135,8 +164,7 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.instant(`accepted_at >= ?`, f.From)
 	w.instant(`accepted_at < ?`, f.Until)
 	var rows []Event
-	columns := strings.Replace(eventColumns, " data,", "", 1)
-	total, err := q.longPage(ctx, &rows, columns, `event`, w, `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, eventSummary, `event`, w, `id DESC`, f.Page)
 	return rows, total, err
 }
 

@@ -10,7 +10,8 @@ import (
 type EventOrigin struct {
 	PartnerID string
 	Types     []string
-	Since     Time // those accepted before do not count
+	Since     Time   // those accepted before do not count
+	For       string // the partner that must be among those an event is for; empty is any event
 }
 
 // recentEvents bounds how far back RecentEvents looks, so that a rare type costs no more than a common one.
@@ -32,14 +33,14 @@ func (q *Queries) RecentEvents(ctx context.Context, origins []EventOrigin, limit
 		w.text(`partner_id = ?`, o.PartnerID)
 		w.in(`ce_type`, o.Types)
 		w.instant(`accepted_at >= ?`, o.Since)
+		w.audience(o.For)
 		either = append(either, "("+strings.Join(w.conditions, " AND ")+")")
 		args = append(args, w.args...)
 	}
 	if len(either) == 0 {
 		return nil, nil
 	}
-	columns := strings.Replace(eventColumns, " data,", "", 1)
 	var rows []Event
 	return rows, q.list(ctx, &rows, fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM event ORDER BY id DESC LIMIT %d) recent
-		WHERE NOT test AND (%s) ORDER BY id DESC LIMIT %d`, columns, columns, recentEvents, strings.Join(either, " OR "), limit), args...)
+		WHERE NOT test AND (%s) ORDER BY id DESC LIMIT %d`, eventSummary, eventSummary, recentEvents, strings.Join(either, " OR "), limit), args...)
 }

@@ -16,6 +16,7 @@ var goesBy = map[string]string{
 	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
 	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
 	"audit": "PruneAudit", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
+	"contract_download": "PruneDownloads", "contract_download_day": "PruneDownloads",
 	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "login_throttle": "PruneExpired",
 	"idempotency_key": "PruneExpired",
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -84,9 +83,8 @@ func (s EventSpan) where() where {
 // EventsIn lists up to limit events of a span without their data, in order of acceptance.
 func (q *Queries) EventsIn(ctx context.Context, s EventSpan, limit int) ([]Event, error) {
 	w := s.where()
-	columns := strings.Replace(eventColumns, " data,", "", 1)
 	var rows []Event
-	return rows, q.list(ctx, &rows, `SELECT `+columns+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
+	return rows, q.list(ctx, &rows, `SELECT `+eventSummary+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 }
 
 // EventIDBound is how many events can be chosen by id; a statement takes no more of them than some ten thousands.

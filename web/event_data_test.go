@@ -6,7 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"schakel/delivery/event"
+	"schakel/store"
 )
 
 func TestReadable(t *testing.T) {
@@ -91,6 +93,27 @@ func TestEventDataIsDownloadedByteForByte(t *testing.T) {
 		}
 	}
 	wantStatus(t, w.admin.get("/admin/events/"+w.event(event.DataNone, "").ID+"/data"), http.StatusNotFound)
+}
+
+// An administrator sees for whom an event is that is not for everyone.
+//
+// Rules: EDU-07.
+func TestEventPageTellsWhomItIsFor(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	own, err := w.db.OwnPartner(t.Context())
+	noError(t, err)
+	first, err := w.db.Partner(t.Context(), w.first.id)
+	noError(t, err)
+	for audience, want := range map[store.Audience]string{store.OnlyFor(first.ID): own.Name + ", " + first.Name, store.OnlyFor(): own.Name} {
+		e := store.Event{PartnerID: own.ID, ClientID: "cli_test", CEID: uuid.NewString(), CESource: "urn:x", CEType: queueType, Attributes: []byte(`{}`), Audience: audience}
+		w.write(func(tx *store.Tx) error {
+			e.ID, e.AcceptedAt = tx.NewID("evt"), tx.Now
+			_, err := tx.InsertEvents(t.Context(), []store.Event{e})
+			return err
+		})
+		shows(t, w.admin.get("/admin/events/"+e.ID), http.StatusOK, "Only for", want)
+	}
 }
 
 func TestEventPages(t *testing.T) {

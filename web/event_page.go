@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
@@ -119,12 +121,35 @@ func (p *portal) eventFacts(c echo.Context, e store.Event) ([]templates.Item, er
 	if e.Test {
 		client = "none: a test of an endpoint"
 	}
-	return []templates.Item{
+	items := []templates.Item{
 		{Label: "Our id", Content: templates.Identifier(e.ID)},
 		{Label: "Received from", Text: partner},
 		{Label: "Through client", Text: client},
 		{Label: "Accepted", Content: templates.Clock(e.AcceptedAt.Time, p.cfg.Now())},
-	}, nil
+	}
+	if e.Audience.Everyone() {
+		return items, nil
+	}
+	only, err := p.audienceText(ctx, e.Audience)
+	return append(items, templates.Item{Label: "Only for", Text: only}), err
+}
+
+// audienceText names whom an event is for, when it is not for everyone.
+func (p *portal) audienceText(ctx context.Context, audience store.Audience) (string, error) {
+	names := p.deliveryNames()
+	own, err := p.DB.OwnPartner(ctx)
+	if err != nil {
+		return "", err
+	}
+	all := []string{own.Name}
+	for _, id := range audience.Partners() {
+		name, err := names.partner(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", "), nil
 }
 
 // otherDeliveries lists the deliveries of an event that the reader may see, but for one.

@@ -39,6 +39,9 @@ type Submission struct {
 	// Versions are the versions of its contract that each event fits, with spaces between; empty for an event of which that is
 	// not known, which goes to subscriptions to any version (EDU-08). Nil when it is known of none.
 	Versions []string
+	// Audience is whom the events are for, of those who are subscribed; the zero value is all. It is kept with them, so that
+	// a replay and a preview ask the same, and what was accepted before keeps the audience it had.
+	Audience store.Audience
 	// Quarantine keeps the events aside when the key was used with other content, where ErrKeyReused is the answer
 	// otherwise (error E11).
 	Quarantine bool
@@ -91,7 +94,7 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	}
 	select {
 	case <-p.done:
-		if s.Quarantine && errors.Is(p.err, ErrKeyReused) {
+		if s.Quarantine && s.Audience.Everyone() && errors.Is(p.err, ErrKeyReused) { // the quarantine keeps no audience
 			return e.quarantine(ctx, s)
 		}
 		return p.receipt, p.err
@@ -152,7 +155,7 @@ func (p *pending) rows(tx *store.Tx) []store.Event {
 	rows := make([]store.Event, len(p.Events))
 	for i := range p.Events {
 		rows[i] = Row(tx, &p.Events[i], p.PartnerID, p.ClientID)
-		rows[i].ContractVersions = p.versions(i)
+		rows[i].ContractVersions, rows[i].Audience = p.versions(i), p.Audience
 	}
 	return rows
 }

@@ -182,7 +182,7 @@ func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group [
 			if err := linkObjects(ctx, tx, p, n, &row); err != nil {
 				return nil, err
 			}
-			for _, t := range index.match(&p.Events[n], row.ContractVersions, p.PartnerID, p.FromOwn) {
+			for _, t := range index.match(&p.Events[n], &row, p.FromOwn) {
 				d := e.newDelivery(tx, row, t)
 				d.OrderKey = orderKey(&p.Events[n], t.OrderBy)
 				if t.Dedupe || dedupe {

@@ -37,8 +37,8 @@ type route struct{ from, to, eventType string }
 // partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for
 // the sender too: two intermediaries that subscribe to the same types at each other would send every event back, and
 // refuse it there as not the sender's own. Filters narrow that down, and so do the versions of its contract that it fits:
-// who subscribed to one line of versions gets no other (EDU-08).
-func (x *index) match(ev *event.Event, versions, from string, fromOwn bool) []store.FanoutTarget {
+// who subscribed to one line of versions gets no other (EDU-08). An event that is for some partners goes to no other one.
+func (x *index) match(ev *event.Event, row *store.Event, fromOwn bool) []store.FanoutTarget {
 	t := x.byType[ev.Type]
 	if t == nil {
 		return nil
@@ -46,7 +46,8 @@ func (x *index) match(ev *event.Event, versions, from string, fromOwn bool) []st
 	var allowed []store.FanoutTarget
 	for _, candidates := range [][]target{t.bySubject[ev.Subject], t.rest} {
 		for _, c := range candidates {
-			if (fromOwn || x.passes(c, ev.Type, from)) && store.FitsLine(versions, c.Version) && c.filter.Match(ev.Extension) {
+			if (fromOwn || x.passes(c, ev.Type, row.PartnerID)) && row.Audience.Has(c.PartnerID, c.Own) &&
+				store.FitsLine(row.ContractVersions, c.Version) && c.filter.Match(ev.Extension) {
 				allowed = append(allowed, c.FanoutTarget)
 			}
 		}

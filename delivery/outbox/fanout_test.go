@@ -73,9 +73,10 @@ func BenchmarkFanout(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			row := &store.Event{ContractVersions: "1.0.0"}
 			b.ReportAllocs()
 			for b.Loop() {
-				if len(x.match(&ev, "1.0.0", "", true)) != 1 {
+				if len(x.match(&ev, row, true)) != 1 {
 					b.Fatal("not one target")
 				}
 			}

@@ -104,6 +104,9 @@ func (m *machine) compose(rt *rapid.T) Submission {
 	case how == "key for other content" && old != nil:
 		s.Key, s.ClientID, s.PartnerID, s.FromOwn = old.Key, old.ClientID, old.PartnerID, old.FromOwn
 	}
+	if rapid.IntRange(0, 3).Draw(rt, "for some") == 0 {
+		s.Audience = store.OnlyFor(m.partners[:rapid.IntRange(0, len(m.partners)-1).Draw(rt, "for")]...)
+	}
 	hash := sha256.New()
 	for range rapid.IntRange(1, 3).Draw(rt, "events") {
 		m.version++
@@ -182,6 +185,9 @@ func (m *machine) accepted(a *accepting) {
 // learn tells who is to get an event that is accepted now (guarantees G1, G2, G3).
 func (m *machine) learn(s Submission, ev event.Event, name string) *known {
 	e := &known{identity: name, source: ev.Source + " " + ev.ID, from: s.PartnerID, kind: ev.Type, at: m.clock.Now()}
+	if s.Audience != "" {
+		e.only = append(s.Audience.Partners(), m.own.ID)
+	}
 	for _, sub := range m.now.subs {
 		if !m.wants(m.now, sub, e) || sub.Status != store.SubscriptionApproved && sub.Status != store.SubscriptionPaused {
 			continue
@@ -199,6 +205,6 @@ func (m *machine) learn(s Submission, ev event.Event, name string) *known {
 
 // wants tells whether an event may go to a subscription, but for the state of that.
 func (m *machine) wants(v *view, sub store.Subscription, e *known) bool {
-	return slices.Contains(sub.Types, e.kind) && v.partners[sub.PartnerID] == store.PartnerApproved && v.endpoints[sub.EndpointID].Status != store.EndpointEnded &&
+	return (e.only == nil || slices.Contains(e.only, sub.PartnerID)) && slices.Contains(sub.Types, e.kind) && v.partners[sub.PartnerID] == store.PartnerApproved && v.endpoints[sub.EndpointID].Status != store.EndpointEnded &&
 		(e.from == m.own.ID || sub.PartnerID == m.own.ID || v.routed(e.from, sub.PartnerID, e.kind))
 }

@@ -57,6 +57,7 @@ type known struct {
 	identity, source, from, kind string
 	at                           time.Time
 	want                         []string // subscriptions
+	only                         []string // the partners it is for; nil for all
 }
 
 // inHand is what a consumer received.

@@ -94,7 +94,7 @@ func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
 	if err != nil {
 		return ev, false, fmt.Errorf("read event %s: %w", row.ID, err)
 	}
-	return ev, len(s.takes.match(&ev, row.ContractVersions, row.PartnerID, row.PartnerID == s.own)) > 0, nil
+	return ev, len(s.takes.match(&ev, &row, row.PartnerID == s.own)) > 0, nil
 }
 
 // page looks at the next events and tells what is to be offered of them, up to most, and whether that was the end. The
