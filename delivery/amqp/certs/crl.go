@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -25,11 +24,8 @@ type list struct {
 // askLists looks c up in the lists that it names, which are kept until they are
 // replaced. An error means that none could be had.
 func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
-	var failed error
-	for i, url := range c.CRLDistributionPoints {
-		if i == 3 || !strings.HasPrefix(url, "http") {
-			continue // lists in directories are not fetched
-		}
+	failed := errors.New("no address")
+	for _, url := range reachable(c.CRLDistributionPoints) {
 		found, err := v.listAt(ctx, url, issuer, now)
 		if err == nil {
 			err = found.scope.check(c)
@@ -42,9 +38,6 @@ func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, n
 			return statusRevoked, nil
 		}
 		return statusGood, nil
-	}
-	if failed == nil {
-		failed = errors.New("no list is named")
 	}
 	return statusUnknown, fmt.Errorf("%w: revocation list: %w", errSource, failed)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // fetch sends a request and reads its answer, which has to be 200 and at most
@@ -28,4 +29,16 @@ func (v *Validator) fetch(ctx context.Context, request *http.Request, most int64
 		return nil, fmt.Errorf("answered more than %d bytes", most)
 	}
 	return body, nil
+}
+
+// reachable gives the addresses that are worth a try: over HTTP, since
+// directories are not asked, and at most three, since nobody waits for more.
+func reachable(urls []string) []string {
+	var out []string
+	for _, url := range urls {
+		if len(out) < 3 && (strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")) {
+			out = append(out, url)
+		}
+	}
+	return out
 }

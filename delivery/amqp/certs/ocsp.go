@@ -34,20 +34,14 @@ func (v *Validator) askResponders(ctx context.Context, c, issuer *x509.Certifica
 	if kept, ok := v.answers.get(string(c.Raw)); ok && now.Before(kept.until) {
 		return kept.status, nil
 	}
-	err := fmt.Errorf("%w: no OCSP responder is named", errSource)
-	for i, url := range c.OCSPServer {
-		if i == 0 {
-			err = nil
-		}
+	err := fmt.Errorf("%w: OCSP: no address", errSource)
+	for _, url := range reachable(c.OCSPServer) {
 		found, failed := v.askResponder(ctx, url, c, issuer, now)
 		if failed == nil {
 			v.answers.put(string(c.Raw), found)
 			return found.status, nil
 		}
 		err = errors.Join(err, failed)
-		if i == 2 {
-			break // a certificate that names more is not waited for
-		}
 	}
 	return statusUnknown, err
 }

@@ -39,7 +39,8 @@ type PKI struct {
 	serial  atomic.Int64
 	leaves  atomic.Int64
 
-	helper, falseHelper Leaf // a responder named by the issuer, and one that is not
+	above               []*x509.Certificate // issuers between the intermediate and the root
+	helper, falseHelper Leaf                // a responder named by the issuer, and one that is not
 
 	mu       sync.Mutex
 	mode     Mode
@@ -52,21 +53,46 @@ type PKI struct {
 // issuers for ten years, leaves for two. Its server ends with the test.
 func New(t testing.TB, now func() time.Time) *PKI {
 	t.Helper()
+	p := start(t, now)
+	p.Root = p.sign(p.issuer("Test Root"), &p.rootKey.PublicKey, nil, p.rootKey)
+	p.Intermediate = p.sign(p.issuer("Test Issuer"), &p.key.PublicKey, p.Root, p.rootKey)
+	p.name()
+	return p
+}
+
+// SubIssuer makes an issuer below the intermediate of p. It has a server of its
+// own for its leaves; about itself one asks that of p.
+func (p *PKI) SubIssuer() *PKI {
+	p.t.Helper()
+	sub := start(p.t, p.now)
+	template := p.issuer("Test Sub Issuer")
+	template.OCSPServer = []string{p.Server.URL + "/ocsp"}
+	sub.Root, sub.above = p.Root, p.Issuers()
+	sub.Intermediate = p.sign(template, &sub.key.PublicKey, p.Intermediate, p.key)
+	sub.name()
+	return sub
+}
+
+func start(t testing.TB, now func() time.Time) *PKI {
 	p := &PKI{t: t, now: now, revoked: map[string]time.Time{}, asked: map[string]int{}}
 	p.Server = httptest.NewServer(p.handler())
 	t.Cleanup(p.Server.Close)
 	p.rootKey, p.key = p.newCAKey(), p.newCAKey()
-	p.Root = p.issuer("Test Root", &p.rootKey.PublicKey, nil)
-	p.Intermediate = p.issuer("Test Issuer", &p.key.PublicKey, p.Root)
+	return p
+}
+
+// name makes the responders that are not the issuer itself.
+func (p *PKI) name() {
 	p.helper = p.leaf(p.newCAKey(), x509.KeyUsageDigitalSignature, func(c *x509.Certificate) {
 		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}
 	})
 	p.falseHelper = p.leaf(p.newCAKey(), x509.KeyUsageDigitalSignature)
-	return p
 }
 
 // Issuers gives what stands between a leaf and the root.
-func (p *PKI) Issuers() []*x509.Certificate { return []*x509.Certificate{p.Intermediate} }
+func (p *PKI) Issuers() []*x509.Certificate {
+	return append([]*x509.Certificate{p.Intermediate}, p.above...)
+}
 
 // Leaf makes a certificate. Each change may alter the template before it is signed.
 func (p *PKI) Leaf(usage x509.KeyUsage, changes ...func(*x509.Certificate)) Leaf {
@@ -116,8 +142,8 @@ func WithoutOCSP(c *x509.Certificate) { c.OCSPServer = nil }
 // WithoutCRL is a change for Leaf: only a responder is named.
 func WithoutCRL(c *x509.Certificate) { c.CRLDistributionPoints = nil }
 
-func (p *PKI) issuer(name string, public *ecdsa.PublicKey, parent *x509.Certificate) *x509.Certificate {
-	template := &x509.Certificate{
+func (p *PKI) issuer(name string) *x509.Certificate {
+	return &x509.Certificate{
 		SerialNumber:          big.NewInt(p.serial.Add(1)),
 		Subject:               pkix.Name{CommonName: name, SerialNumber: rand.Text()},
 		NotBefore:             p.now().AddDate(-5, 0, 0),
@@ -126,13 +152,13 @@ func (p *PKI) issuer(name string, public *ecdsa.PublicKey, parent *x509.Certific
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 	}
+}
+
+// sign makes a certificate; without a parent it signs itself.
+func (p *PKI) sign(template *x509.Certificate, public any, parent *x509.Certificate, key crypto.Signer) *x509.Certificate {
 	if parent == nil {
 		parent = template
 	}
-	return p.sign(template, public, parent, p.rootKey)
-}
-
-func (p *PKI) sign(template *x509.Certificate, public any, parent *x509.Certificate, key crypto.Signer) *x509.Certificate {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
 		p.t.Fatal(err)
