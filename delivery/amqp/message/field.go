@@ -20,13 +20,13 @@ const (
 	FieldToRole         = "toRole"
 	FieldConversationID = "ConversationId"
 
-	FieldOriginalMessageID    = "originalMessageId"
-	FieldReceiverTimestamp    = "receiverTimeStamp"
-	FieldErrorCondition       = "errorCondition"
-	FieldErrorDescription     = "errorDescription"
-	FieldErrorConditionData   = "errorConditionData"
-	FieldApplicationData      = "applicationData"
-	FieldTTL                  = "ttl"
+	FieldOriginalMessageID  = "originalMessageId"
+	FieldReceiverTimestamp  = "receiverTimeStamp"
+	FieldErrorCondition     = "errorCondition"
+	FieldErrorDescription   = "errorDescription"
+	FieldErrorConditionData = "errorConditionData"
+	FieldApplicationData    = "applicationData"
+	FieldTTL                = "ttl"
 )
 
 // SubjectSOAPFault is the subject of a message whose application data is a SOAP

@@ -1,0 +1,108 @@
+package brokertest
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"schakel/delivery/amqp/link"
+)
+
+// The user every node has, with all rights.
+const (
+	User     = "guest"
+	Password = "guest"
+)
+
+// Broker is a running node.
+type Broker struct {
+	URL     string // amqp://127.0.0.1:port
+	TLSURL  string // amqps://127.0.0.1:port, "" for a node without certificates
+	API     string // http://127.0.0.1:port/api of the management plugin
+	Version Version
+	node    *node
+}
+
+// shared holds the node of each version that the tests of a binary share. It ends with
+// the binary.
+var shared [2]struct {
+	once   sync.Once
+	broker *Broker
+	err    error
+}
+
+// lastParty makes HER-ids unique within a test binary.
+var lastParty atomic.Int64
+
+// Start gives the node of a version that all tests of the binary share; they keep
+// apart by HER-ids of their own (see NewParty). It must not be killed or stopped.
+func Start(t testing.TB, v Version) *Broker {
+	t.Helper()
+	requireVersion(t, v)
+	slot := &shared[0]
+	if v == RabbitMQ310 {
+		slot = &shared[1]
+	}
+	slot.once.Do(func() { slot.broker, slot.err = start(v, nil) })
+	if slot.err != nil {
+		t.Fatal(slot.err)
+	}
+	return slot.broker
+}
+
+// StartOwn gives a node of the test's own, which it may kill, stop and start again. It
+// ends with the test. certificates may be nil for a node without TLS.
+func StartOwn(t testing.TB, v Version, certificates *Certificates) *Broker {
+	t.Helper()
+	requireVersion(t, v)
+	b, err := start(v, certificates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.node.end() })
+	return b
+}
+
+func requireVersion(t testing.TB, v Version) {
+	t.Helper()
+	if why, ok := v.Found(); !ok {
+		unable(t, why)
+	}
+}
+
+func start(v Version, certificates *Certificates) (*Broker, error) {
+	n, err := launch(v, certificates)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{
+		URL: "amqp://127.0.0.1:" + strconv.Itoa(n.ports.amqp),
+		API: "http://127.0.0.1:" + strconv.Itoa(n.ports.management) + "/api", Version: v, node: n,
+	}
+	if certificates != nil {
+		b.TLSURL = "amqps://127.0.0.1:" + strconv.Itoa(n.ports.amqps)
+	}
+	return b, nil
+}
+
+// Config gives the configuration of a connection to the node.
+func (b *Broker) Config() link.Config {
+	return link.Config{URL: b.URL, Dialect: b.Version.Dialect(), Username: User, Password: Password}
+}
+
+// Kill9 ends the node as a power cut would: what it did not write is gone.
+func (b *Broker) Kill9(t testing.TB) { b.order(t, "kill", "killed") }
+
+// Stop ends the node in order; its queues stay.
+func (b *Broker) Stop(t testing.TB) { b.order(t, "stop", "stopped") }
+
+// Restart starts the node again after Kill9 or Stop, on the same ports.
+func (b *Broker) Restart(t testing.TB) { b.order(t, "start", "ready") }
+
+func (b *Broker) order(t testing.TB, command, want string) {
+	t.Helper()
+	if err := b.node.command(command, want); err != nil {
+		t.Fatal(err)
+	}
+}

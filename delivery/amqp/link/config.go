@@ -1,0 +1,169 @@
+package link
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"time"
+)
+
+// SASL is how a connection says who it is.
+type SASL string
+
+// The mechanisms.
+const (
+	Plain     SASL = "plain"     // user name and password
+	External  SASL = "external"  // the client certificate of the TLS configuration
+	Anonymous SASL = "anonymous" // nobody
+)
+
+// Config is how a broker is reached. Only URL is required.
+type Config struct {
+	// URL is amqp://host:port or amqps://host:port, without user and password. A path is
+	// the virtual host of a RabbitMQ. The port defaults to 5672 and 5671.
+	URL string
+	// Dialect defaults to RabbitMQ4.
+	Dialect Dialect
+	// Namespace is the exchange that messages are sent through on a RabbitMQ; without
+	// it they go to the queue itself. A message through an exchange that knows no such
+	// queue is released (AMQP-06).
+	Namespace string
+	// TLS is used for amqps; it defaults to TLS 1.2 or newer with the roots of the system.
+	TLS *tls.Config
+	// SASL defaults to Plain with a Username, otherwise to Anonymous.
+	SASL               SASL
+	Username, Password string
+	// Dial makes the connection below TLS. It defaults to a plain dialer; a guarded one
+	// keeps it from addresses it may not reach.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// MaxMessage is the largest message taken in, in bytes. A larger one ends its link
+	// and stays on its queue. Default 32 MiB, more than a broker lets through.
+	MaxMessage uint64
+	// IdleTimeout is how long the broker may be silent before the connection is given
+	// up. Default one minute.
+	IdleTimeout time.Duration
+	// ConnectTimeout bounds connecting, attaching and closing. Default 15 s.
+	ConnectTimeout time.Duration
+	// SendTimeout bounds the wait for the outcome of a send. Default 30 s.
+	SendTimeout time.Duration
+	// Retry bounds the waits between connections and before a message that failed is
+	// given back: the first and the longest wait. Defaults 1 s and 1 minute.
+	Retry Retry
+	// Clock gives the time for State. Default time.Now.
+	Clock func() time.Time
+	// Jitter gives a number from 0 to 1 by which waits differ. Default random.
+	Jitter func() float64
+	// OnChange, when set, is told every new State, one after the other. It must return
+	// soon and must not call the Connection.
+	OnChange func(State)
+	// Log defaults to nothing.
+	Log *slog.Logger
+}
+
+// Retry bounds waits that double each time.
+type Retry struct {
+	First, Max time.Duration
+}
+
+// withDefaults fills in what was left out and says what is wrong.
+func (c Config) withDefaults() (Config, *url.URL, error) {
+	target, err := parseURL(c.URL)
+	if err != nil {
+		return c, nil, err
+	}
+	if c.Dialect.Name == "" {
+		c.Dialect = RabbitMQ4()
+	}
+	if c.SASL == "" && c.Username != "" {
+		c.SASL = Plain
+	}
+	if c.Dial == nil {
+		c.Dial = new(net.Dialer).DialContext
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c.withLimits(), target, c.checkSASL(target)
+}
+
+func (c Config) withLimits() Config {
+	set := func(value *time.Duration, standard time.Duration) {
+		if *value <= 0 {
+			*value = standard
+		}
+	}
+	set(&c.IdleTimeout, time.Minute)
+	set(&c.ConnectTimeout, 15*time.Second)
+	set(&c.SendTimeout, 30*time.Second)
+	set(&c.Retry.First, time.Second)
+	set(&c.Retry.Max, time.Minute)
+	if c.MaxMessage == 0 {
+		c.MaxMessage = 32 << 20
+	}
+	return c
+}
+
+func (c Config) checkSASL(target *url.URL) error {
+	switch c.SASL {
+	case "", Anonymous, Plain:
+		return nil
+	case External:
+		if target.Scheme != "amqps" || c.TLS == nil || len(c.TLS.Certificates) == 0 && c.TLS.GetClientCertificate == nil {
+			return errors.New("SASL external needs amqps and a client certificate")
+		}
+		return nil
+	default:
+		return fmt.Errorf("unknown SASL mechanism %q: use plain, external or anonymous", c.SASL)
+	}
+}
+
+func parseURL(raw string) (*url.URL, error) {
+	target, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, errors.New("the address of the broker is no URL")
+	case target.Scheme != "amqp" && target.Scheme != "amqps":
+		return nil, errors.New("the address of the broker must begin with amqp:// or amqps://")
+	case target.Hostname() == "":
+		return nil, errors.New("the address of the broker names no host")
+	case target.User != nil:
+		return nil, errors.New("the address of the broker must not hold a user or password")
+	case target.RawQuery != "" || target.Fragment != "":
+		return nil, errors.New("the address of the broker must not hold a query or fragment")
+	}
+	return target, nil
+}
+
+// wait gives the time to wait after so many failures in a row, from 1: it doubles up
+// to the longest, and jitter takes up to half of it away.
+func (c Config) wait(failures int) time.Duration {
+	wait := c.Retry.First
+	for i := 1; i < failures && wait < c.Retry.Max; i++ {
+		wait *= 2
+	}
+	wait = min(wait, c.Retry.Max)
+	return wait - time.Duration(c.Jitter()*float64(wait)/2)
+}
+
+// pause waits, or until the context ends; then it gives false.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
