@@ -1,0 +1,218 @@
+package amqp
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
+
+	"schakel/delivery/amqp/certs"
+	"schakel/delivery/amqp/cms"
+	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/xsd"
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// Conn is the connection to one broker; [link.Connection] is one.
+type Conn interface {
+	// Send writes a message to a queue and returns nil once the broker accepted it (AMQP-07).
+	Send(ctx context.Context, queue string, m *goamqp.Message) error
+	// Receive hands each message of a queue to handle, which settles it, until ctx ends.
+	Receive(ctx context.Context, queue string, credit int, handle link.Handler) error
+	// Exists tells with an error that a queue cannot be written to (AMQP-107).
+	Exists(ctx context.Context, queue string) error
+	// Stop closes the connection.
+	Stop(ctx context.Context) error
+}
+
+// Engine is what the bridge needs of the engine.
+type Engine interface {
+	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
+	Resend(ctx context.Context, actor outbox.Actor, deliveryID string) error
+}
+
+// Key is a certificate of an own party with its private key.
+type Key struct {
+	cms.Identity
+	Purpose string // store.AMQPSign or store.AMQPEncrypt
+	Chain   []*x509.Certificate
+}
+
+// Notice is something a person should look at.
+type Notice struct {
+	Kind    string // NoticeDead or NoticeOverdue
+	Party   string // the name of the counterpart, or of the own party whose queue it is
+	Count   int
+	Message store.AMQPMessage // one of them
+}
+
+// Kinds of notices.
+const (
+	NoticeDead    = "amqp-dead"    // AMQP-53
+	NoticeOverdue = "amqp-overdue" // AMQP-89
+)
+
+// Config is what a bridge is made of. All funcs must be set unless they say otherwise.
+type Config struct {
+	DB     *store.DB
+	Engine Engine
+	Now    func() time.Time
+	Log    *slog.Logger
+	Node   string // name of this process among those on the database
+	// Connect opens the connection to a broker; changed is told each change of its state.
+	Connect func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (Conn, error)
+	// Keys gives the certificates of an own party with their private keys.
+	Keys func(ctx context.Context, partyID string) ([]Key, error)
+	// Check tells whether a certificate may be used now: validity, usage, revocation (AMQP-58 to AMQP-61).
+	Check func(ctx context.Context, c *x509.Certificate, others []*x509.Certificate, use certs.Usage) (certs.Result, error)
+	// Refresh asks the address registry for a counterpart anew, and forgets what was known of its certificates (AMQP-62).
+	// Default nothing is asked.
+	Refresh func(ctx context.Context, partyID string) error
+	// Schemas are the XSDs of the operator; nil validates no document (AMQP-111).
+	Schemas *xsd.Set
+	// Schedule says when a failed delivery is tried again.
+	Schedule func(ctx context.Context, c store.Claimed) webhook.Schedule
+	// Handle has an endpoint of ours answer a synchronous request (AMQP-94).
+	Handle func(ctx context.Context, endpointID string, e *event.Event, key string) (answer []byte, err error)
+	// WhyNot tells why a client may not send events of a type and source; empty when it may.
+	WhyNot func(ctx context.Context, clientID, eventType, source string) (string, error)
+	// Notify tells people. Default nobody is told.
+	Notify func(ctx context.Context, n Notice)
+	// Clock tells whether the clock is synchronised (AMQP-54). Default SystemClock.
+	Clock func() ClockState
+	// Limits bounds events that come in.
+	Limits event.Limits
+	Options
+}
+
+// Options are what an operator can choose; the zero value is the profile as we read it.
+type Options struct {
+	// AnswerWait is after which time an AppRec is overdue when the counterpart does not say otherwise; default 4 h (AMQP-117).
+	AnswerWait time.Duration
+	// MissingFields answers a missing field with required-field-missing; by default with invalid-field-value (INC-04).
+	MissingFields bool
+	// HeaderXML answers an unreadable header with xml-not-interpretable; by default with not-well-formed-xml (INC-01).
+	HeaderXML bool
+	// FullQueueNames writes to and replyTo as registered; by default the name of the queue alone (INC-26).
+	FullQueueNames bool
+	// Subjects are the codes of list 8279 that are known; empty takes any that a process names (AMQP-21).
+	Subjects []string
+	// SyncTimeout is how long a synchronous exchange may take; default 15 s (AMQP-43).
+	SyncTimeout time.Duration
+	// Poll is how often parties, answers and overdue messages are looked at; default 2 s.
+	Poll time.Duration
+	// Concurrency is how many messages of a queue are handled at once; default 8.
+	Concurrency int
+	// Patience is how long the answer to a message is tried before the message is settled all the same: the answer waits in
+	// the database; default 10 s (INC-10).
+	Patience time.Duration
+}
+
+// Bridge connects the engine to brokers. Make one for a process; it is safe for concurrent use.
+type Bridge struct {
+	cfg     Config
+	dir     atomic.Pointer[directory]
+	reload  chan struct{}
+	answers chan struct{}
+	waiting waiters
+
+	mu      sync.Mutex
+	brokers map[string]*broker
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	clock   atomic.Pointer[ClockState]
+
+	stating sync.Mutex
+	states  map[string]link.State // of connections, by broker
+	changed bool                  // since they were kept
+}
+
+// New makes a bridge that is not started.
+func New(cfg Config) *Bridge {
+	setDefault(&cfg.AnswerWait, 4*time.Hour)
+	setDefault(&cfg.SyncTimeout, 15*time.Second)
+	setDefault(&cfg.Poll, 2*time.Second)
+	setDefault(&cfg.Patience, 10*time.Second)
+	setDefault(&cfg.Concurrency, 8)
+	if cfg.Refresh == nil {
+		cfg.Refresh = func(context.Context, string) error { return nil }
+	}
+	if cfg.Notify == nil {
+		cfg.Notify = func(context.Context, Notice) {}
+	}
+	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
+	b.dir.Store(&directory{})
+	return b
+}
+
+func setDefault[T comparable](to *T, value T) {
+	var zero T
+	if *to == zero {
+		*to = value
+	}
+}
+
+// Name implements the program's service interface.
+func (b *Bridge) Name() string { return "amqp" }
+
+// Start reads who exchanges messages with whom and starts the loops. A broker that is not there is no error: it is tried
+// until it is.
+func (b *Bridge) Start(ctx context.Context) error {
+	if err := b.load(ctx); err != nil {
+		return err
+	}
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.align(ctx)
+	b.done.Go(func() { b.watch(ctx) })
+	b.done.Go(func() { b.answerLoop(ctx) })
+	b.done.Go(func() { b.sweepLoop(ctx) })
+	return nil
+}
+
+// Stop reads nothing more, finishes what is in hand and closes the connections. What was not settled comes again.
+func (b *Bridge) Stop(ctx context.Context) error {
+	b.cancel()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		b.done.Wait()
+		b.closeAll(ctx)
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Reload has brokers and parties read anew, soon.
+func (b *Bridge) Reload() { signal(b.reload) }
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// pause waits, and tells whether to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (b *Bridge) now() store.Time { return store.At(b.cfg.Now()) }

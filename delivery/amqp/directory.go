@@ -1,0 +1,235 @@
+package amqp
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"schakel/delivery/amqp/message"
+	"schakel/store"
+)
+
+// directory is who exchanges messages with whom, as it was read last. It is the local cache of certificates (AMQP-57).
+type directory struct {
+	brokers    map[string]store.AMQPBroker
+	parties    map[string]*party
+	byHer      map[int64]*party
+	byEndpoint map[string]*party
+	processes  []store.AMQPProcess
+}
+
+// party is a party with its certificates, the newest first (AMQP-64).
+type party struct {
+	store.AMQPParty
+	certificates []certificate
+	keys         []Key // of an own party
+}
+
+type certificate struct {
+	store.AMQPCertificate
+	leaf  *x509.Certificate
+	chain []*x509.Certificate
+}
+
+// of lists the certificates for a purpose, the newest first.
+func (p *party) of(purpose string) []certificate {
+	var list []certificate
+	for _, c := range p.certificates {
+		if c.Purpose == purpose {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// load reads the directory anew.
+func (b *Bridge) load(ctx context.Context) error {
+	d := &directory{brokers: map[string]store.AMQPBroker{}, parties: map[string]*party{}, byHer: map[int64]*party{}, byEndpoint: map[string]*party{}}
+	brokers, err := b.cfg.DB.AMQPBrokers(ctx)
+	if err != nil {
+		return fmt.Errorf("list brokers: %w", err)
+	}
+	for _, row := range brokers {
+		d.brokers[row.ID] = row
+	}
+	parties, err := b.cfg.DB.AMQPParties(ctx, "")
+	if err != nil {
+		return fmt.Errorf("list parties: %w", err)
+	}
+	for _, row := range parties {
+		if err := b.loadParty(ctx, d, row); err != nil {
+			return err
+		}
+	}
+	if d.processes, err = b.cfg.DB.AMQPProcesses(ctx, ""); err != nil {
+		return fmt.Errorf("list processes: %w", err)
+	}
+	b.dir.Store(d)
+	return nil
+}
+
+func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPParty) error {
+	if !row.Enabled {
+		return nil
+	}
+	rows, err := b.cfg.DB.AMQPCertificates(ctx, row.ID)
+	if err != nil {
+		return fmt.Errorf("list certificates: %w", err)
+	}
+	p := &party{AMQPParty: row}
+	for _, c := range rows {
+		leaf, chain, err := parsePEM(c.Certificate)
+		if err != nil {
+			b.cfg.Log.ErrorContext(ctx, "a stored certificate cannot be read", "party", row.ID, "certificate", c.ID, "error", err)
+			continue
+		}
+		p.certificates = append(p.certificates, certificate{c, leaf, chain})
+	}
+	if p.keys, err = b.keysOf(ctx, p); err != nil {
+		b.cfg.Log.ErrorContext(ctx, "the private keys of a party cannot be read", "party", row.ID, "error", err)
+	}
+	d.parties[row.ID] = p
+	if row.HerID > 0 {
+		d.byHer[row.HerID] = p
+	}
+	if row.EndpointID != "" {
+		d.byEndpoint[row.EndpointID] = p
+	}
+	return nil
+}
+
+// keysOf gives the keys of an own party. Opening them takes a while, so those of before serve as long as the certificates are
+// the same.
+func (b *Bridge) keysOf(ctx context.Context, p *party) ([]Key, error) {
+	if !p.Own {
+		return nil, nil
+	}
+	sameRow := func(x, y certificate) bool { return x.ID == y.ID }
+	if before := b.dir.Load().parties[p.ID]; before != nil && len(before.keys) > 0 && slices.EqualFunc(before.certificates, p.certificates, sameRow) {
+		return before.keys, nil
+	}
+	return b.cfg.Keys(ctx, p.ID)
+}
+
+func parsePEM(text string) (leaf *x509.Certificate, chain []*x509.Certificate, err error) {
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, nil, err
+		}
+		if leaf == nil {
+			leaf = c
+		} else {
+			chain = append(chain, c)
+		}
+	}
+	if leaf == nil {
+		return nil, nil, fmt.Errorf("no certificate in it")
+	}
+	return leaf, chain, nil
+}
+
+// receives finds the process by which a counterpart's message with a subject is taken in (AMQP-100).
+func (d *directory) receives(from, own *party, subject, mode string) (store.AMQPProcess, bool) {
+	for _, p := range d.processes {
+		if p.PartyID == from.ID && p.OwnPartyID == own.ID && p.Subject == subject && p.Mode == mode && p.Receives != "" {
+			return p, true
+		}
+	}
+	return store.AMQPProcess{}, false
+}
+
+// sends finds the process by which events of a type go to a counterpart from an own party; ownID may be empty when there is
+// no telling yet.
+func (d *directory) sends(to *party, ownID, eventType string) (store.AMQPProcess, bool) {
+	for _, p := range d.processes {
+		if p.PartyID == to.ID && p.Sends == eventType && (ownID == "" || p.OwnPartyID == ownID) {
+			return p, true
+		}
+	}
+	return store.AMQPProcess{}, false
+}
+
+// queue is a queue we read.
+type queue struct {
+	broker string // id
+	party  string // id, whose queue it is
+	role   string
+	name   string
+}
+
+// What comes in by a queue.
+const (
+	roleAsync = "async"
+	roleSync  = "sync"
+	roleReply = "reply"
+	roleError = "error"
+	roleDead  = "dead"
+	roleEvent = "event" // CloudEvents of a party of no health exchange
+)
+
+// queues lists what is to be read, by broker.
+func (d *directory) queues() map[string][]queue {
+	all := map[string][]queue{}
+	add := func(p *party, role, registered string) {
+		if b, ok := d.brokers[p.BrokerID]; ok && b.Enabled && registered != "" {
+			all[p.BrokerID] = append(all[p.BrokerID], queue{p.BrokerID, p.ID, role, message.QueueName(registered)})
+		}
+	}
+	for _, p := range d.parties {
+		if !p.Own {
+			add(p, roleEvent, p.InboundQueue)
+			continue
+		}
+		add(p, roleAsync, p.AsyncQueue)
+		add(p, roleSync, p.SyncQueue)
+		add(p, roleReply, p.ReplyQueue)
+		add(p, roleError, p.ErrorQueue)
+		add(p, roleDead, p.DeadQueue)
+	}
+	return all
+}
+
+// watch reads the directory anew when it is told to and now and then, and reads from the queues that are in it.
+func (b *Bridge) watch(ctx context.Context) {
+	for b.pauseOr(ctx, b.reload) {
+		before := b.dir.Load()
+		if err := b.load(ctx); err != nil {
+			if ctx.Err() == nil {
+				b.cfg.Log.WarnContext(ctx, "parties cannot be read; this is tried again", "error", err)
+			}
+			continue
+		}
+		if !reflect.DeepEqual(before.brokers, b.dir.Load().brokers) || !reflect.DeepEqual(before.queueSet(), b.dir.Load().queueSet()) {
+			b.align(ctx)
+		}
+	}
+}
+
+func (d *directory) queueSet() map[queue]bool {
+	set := map[queue]bool{}
+	for _, list := range d.queues() {
+		for _, q := range list {
+			set[q] = true
+		}
+	}
+	return set
+}
+
+// pauseOr waits for a poll or a signal, and tells whether to go on.
+func (b *Bridge) pauseOr(ctx context.Context, woken <-chan struct{}) bool {
+	ctx2, cancel := context.WithTimeout(ctx, b.cfg.Poll)
+	defer cancel()
+	select {
+	case <-ctx2.Done():
+	case <-woken:
+	}
+	return ctx.Err() == nil
+}

@@ -1,0 +1,247 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/message"
+	"schakel/store"
+)
+
+// subjectAppRec is the subject of a message that carries an AppRec.
+const subjectAppRec = "APPREC"
+
+// incoming is a message that was read and is not settled.
+type incoming struct {
+	queue    queue
+	own      *party
+	from     *party // nil when it is not known
+	message  message.Message
+	faults   []message.Fault
+	delivery *link.Delivery
+	row      store.AMQPMessage
+}
+
+// receive handles one message of a queue: checks, keeps, answers, and settles last. An error is our own fault: the message
+// goes back after a while, and the tenth time the broker puts it among the dead letters (AMQP-11, AMQP-45, AMQP-51).
+func (b *Bridge) receive(ctx context.Context, conn Conn, q queue, d *link.Delivery) error {
+	id, err := b.handle(ctx, conn, q, d)
+	if err != nil {
+		return fmt.Errorf("handle message: %w", err)
+	}
+	if err := d.Accept(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("settle what was handled; it comes again and is known then: %w", err)
+	}
+	b.note(ctx, id, stepSettled, "")
+	return nil
+}
+
+// handle does all but settling, and gives our id of the message, if it has one.
+func (b *Bridge) handle(ctx context.Context, conn Conn, q queue, d *link.Delivery) (id string, err error) {
+	own := b.dir.Load().parties[q.party]
+	if own == nil {
+		return "", fmt.Errorf("party of queue %s: %w", q.name, errOurs)
+	}
+	switch q.role {
+	case roleEvent:
+		return "", b.takeEvent(ctx, own, q, d)
+	case roleDead:
+		return b.takeDead(ctx, own, q, d)
+	}
+	in := &incoming{queue: q, own: own, delivery: d}
+	in.message, in.faults = message.Decode(d.Message)
+	in.from = b.dir.Load().byHer[int64(in.message.FromHerID)]
+	in.row = b.inRow(in)
+	switch {
+	case in.message.Error != nil || q.role == roleError:
+		err = b.takeError(ctx, in)
+	case q.role == roleReply:
+		err = b.takeReply(ctx, in)
+	case q.role == roleSync:
+		err = b.takeRequest(ctx, conn, in)
+	default:
+		err = b.takeBusiness(ctx, conn, in)
+	}
+	return in.row.ID, err
+}
+
+// inRow is the row of a message that was read.
+func (b *Bridge) inRow(in *incoming) store.AMQPMessage {
+	m := in.message
+	row := store.AMQPMessage{
+		Direction: store.AMQPIn, Kind: store.AMQPBusiness, OwnPartyID: in.own.ID, OwnHer: in.own.HerID, Her: int64(m.FromHerID),
+		MessageID: m.ID, CorrelationID: m.CorrelationID, ConversationID: m.ConversationID, Subject: m.Subject, Queue: in.queue.name,
+		Attempts: int64(in.delivery.DeliveryCount),
+	}
+	if in.from != nil {
+		row.PartyID, row.PartnerID = in.from.ID, in.from.PartnerID
+	}
+	if row.MessageID == "" {
+		row.MessageID = message.AnswerID(fmt.Sprint(m.FromHerID, m.CorrelationID, m.Timestamp.UnixNano(), len(m.Body)), "unnamed")
+	}
+	return row
+}
+
+// takeBusiness handles a message of the async queue: a business message, or an AppRec.
+func (b *Bridge) takeBusiness(ctx context.Context, conn Conn, in *incoming) error {
+	doc, err := b.check(ctx, conn, in, store.AMQPAsync)
+	if errors.Is(err, errDuplicate) {
+		return b.again(ctx, in)
+	}
+	if doc != nil && doc.kind.IsAppRec() && err == nil {
+		return b.takeAppRec(ctx, in, doc.bytes)
+	}
+	return b.conclude(ctx, in, doc, err)
+}
+
+// conclude keeps what became of a message, with its answer, and has the answer written.
+func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err error) error {
+	var answer *store.AMQPMessage
+	if r, ok := errors.AsType[*refused](err); ok {
+		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRefused, string(r.Condition), r.Description(), nonEmpty(r.Data)
+		answer = b.errorRow(in, r)
+		if answer == nil {
+			in.row.Status = store.AMQPQuarantined
+		}
+		return b.keep(ctx, in, answer)
+	}
+	r, negative := errors.AsType[*rejected](err)
+	if err != nil && !negative {
+		return err // our own fault
+	}
+	in.row.MsgID, in.row.Status = doc.info.MsgID, store.AMQPProcessed
+	if negative {
+		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRejected, r.codes[0], r.text, r.codes
+	}
+	known, err := b.cfg.DB.AMQPHandled(ctx, in.own.ID, in.row.Her, in.row.MsgID)
+	if err == nil && known.MessageID != in.row.MessageID {
+		return b.discard(ctx, in, known) // AMQP-116
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if answer, err = b.appRecRow(in, doc, r); err != nil {
+		return err
+	}
+	if !negative {
+		if in.row.EventID, err = b.accept(ctx, in, doc); err != nil {
+			return err
+		}
+	}
+	return b.keep(ctx, in, answer)
+}
+
+func nonEmpty(text string) store.Strings {
+	if text == "" {
+		return nil
+	}
+	return store.Strings{text}
+}
+
+// keep writes the row of a message and of its answer in one transaction (AMQP-82), and tries the answer until it is on the
+// queue or our patience is over: then it waits in the database (AMQP-114, INC-10).
+func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
+	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+		switch {
+		case err == nil:
+			in.row = known
+			if err := b.trace(ctx, tx, known.ID, stepAgain, ""); err != nil {
+				return err
+			}
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		default:
+			if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
+				return err
+			}
+			if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
+				return err
+			}
+		}
+		return b.keepAnswer(ctx, tx, in, answer)
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return b.again(ctx, in) // another reader was faster with the same
+	}
+	if err != nil {
+		return fmt.Errorf("keep message: %w", err)
+	}
+	b.answerSoon(ctx, in, answer)
+	return nil
+}
+
+func (b *Bridge) keepAnswer(ctx context.Context, tx *store.Tx, in *incoming, answer *store.AMQPMessage) error {
+	if answer == nil {
+		return nil
+	}
+	switch known, err := tx.AMQPWritten(ctx, answer.MessageID); {
+	case err == nil:
+		*answer = known
+		return nil
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	answer.ReferenceID = in.row.ID
+	return tx.InsertAMQPMessage(ctx, answer)
+}
+
+// answerSoon waits for an answer to be on its queue, as long as our patience lasts.
+func (b *Bridge) answerSoon(ctx context.Context, in *incoming, answer *store.AMQPMessage) {
+	if answer != nil && answer.Status == store.AMQPDue {
+		ctx, cancel := context.WithTimeout(ctx, b.cfg.Patience)
+		defer cancel()
+		if err := b.answer(ctx, *answer); err != nil {
+			b.cfg.Log.WarnContext(ctx, "an answer waits; it is tried again", "message", answer.ID, "error", err)
+		}
+	}
+}
+
+// errDuplicate says that a messageId was read before (AMQP-105).
+var errDuplicate = errors.New("a message with this messageId was read before")
+
+// again handles a message that was read before: it is logged and dropped (AMQP-105). When that was ourselves before a crash,
+// its answer may still be due: the loop of answers writes it.
+func (b *Bridge) again(ctx context.Context, in *incoming) error {
+	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+	if errors.Is(err, store.ErrNotFound) {
+		// The same business message came under two messageIds at once, and the other is kept by now.
+		return fmt.Errorf("handled by another reader at this moment: %w", errDuplicate)
+	}
+	if err != nil {
+		return err
+	}
+	b.note(ctx, known.ID, stepAgain, "The same messageId was read again. It is not handled again.")
+	answers, err := b.cfg.DB.AMQPAnswersTo(ctx, known.ID)
+	if err != nil {
+		return err
+	}
+	in.row = known
+	for _, a := range answers {
+		b.answerSoon(ctx, in, &a)
+	}
+	return nil
+}
+
+// discard drops a business message that was handled under another messageId; the AppRec is sent once (AMQP-116).
+func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMessage) error {
+	in.row.Status, in.row.ReferenceID = store.AMQPDuplicate, known.ID
+	in.row.Detail = "The business message with this MsgId was handled before, under messageId " + known.MessageID + "."
+	if err := b.keep(ctx, in, nil); err != nil {
+		return err
+	}
+	b.note(ctx, known.ID, stepAgain, "The same MsgId was read under messageId "+in.row.MessageID+". It is not handled again.")
+	return nil
+}
+
+// tooLate tells whether a synchronous message is older than its sender waits (AMQP-56, AMQP-90).
+func (b *Bridge) tooLate(in *incoming) bool {
+	since := in.delivery.EnqueuedAt
+	if since.IsZero() {
+		since = in.message.Timestamp
+	}
+	return !since.IsZero() && b.cfg.Now().Sub(since) > b.cfg.SyncTimeout+time.Second
+}

@@ -1,0 +1,153 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/delivery/amqp/apprec"
+	"schakel/delivery/amqp/message"
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/store"
+)
+
+// Kinds of answers, by which their messageIds differ (AMQP-139).
+const (
+	answerAppRec = "apprec"
+	answerReply  = "reply"
+)
+
+// answerRow is the row of an answer that is due now.
+func (b *Bridge) answerRow(in *incoming, kind, queue, id string) *store.AMQPMessage {
+	return &store.AMQPMessage{
+		Direction: store.AMQPOut, Kind: kind, Status: store.AMQPDue, DueAt: b.now(), MessageID: id, Queue: message.QueueName(queue),
+		OwnPartyID: in.own.ID, OwnHer: in.own.HerID, PartyID: in.row.PartyID, PartnerID: in.row.PartnerID, Her: in.row.Her,
+		CorrelationID: in.row.CorrelationID, ConversationID: in.row.ConversationID, Subject: in.row.Subject,
+	}
+}
+
+// errorRow is the error message to a sender (AMQP-12, AMQP-79); nil when there is nobody to tell.
+func (b *Bridge) errorRow(in *incoming, r *refused) *store.AMQPMessage {
+	if in.from == nil || in.from.Own || in.from.ErrorQueue == "" {
+		return nil
+	}
+	report := message.Report(in.message, r.Refusal, b.address(in.from.ErrorQueue), b.address(in.own.ErrorQueue), b.cfg.Now())
+	row := b.answerRow(in, store.AMQPError, in.from.ErrorQueue, report.ID)
+	encoded, err := encodeReport(report)
+	if err != nil {
+		b.cfg.Log.Error("an error message cannot be written", "error", err)
+		return nil
+	}
+	row.Encoded, row.Reason, row.Detail, row.Codes = encoded, string(r.Condition), r.Description(), nonEmpty(r.Data)
+	return row
+}
+
+// encodeReport writes an error message as it goes over the wire.
+func encodeReport(report message.Message) ([]byte, error) {
+	m, err := message.Encode(report)
+	if err != nil {
+		return nil, err
+	}
+	return m.MarshalBinary()
+}
+
+// appRecRow is the AppRec to a business message (AMQP-83, AMQP-86); nil when its sender wants none.
+func (b *Bridge) appRecRow(in *incoming, doc *document, negative *rejected) (*store.AMQPMessage, error) {
+	if !doc.info.AckWanted() && negative == nil {
+		return nil, nil
+	}
+	id := message.AnswerID(in.row.MessageID, answerAppRec)
+	answer := apprec.Answer{Version: b.appRecVersion(in), ID: id, At: b.cfg.Now(), Info: doc.info}
+	if negative != nil {
+		for _, code := range negative.codes {
+			answer.Errors = append(answer.Errors, appRecError(code, negative.text))
+		}
+	}
+	built, err := apprec.Build(answer)
+	if err != nil {
+		return nil, fmt.Errorf("build AppRec: %w", err)
+	}
+	row := b.answerRow(in, store.AMQPAppRec, in.from.AsyncQueue, id)
+	row.Subject, row.MsgID, row.Encoded = subjectAppRec, in.row.MsgID, built
+	if negative != nil {
+		row.Reason, row.Detail, row.Codes = negative.codes[0], negative.text, negative.codes
+	}
+	return row, nil
+}
+
+func appRecError(code, text string) apprec.Error {
+	switch code {
+	case codeReceiver:
+		return apprec.E10(text)
+	case codeXML:
+		return apprec.T01(text)
+	}
+	return apprec.T02(text)
+}
+
+// appRecVersion is the version the counterpart wants: 1.1 unless it is set otherwise.
+func (b *Bridge) appRecVersion(in *incoming) apprec.Version {
+	if in.from.ApprecVersion == "1.0" {
+		return apprec.V10
+	}
+	return apprec.V11
+}
+
+// Extension attributes of an event that came by AMQP.
+const (
+	attributeFrom         = "herfrom"
+	attributeTo           = "herto"
+	attributeConversation = "conversationid"
+	attributeCorrelation  = "correlationid"
+	attributeMessage      = "amqpmessageid"
+)
+
+// source is the CloudEvents source of a HER-id: its place under the OID of the address registry.
+func source(her int64) string { return fmt.Sprintf("urn:oid:2.16.578.1.12.4.1.2.%d", her) }
+
+// accept hands a business message to the engine as an event, and gives the event's id. The same message is the same event,
+// however often that is done (guarantee G4); a partner's event goes where an administrator routed it (guarantee G3).
+func (b *Bridge) accept(ctx context.Context, in *incoming, doc *document) (string, error) {
+	ev, err := b.eventOf(in, doc)
+	if err != nil {
+		return "", err
+	}
+	return b.submit(ctx, in.from, ev, in.from.ID)
+}
+
+// eventOf is a business message as an event. Its id is the MsgId, so that the same message is the same event.
+func (b *Bridge) eventOf(in *incoming, doc *document) (event.Event, error) {
+	id := doc.info.MsgID
+	if id == "" {
+		id = in.row.MessageID
+	}
+	attributes := map[string]string{
+		"id": id, "source": source(in.row.Her), "type": doc.process.Receives, "datacontenttype": "application/xml",
+		"time": in.message.Timestamp.UTC().Format(time.RFC3339), attributeFrom: fmt.Sprint(in.row.Her), attributeTo: fmt.Sprint(in.row.OwnHer),
+		attributeMessage: in.row.MessageID,
+	}
+	for name, value := range map[string]string{attributeConversation: in.row.ConversationID, attributeCorrelation: in.row.CorrelationID} {
+		if value != "" {
+			attributes[name] = value
+		}
+	}
+	ev, err := event.New(attributes, doc.bytes, b.cfg.Limits)
+	if err != nil {
+		return event.Event{}, fmt.Errorf("make event: %w", err)
+	}
+	return ev, nil
+}
+
+// submit takes an event of a party in.
+func (b *Bridge) submit(ctx context.Context, from *party, ev event.Event, clientID string) (string, error) {
+	receipt, err := b.cfg.Engine.Accept(ctx, outbox.Submission{ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}})
+	if err != nil {
+		return "", fmt.Errorf("accept event: %w", err)
+	}
+	if len(receipt.Events) == 0 {
+		return "", errors.New("accept event: it was not taken")
+	}
+	return receipt.Events[0].EventID, nil
+}

@@ -1,0 +1,184 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/message"
+	"schakel/delivery/amqp/msghead"
+	"schakel/store"
+)
+
+// document is the business message inside a message that was read.
+type document struct {
+	kind    msghead.Kind
+	info    msghead.Info
+	bytes   []byte
+	process store.AMQPProcess
+}
+
+// errNobody says that the sender is not known, so nobody can be told.
+var errNobody = errors.New("the sender is not known")
+
+// check makes the checks of section G in their order; the first that fails wins: fields, process, duplicate, certificate,
+// decryption, signature, header, sender, receiver, XML, XSD, values. The document is given as far as it was read. The error is
+// a *refused, a *rejected, errDuplicate, or our own fault.
+func (b *Bridge) check(ctx context.Context, conn Conn, in *incoming, mode string) (*document, error) {
+	if err := b.checkFields(ctx, conn, in); err != nil {
+		return nil, err
+	}
+	doc := &document{}
+	var err error
+	if doc.process, err = b.checkProcess(in, mode); err != nil {
+		return nil, err
+	}
+	_, err = b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+	if err == nil {
+		return nil, errDuplicate // AMQP-105
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if doc.bytes, err = b.openBody(ctx, in); err != nil {
+		return nil, err
+	}
+	return doc, b.checkDocument(ctx, in, doc)
+}
+
+// checkFields is the check of required fields and values (AMQP-99), of who sends to whom, and of where the answer goes
+// (AMQP-107).
+func (b *Bridge) checkFields(ctx context.Context, conn Conn, in *incoming) error {
+	m := in.message
+	switch {
+	case in.from == nil || in.from.Own:
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldFromHerID), errNobody)
+	case len(in.faults) > 0:
+		return refuse(b.fieldRefusal(in.faults), nil)
+	case int64(m.ToHerID) != in.own.HerID:
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldToHerID), fmt.Errorf("it is to HER-id %d", m.ToHerID))
+	case !b.knownSubject(m.Subject):
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldSubject), fmt.Errorf("subject %q is not of code list 8279", m.Subject))
+	}
+	if content, _ := message.ParseContentType(m.ContentType); content != message.ContentSignedAndEncrypted && !(content == message.ContentSOAP && m.Subject == message.SubjectSOAPFault) {
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldContentType), errors.New("a business message is signed and encrypted"))
+	}
+	return b.checkReplyTo(ctx, conn, in)
+}
+
+// fieldRefusal names the fields that are missing or wrong (INC-04).
+func (b *Bridge) fieldRefusal(faults []message.Fault) message.Refusal {
+	condition := message.InvalidFieldValue
+	if b.cfg.MissingFields && faults[0].Kind == message.Missing {
+		condition = message.RequiredFieldMissing
+	}
+	return message.RefuseFields(condition, message.FaultFields(faults)...)
+}
+
+// checkReplyTo looks whether the queue for the answer is there. One that is registered for the sender is.
+func (b *Bridge) checkReplyTo(ctx context.Context, conn Conn, in *incoming) error {
+	name := message.QueueName(in.message.ReplyTo)
+	for _, registered := range []string{in.from.AsyncQueue, in.from.SyncQueue, in.from.ReplyQueue} {
+		if strings.EqualFold(name, message.QueueName(registered)) {
+			return nil
+		}
+	}
+	err := conn.Exists(ctx, name)
+	if link.KindOf(err) == link.NotFound {
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldReplyTo), err)
+	}
+	return err
+}
+
+// knownSubject tells whether a subject is in the code list; a code that a process names is (AMQP-21).
+func (b *Bridge) knownSubject(subject string) bool {
+	if subject == subjectAppRec || subject == message.SubjectSOAPFault || slices.Contains(b.cfg.Subjects, subject) {
+		return true
+	}
+	return slices.ContainsFunc(b.dir.Load().processes, func(p store.AMQPProcess) bool { return p.Subject == subject })
+}
+
+// checkProcess looks whether sender and receiver chose to support the process (AMQP-100). An AppRec belongs to any.
+func (b *Bridge) checkProcess(in *incoming, mode string) (store.AMQPProcess, error) {
+	if in.message.Subject == subjectAppRec && mode == store.AMQPAsync || in.message.Subject == message.SubjectSOAPFault {
+		return store.AMQPProcess{}, nil
+	}
+	p, ok := b.dir.Load().receives(in.from, in.own, in.message.Subject, mode)
+	if !ok {
+		return p, refuse(message.Refuse(message.UnsupportedMessage), fmt.Errorf("no process takes %s of %s", in.message.Subject, in.from.Name))
+	}
+	return p, nil
+}
+
+// openBody decrypts and verifies (AMQP-101 to AMQP-104). When that fails for reasons of ours the message waits.
+func (b *Bridge) openBody(ctx context.Context, in *incoming) ([]byte, error) {
+	if content, _ := message.ParseContentType(in.message.ContentType); content == message.ContentSOAP {
+		return in.message.Body, nil
+	}
+	document, err := b.unseal(ctx, in.own, in.from, in.message.Body)
+	if err == nil {
+		return document, nil
+	}
+	if r, ok := refusalOf(err); ok {
+		return nil, r
+	}
+	if errors.Is(err, errNoCertificate) {
+		return nil, refuse(message.RefuseCertificate(message.InvalidCertificate, "", ""), err)
+	}
+	return nil, err
+}
+
+// checkDocument makes the checks of the business message. What its header says is read even when the rest cannot be.
+func (b *Bridge) checkDocument(ctx context.Context, in *incoming, doc *document) error {
+	parsed, err := msghead.Parse(doc.bytes)
+	doc.kind, doc.info = parsed.Kind, parsed.Info
+	fault := b.headFault(err)
+	if _, unreadable := errors.AsType[*refused](fault); unreadable {
+		return fault // AMQP-106, AMQP-135
+	}
+	if doc.kind.IsAppRec() || doc.kind == msghead.SOAPFault {
+		return fault
+	}
+	if sender := doc.info.Sender.HerID(); sender != in.message.FromHerID {
+		return refuse(message.RefuseSpoofing(in.message.FromHerID, strconv.Itoa(sender)), nil) // AMQP-108
+	}
+	if receiver := doc.info.Receiver.HerID(); receiver != in.message.ToHerID {
+		return &rejected{[]string{codeReceiver}, fmt.Sprintf("The message is to HER-id %d and its envelope to %d.", receiver, in.message.ToHerID)}
+	}
+	if r, ok := errors.AsType[*rejected](fault); ok && r.codes[0] == codeXML {
+		return r // AMQP-110
+	}
+	if err := b.checkSchema(ctx, doc.bytes); err != nil {
+		return err
+	}
+	if fault != nil {
+		return fault // AMQP-112
+	}
+	if doc.process.ID == "" {
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldSubject), fmt.Errorf("a %s came under subject %s", doc.kind, in.message.Subject))
+	}
+	return nil
+}
+
+// maxFindings is how many findings of a schema an AppRec tells.
+const maxFindings = 5
+
+// checkSchema validates by the operator's XSDs (AMQP-111).
+func (b *Bridge) checkSchema(ctx context.Context, document []byte) error {
+	findings, err := b.validate(ctx, document)
+	if err != nil || len(findings) == 0 {
+		return err
+	}
+	r := &rejected{}
+	var texts []string
+	for _, f := range findings[:min(len(findings), maxFindings)] {
+		r.codes = append(r.codes, codeInvalid)
+		texts = append(texts, fmt.Sprintf("line %d: %s", f.Line, f.Text))
+	}
+	r.text = strings.Join(texts, "; ")
+	return r
+}

@@ -1,0 +1,156 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/delivery/amqp/apprec"
+	"schakel/store"
+)
+
+// receipt is what came back about a message of ours.
+type receipt struct {
+	status, reason, detail string
+	codes                  store.Strings
+}
+
+// takeError handles a message of the error queue (AMQP-49, AMQP-87): what it is about has failed and waits for a person.
+func (b *Bridge) takeError(ctx context.Context, in *incoming) error {
+	in.row.Kind, in.row.Status = store.AMQPError, store.AMQPUnmatched
+	e := in.message.Error
+	if e == nil {
+		in.row.Detail = "It says nothing of an error."
+		return b.keepReceipt(ctx, in, nil, receipt{})
+	}
+	in.row.Reason, in.row.Detail, in.row.Codes = string(e.Condition), e.Description, nonEmpty(e.Data)
+	if in.row.Detail == "" {
+		in.row.Detail = e.Condition.Description()
+	}
+	about, err := b.cfg.DB.AMQPWritten(ctx, e.OriginalID)
+	if errors.Is(err, store.ErrNotFound) {
+		return b.keepReceipt(ctx, in, nil, receipt{})
+	}
+	if err != nil {
+		return err
+	}
+	return b.keepReceipt(ctx, in, &about, receipt{store.AMQPFailed, in.row.Reason, in.row.Detail, in.row.Codes})
+}
+
+// takeAppRec handles an AppRec (AMQP-14, AMQP-16, AMQP-88). It is about the last message that was sent with its MsgId.
+func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) error {
+	in.row.Kind, in.row.Status = store.AMQPAppRec, store.AMQPUnmatched
+	got, err := apprec.Parse(document)
+	if err != nil {
+		in.row.Detail = "It cannot be read: " + err.Error()
+		return b.keepReceipt(ctx, in, nil, receipt{})
+	}
+	in.row.MsgID = got.Original.ID
+	r := receiptOf(got)
+	in.row.Reason, in.row.Detail, in.row.Codes = r.reason, r.detail, r.codes
+	sent, err := b.cfg.DB.AMQPSentAs(ctx, in.row.Her, got.Original.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range sent {
+		if m.OwnPartyID == in.own.ID && m.Status != store.AMQPReplaced {
+			return b.keepReceipt(ctx, in, &m, r)
+		}
+	}
+	return b.keepReceipt(ctx, in, nil, receipt{})
+}
+
+// receiptOf reads what an AppRec says. A status that is not in the code list leaves the message open.
+func receiptOf(got apprec.AppRec) receipt {
+	r := receipt{detail: got.StatusText}
+	var texts []string
+	for _, e := range got.Errors {
+		r.codes = append(r.codes, e.Code)
+		texts = append(texts, strings.TrimSuffix(strings.Join([]string{e.Code, e.Text, e.Detail}, ": "), ": "))
+	}
+	if len(r.codes) > 0 {
+		r.reason = r.codes[0]
+	}
+	if len(texts) > 0 {
+		r.detail = strings.Join(texts, "; ")
+	}
+	switch got.Status {
+	case apprec.OK:
+		r.status = store.AMQPAcknowledged
+	case apprec.Partly:
+		r.status = store.AMQPPartly
+	case apprec.Rejected:
+		r.status = store.AMQPRejected
+		if r.reason == "" {
+			r.reason = "apprec-rejected"
+		}
+	default:
+		r.detail = fmt.Sprintf("The AppRec has status %q, which is not in the code list. %s", got.Status, r.detail)
+	}
+	return r
+}
+
+// keepReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
+// keeps it: the first one counts, but for an AMQP error or negative AppRec after nothing worse.
+func (b *Bridge) keepReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
+	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+		if err == nil {
+			in.row = known
+			return b.trace(ctx, tx, known.ID, stepAgain, "")
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if about != nil {
+			in.row.Status, in.row.ReferenceID = store.AMQPMatched, about.ID
+			in.row.PartyID, in.row.PartnerID = about.PartyID, about.PartnerID
+		}
+		if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
+			return err
+		}
+		if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
+			return err
+		}
+		return b.confirm(ctx, tx, in, about, r)
+	})
+	if err != nil {
+		return fmt.Errorf("keep receipt: %w", err)
+	}
+	return nil
+}
+
+// confirm writes what a receipt means for the message it is about.
+func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about *store.AMQPMessage, r receipt) error {
+	if about == nil || r.status == "" {
+		return nil
+	}
+	now, err := tx.AMQPMessage(ctx, about.ID) // as it is by now
+	if err != nil {
+		return err
+	}
+	if !supersedes(r.status, now.Status) {
+		return b.trace(ctx, tx, now.ID, stepAgain, in.row.Kind+" "+in.row.MessageID+" came after it was "+now.Status)
+	}
+	was := now.Status
+	now.Status, now.Reason, now.Detail, now.Codes, now.OverdueAt = r.status, r.reason, r.detail, r.codes, store.Time{}
+	if _, err := tx.UpdateAMQPMessage(ctx, &now, was); err != nil {
+		return err
+	}
+	if err := b.trace(ctx, tx, now.ID, stepConfirmed, strings.TrimSpace(in.row.Kind+" "+in.row.MessageID+" "+r.reason)); err != nil {
+		return err
+	}
+	_, err = tx.HoldAMQPRefused(ctx, 100)
+	return err
+}
+
+// supersedes tells whether a state that a receipt brings takes the place of another. What is open takes any; what went wrong
+// stays wrong.
+func supersedes(next, now string) bool {
+	switch now {
+	case store.AMQPSending, store.AMQPUnsent, store.AMQPOpenMessage:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/message"
+	"schakel/delivery/event"
+	"schakel/delivery/outbound"
+	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// Reasons of a delivery that was not written, or was refused by the other side; an AMQP error and an AppRec have their own
+// codes.
+const (
+	ReasonNoParty     = "amqp-no-party"     // the endpoint has no party
+	ReasonNoProcess   = "amqp-no-process"   // AMQP-09
+	ReasonDocument    = "amqp-document"     // our own validator refuses it (AMQP-98)
+	ReasonParty       = "amqp-other-party"  // it is from or to somebody else
+	ReasonSentBefore  = "amqp-sent-before"  // AMQP-113, AMQP-118
+	ReasonCertificate = "amqp-certificate"  // AMQP-58 to AMQP-60
+	ReasonNoQueue     = "amqp-no-queue"     // AMQP-06
+	ReasonRefused     = "amqp-broker"       // the broker refused it
+	ReasonUnanswered  = "amqp-unanswered"   // AMQP-90
+	ReasonUnreachable = webhook.ReasonUnreachable
+)
+
+// held is a message that only a person can mend.
+type held struct{ reason, detail string }
+
+// Error implements error.
+func (h *held) Error() string { return h.detail }
+
+// Send implements [outbox.Way] for endpoints of kind amqp: it writes the event to the queue of the endpoint's party, and
+// counts it as delivered only when the broker accepted it (AMQP-07). Its AppRec is followed afterwards (AMQP-16).
+func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) outbox.Result {
+	started := b.now()
+	attempt := store.Attempt{StartedAt: started}
+	p := b.dir.Load().byEndpoint[ep.ID]
+	var err error
+	switch {
+	case p == nil:
+		err = &held{ReasonNoParty, "This endpoint has no party yet. Fill in its HER-id or queue, then resend."}
+	case p.Kind == store.AMQPCloudEvents:
+		attempt.URL = message.QueueName(p.AsyncQueue)
+		err = b.sendEvent(ctx, p, c)
+	default:
+		attempt.URL, err = b.sendBusiness(ctx, p, c)
+	}
+	attempt.DurationUS = b.cfg.Now().Sub(started.Time).Microseconds()
+	return b.result(ctx, c, attempt, err)
+}
+
+// result judges what came of an attempt.
+func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Attempt, err error) outbox.Result {
+	r := outbox.Result{Attempt: attempt, Status: store.DeliveryDelivered}
+	if err == nil {
+		r.Attempt.StatusCode = http.StatusAccepted // a final answer: a resend gets another key, and so another messageId (AMQP-119)
+		return r
+	}
+	r.Attempt.Error = err.Error()
+	if h, ok := errors.AsType[*held](err); ok {
+		r.Status, r.Reason, r.Detail, r.Uncounted = store.DeliveryHeld, h.reason, h.detail, true
+		r.Attempt.ErrorKind = string(webhook.KindRequest)
+		return r
+	}
+	r.Attempt.ErrorKind = outbound.KindConnect
+	verdict := webhook.Verdict(webhook.Outcome{Kind: outbound.KindConnect, Detail: err.Error()}, webhook.Facts{
+		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: b.cfg.Now(),
+		Schedule: b.cfg.Schedule(context.WithoutCancel(ctx), c), Rand: rand.Float64,
+	})
+	r.Reason, r.DueAt, r.Status = verdict.Reason, verdict.RetryAt, store.DeliveryDead
+	r.Detail = sendTrouble(err)
+	if verdict.Next == webhook.NextRetry {
+		r.Status = store.DeliveryRetrying
+		r.Detail += " It is tried again by itself."
+	} else {
+		r.Detail += " " + verdict.Detail
+	}
+	return r
+}
+
+// sendTrouble says to people why a message is not on its queue.
+func sendTrouble(err error) string {
+	switch {
+	case link.KindOf(err) == link.NotFound:
+		return "The queue does not exist at the broker. Check it with the partner."
+	case link.KindOf(err) == link.Denied:
+		return "The broker does not let us write to this queue. Ask its operator for the right."
+	case link.KindOf(err) == link.Lost:
+		return "The connection was lost before the broker confirmed; the message may be on the queue, and keeps its messageId."
+	}
+	return "The broker did not take it: " + err.Error() + "."
+}
+
+// sendEvent writes an event of ours in the AMQP binding of CloudEvents.
+func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
+	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
+	if err != nil {
+		return &held{ReasonDocument, "The stored event cannot be read."}
+	}
+	m, err := eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)
+	if err != nil {
+		return &held{ReasonDocument, "The event cannot be written as an AMQP message: " + err.Error()}
+	}
+	conn, err := b.connTo(p)
+	if err != nil {
+		return err
+	}
+	return finalTrouble(conn.Send(ctx, message.QueueName(p.AsyncQueue), m))
+}
+
+// finalTrouble makes what the broker refuses for good something for a person.
+func finalTrouble(err error) error {
+	if link.KindOf(err) == link.Rejected || link.KindOf(err) == link.TooLarge {
+		return &held{ReasonRefused, "The broker refused the message: " + err.Error() + ". Mend the cause with its operator, then resend."}
+	}
+	return err
+}
+
+// dueAt is when the AppRec of a message to a counterpart is overdue (AMQP-117).
+func (b *Bridge) dueAt(to *party) store.Time {
+	wait := b.cfg.AnswerWait
+	if to.AnswerWaitMS > 0 {
+		wait = time.Duration(to.AnswerWaitMS) * time.Millisecond
+	}
+	return store.At(b.cfg.Now().Add(wait))
+}

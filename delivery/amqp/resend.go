@@ -1,0 +1,177 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
+
+	"schakel/delivery/amqp/message"
+	"schakel/delivery/outbox"
+	"schakel/store"
+)
+
+// Refused is why something cannot be done with a message, as a sentence for people.
+type Refused string
+
+// Error implements error.
+func (r Refused) Error() string { return string(r) }
+
+// MayResend tells why a message of ours may not be sent again; empty when it may (AMQP-113, AMQP-118 to AMQP-121).
+func MayResend(m store.AMQPMessage, _ time.Time) string {
+	if m.Direction != store.AMQPOut || m.DeliveryID == "" || m.Kind != store.AMQPBusiness && m.Kind != store.AMQPRequest {
+		return "Only a business message or request of ours can be sent again."
+	}
+	switch m.Status {
+	case store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered:
+		return ""
+	case store.AMQPSending:
+		return "It is on its way."
+	case store.AMQPRejected:
+		return "It got a negative AppRec. Publish a corrected message with a MsgId of its own; the same one is not sent again."
+	case store.AMQPAcknowledged, store.AMQPPartly:
+		return "It got its AppRec."
+	case store.AMQPReplaced:
+		return "It was sent again before, under another messageId."
+	}
+	switch {
+	case m.Kind == store.AMQPRequest:
+		return "It waits for its answer."
+	case m.Resends > 0:
+		return "An identical message is sent again once at most. Ask the receiver by other means."
+	case m.OverdueAt.IsZero():
+		return "Its AppRec is not overdue yet."
+	}
+	return ""
+}
+
+// Resend sends a message of ours again. After an AMQP error, or none at all, it gets a new messageId and keeps its MsgId
+// (AMQP-119); one that never was on its queue keeps both (AMQP-121).
+func (b *Bridge) Resend(ctx context.Context, by outbox.Actor, id string) error {
+	m, err := b.cfg.DB.AMQPMessage(ctx, id)
+	if err != nil {
+		return err
+	}
+	if by.PartnerID != "" && by.PartnerID != m.PartnerID {
+		return store.ErrNotFound
+	}
+	if why := MayResend(m, b.cfg.Now()); why != "" {
+		return Refused(why)
+	}
+	if err := b.cfg.Engine.Resend(ctx, by, m.DeliveryID); err != nil {
+		return fmt.Errorf("resend delivery: %w", err)
+	}
+	b.note(ctx, m.ID, stepResent, by.Name)
+	return nil
+}
+
+// PutBack writes a dead letter to the queue named in its to, byte for byte (AMQP-52, AMQP-02).
+func (b *Bridge) PutBack(ctx context.Context, by outbox.Actor, id string) error {
+	m, err := b.decide(ctx, by, id, store.AMQPDead)
+	if err != nil {
+		return err
+	}
+	var original goamqp.Message
+	if err := original.UnmarshalBinary(m.Encoded); err != nil {
+		return fmt.Errorf("read dead letter: %w", err)
+	}
+	own := b.dir.Load().parties[m.OwnPartyID]
+	if own == nil {
+		return Refused("The party whose queue it is on is not in use.")
+	}
+	to := message.QueueName(own.AsyncQueue)
+	if p := original.Properties; p != nil && p.To != nil && *p.To != "" {
+		to = message.QueueName(*p.To)
+	}
+	conn, err := b.connTo(own)
+	if err != nil {
+		return Refused("There is no connection to the broker now. Try again later.")
+	}
+	original.Header = &goamqp.MessageHeader{Durable: true}
+	if err := conn.Send(ctx, to, &original); err != nil {
+		return Refused("The broker did not take it: " + err.Error())
+	}
+	return b.end(ctx, by, m, store.AMQPPutBack, stepPutBack, to)
+}
+
+// Drop takes a dead letter or a quarantined message out for good; the reason is kept.
+func (b *Bridge) Drop(ctx context.Context, by outbox.Actor, id, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return outbox.ErrReasonMissing
+	}
+	m, err := b.decide(ctx, by, id, store.AMQPDead, store.AMQPQuarantined)
+	if err != nil {
+		return err
+	}
+	return b.end(ctx, by, m, store.AMQPDropped, stepDropped, reason)
+}
+
+// decide finds a message that waits for a person in one of these states; only the own organisation decides.
+func (b *Bridge) decide(ctx context.Context, by outbox.Actor, id string, states ...string) (store.AMQPMessage, error) {
+	m, err := b.cfg.DB.AMQPMessage(ctx, id)
+	if err != nil {
+		return m, err
+	}
+	if by.PartnerID != "" {
+		return m, store.ErrNotFound
+	}
+	for _, s := range states {
+		if m.Status == s {
+			return m, nil
+		}
+	}
+	return m, Refused("It does not wait for this any more: it is " + m.Status + ".")
+}
+
+// end writes what a person decided.
+func (b *Bridge) end(ctx context.Context, by outbox.Actor, m store.AMQPMessage, status, step, detail string) error {
+	was := m.Status
+	m.Status, m.Encoded = status, nil
+	return b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if done, err := tx.UpdateAMQPMessage(ctx, &m, was); err != nil || !done {
+			return err
+		}
+		if err := b.trace(ctx, tx, m.ID, step, strings.TrimSpace(by.Name+": "+detail)); err != nil {
+			return err
+		}
+		return b.audit(ctx, tx, by, "amqp."+strings.ReplaceAll(status, "-", "_"), m, detail)
+	})
+}
+
+// AnswerAgain has the stored AppRec of a message sent once more, with its messageId: when the sender says that it never got it
+// (INC-23).
+func (b *Bridge) AnswerAgain(ctx context.Context, by outbox.Actor, id string) error {
+	answers, err := b.cfg.DB.AMQPAnswersTo(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, a := range answers {
+		if by.PartnerID != "" || a.Kind != store.AMQPAppRec {
+			continue
+		}
+		if a.Status != store.AMQPSent {
+			return Refused("Its AppRec was not sent yet; that is tried by itself.")
+		}
+		a.Status, a.DueAt = store.AMQPDue, b.now()
+		err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+			if done, err := tx.UpdateAMQPMessage(ctx, &a, store.AMQPSent); err != nil || !done {
+				return err
+			}
+			return errors.Join(b.trace(ctx, tx, id, stepResent, "AppRec, by "+by.Name), b.audit(ctx, tx, by, "amqp.apprec_resent", a, ""))
+		})
+		signal(b.answers)
+		return err
+	}
+	return Refused("There is no AppRec of ours to this message.")
+}
+
+func (b *Bridge) audit(ctx context.Context, tx *store.Tx, by outbox.Actor, action string, m store.AMQPMessage, detail string) error {
+	return tx.InsertAudit(ctx, store.Audit{
+		ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Action: action, ObjectKind: "amqp-message", ObjectID: m.ID,
+		ObjectName: m.MessageID, PartnerID: m.PartnerID, Detail: auditDetail(detail),
+	})
+}

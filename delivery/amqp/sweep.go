@@ -1,0 +1,95 @@
+package amqp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"schakel/store"
+)
+
+// How often the sweep does what need not be done at once.
+const (
+	sweepStates = 15 * time.Second
+	sweepClock  = time.Minute
+	overdueStep = 100
+)
+
+// sweepLoop marks what is overdue, holds what was refused, and keeps the state of connections and of the clock.
+func (b *Bridge) sweepLoop(ctx context.Context) {
+	var states, clock time.Time
+	for {
+		now := b.cfg.Now()
+		if now.Sub(clock) >= sweepClock || now.Before(clock) {
+			clock = now
+			b.lookAtClock()
+		}
+		if now.Sub(states) >= sweepStates || now.Before(states) || b.statesChanged() {
+			states = now
+			b.warn(ctx, "the state of connections is not kept", b.saveStates(ctx))
+		}
+		b.warn(ctx, "overdue messages are not marked", b.markOverdue(ctx))
+		b.warn(ctx, "refused messages are not held", b.holdRefused(ctx))
+		if !pause(ctx, b.cfg.Poll) {
+			return
+		}
+	}
+}
+
+func (b *Bridge) warn(ctx context.Context, text string, err error) {
+	if err != nil && ctx.Err() == nil {
+		b.cfg.Log.WarnContext(ctx, text+"; this is tried again", "error", err)
+	}
+}
+
+// markOverdue finds messages whose AppRec is overdue and tells people (AMQP-89, AMQP-117).
+func (b *Bridge) markOverdue(ctx context.Context) error {
+	var late []store.AMQPMessage
+	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if late, err = tx.TakeAMQPOverdue(ctx, overdueStep); err != nil {
+			return err
+		}
+		for _, m := range late {
+			if err := b.trace(ctx, tx, m.ID, stepOverdue, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	byParty := map[string][]store.AMQPMessage{}
+	for _, m := range late {
+		if m.Kind == store.AMQPBusiness {
+			byParty[m.PartyID] = append(byParty[m.PartyID], m)
+		}
+	}
+	for id, list := range byParty {
+		name := id
+		if p := b.dir.Load().parties[id]; p != nil {
+			name = p.Name
+		}
+		b.cfg.Notify(ctx, Notice{Kind: NoticeOverdue, Party: name, Count: len(list), Message: list[0]})
+	}
+	return nil
+}
+
+// holdRefused puts deliveries in the error queue whose refusal was faster than the news that they were written.
+func (b *Bridge) holdRefused(ctx context.Context) error {
+	return b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.HoldAMQPRefused(ctx, overdueStep)
+		return err
+	})
+}
+
+func auditDetail(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	raw, err := json.Marshal(map[string]string{"reason": reason})
+	if err != nil {
+		panic("a string cannot fail to encode: " + err.Error())
+	}
+	return string(raw)
+}
