@@ -135,7 +135,8 @@ func TestImportDirection(t *testing.T) {
 			if strings.HasPrefix(path, "github.com/labstack/echo") && f.layer() != "web" {
 				t.Errorf("%s imports echo; only web knows it", f.path)
 			}
-			if own == "store/storetest" && !f.test() && f.folder() != "store/storetest" {
+			forTests := own == "store/storetest" || own == "delivery/amqp/pkitest"
+			if forTests && !f.test() && f.folder() != "store/storetest" {
 				t.Errorf("%s imports %s; only tests may", f.path, own)
 			}
 			layer, _, _ := strings.Cut(own, "/")

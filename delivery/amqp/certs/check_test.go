@@ -137,6 +137,31 @@ func TestTrust(t *testing.T) {
 	if err != nil || len(result.Chain) != 3 || !result.Chain[2].Equal(pki.Root) {
 		t.Errorf("an issuer that came along: %d, %v", len(result.Chain), err)
 	}
+	if got := check(t, bare, leaf, certs.Sign); got != "" {
+		t.Errorf("the chain that is kept: %q", got)
+	}
+	bare.Forget()
+	if got := check(t, bare, leaf, certs.Sign); got != certs.Untrusted {
+		t.Errorf("the chain that was forgotten: %q", got)
+	}
+}
+
+// TestIssuerExpires: a chain that is kept ends with the first of its certificates.
+//
+// Rules: AMQP-58
+func TestIssuerExpires(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	pki := pkitest.New(t, clock.Now)
+	v := newValidator(pki, clock)
+	leaf := pki.Signer(pkitest.Valid(clock.now, clock.now.AddDate(10, 0, 0))).Certificate
+	if got := check(t, v, leaf, certs.Sign); got != "" {
+		t.Fatal(got)
+	}
+	clock.now = clock.now.AddDate(6, 0, 0)
+	if got := check(t, v, leaf, certs.Sign); got != certs.Untrusted {
+		t.Errorf("the issuer has expired: %q", got)
+	}
 }
 
 // TestNewest takes the newest of those that can be used.
@@ -189,5 +214,20 @@ func TestError(t *testing.T) {
 	}
 	if len(certs.Thumbprint(c)) != 40 || strings.ToUpper(certs.Thumbprint(c)) != certs.Thumbprint(c) {
 		t.Error(certs.Thumbprint(c))
+	}
+}
+
+// BenchmarkCheck is a certificate whose answer is kept, as for all but one
+// message an hour.
+func BenchmarkCheck(b *testing.B) {
+	clock := newClock()
+	pki := pkitest.New(b, clock.Now)
+	v := newValidator(pki, clock)
+	c := pki.Signer().Certificate
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := v.Check(b.Context(), c, nil, certs.Sign); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

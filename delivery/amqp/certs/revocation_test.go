@@ -85,7 +85,7 @@ func TestServerComesBack(t *testing.T) {
 // TestAnswersAreKept: within an hour, and no longer, one answer serves; Forget
 // drops it at once.
 //
-// Rules: AMQP-57, AMQP-60, AMQP-62
+// Rules: AMQP-60
 func TestAnswersAreKept(t *testing.T) {
 	t.Parallel()
 	for path, change := range map[string]func(*x509.Certificate){"/ocsp": pkitest.WithoutCRL, "/crl": pkitest.WithoutOCSP} {

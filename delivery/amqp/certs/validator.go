@@ -74,6 +74,7 @@ type Validator struct {
 	intermediates []*x509.Certificate
 	answers       *cache[answer]
 	lists         *cache[list]
+	chains        *cache[[]*x509.Certificate]
 }
 
 // New makes a Validator.
@@ -84,6 +85,7 @@ func New(cfg Config) *Validator {
 		intermediates: cfg.Intermediates,
 	}
 	v.answers = newCache[answer](v.cfg.CacheSize)
+	v.chains = newCache[[]*x509.Certificate](v.cfg.CacheSize)
 	v.lists = newCache[list](min(v.cfg.CacheSize, 64))
 	for _, root := range cfg.Roots {
 		v.roots.AddCert(root.Certificate)
@@ -91,9 +93,10 @@ func New(cfg Config) *Validator {
 	return v
 }
 
-// Forget drops every answer and list that is kept, so that the next Check asks
-// anew (AMQP-62).
+// Forget drops every chain, answer and list that is kept, so that the next Check
+// asks anew (AMQP-62).
 func (v *Validator) Forget() {
+	v.chains.clear()
 	v.answers.clear()
 	v.lists.clear()
 }
@@ -130,25 +133,6 @@ func warnings(cert *x509.Certificate, usage Usage) []Warning {
 		return []Warning{KeyEnciphermentOnly}
 	}
 	return nil
-}
-
-// chain gives the first chain to a root.
-func (v *Validator) chain(cert *x509.Certificate, others []*x509.Certificate, now time.Time) ([]*x509.Certificate, error) {
-	between := x509.NewCertPool()
-	for _, c := range v.intermediates {
-		between.AddCert(c)
-	}
-	for _, c := range others {
-		between.AddCert(c)
-	}
-	chains, err := cert.Verify(x509.VerifyOptions{
-		Roots: v.roots, Intermediates: between, CurrentTime: now,
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return chains[0], nil
 }
 
 // asksBelow tells whether certificates below this root are asked about.

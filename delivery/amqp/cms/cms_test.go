@@ -118,7 +118,7 @@ func TestSealIsSignThenEnvelope(t *testing.T) {
 }
 
 // TestParallelCertificates: what was encrypted for an older certificate is
-// still opened, and what names it by subject key identifier as well.
+// still opened, among identities that lack one.
 //
 // Rules: AMQP-64
 func TestParallelCertificates(t *testing.T) {
