@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/x509"
+	"slices"
 	"time"
 )
 
@@ -26,8 +27,9 @@ func (v *Validator) chain(cert *x509.Certificate, others []*x509.Certificate, no
 	if err != nil {
 		return nil, err
 	}
-	v.chains.put(string(cert.Raw), chains[0])
-	return chains[0], nil
+	chain := slices.Clip(chains[0]) // shared by all who ask: nobody appends in place
+	v.chains.put(string(cert.Raw), chain)
+	return chain, nil
 }
 
 func allValid(chain []*x509.Certificate, now time.Time) bool {
