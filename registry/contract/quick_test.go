@@ -107,7 +107,7 @@ func TestQuickIsTheWhole(t *testing.T) {
 		if d, _, _ := Parse(content, Limits{}); d != nil {
 			t.Run(filepath.Base(file), func(t *testing.T) {
 				t.Parallel()
-				compareForms(t, d, all, uint64(i), max(2, min(150, 2_000_000/len(content))))
+				compareForms(t, d, all, uint64(i), max(2, min(40, 600_000/len(content))))
 			})
 		}
 	}

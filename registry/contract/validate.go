@@ -12,8 +12,9 @@ const maxPlaced = 5 * maxFindings
 
 // Validate holds the document against the official JSON Schema of its version and against the rules that no schema can
 // state. The findings are in the order of the document; none means that it is fit to publish (EDU-21). When the list
-// would be very long it is cut, errors first. A document that is wrong all over costs some 4 KB a fault while it is
-// validated, so bound how many strangers' documents are validated at a time.
+// would be very long it is cut, errors first. A sound document of 13 MB takes 70 MB of garbage in all. A fault costs some
+// 4 KB while it is explained, and a document can have many in one path or schema, so bound how many strangers' documents
+// are validated at a time.
 func (d *Document) Validate() []Finding {
 	fromSchema := d.startSchema()
 	report := &report{}
