@@ -91,10 +91,6 @@ const (
 	ActionProcessAdded       = "amqp-process.added"
 	ActionProcessChanged     = "amqp-process.changed"
 	ActionProcessRemoved     = "amqp-process.removed"
-	ActionMessageResent      = "amqp-message.resent"
-	ActionMessagePutBack     = "amqp-message.put-back"
-	ActionMessageDropped     = "amqp-message.dropped"
-	ActionMessageAnswered    = "amqp-message.answered-again"
 
 	// The engine writes these; they stand here to be told.
 	ActionEndpointTested      = "endpoint.tested"
@@ -104,6 +100,9 @@ const (
 	ActionDeliveriesDiscarded = "deliveries.discard"
 	ActionDeliveriesReplayed  = "deliveries.replay"
 	ActionJobCancelled        = "deliveries.cancel"
+	ActionMessagePutBack      = "amqp.put_back"
+	ActionMessageDropped      = "amqp.dropped"
+	ActionAppRecResent        = "amqp.apprec_resent"
 	ActionRequestQuarantined  = "quarantine.added"
 	ActionRequestReleased     = "quarantine.released"
 	ActionRequestDiscarded    = "quarantine.discarded"

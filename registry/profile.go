@@ -81,6 +81,8 @@ type Profile struct {
 	PartnerPublication string // EDU-21
 	MinScore           int    // 0 to 100 (EDU-21)
 	ClientAuth         string // SEC-02
+
+	AMQPSubjects []string // codes of list 8279 (AMQP-21)
 }
 
 // DefaultProfile is the profile of an installation where nothing was chosen: the
@@ -102,6 +104,7 @@ func DefaultProfile() Profile {
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
 		SpecVersions: PolicyAccept, PartnerPublication: PublicationApprove, ClientAuth: AuthSecretBasic,
+		AMQPSubjects: usualSubjects(),
 	}
 }
 

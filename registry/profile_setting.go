@@ -77,6 +77,8 @@ func (s Setting) Value(p *Profile) string {
 			words[i] = spell(d)
 		}
 		return strings.Join(words, ", ")
+	case *[]string:
+		return strings.Join(*v, ", ")
 	}
 	panic("setting " + s.Key + " has a type without a form")
 }
@@ -107,7 +109,7 @@ func (s Setting) Text(value string) string {
 	if s.Zero != "" && value == "0" {
 		return s.Zero
 	}
-	if s.Unit != "" {
+	if s.Unit != "" && !s.isWords() {
 		return grouped(value) + " " + s.Unit
 	}
 	return value
@@ -152,6 +154,12 @@ func (s Setting) isTime() bool {
 	return false
 }
 
+// isWords tells whether it is a list of words; its bounds are those of their number.
+func (s Setting) isWords() bool {
+	_, words := s.at(new(Profile)).(*[]string)
+	return words
+}
+
 // unset tells whether a profile leaves it out.
 func (s Setting) unset(p *Profile) bool {
 	switch v := s.at(p).(type) {
@@ -164,6 +172,8 @@ func (s Setting) unset(p *Profile) bool {
 	case *time.Duration:
 		return *v == 0
 	case *[]time.Duration:
+		return len(*v) == 0
+	case *[]string:
 		return len(*v) == 0
 	}
 	return false
@@ -181,6 +191,8 @@ func (s Setting) copy(to, from *Profile) {
 		*v = *s.at(from).(*time.Duration)
 	case *[]time.Duration:
 		*v = slices.Clone(*s.at(from).(*[]time.Duration))
+	case *[]string:
+		*v = slices.Clone(*s.at(from).(*[]string))
 	}
 }
 

@@ -16,6 +16,7 @@ func Groups() []Group {
 		{"sending", "Sending and retrying"},
 		{"register", "Register of contracts"},
 		{"tokens", "Access tokens"},
+		{"amqp", "Exchange by AMQP"},
 	}
 }
 
@@ -26,7 +27,8 @@ func Settings() []Setting {
 	all = append(all, eventSettings()...)
 	all = append(all, intakeSettings()...)
 	all = append(all, sendingSettings()...)
-	return append(all, registerSettings()...)
+	all = append(all, registerSettings()...)
+	return append(all, amqpSettings()...)
 }
 
 // SettingOf finds a setting by its key.

@@ -3,9 +3,11 @@ package registry
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxWaits bounds the pauses of a retry schedule.
@@ -45,8 +47,31 @@ func (s Setting) set(p *Profile, text string) string {
 			return "Write times with their units and commas between them, such as 5s, 30s, 10m."
 		}
 		*to = list
+	case *[]string:
+		list, wrong := parseWords(text)
+		if wrong != "" {
+			return wrong
+		}
+		*to = list
 	}
 	return ""
+}
+
+// parseWords reads codes with commas or spaces between them.
+func parseWords(text string) (list []string, wrong string) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r <= ' ' }) {
+		bad := func(r rune) bool {
+			return r != '_' && r != '-' && r != '.' && (r > '~' || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+		}
+		if len(word) > 100 || strings.ContainsFunc(word, bad) {
+			return nil, "Write codes of letters, digits and _ with commas between them, such as DIALOG_INNBYGGER_EKONTAKT."
+		}
+		if slices.Contains(list, word) {
+			return nil, "The code " + word + " stands there twice."
+		}
+		list = append(list, word)
+	}
+	return list, ""
 }
 
 // check holds the value in a profile against the bounds of the setting.
@@ -65,8 +90,11 @@ func (s Setting) check(p *Profile) string {
 	return ""
 }
 
-// parts are the values to hold against the bounds: one, or those of a list.
+// parts are the values to hold against the bounds: one, those of a list, or how many words there are.
 func (s Setting) parts(p *Profile) []string {
+	if words, ok := s.at(p).(*[]string); ok {
+		return []string{itoa(int64(len(*words)))}
+	}
 	return strings.Split(s.Value(p), ", ")
 }
 

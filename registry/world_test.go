@@ -62,7 +62,9 @@ func newWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *world {
 	t.Helper()
 	accounts, err := NewAccounts(db, clock.Now)
 	must(t, err)
-	services, err := New(testConfig(t, db, clock), accounts)
+	cfg := testConfig(t, db, clock)
+	cfg.ServedKinds = []string{store.EndpointWebhook, store.EndpointAMQP}
+	services, err := New(cfg, accounts)
 	must(t, err)
 	own, err := services.Partners.EnsureOwn(t.Context(), "Chain Office", "")
 	must(t, err)

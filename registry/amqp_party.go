@@ -1,0 +1,116 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"schakel/store"
+)
+
+// CreateOwnParty adds a party of the own organisation, whose queues we read. Fields: brokerId, kind, name, herId,
+// parentHerId, asyncQueue, syncQueue, replyQueue, errorQueue, deadQueue, answerWait, apprecVersion.
+func (a *AMQP) CreateOwnParty(ctx context.Context, actor Actor, in AMQPPartyInput) (store.AMQPParty, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.AMQPParty{}, err
+	}
+	in = in.clean(true)
+	row := store.AMQPParty{Own: true, Source: store.AMQPEntered, CreatedBy: actor.Name}
+	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		own, err := tx.OwnPartner(ctx)
+		if err != nil {
+			return found("own organisation", err)
+		}
+		row.PartnerID = own.ID
+		return a.addParty(ctx, tx, actor, in, &row)
+	})
+	return row, err
+}
+
+// CreateCounterpart adds the party that an endpoint of kind amqp delivers to. The people of its partner may do so too.
+// Fields: as CreateOwnParty, and inboundQueue, clientId, contentMode.
+func (a *AMQP) CreateCounterpart(ctx context.Context, actor Actor, endpointID string, in AMQPPartyInput) (store.AMQPParty, error) {
+	in = in.clean(false)
+	row := store.AMQPParty{EndpointID: endpointID, Source: store.AMQPEntered, CreatedBy: actor.Name}
+	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, "endpoint", endpointID); err != nil {
+			return found("endpoint", err)
+		}
+		endpoint, err := tx.Endpoint(ctx, endpointID)
+		if err != nil {
+			return found("endpoint", err)
+		}
+		if err := allowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
+			return err
+		}
+		if endpoint.Kind != store.EndpointAMQP || endpoint.Status == store.EndpointEnded {
+			return conflict("Only an endpoint of kind AMQP that has not ended has a party.")
+		}
+		row.PartnerID = endpoint.PartnerID
+		return a.addParty(ctx, tx, actor, in, &row)
+	})
+	return row, err
+}
+
+func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPPartyInput, row *store.AMQPParty) error {
+	if err := a.checkParty(ctx, tx, actor, in, *row); err != nil {
+		return err
+	}
+	in.fill(row)
+	if err := tx.InsertAMQPParty(ctx, row); err != nil {
+		return partyTaken(err)
+	}
+	return record(ctx, tx, actor, ActionPartyAdded, partyObject(*row), partyDetails(*row))
+}
+
+// UpdateParty changes a party; its kind stays. Fields: as when it was added.
+func (a *AMQP) UpdateParty(ctx context.Context, actor Actor, id string, in AMQPPartyInput) (store.AMQPParty, error) {
+	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
+		in.Kind = row.Kind
+		asked := in.clean(row.Own)
+		if err := a.checkParty(ctx, tx, actor, asked, *row); err != nil {
+			return err
+		}
+		asked.fill(row)
+		if err := tx.UpdateAMQPParty(ctx, row); err != nil {
+			return partyTaken(err)
+		}
+		return record(ctx, tx, actor, ActionPartyChanged, partyObject(*row), partyDetails(*row))
+	})
+}
+
+// changeParty reads a party the actor may change: own ones only an administrator, others the people of their partner too.
+func (a *AMQP) changeParty(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.AMQPParty) error) (store.AMQPParty, error) {
+	var row store.AMQPParty
+	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.Lock(ctx, "amqp_party", id); err != nil {
+			return found("party", err)
+		}
+		if row, err = tx.AMQPParty(ctx, id); err != nil {
+			return found("party", err)
+		}
+		if err := allowChange(ctx, tx, actor, "party", row.PartnerID); err != nil {
+			return err
+		}
+		if row.Own {
+			if err := actor.requireAdministrator(); err != nil {
+				return err
+			}
+		}
+		return fn(tx, &row)
+	})
+	return row, err
+}
+
+func partyTaken(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return invalidFields(problems{"herId": "There is a party with this HER-id, or at this endpoint, already."})
+	}
+	return fmt.Errorf("save party: %w", err)
+}
+
+func partyObject(p store.AMQPParty) object { return object{"amqp-party", p.ID, p.Name, p.PartnerID} }
+
+func partyDetails(p store.AMQPParty) details {
+	return details{"herId": p.HerID, "kind": p.Kind, "broker": p.BrokerID, "queue": p.AsyncQueue, "inboundQueue": p.InboundQueue, "enabled": p.Enabled}
+}

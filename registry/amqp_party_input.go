@@ -1,0 +1,169 @@
+package registry
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// maxAnswerWait is the longest time after which an AppRec is overdue.
+const maxAnswerWait = 30 * 24 * time.Hour
+
+// maxHerID is the largest HER-id: the register hands out at most nine digits.
+const maxHerID = 999_999_999
+
+// AMQPPartyInput is what is told of a party.
+type AMQPPartyInput struct {
+	BrokerID string
+	Kind     string // health or cloudevents; it stays what it was
+	Name     string
+	HerID    int64 // of a health party
+	// ParentHerID is the organisation that a service or person belongs to; 0 for none.
+	ParentHerID int64
+	// The queues, in full as the address registry has them or their last part alone. Empty ones of a health party become
+	// the HER-id with _async, _sync, _reply, _error and _dl.
+	AsyncQueue, SyncQueue, ReplyQueue, ErrorQueue, DeadQueue string
+	InboundQueue                                             string // of a cloudevents party: where we read what it sends
+	ClientID                                                 string // of a cloudevents party: whose rights hold for what it sends
+	ContentMode                                              string // of a cloudevents party: structured (the default) or binary
+	// AnswerWait is after how long an AppRec is overdue (AMQP-117); 0 is the default of the bridge.
+	AnswerWait    time.Duration
+	ApprecVersion string // 1.0 or 1.1; empty follows the message
+	Enabled       bool
+}
+
+// InputOfParty is a party as it is, to be changed.
+func InputOfParty(p store.AMQPParty) AMQPPartyInput {
+	return AMQPPartyInput{
+		BrokerID: p.BrokerID, Kind: p.Kind, Name: p.Name, HerID: p.HerID, ParentHerID: p.ParentHerID, AsyncQueue: p.AsyncQueue, SyncQueue: p.SyncQueue,
+		ReplyQueue: p.ReplyQueue, ErrorQueue: p.ErrorQueue, DeadQueue: p.DeadQueue, InboundQueue: p.InboundQueue, ClientID: p.ClientID,
+		ContentMode: p.ContentMode, AnswerWait: time.Duration(p.AnswerWaitMS) * time.Millisecond, ApprecVersion: p.ApprecVersion, Enabled: p.Enabled,
+	}
+}
+
+// clean trims input and fills in what follows from the HER-id.
+func (in AMQPPartyInput) clean(own bool) AMQPPartyInput {
+	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	for _, q := range []*string{&in.AsyncQueue, &in.SyncQueue, &in.ReplyQueue, &in.ErrorQueue, &in.DeadQueue, &in.InboundQueue} {
+		*q = strings.TrimSpace(*q)
+	}
+	if in.Kind == store.AMQPCloudEvents {
+		return in.cleanCloudEvents()
+	}
+	in.InboundQueue, in.ClientID, in.ContentMode = "", "", ""
+	if in.HerID > 0 {
+		standard(&in.AsyncQueue, in.HerID, "async")
+		standard(&in.SyncQueue, in.HerID, "sync")
+		standard(&in.ErrorQueue, in.HerID, "error")
+	}
+	if !own {
+		in.ReplyQueue, in.DeadQueue = "", ""
+	} else if in.HerID > 0 {
+		standard(&in.ReplyQueue, in.HerID, "reply")
+		standard(&in.DeadQueue, in.HerID, "dl")
+	}
+	return in
+}
+
+func (in AMQPPartyInput) cleanCloudEvents() AMQPPartyInput {
+	in.HerID, in.ParentHerID, in.AnswerWait, in.ApprecVersion = 0, 0, 0, ""
+	in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue = "", "", "", ""
+	if in.ContentMode == "" {
+		in.ContentMode = ModeStructured
+	}
+	return in
+}
+
+// standard names a queue as the health exchange does.
+func standard(queue *string, her int64, end string) {
+	if *queue == "" {
+		*queue = strconv.FormatInt(her, 10) + "_" + end
+	}
+}
+
+func (in AMQPPartyInput) check(own bool) problems {
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 120))
+	switch in.Kind {
+	case store.AMQPHealth:
+		in.checkHealth(own, wrong)
+	case store.AMQPCloudEvents:
+		in.checkCloudEvents(own, wrong)
+	default:
+		wrong.add("kind", "Choose from the kinds that are listed.")
+	}
+	in.checkQueues(wrong)
+	return wrong
+}
+
+func (in AMQPPartyInput) checkHealth(own bool, wrong problems) {
+	if in.HerID < 1 || in.HerID > maxHerID {
+		wrong.add("herId", "Fill in the HER-id: a number of at most nine digits.")
+	}
+	if in.ParentHerID < 0 || in.ParentHerID > maxHerID || in.ParentHerID > 0 && in.ParentHerID == in.HerID {
+		wrong.add("parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
+	}
+	if !slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion) {
+		wrong.add("apprecVersion", "Choose 1.0, 1.1 or as the message.")
+	}
+	if in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute {
+		wrong.add("answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
+	}
+	needed := map[string]string{"asyncQueue": in.AsyncQueue, "errorQueue": in.ErrorQueue}
+	if own {
+		needed["deadQueue"] = in.DeadQueue
+	}
+	for field, queue := range needed {
+		wrong.add(field, checkQueue(queue, in.HerID < 1))
+	}
+}
+
+func (in AMQPPartyInput) checkCloudEvents(own bool, wrong problems) {
+	if own {
+		wrong.add("kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
+	}
+	if in.ContentMode != ModeStructured && in.ContentMode != ModeBinary {
+		wrong.add("contentMode", "Choose structured or binary.")
+	}
+	if in.AsyncQueue == "" && in.InboundQueue == "" {
+		wrong.add("asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
+	}
+	if in.InboundQueue != "" && in.ClientID == "" {
+		wrong.add("clientId", "Choose the client whose rights hold for what comes in by this queue.")
+	}
+}
+
+// checkQueues holds the names of the queues, and that no two are the same.
+func (in AMQPPartyInput) checkQueues(wrong problems) {
+	seen := map[string]bool{}
+	for _, q := range in.queues() {
+		wrong.add(q.field, checkQueue(q.name, true))
+		if q.name != "" && seen[q.name] {
+			wrong.add(q.field, "Another queue of this party has this name.")
+		}
+		seen[q.name] = true
+	}
+}
+
+type namedQueue struct{ field, name string }
+
+func (in AMQPPartyInput) queues() []namedQueue {
+	return []namedQueue{
+		{"asyncQueue", in.AsyncQueue},
+		{"syncQueue", in.SyncQueue},
+		{"replyQueue", in.ReplyQueue},
+		{"errorQueue", in.ErrorQueue},
+		{"deadQueue", in.DeadQueue},
+		{"inboundQueue", in.InboundQueue},
+	}
+}
+
+func (in AMQPPartyInput) fill(row *store.AMQPParty) {
+	row.BrokerID, row.Kind, row.Name, row.HerID, row.ParentHerID = in.BrokerID, in.Kind, in.Name, in.HerID, in.ParentHerID
+	row.AsyncQueue, row.SyncQueue, row.ReplyQueue, row.ErrorQueue, row.DeadQueue = in.AsyncQueue, in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue
+	row.InboundQueue, row.ClientID, row.ContentMode = in.InboundQueue, in.ClientID, in.ContentMode
+	row.AnswerWaitMS, row.ApprecVersion, row.Enabled = in.AnswerWait.Milliseconds(), in.ApprecVersion, in.Enabled
+}

@@ -1,0 +1,243 @@
+package registry
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// Parties get their usual queues, and every field is judged.
+// Rules: AMQP-30, AMQP-46, AMQP-117.
+func TestAMQPParties(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		b := w.broker(t)
+		own, err := w.AMQP.CreateOwnParty(ctx, w.admin, healthParty(b.ID, 100))
+		must(t, err)
+		want := "100_async 100_sync 100_reply 100_error 100_dl"
+		if got := fmt.Sprint(own.AsyncQueue, " ", own.SyncQueue, " ", own.ReplyQueue, " ", own.ErrorQueue, " ", own.DeadQueue); got != want || !own.Own {
+			t.Errorf("queues %s, want %s", got, want)
+		}
+		for _, tc := range []struct {
+			field string
+			edit  func(*AMQPPartyInput)
+		}{
+			{"name", func(in *AMQPPartyInput) { in.Name = "" }},
+			{"kind", func(in *AMQPPartyInput) { in.Kind = "kafka" }},
+			{"kind", func(in *AMQPPartyInput) { in.Kind = store.AMQPCloudEvents }},
+			{"herId", func(in *AMQPPartyInput) { in.HerID = 0 }},
+			{"herId", func(in *AMQPPartyInput) { in.HerID = 1_000_000_000 }},
+			{"herId", func(in *AMQPPartyInput) {
+				in.HerID, in.AsyncQueue, in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue = 100, "a", "b", "c", "d", "e"
+			}},
+			{"parentHerId", func(in *AMQPPartyInput) { in.ParentHerID = 101 }},
+			{"brokerId", func(in *AMQPPartyInput) { in.BrokerID = "amb_none" }},
+			{"asyncQueue", func(in *AMQPPartyInput) { in.AsyncQueue = "a b" }},
+			{"asyncQueue", func(in *AMQPPartyInput) { in.AsyncQueue = "host/ns/100_async" }},
+			{"errorQueue", func(in *AMQPPartyInput) { in.ErrorQueue = "101_async" }},
+			{"apprecVersion", func(in *AMQPPartyInput) { in.ApprecVersion = "2.0" }},
+			{"answerWait", func(in *AMQPPartyInput) { in.AnswerWait = time.Second }},
+		} {
+			in := healthParty(b.ID, 101)
+			tc.edit(&in)
+			_, err := w.AMQP.CreateOwnParty(ctx, w.admin, in)
+			wantField(t, tc.field, err)
+		}
+		wantCode(t, "remove a broker in use", CodeConflict, w.AMQP.RemoveBroker(ctx, w.admin, b.ID))
+		w.checkCounterparts(t, b)
+	})
+}
+
+func (w *world) checkCounterparts(t *testing.T, b store.AMQPBroker) {
+	t.Helper()
+	ctx := t.Context()
+	p, anna, _, eve := w.twoPartners(t)
+	e := w.amqpEndpoint(t, anna)
+	for field, edit := range map[string]func(*AMQPPartyInput){
+		"asyncQueue":   func(in *AMQPPartyInput) { in.AsyncQueue = "100_async" },
+		"inboundQueue": func(in *AMQPPartyInput) { in.Kind, in.InboundQueue, in.ClientID = store.AMQPCloudEvents, "in", "cli_x" },
+	} {
+		in := healthParty(b.ID, 200)
+		edit(&in)
+		_, err := w.AMQP.CreateCounterpart(ctx, anna, e.ID, in)
+		wantField(t, field, err)
+	}
+	_, err := w.AMQP.CreateCounterpart(ctx, eve, e.ID, healthParty(b.ID, 200))
+	wantCode(t, "another's endpoint", CodeNotFound, err)
+	_, err = w.AMQP.CreateCounterpart(ctx, anna, w.endpoint(t, anna).ID, healthParty(b.ID, 200))
+	wantCode(t, "a webhook", CodeConflict, err)
+	party, err := w.AMQP.CreateCounterpart(ctx, anna, e.ID, healthParty(b.ID, 200))
+	must(t, err)
+	if party.PartnerID != p.ID || party.Own || party.DeadQueue != "" || party.AsyncQueue != "200_async" {
+		t.Errorf("counterpart %+v", party)
+	}
+	_, err = w.AMQP.CreateOwnParty(ctx, anna, healthParty(b.ID, 300))
+	wantCode(t, "own party by a partner", CodeForbidden, err)
+	in := InputOfParty(party)
+	in.AnswerWait = 4 * time.Hour
+	_, err = w.AMQP.UpdateParty(ctx, anna, party.ID, in)
+	must(t, err)
+	if got := w.lastSentence(t); !strings.Contains(got, "Anna de Vries changed AMQP party Legekontor") {
+		t.Error(got)
+	}
+	w.checkProcesses(t, anna, party)
+	w.checkPartyScope(t, eve, party, e)
+}
+
+// Rules: AMQP-09, AMQP-21.
+func (w *world) checkProcesses(t *testing.T, anna Actor, party store.AMQPParty) {
+	t.Helper()
+	ctx := t.Context()
+	own, err := w.db.AMQPPartyByHerID(ctx, 100)
+	must(t, err)
+	good := AMQPProcessInput{OwnPartyID: own.ID, Name: "E-contact", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Sends: "no.example.sent", Receives: "no.example.came"}
+	_, err = w.AMQP.AddProcess(ctx, anna, party.ID, good)
+	wantCode(t, "process by a partner", CodeForbidden, err)
+	row, err := w.AMQP.AddProcess(ctx, w.admin, party.ID, good)
+	must(t, err)
+	for _, tc := range []struct {
+		field string
+		edit  func(*AMQPProcessInput)
+	}{
+		{"ownPartyId", func(in *AMQPProcessInput) { in.OwnPartyID = party.ID }},
+		{"name", func(in *AMQPProcessInput) { in.Name = "" }},
+		{"subject", func(in *AMQPProcessInput) { in.Subject = "DIALOG_UNKNOWN" }},
+		{"subject", func(in *AMQPProcessInput) { in.Receives = "no.example.too" }},
+		{"mode", func(in *AMQPProcessInput) { in.Mode = "later" }},
+		{"sends", func(in *AMQPProcessInput) { in.Sends, in.Receives = "", "" }},
+		{"sends", func(in *AMQPProcessInput) { in.Sends = "no.example.sent" }},
+		{"receives", func(in *AMQPProcessInput) { in.Receives = "no type" }},
+		{"handlerId", func(in *AMQPProcessInput) { in.HandlerID = party.EndpointID }},
+	} {
+		in := good
+		in.Sends, in.Receives = "no.example.other", ""
+		tc.edit(&in)
+		_, err := w.AMQP.AddProcess(ctx, w.admin, party.ID, in)
+		wantField(t, tc.field, err)
+	}
+	changed := InputOfProcess(row)
+	changed.CPAID = "51795e2c"
+	if row, err = w.AMQP.UpdateProcess(ctx, w.admin, party.ID, row.ID, changed); err != nil || row.CPAID != "51795e2c" {
+		t.Errorf("changed %+v, %v", row, err)
+	}
+	in := InputOfParty(party)
+	in.HerID = 201
+	_, err = w.AMQP.UpdateParty(ctx, anna, party.ID, in)
+	wantField(t, "herId", err)
+	must(t, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, row.ID))
+	wantCode(t, "removed twice", CodeNotFound, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, row.ID))
+}
+
+// G7: what is another partner's is not there.
+func (w *world) checkPartyScope(t *testing.T, eve Actor, party store.AMQPParty, e store.Endpoint) {
+	t.Helper()
+	drop := func(_ any, err error) error { return err }
+	for name, try := range map[string]func(context.Context) error{
+		"party":        func(ctx context.Context) error { return drop(w.AMQP.Party(ctx, eve.Scope(), party.ID)) },
+		"of endpoint":  func(ctx context.Context) error { return drop(w.AMQP.PartyOfEndpoint(ctx, eve.Scope(), e.ID)) },
+		"certificates": func(ctx context.Context) error { return drop(w.AMQP.Certificates(ctx, eve.Scope(), party.ID)) },
+		"processes":    func(ctx context.Context) error { return drop(w.AMQP.Processes(ctx, eve.Scope(), party.ID)) },
+		"update": func(ctx context.Context) error {
+			return drop(w.AMQP.UpdateParty(ctx, eve, party.ID, InputOfParty(party)))
+		},
+		"add":    func(ctx context.Context) error { return drop(w.AMQP.AddCertificates(ctx, eve, party.ID, "", "")) },
+		"remove": func(ctx context.Context) error { return w.AMQP.RemoveCertificate(ctx, eve, party.ID, "amc_x") },
+	} {
+		wantCode(t, name, CodeNotFound, try(t.Context()))
+	}
+	if rows, err := w.AMQP.Parties(t.Context(), eve.Scope(), ""); err != nil || len(rows) != 0 {
+		t.Errorf("lists %v, %v", rows, err)
+	}
+}
+
+// Certificates serve what their key usage allows, several at a time; a private key is sealed with its certificate.
+// Rules: AMQP-59, AMQP-64, AMQP-69, AMQP-70.
+func TestAMQPCertificates(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		b := w.broker(t)
+		own, err := w.AMQP.CreateOwnParty(ctx, w.admin, healthParty(b.ID, 100))
+		must(t, err)
+		sign, signKey := pemPair(t, "signer", signUsage, 0)
+		newer, _ := pemPair(t, "newer", signUsage|x509.KeyUsageKeyEncipherment, 0, func(c *x509.Certificate) { c.NotBefore = c.NotBefore.AddDate(0, 1, 0) })
+		encrypt, encryptKey := pemPair(t, "recipient", encryptUsage, 1)
+		login, _ := pemPair(t, "login", x509.KeyUsageDigitalSignature, 0)
+		authority, _ := pemPair(t, "root", x509.KeyUsageCertSign, 1, func(c *x509.Certificate) { c.IsCA = true })
+		for _, tc := range []struct{ field, certificates, keys string }{
+			{"certificates", "", signKey},
+			{"certificates", signKey, signKey},
+			{"certificates", login, signKey},
+			{"certificates", authority, encryptKey},
+			{"privateKeys", sign, encryptKey},
+			{"privateKeys", sign, ""},
+			{"privateKeys", sign, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----"},
+		} {
+			_, err := w.AMQP.AddCertificates(ctx, w.admin, own.ID, tc.certificates, tc.keys)
+			wantField(t, tc.field, err)
+		}
+		n, err := w.AMQP.AddCertificates(ctx, w.admin, own.ID, sign+authority+newer+encrypt, signKey+encryptKey)
+		if err != nil || n != 4 {
+			t.Fatalf("added %d, %v", n, err)
+		}
+		if n, err = w.AMQP.AddCertificates(ctx, w.admin, own.ID, encrypt, encryptKey); err != nil || n != 0 {
+			t.Errorf("added %d again, %v", n, err)
+		}
+		w.checkOwnKeys(t, own)
+		_, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		party, err := w.AMQP.CreateCounterpart(ctx, anna, w.amqpEndpoint(t, anna).ID, healthParty(b.ID, 200))
+		must(t, err)
+		_, err = w.AMQP.AddCertificates(ctx, anna, party.ID, sign, signKey)
+		wantField(t, "privateKeys", err)
+		if n, err := w.AMQP.AddCertificates(ctx, anna, party.ID, sign, ""); err != nil || n != 1 {
+			t.Errorf("added %d, %v", n, err)
+		}
+	})
+}
+
+func (w *world) checkOwnKeys(t *testing.T, own store.AMQPParty) {
+	t.Helper()
+	ctx := t.Context()
+	pairs, err := w.AMQP.OwnKeys(ctx, own.ID)
+	if err != nil || len(pairs) != 4 {
+		t.Fatalf("%d keys, %v", len(pairs), err)
+	}
+	var names []string
+	for _, p := range pairs {
+		names = append(names, p.Purpose+" "+p.Certificate.Subject.CommonName)
+		if p.Certificate.Subject.CommonName == "signer" && len(p.Chain) != 1 {
+			t.Error("the chain is lost")
+		}
+	}
+	if names[0] != "encrypt newer" && names[0] != "sign newer" {
+		t.Errorf("the newest is not first: %v", names)
+	}
+	rows, err := w.AMQP.Certificates(ctx, w.admin.Scope(), own.ID)
+	must(t, err)
+	for _, row := range rows {
+		if row.PrivateKey != "" {
+			t.Error("a private key came out")
+		}
+	}
+	must(t, w.AMQP.RemoveCertificate(ctx, w.admin, own.ID, rows[0].ID))
+	if pairs, _ = w.AMQP.OwnKeys(ctx, own.ID); len(pairs) != 3 {
+		t.Errorf("%d keys are left", len(pairs))
+	}
+}
+
+func FuzzReadCertificates(f *testing.F) {
+	f.Add("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
+	f.Add("-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if list, err := readCertificates(text); err == nil && len(list) == 0 {
+			t.Error("nothing was read and nothing is wrong")
+		}
+		if keys, err := readKeys(text); err == nil && len(keys) == 0 {
+			t.Error("no key was read and nothing is wrong")
+		}
+	})
+}
