@@ -107,4 +107,3 @@ func (b *Bridge) sealAnswer(ctx context.Context, own, to *party, a store.AMQPMes
 		FromHerID: int(a.OwnHer), ToHerID: int(a.Her), Durable: true, Body: sealed,
 	})
 }
-

@@ -61,11 +61,10 @@ const (
 
 // Config is what a bridge is made of. All funcs must be set unless they say otherwise.
 type Config struct {
-	DB     *store.DB
-	Engine Engine
-	Now    func() time.Time
-	Log    *slog.Logger
-	Node   string // name of this process among those on the database
+	DB   *store.DB
+	Now  func() time.Time
+	Log  *slog.Logger
+	Node string // name of this process among those on the database
 	// Connect opens the connection to a broker; changed is told each change of its state.
 	Connect func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (Conn, error)
 	// Keys gives the certificates of an own party with their private keys.
@@ -118,6 +117,7 @@ type Options struct {
 // Bridge connects the engine to brokers. Make one for a process; it is safe for concurrent use.
 type Bridge struct {
 	cfg     Config
+	engine  Engine
 	dir     atomic.Pointer[directory]
 	reload  chan struct{}
 	answers chan struct{}
@@ -158,6 +158,9 @@ func setDefault[T comparable](to *T, value T) {
 		*to = value
 	}
 }
+
+// Join gives the bridge its engine, of which it is a way out; it must be called before Start.
+func (b *Bridge) Join(e Engine) { b.engine = e }
 
 // Name implements the program's service interface.
 func (b *Bridge) Name() string { return "amqp" }

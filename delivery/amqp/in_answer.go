@@ -142,7 +142,7 @@ func (b *Bridge) eventOf(in *incoming, doc *document) (event.Event, error) {
 
 // submit takes an event of a party in.
 func (b *Bridge) submit(ctx context.Context, from *party, ev event.Event, clientID string) (string, error) {
-	receipt, err := b.cfg.Engine.Accept(ctx, outbox.Submission{ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}})
+	receipt, err := b.engine.Accept(ctx, outbox.Submission{ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}})
 	if err != nil {
 		return "", fmt.Errorf("accept event: %w", err)
 	}

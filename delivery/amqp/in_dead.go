@@ -145,4 +145,3 @@ func eventMessage(ev *event.Event, mode, id, to string) (*goamqp.Message, error)
 	m.Properties.MessageID, m.Properties.To = id, &to
 	return m, nil
 }
-

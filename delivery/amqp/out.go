@@ -19,15 +19,15 @@ import (
 // Reasons of a delivery that was not written, or was refused by the other side; an AMQP error and an AppRec have their own
 // codes.
 const (
-	ReasonNoParty     = "amqp-no-party"     // the endpoint has no party
-	ReasonNoProcess   = "amqp-no-process"   // AMQP-09
-	ReasonDocument    = "amqp-document"     // our own validator refuses it (AMQP-98)
-	ReasonParty       = "amqp-other-party"  // it is from or to somebody else
-	ReasonSentBefore  = "amqp-sent-before"  // AMQP-113, AMQP-118
-	ReasonCertificate = "amqp-certificate"  // AMQP-58 to AMQP-60
-	ReasonNoQueue     = "amqp-no-queue"     // AMQP-06
-	ReasonRefused     = "amqp-broker"       // the broker refused it
-	ReasonUnanswered  = "amqp-unanswered"   // AMQP-90
+	ReasonNoParty     = "amqp-no-party"    // the endpoint has no party
+	ReasonNoProcess   = "amqp-no-process"  // AMQP-09
+	ReasonDocument    = "amqp-document"    // our own validator refuses it (AMQP-98)
+	ReasonParty       = "amqp-other-party" // it is from or to somebody else
+	ReasonSentBefore  = "amqp-sent-before" // AMQP-113, AMQP-118
+	ReasonCertificate = "amqp-certificate" // AMQP-58 to AMQP-60
+	ReasonNoQueue     = "amqp-no-queue"    // AMQP-06
+	ReasonRefused     = "amqp-broker"      // the broker refused it
+	ReasonUnanswered  = "amqp-unanswered"  // AMQP-90
 	ReasonUnreachable = webhook.ReasonUnreachable
 )
 

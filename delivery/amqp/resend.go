@@ -61,7 +61,7 @@ func (b *Bridge) Resend(ctx context.Context, by outbox.Actor, id string) error {
 	if why := MayResend(m, b.cfg.Now()); why != "" {
 		return Refused(why)
 	}
-	if err := b.cfg.Engine.Resend(ctx, by, m.DeliveryID); err != nil {
+	if err := b.engine.Resend(ctx, by, m.DeliveryID); err != nil {
 		return fmt.Errorf("resend delivery: %w", err)
 	}
 	b.note(ctx, m.ID, stepResent, by.Name)
