@@ -82,6 +82,7 @@ type Services struct {
 	Routes        *Routes
 	Contracts     *Contracts
 	OwnContracts  *OwnContracts
+	Downloads     *Downloads
 	Mirrors       *Mirrors
 	AMQP          *AMQP
 	Advice        *Advice
@@ -119,6 +120,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Routes:        &Routes{cfg},
 		Contracts:     contracts,
 		OwnContracts:  own,
+		Downloads:     newDownloads(cfg),
 		Mirrors:       &Mirrors{cfg, contracts},
 		AMQP:          &AMQP{cfg, profiles},
 		Advice:        newAdvice(contracts),

@@ -9,8 +9,7 @@ import (
 	"schakel/store"
 )
 
-// WithdrawalEffect tells whom the withdrawal of a version would hit. Who only
-// downloaded the version is not known.
+// WithdrawalEffect tells whom the withdrawal of a version would hit.
 type WithdrawalEffect struct {
 	// Subscriptions are the open ones that get event types of the version, Affects
 	// those types. The partner is filled in for administrators alone.
@@ -21,6 +20,8 @@ type WithdrawalEffect struct {
 	Hidden int
 	// Last are the event types that nobody can use in any version after it.
 	Last []string
+	// Downloads are who fetched the version, subscribed or not.
+	Downloads DownloadUse
 }
 
 // LosingSubscription is a subscription with what it gets in a version.
@@ -58,6 +59,9 @@ func (c *Contracts) WithdrawalEffect(ctx context.Context, actor Actor, id, versi
 		return effect, err
 	}
 	if err := c.described(ctx, &effect, v); err != nil {
+		return effect, err
+	}
+	if effect.Downloads, err = c.DownloadsOf(ctx, reader, about, v); err != nil {
 		return effect, err
 	}
 	return effect, c.seenBy(ctx, reader, &effect)

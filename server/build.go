@@ -106,7 +106,8 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log), p.mirrors(p.db.NewID("node"), log), p.public)
+	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log),
+		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public)
 	return p, nil
 }
 

@@ -19,6 +19,8 @@ type WithdrawalView struct {
 	Others int
 	// Last are event types that nobody can use afterwards.
 	Last []string
+	// Downloads are who fetched the version.
+	Downloads DownloadsView
 }
 
 // HitRow is a subscription to event types of the version.
@@ -44,13 +46,22 @@ func (v WithdrawalView) nobody() bool { return len(v.Rows)+len(v.Endpoints)+v.Ot
 // title says how many there are, for who does not open the list.
 func (v WithdrawalView) title() string {
 	if v.nobody() {
-		return "Who is hit when this version is withdrawn: nobody is subscribed"
+		return "Who is hit when this version is withdrawn: nobody is subscribed" + v.readers()
 	}
 	text := "Who is hit when this version is withdrawn: " + Plural(len(v.Rows), "subscription", "subscriptions")
 	if more := len(v.Endpoints) + v.Others; more > 0 {
 		text += " and " + Count(more) + " more"
 	}
-	return text
+	return text + v.readers()
+}
+
+// readers says how many are known to have downloaded it.
+func (v WithdrawalView) readers() string {
+	n := len(v.Downloads.Rows) + v.Downloads.Others
+	if n == 0 {
+		return ""
+	}
+	return ", downloaded by " + Count(n)
 }
 
 func (v WithdrawalView) table() TableView {
@@ -256,7 +267,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 						var templ_7745c5c3_Var10 string
 						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.consequence())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 84, Col: 22}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 95, Col: 22}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 						if templ_7745c5c3_Err != nil {
@@ -289,7 +300,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs("Endpoint ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 91, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 102, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -302,7 +313,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(" names this version as the description of its API.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 93, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_withdrawal.templ`, Line: 104, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -351,11 +362,9 @@ func Withdrawal(v WithdrawalView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.nobody() {
-			templ_7745c5c3_Err = Text("Who downloaded the version without a subscription is not known.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+		templ_7745c5c3_Err = DownloadsList(v.Downloads).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
 		}
 		return nil
 	})

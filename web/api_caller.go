@@ -17,6 +17,7 @@ import (
 type caller struct {
 	client  store.Client
 	partner store.Partner
+	readKey bool // it is a read-only key of the partner, and client only bears its id and name
 }
 
 const contextCaller = "caller"
@@ -49,7 +50,7 @@ func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (*caller, 
 	if err != nil {
 		return nil, fmt.Errorf("find partner of token: %w", err)
 	}
-	return &caller{client, partner}, nil
+	return &caller{client: client, partner: partner}, nil
 }
 
 // caller is who is asking, on routes behind withCaller that need a token.
@@ -71,6 +72,15 @@ func (c caller) actor() registry.Actor {
 // engineActor is actor for the delivery engine.
 func (c caller) engineActor() outbox.Actor {
 	return outbox.Actor{Kind: registry.ActorClient, ID: c.client.ID, Name: c.client.Name, PartnerID: c.partner.ID}
+}
+
+// downloader is the caller as one that fetches a contract.
+func (c caller) downloader() registry.Downloader {
+	kind := store.DownloadClient
+	if c.readKey {
+		kind = store.DownloadReadKey
+	}
+	return registry.Downloader{Kind: kind, ID: c.client.ID, PartnerID: c.partner.ID}
 }
 
 func (c caller) scope() registry.Scope { return registry.ScopeOf(c.partner.ID) }

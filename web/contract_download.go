@@ -4,7 +4,9 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/store"
 )
 
 // downloadVersion answers the document of a version to who is logged in: as it
@@ -36,6 +38,7 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 				return err
 			}
 		}
+		p.noteDownload(c, v)
 		header := c.Response().Header()
 		documentHeaders(header, id, v, format, v.Version)
 		header.Set("Content-Security-Policy", dataCSP)
@@ -44,4 +47,20 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 		}
 		return c.Blob(http.StatusOK, documentType(format), content)
 	}
+}
+
+// noteDownload remembers that a person of a partner fetched a version, or counts a visitor. The own organisation's people
+// look after contracts, and what a page itself fetches, such as Redoc, is reading: that tells nothing of who builds on it.
+func (p *portal) noteDownload(c echo.Context, v store.ContractVersion) {
+	var who registry.Downloader
+	if account := p.currentAccount(c); account != nil {
+		who = registry.Downloader{Kind: store.DownloadAccount, ID: account.ID, PartnerID: account.PartnerID}
+		if account.PartnerID == "" {
+			return
+		}
+	}
+	if c.Request().Header.Get("Sec-Fetch-Dest") == "empty" {
+		return
+	}
+	p.Registry.Downloads.Note(v, who)
 }

@@ -45,6 +45,9 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		if v.Uses, err = p.readingUses(c, reader, about, version); err != nil {
 			return err
 		}
+		if v.Downloads, err = p.readingDownloads(ctx, reader, about, version); err != nil {
+			return err
+		}
 		if v.Others, err = p.readingOthers(c, reader, version); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.
 		return nil, err
 	}
 	view := &templates.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
+	view.Downloads = *downloadsView(effect.Downloads, reader, p.cfg.Now())
 	for _, s := range effect.Subscriptions {
 		row := templates.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
 		if reader.Administrator {

@@ -242,7 +242,7 @@ func TestPullClientLostItsAccess(t *testing.T) {
 		partner, err := w.db.Partner(t.Context(), client.PartnerID)
 		noError(t, err)
 		m := &machineAPI{APIConfig: APIConfig{DB: w.db}}
-		who := caller{client, partner}
+		who := caller{client: client, partner: partner}
 		noError(t, m.stillAllowed(t.Context(), who))
 		noError(t, w.reg.Clients.Revoke(t.Context(), registry.SystemActor(), client.ID, "lost its laptop"))
 		if _, ok := errors.AsType[*Problem](m.stillAllowed(t.Context(), who)); !ok {

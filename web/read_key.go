@@ -30,7 +30,7 @@ func (m *machineAPI) orReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFun
 				return err
 			}
 			c.Set(contextClaims, token.Claims{ClientID: key.ID, Scopes: []string{scopeRegistryRead}})
-			c.Set(contextCaller, &caller{client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, partner: partner})
+			c.Set(contextCaller, &caller{client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, partner: partner, readKey: true})
 			return next(c)
 		}
 	}

@@ -71,6 +71,7 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 	}
 	if tag := `"sha256:` + known + `"`; (format == v.Format || format == formatZip) && matchesTag(c.Request().Header, tag) {
 		c.Response().Header().Set("ETag", tag)
+		m.noteDownload(c, v, false)
 		return c.NoContent(http.StatusNotModified)
 	}
 	content, err := m.document(c, reader, id, v, format)
@@ -78,10 +79,24 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 		return err
 	}
 	tag := setDigests(c.Response().Header(), content)
-	if matchesTag(c.Request().Header, tag) {
+	same := matchesTag(c.Request().Header, tag)
+	m.noteDownload(c, v, !same)
+	if same {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return c.Blob(http.StatusOK, documentType(format), content)
+}
+
+// noteDownload remembers who fetched a version, also who asked whether it changed and was told that it did not: it still
+// builds on it. Of who does not say who it is only what was sent counts.
+func (m *machineAPI) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
+	var who registry.Downloader
+	if caller, err := m.caller(c); err == nil {
+		who = caller.downloader()
+	}
+	if who.ID != "" || sent {
+		m.Registry.Downloads.Note(v, who)
+	}
 }
 
 func (m *machineAPI) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/store"
 )
 
 // withdrawalAnswer tells whom a withdrawal would hit.
@@ -13,6 +14,19 @@ type withdrawalAnswer struct {
 	Endpoints     []namedEndpointAnswer `json:"endpoints"`
 	Others        int                   `json:"others"`
 	LastVersionOf []string              `json:"lastVersionOf"`
+
+	Downloads          []downloadAnswer `json:"downloads"`
+	OtherDownloads     int              `json:"otherDownloads"`
+	AnonymousDownloads int64            `json:"anonymousDownloads"`
+}
+
+// downloadAnswer is who fetched a version, and when last.
+type downloadAnswer struct {
+	Kind    string     `json:"kind"`
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Partner string     `json:"partner"`
+	LastAt  store.Time `json:"lastAt"`
 }
 
 type losingAnswer struct {
@@ -45,6 +59,7 @@ func (m *machineAPI) showWithdrawal(c echo.Context) error {
 func newWithdrawalAnswer(e registry.WithdrawalEffect) withdrawalAnswer {
 	answer := withdrawalAnswer{
 		Subscriptions: []losingAnswer{}, Endpoints: []namedEndpointAnswer{}, Others: e.Hidden, LastVersionOf: append([]string{}, e.Last...),
+		Downloads: []downloadAnswer{}, OtherDownloads: e.Downloads.Hidden, AnonymousDownloads: e.Downloads.Anonymous,
 	}
 	for _, s := range e.Subscriptions {
 		answer.Subscriptions = append(answer.Subscriptions, losingAnswer{
@@ -53,6 +68,9 @@ func newWithdrawalAnswer(e registry.WithdrawalEffect) withdrawalAnswer {
 	}
 	for _, endpoint := range e.Endpoints {
 		answer.Endpoints = append(answer.Endpoints, namedEndpointAnswer{endpoint.ID, endpoint.Name})
+	}
+	for _, f := range e.Downloads.Readers {
+		answer.Downloads = append(answer.Downloads, downloadAnswer{f.ReaderKind, f.ReaderID, f.Name, f.Partner.Name, f.LastAt})
 	}
 	return answer
 }

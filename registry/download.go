@@ -1,0 +1,125 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"schakel/store"
+)
+
+// Bounds of what is remembered of downloads until it is written.
+const (
+	downloadAgain = time.Hour // the same reader of the same version is not written more often
+	maxDownloads  = 20_000    // that wait to be written; more are not remembered
+)
+
+// Downloader is who fetches a version of a contract; the zero Downloader does not say who it is.
+type Downloader struct {
+	Kind      string // store.DownloadClient, DownloadReadKey or DownloadAccount
+	ID        string
+	PartnerID string
+}
+
+// Downloads remembers who fetched which version of a contract, so that who withdraws one knows whom to tell. A download
+// never waits for it: what is noted is written later by Write. A crash in between forgets some seconds of it.
+type Downloads struct {
+	cfg Config
+
+	mu        sync.Mutex
+	waiting   []store.ContractDownload
+	lately    map[downloaded]time.Time // what was noted in the last hour
+	anonymous map[anonymousDay]int64
+}
+
+// downloaded is a reader and a version.
+type downloaded struct{ versionID, kind, id string }
+
+// anonymousDay is a version on a day.
+type anonymousDay struct{ versionID, day string }
+
+func newDownloads(cfg Config) *Downloads {
+	return &Downloads{cfg: cfg, lately: map[downloaded]time.Time{}, anonymous: map[anonymousDay]int64{}}
+}
+
+// Note remembers that somebody fetched a version that is not a draft.
+func (d *Downloads) Note(v store.ContractVersion, who Downloader) {
+	if v.Status == store.VersionDraft {
+		return
+	}
+	now := d.cfg.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if who.ID == "" {
+		day := anonymousDay{v.ID, now.UTC().Format(time.DateOnly)}
+		if _, there := d.anonymous[day]; there || len(d.anonymous) < maxDownloads {
+			d.anonymous[day]++
+		}
+		return
+	}
+	key := downloaded{v.ID, who.Kind, who.ID}
+	if now.Sub(d.lately[key]) < downloadAgain || len(d.waiting) >= maxDownloads {
+		return
+	}
+	d.lately[key] = now
+	d.waiting = append(d.waiting, store.ContractDownload{VersionID: v.ID, ReaderKind: who.Kind, ReaderID: who.ID, PartnerID: who.PartnerID, LastAt: store.At(now)})
+}
+
+// Write writes what was noted since the last time. What cannot be written now waits for the next time.
+func (d *Downloads) Write(ctx context.Context) error {
+	rows, counts := d.take()
+	if len(rows)+len(counts) == 0 {
+		return nil
+	}
+	// All nodes in the same order, so that none waits for another in a circle.
+	slices.SortFunc(rows, func(a, b store.ContractDownload) int {
+		return cmp.Or(cmp.Compare(a.VersionID, b.VersionID), cmp.Compare(a.ReaderKind, b.ReaderKind), cmp.Compare(a.ReaderID, b.ReaderID))
+	})
+	days := slices.SortedFunc(maps.Keys(counts), func(a, b anonymousDay) int {
+		return cmp.Or(cmp.Compare(a.versionID, b.versionID), cmp.Compare(a.day, b.day))
+	})
+	err := d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.AddContractDownloads(ctx, rows); err != nil {
+			return err
+		}
+		for _, day := range days {
+			at, err := time.Parse(time.DateOnly, day.day)
+			if err != nil {
+				return err
+			}
+			if err := tx.AddAnonymousDownloads(ctx, day.versionID, store.At(at), counts[day]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		d.putBack(rows, counts)
+		return fmt.Errorf("write downloads: %w", err)
+	}
+	return nil
+}
+
+// take takes what waits, and forgets who was noted over an hour ago.
+func (d *Downloads) take() ([]store.ContractDownload, map[anonymousDay]int64) {
+	now := d.cfg.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rows, counts := d.waiting, d.anonymous
+	d.waiting, d.anonymous = nil, map[anonymousDay]int64{}
+	maps.DeleteFunc(d.lately, func(_ downloaded, at time.Time) bool { return now.Sub(at) >= downloadAgain })
+	return rows, counts
+}
+
+func (d *Downloads) putBack(rows []store.ContractDownload, counts map[anonymousDay]int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = append(rows, d.waiting...)
+	for day, n := range counts {
+		d.anonymous[day] += n
+	}
+}

@@ -1,0 +1,85 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/store"
+)
+
+// anonymousSpan is of how long the downloads of who did not say who it was are counted together.
+const anonymousSpan = 30 * 24 * time.Hour
+
+// Fetched is a reader that fetched a version.
+type Fetched struct {
+	store.ContractDownload
+	Name    string        // of the client, key or person; its id when it is not known any more
+	Partner store.Partner // whose it is
+}
+
+// DownloadUse tells who fetched a version, besides who is subscribed to what it describes.
+type DownloadUse struct {
+	Readers []Fetched // the last one first
+	// Hidden is how many readers belong to others, for who may not see whose.
+	Hidden int
+	// Anonymous is how often it was fetched in the last 30 days by who did not say who it was.
+	Anonymous int64
+}
+
+// DownloadsOf tells who fetched a version: an administrator sees all, another maintainer its own readers and how many
+// others there are (guarantee G7). To anybody else it tells nothing.
+func (c *Contracts) DownloadsOf(ctx context.Context, reader Reader, about store.Contract, v store.ContractVersion) (DownloadUse, error) {
+	var use DownloadUse
+	if !reader.Maintains(about) {
+		return use, nil
+	}
+	rows, err := c.cfg.DB.ContractDownloads(ctx, v.ID, "")
+	if err != nil {
+		return use, fmt.Errorf("list downloads: %w", err)
+	}
+	for _, row := range rows {
+		if !reader.Administrator && row.PartnerID != reader.PartnerID {
+			use.Hidden++
+			continue
+		}
+		f := Fetched{ContractDownload: row}
+		if f.Partner, err = c.cfg.DB.Partner(ctx, row.PartnerID); err != nil {
+			return use, found("partner", err)
+		}
+		if f.Name, err = c.readerName(ctx, row); err != nil {
+			return use, err
+		}
+		use.Readers = append(use.Readers, f)
+	}
+	use.Anonymous, err = c.cfg.DB.AnonymousDownloads(ctx, v.ID, store.At(c.cfg.Now().Add(-anonymousSpan)))
+	if err != nil {
+		return use, fmt.Errorf("count downloads: %w", err)
+	}
+	return use, nil
+}
+
+func (c *Contracts) readerName(ctx context.Context, row store.ContractDownload) (name string, err error) {
+	switch row.ReaderKind {
+	case store.DownloadClient:
+		var client store.Client
+		client, err = c.cfg.DB.Client(ctx, row.ReaderID)
+		name = client.Name
+	case store.DownloadReadKey:
+		var key store.ReadKey
+		key, err = c.cfg.DB.ReadKey(ctx, row.ReaderID)
+		name = key.Name
+	default:
+		var account store.Account
+		account, err = c.cfg.DB.Account(ctx, row.ReaderID)
+		name = account.Name
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return row.ReaderID, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find who downloaded: %w", err)
+	}
+	return name, nil
+}

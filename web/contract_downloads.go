@@ -1,0 +1,45 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// downloadsView shows who fetched a version to who maintains it.
+func downloadsView(use registry.DownloadUse, reader registry.Reader, now time.Time) *templates.DownloadsView {
+	v := &templates.DownloadsView{Named: reader.Administrator, Others: use.Hidden, Anonymous: int(use.Anonymous), Now: now}
+	for _, f := range use.Readers {
+		row := templates.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}
+		if row.Partner = f.Partner.Name; !f.Partner.Own {
+			row.PartnerHref = partnerHref(f.PartnerID)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// readingDownloads tells who fetched a version to who maintains it, and nobody else anything (guarantee G7).
+func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*templates.DownloadsView, error) {
+	if !reader.Maintains(about) || v.Status == store.VersionDraft {
+		return nil, nil
+	}
+	use, err := p.Registry.Contracts.DownloadsOf(ctx, reader, about, v)
+	if err != nil {
+		return nil, err
+	}
+	return downloadsView(use, reader, p.cfg.Now()), nil
+}
+
+func downloaderKind(kind string) string {
+	switch kind {
+	case store.DownloadClient:
+		return "Client"
+	case store.DownloadReadKey:
+		return "Read-only key"
+	}
+	return "Person"
+}
