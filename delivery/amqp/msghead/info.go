@@ -92,6 +92,7 @@ func (p *parser) absent() []string {
 // rest reads on to the end and notes what documents the message carries.
 func (p *parser) rest() error {
 	var path []string
+	p.r.Skim()
 	for {
 		token, err := p.r.Next()
 		if errors.Is(err, io.EOF) {

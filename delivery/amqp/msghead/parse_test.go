@@ -28,27 +28,33 @@ func TestSamples(t *testing.T) {
 	}{
 		{
 			"helsenorge/DIALOG_INNBYGGER_EKONTAKT.xml", "MsgHead", "DIALOG_INNBYGGER_EKONTAKT",
-			"0d77d041-f010-4ec8-9105-f3dda92fc320", 8141333, 8093244, 115851, []string{dialog11},
+			"0d77d041-f010-4ec8-9105-f3dda92fc320", 8141333, 8093244, 115851,
+			[]string{dialog11},
 		},
 		{
 			"helsenorge/DIALOG_INNBYGGER_RESEPTFORNYELSE.xml", "MsgHead", "DIALOG_INNBYGGER_RESEPTFORNYELSE",
-			"7c2620d7-2b8e-49d2-bcc8-5bc616c7f22a", 8141333, 8093244, 115851, []string{dialog11, resept, resept},
+			"7c2620d7-2b8e-49d2-bcc8-5bc616c7f22a", 8141333, 8093244, 115851,
+			[]string{dialog11, resept, resept},
 		},
 		{
 			"helsenorge/Dialogtjeneste12_Kommunikasjonstest_Request.xml", "MsgHead", "DIALOG_INNBYGGER_TEST",
-			"8325fcc2-89a9-11e3-baa8-0800200c9a66", 93238, 93246, 987654, []string{dialog11},
+			"8325fcc2-89a9-11e3-baa8-0800200c9a66", 93238, 93246, 987654,
+			[]string{dialog11},
 		},
 		{
 			"helsenorge/Helsenorge_Message.xml", "MsgHead", "DIALOG_INNBYGGER_EKONTAKT",
-			"8325fcba-89a9-11e3-baa8-0800200c9a66", 109989, 91095, 0, []string{dialog11},
+			"8325fcba-89a9-11e3-baa8-0800200c9a66", 109989, 91095, 0,
+			[]string{dialog11},
 		},
 		{
 			"helsenorge/MetadataTestsDialogmelding11.xml", "MsgHead", "DIALOG_HELSEFAGLIG",
-			"de1a95c0-4d0c-11e7-9598-0800200c9a66", 258521, 90998, 56704, []string{dialog11, box, box},
+			"de1a95c0-4d0c-11e7-9598-0800200c9a66", 258521, 90998, 56704,
+			[]string{dialog11, box, box},
 		},
 		{
 			"ks/dialog10/dialog-svar-webmed-test.xml", "MsgHead", "DIALOG_SVAR",
-			"a748bb20-4e0f-4922-9b06-ec2c101eb9c1", 8143025, 8143060, 8142952, []string{dialog10},
+			"a748bb20-4e0f-4922-9b06-ec2c101eb9c1", 8143025, 8143060, 8142952,
+			[]string{dialog10},
 		},
 		{"helsenorge/MetadataTests_Apprec10.xml", "AppRec 1.0", "", "", 0, 0, 0, nil},
 		{"helsenorge/MetadataTests_Apprec11.xml", "AppRec 1.1", "", "", 0, 0, 0, nil},

@@ -1,6 +1,7 @@
 package xmltree_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -128,9 +129,35 @@ func wide(text string, order binary.AppendByteOrder, mark bool) []byte {
 	return out
 }
 
+// TestSkim leaves out attachments and nothing else, and still knows the line.
+func TestSkim(t *testing.T) {
+	t.Parallel()
+	base64 := strings.Repeat("QUJDRA==\n", 1000)
+	for name, c := range map[string]struct {
+		doc  string
+		line int
+	}{
+		"text":            {"<a>" + base64 + "</a>", 0},
+		"spaced":          {"<a>\n  " + base64 + "<b/>" + base64 + "</a>", 0},
+		"ends in it":      {"<a>" + base64, 1001},
+		"broken after":    {"<a>" + base64 + "</b>", 1001},
+		"broken between":  {"<a>" + base64 + "&x;" + base64 + "</a>", 1001},
+		"long names":      {"<" + strings.Repeat("a", 2000) + "b></" + strings.Repeat("a", 2000) + "c>", 1},
+		"long wrong name": {"<a>" + "</" + strings.Repeat("a", 2000) + ">", 1},
+	} {
+		r := xmltree.NewReader([]byte(c.doc))
+		r.Skim()
+		err := r.Rest()
+		var syntax *xmltree.SyntaxError
+		if (err == nil) != (c.line == 0) || (errors.As(err, &syntax) && syntax.Line != c.line) {
+			t.Errorf("%s: got %.200v", name, err)
+		}
+	}
+}
+
 // FuzzParse looks for documents that make the reader panic, or that it reads in one go and not in the other.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"<a/>", "<a b='c'>&#65;<![CDATA[x]]></a>", "\xFE\xFF\x00<\x00a\x00/\x00>", "<?xml version='1.0'?><x:a xmlns:x='u'/>"} {
+	for _, seed := range []string{"<a/>", "<a b='c'>&#65;<![CDATA[x]]></a>", "\xFE\xFF\x00<\x00a\x00/\x00>", "<?xml version='1.0'?><x:a xmlns:x='u'/>", "<a b='>@'>@<!-->@--><![CDATA[>@]]><c>@</c>@</a>"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -141,6 +168,12 @@ func FuzzParse(f *testing.F) {
 		_, whole := xmltree.Parse(text)
 		if streamed := xmltree.NewReader(text).Rest(); (whole == nil) != (streamed == nil) {
 			t.Errorf("tree %v, stream %v", whole, streamed)
+		}
+		long := bytes.ReplaceAll(text, []byte("@"), bytes.Repeat([]byte("Zm9v\n"), 500))
+		r := xmltree.NewReader(long)
+		r.Skim()
+		if _, whole := xmltree.Parse(long); (whole == nil) != (r.Rest() == nil) {
+			t.Errorf("tree %v, skimmed %v", whole, r.Rest())
 		}
 	})
 }
