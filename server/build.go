@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/delivery/amqp"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
@@ -26,6 +27,7 @@ type program struct {
 	registry *registry.Services
 	pull     *pull.Service
 	engine   *outbox.Engine
+	bridge   *amqp.Bridge
 	app      *web.App
 	metrics  *prometheus.Registry
 	group    *Group
@@ -78,7 +80,13 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	draining := make(chan struct{})
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
-	p.engine = newEngine(p.db, p.registry, p.outbound, p.pull, cfg.Lease, log)
+	hook := newWebhook(p.registry, p.outbound, log)
+	if p.bridge, err = newBridge(p, cfg, hook, log); err != nil {
+		return nil, err
+	}
+	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
+	p.bridge.Join(p.engine)
+	p.metrics.MustRegister(newAMQPDepth(p.db))
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
 	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
 	if err != nil {
@@ -106,7 +114,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, p.announcer(log),
+	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public)
 	return p, nil
 }

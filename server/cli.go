@@ -51,6 +51,7 @@ type ServeCmd struct {
 	OutboundFlags
 	DeliveryFlags
 	PullFlags
+	AMQPFlags
 	RetentionFlags
 	LimitFlags
 

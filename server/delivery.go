@@ -45,17 +45,19 @@ func (f DeliveryFlags) Validate() error {
 	return nil
 }
 
+// newWebhook makes the way out over HTTPS.
+func newWebhook(services *registry.Services, guard *outbound.Client, log *slog.Logger) *outbox.Webhook {
+	return &outbox.Webhook{
+		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
+		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: clock,
+	}
+}
+
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, guard *outbound.Client, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *registry.Services, ways map[string]outbox.Way, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
 		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
-		WhyNot: services.Clients.WhyNot,
-		Ways: map[string]outbox.Way{
-			store.EndpointWebhook: &outbox.Webhook{
-				Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
-				Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: clock,
-			},
-		},
+		WhyNot: services.Clients.WhyNot, Ways: ways,
 	})
 }
 

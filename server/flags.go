@@ -172,6 +172,15 @@ func (f OutboundFlags) mirrorHTTP(document int64) (*http.Client, error) {
 	return guard.HTTPClient(), nil
 }
 
+// revocationHTTP makes the guarded client that asks issuers about their certificates; they answer over plain HTTP, signed.
+func (f OutboundFlags) revocationHTTP() (*http.Client, error) {
+	guard, err := f.guard(outbound.Config{MaxResponseBytes: 16<<20 + 1, AllowUnsigned: true})
+	if err != nil {
+		return nil, err
+	}
+	return guard.HTTPClient(), nil
+}
+
 // guard makes a guarded client by the flags.
 func (f OutboundFlags) guard(cfg outbound.Config) (*outbound.Client, error) {
 	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP

@@ -106,6 +106,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - quarantine: requests that were decided, with their events;
 //   - mirrors: runs of mirrors, and other bytes of copies whose alarm was settled;
 //   - downloads: who last fetched a version of a contract, and how many did on a day;
+//   - amqp: messages by AMQP that are done with, and their traces;
 //   - attempt-bodies empties what was answered to attempts;
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
 //
@@ -135,6 +136,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
 		{"mirrors", keepMirrors, nil, schedule, (*store.Tx).PruneMirrors},
 		{"downloads", keepDownloads, nil, schedule, (*store.Tx).PruneDownloads},
+		{"amqp", f.KeepEvents, nil, schedule, (*store.Tx).PruneAMQP},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},

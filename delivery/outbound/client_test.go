@@ -257,3 +257,27 @@ func TestNeverInsecure(t *testing.T) {
 		t.Errorf("TLS config %+v", cfg)
 	}
 }
+
+// What is signed by itself may be fetched without encryption, from allowed addresses only.
+func TestUnsigned(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	t.Cleanup(server.Close)
+	for name, tt := range map[string]struct {
+		cfg  Config
+		good bool
+	}{
+		"not asked for":    {Config{}, false},
+		"loopback":         {Config{AllowUnsigned: true}, false},
+		"loopback allowed": {Config{AllowUnsigned: true, AllowPrefixes: loopbackPrefixes()}, true},
+		"demonstration":    {Config{AllowUnsigned: true, AllowPlainHTTP: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(tt.cfg).Do(t.Context(), newRequest(t, "GET", server.URL, ""))
+			if (err == nil) != tt.good {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

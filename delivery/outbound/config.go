@@ -18,6 +18,10 @@ type Config struct {
 	// Default false. Meant for a demonstration on one machine: tokens and
 	// events go unencrypted, and every service on loopback can be reached.
 	AllowPlainHTTP bool
+	// AllowUnsigned also allows http:// to every address that is allowed.
+	// Default false. For what needs no encryption because it is signed by
+	// itself and asked of everybody alike: answers on revoked certificates.
+	AllowUnsigned bool
 	// RootCAs are the certificate authorities trusted for servers. Default nil,
 	// the authorities of the operating system.
 	RootCAs *x509.CertPool

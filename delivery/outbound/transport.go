@@ -14,13 +14,18 @@ import (
 type pool struct {
 	guard  *guard
 	secure *http.Transport
-	plain  *http.Transport // nil unless plain HTTP to loopback is allowed
+	plain  *http.Transport // nil unless plain HTTP is allowed
 }
 
 func newPool(cfg Config, allow []netip.Prefix) *pool {
 	p := &pool{guard: newGuard(allow, false)}
 	p.secure = newTransport(cfg, p.guard)
-	if cfg.AllowPlainHTTP {
+	switch {
+	case cfg.AllowUnsigned && !cfg.AllowPlainHTTP:
+		p.plain = p.secure
+	case cfg.AllowUnsigned:
+		p.plain = newTransport(cfg, newGuard(append(loopbackPrefixes(), allow...), false))
+	case cfg.AllowPlainHTTP:
 		p.plain = newTransport(cfg, newGuard(nil, true))
 	}
 	return p

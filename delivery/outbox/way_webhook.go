@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -41,6 +43,23 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
 	})
 	return w.result(ep, c, out, w.scheduleAfter(ctx, c, out), rand.Float64)
+}
+
+// Ask posts an event to an endpoint of ours and gives what it answered, as the answer to a request that somebody waits for.
+// Nothing is retried.
+func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, key string) ([]byte, error) {
+	target, err := w.target(ep)
+	if err != nil {
+		return nil, errors.New(brokenSecret)
+	}
+	out := w.Sender.Send(ctx, target, webhook.Message{Event: ev, Data: ev.Data, IdempotencyKey: key, Attempt: 1})
+	if out.Kind != "" {
+		return nil, fmt.Errorf("ask endpoint: %s", out.Detail)
+	}
+	if out.Status < 200 || out.Status > 299 {
+		return nil, fmt.Errorf("ask endpoint: it answered %d", out.Status)
+	}
+	return out.ResponseBody, nil
 }
 
 const brokenSecret = "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend."

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/certs"
+	"schakel/delivery/amqp/cms"
+	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/xsd"
+	"schakel/delivery/event"
+	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// AMQPFlags are about the bridge to message brokers. Brokers and parties are entered in the portal.
+type AMQPFlags struct {
+	AMQPTrust          string        `name:"amqp-trust" placeholder:"FILE" help:"PEM file with the roots of enterprise certificates; certificates below any other are not trusted. Required to exchange messages with health parties."`
+	AMQPNoRevocation   bool          `name:"amqp-no-revocation" help:"Do not ask the issuers below --amqp-trust whether a certificate was revoked. For a test PKI alone."`
+	AMQPSchemas        string        `name:"amqp-schemas" placeholder:"DIR" help:"Folder with XSDs; business messages whose namespace they define are validated, in and out."`
+	AMQPAnswerWait     time.Duration `name:"amqp-answer-wait" default:"4h" help:"After which time the AppRec of a message is overdue, where its party does not say otherwise."`
+	AMQPSubjects       []string      `name:"amqp-subject" placeholder:"CODE" help:"Code of list 8279 that is known besides those of the processes (repeatable); a message with another is refused."`
+	AMQPMissingFields  bool          `name:"amqp-required-field-missing" help:"Answer a missing field with transport:required-field-missing; by default with transport:invalid-field-value, as the exchange does."`
+	AMQPHeaderXML      bool          `name:"amqp-xml-not-interpretable" help:"Answer an unreadable header with transport:xml-not-interpretable; by default with transport:not-well-formed-xml, as the exchange does."`
+	AMQPFullQueueNames bool          `name:"amqp-full-queue-names" help:"Write to and replyTo as registered, with host and namespace; by default the name of the queue alone."`
+}
+
+// Validate checks what flags cannot say one by one.
+func (f AMQPFlags) Validate() error {
+	if f.AMQPAnswerWait < time.Minute {
+		return errors.New("--amqp-answer-wait must be at least 1m")
+	}
+	return nil
+}
+
+// validator judges enterprise certificates.
+func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
+	client, err := out.revocationHTTP()
+	if err != nil {
+		return nil, err
+	}
+	cfg := certs.Config{HTTP: client, Now: clock}
+	if f.AMQPTrust != "" {
+		raw, err := os.ReadFile(f.AMQPTrust)
+		if err != nil {
+			return nil, fmt.Errorf("read --amqp-trust: %w", err)
+		}
+		for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
+			c, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				return nil, fmt.Errorf("read --amqp-trust: %w", err)
+			}
+			cfg.Roots = append(cfg.Roots, certs.Anchor{Certificate: c, NoRevocation: f.AMQPNoRevocation})
+		}
+		if len(cfg.Roots) == 0 {
+			return nil, fmt.Errorf("read --amqp-trust: %s holds no PEM certificate", f.AMQPTrust)
+		}
+	}
+	return certs.New(cfg), nil
+}
+
+func (f AMQPFlags) options() amqp.Options {
+	return amqp.Options{
+		AnswerWait: f.AMQPAnswerWait, Subjects: f.AMQPSubjects, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, FullQueueNames: f.AMQPFullQueueNames,
+	}
+}
+
+// newBridge makes the bridge to message brokers; the engine joins it later.
+func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger) (*amqp.Bridge, error) {
+	validator, err := cfg.AMQPFlags.validator(cfg.OutboundFlags)
+	if err != nil {
+		return nil, err
+	}
+	var schemas *xsd.Set
+	if cfg.AMQPSchemas != "" {
+		if schemas, err = xsd.Load(cfg.AMQPSchemas); err != nil {
+			return nil, fmt.Errorf("read --amqp-schemas: %w", err)
+		}
+	}
+	live := liveSchedule(p.registry.Profile)
+	return amqp.New(amqp.Config{
+		DB: p.db, Now: clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
+		Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
+		Refresh: func(context.Context, string) error { validator.Forget(); return nil },
+		Schedule: func(ctx context.Context, c store.Claimed) webhook.Schedule {
+			s, err := live(ctx)
+			if err != nil {
+				s = webhook.DefaultSchedule()
+			}
+			own, _ := webhook.ParseOverride(c.Retry) // it was checked before it was stored
+			return s.With(own)
+		},
+		Handle: func(ctx context.Context, endpointID string, ev *event.Event, key string) ([]byte, error) {
+			endpoint, err := p.db.Endpoint(ctx, endpointID)
+			if err != nil {
+				return nil, fmt.Errorf("find handler: %w", err)
+			}
+			return hook.Ask(ctx, endpoint, ev, key)
+		},
+		WhyNot: func(ctx context.Context, clientID, eventType, source string) (string, error) {
+			client, err := p.db.Client(ctx, clientID)
+			if errors.Is(err, store.ErrNotFound) {
+				return "The party has no client whose rights hold for what it sends.", nil
+			}
+			if err != nil {
+				return "", err
+			}
+			return p.registry.Clients.WhyNot(ctx, client, eventType, source)
+		},
+		Notify: notices(p.registry.Mails, log),
+	}), nil
+}
+
+// connector opens connections to brokers with the secrets of their rows.
+func connector(services *registry.Services, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
+	return func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (amqp.Conn, error) {
+		password, certificate, roots, err := services.AMQP.BrokerSecrets(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+		if certificate != nil {
+			secure.Certificates = []tls.Certificate{*certificate}
+		}
+		c, err := link.New(link.Config{
+			URL: b.URL, Dialect: dialect(b.Dialect), Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
+			Clock: clock, OnChange: changed, Log: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return c, c.Start(ctx)
+	}
+}
+
+func dialect(name string) link.Dialect {
+	switch name {
+	case store.AMQPRabbitMQ310:
+		return link.RabbitMQ310()
+	case store.AMQPServiceBus:
+		return link.ServiceBus()
+	}
+	return link.RabbitMQ4()
+}
+
+func ownKeys(services *registry.Services) func(context.Context, string) ([]amqp.Key, error) {
+	return func(ctx context.Context, partyID string) ([]amqp.Key, error) {
+		pairs, err := services.AMQP.OwnKeys(ctx, partyID)
+		if err != nil {
+			return nil, err
+		}
+		keys := make([]amqp.Key, len(pairs))
+		for i, k := range pairs {
+			keys[i] = amqp.Key{Identity: cms.Identity{Certificate: k.Certificate, Key: k.Key}, Purpose: k.Purpose, Chain: k.Chain}
+		}
+		return keys, nil
+	}
+}
+
+// notices mails what a person should look at.
+func notices(mails *registry.Mails, log *slog.Logger) func(context.Context, amqp.Notice) {
+	return func(ctx context.Context, n amqp.Notice) {
+		var err error
+		switch n.Kind {
+		case amqp.NoticeDead:
+			err = mails.AMQPDead(ctx, n.Party, n.Message.ID)
+		case amqp.NoticeOverdue:
+			err = mails.AMQPOverdue(ctx, n.Party, n.Message.ID, n.Count)
+		}
+		if err != nil {
+			log.ErrorContext(ctx, "nobody is told of AMQP messages that need a person", "error", err)
+		}
+	}
+}
+
+// amqpReady adds to /readyz what a person should look at: a clock that follows no time server (AMQP-54), or a connection
+// that is not open. Neither keeps the program from its other work.
+type amqpReady struct {
+	*amqp.Bridge
+
+	db *store.DB
+}
+
+// Ready implements Readier.
+func (r amqpReady) Ready(ctx context.Context) error {
+	parties, err := r.db.AMQPParties(ctx, "")
+	if err != nil || len(parties) == 0 {
+		return err
+	}
+	var troubles []string
+	if c := r.Clock(); !c.Synchronised {
+		troubles = append(troubles, c.Detail)
+	}
+	connections, err := r.db.AMQPConnections(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, c := range connections {
+		if c.Phase != store.AMQPOpen {
+			troubles = append(troubles, "A connection to a broker is "+c.Phase+": "+c.Detail+".")
+		}
+	}
+	if len(troubles) == 0 {
+		return nil
+	}
+	return warning(strings.Join(troubles, " "))
+}
