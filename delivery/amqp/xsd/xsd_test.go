@@ -227,12 +227,33 @@ func TestConcurrent(t *testing.T) {
 
 func BenchmarkValidate(b *testing.B) {
 	set := schemas(b)
-	doc := sample(b, "helsenorge/DIALOG_INNBYGGER_EKONTAKT.xml")
-	b.SetBytes(int64(len(doc)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if findings, err := set.Validate(b.Context(), doc); err != nil || len(findings) != 0 {
-			b.Fatal(findings, err)
-		}
+	small := sample(b, "helsenorge/DIALOG_INNBYGGER_EKONTAKT.xml")
+	attachment := "<Document><RefDoc><MsgType V='A'/><Content><Base64Container xmlns='http://www.kith.no/xmlstds/base64container'>" +
+		strings.Repeat("QUJDREVG", 1<<17) + "</Base64Container></Content></RefDoc></Document></MsgHead>"
+	large := bytes.Replace(small, []byte("</MsgHead>"), []byte(attachment), 1)
+	for name, doc := range map[string][]byte{"4KB": small, "1MB": large} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(doc)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if findings, err := set.Validate(b.Context(), doc); err != nil || len(findings) != 0 {
+					b.Fatal(findings, err)
+				}
+			}
+		})
 	}
+}
+
+// FuzzValidate looks for documents that make the validator panic, which it tells as an internal fault.
+func FuzzValidate(f *testing.F) {
+	set := schemas(f)
+	f.Add(sample(f, "helsenorge/DIALOG_INNBYGGER_EKONTAKT.xml"))
+	f.Add(sample(f, "helsenorge/MetadataTests_Apprec11.xml"))
+	f.Add([]byte("<e:Envelope xmlns:e='http://www.w3.org/2003/05/soap-envelope'><e:Body/></e:Envelope>"))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		_, err := set.Validate(t.Context(), doc)
+		if err != nil && !errors.Is(err, xsd.ErrNoSchema) && !errors.Is(err, xsd.ErrNotXML) {
+			t.Error(err)
+		}
+	})
 }
