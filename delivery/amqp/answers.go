@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
@@ -17,6 +18,7 @@ const (
 	answerBatch   = 32
 	answerLease   = time.Minute // how long an answer belongs to the node that took it
 	answerPause   = 5 * time.Second
+	answerMargin  = 2 * time.Second // beyond our patience, for keeping what came of it
 	answerLongest = 10 * time.Minute
 )
 
@@ -34,15 +36,29 @@ func (b *Bridge) answerLoop(ctx context.Context) {
 			}
 			continue
 		}
-		for _, a := range due {
-			if err := b.answer(ctx, a); err != nil && ctx.Err() == nil {
-				b.cfg.Log.WarnContext(ctx, "an answer waits; it is tried again", "message", a.ID, "error", err)
-			}
-		}
+		b.answerAll(ctx, due)
 		if len(due) == answerBatch {
 			signal(b.answers)
 		}
 	}
+}
+
+// answerAll writes answers, several at once, and gives up in time for another node to try them.
+func (b *Bridge) answerAll(ctx context.Context, due []store.AMQPMessage) {
+	within, cancel := context.WithTimeout(ctx, answerLease/2)
+	defer cancel()
+	var all sync.WaitGroup
+	free := make(chan struct{}, b.cfg.Concurrency)
+	for _, a := range due {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			if err := b.answer(within, a); err != nil && ctx.Err() == nil {
+				b.cfg.Log.WarnContext(ctx, "an answer waits; it is tried again", "message", a.ID, "error", err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // answer writes one answer to its queue and keeps that it is there.

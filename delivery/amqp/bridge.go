@@ -71,6 +71,9 @@ type Config struct {
 	Keys func(ctx context.Context, partyID string) ([]Key, error)
 	// Check tells whether a certificate may be used now: validity, usage, revocation (AMQP-58 to AMQP-61).
 	Check func(ctx context.Context, c *x509.Certificate, others []*x509.Certificate, use certs.Usage) (certs.Result, error)
+	// CheckOffline tells whether a certificate is of the right usage, for own ones at the start (AMQP-69). Default the
+	// rule of the profile.
+	CheckOffline func(c *x509.Certificate, use certs.Usage) error
 	// Refresh asks the address registry for a counterpart anew, and forgets what was known of its certificates (AMQP-62).
 	// Default nothing is asked.
 	Refresh func(ctx context.Context, partyID string) error
@@ -143,6 +146,9 @@ func New(cfg Config) *Bridge {
 	setDefault(&cfg.Concurrency, 8)
 	if cfg.Refresh == nil {
 		cfg.Refresh = func(context.Context, string) error { return nil }
+	}
+	if cfg.CheckOffline == nil {
+		cfg.CheckOffline = certs.New(certs.Config{Now: cfg.Now}).CheckOffline
 	}
 	if cfg.Notify == nil {
 		cfg.Notify = func(context.Context, Notice) {}

@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"schakel/delivery/amqp/message"
 	"schakel/store"
@@ -25,7 +24,8 @@ type directory struct {
 type party struct {
 	store.AMQPParty
 	certificates []certificate
-	keys         []Key // of an own party
+	keys         []Key   // of an own party
+	unfit        []Unfit // of its certificates
 }
 
 type certificate struct {
@@ -99,19 +99,6 @@ func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPPart
 		d.byEndpoint[row.EndpointID] = p
 	}
 	return nil
-}
-
-// keysOf gives the keys of an own party. Opening them takes a while, so those of before serve as long as the certificates are
-// the same.
-func (b *Bridge) keysOf(ctx context.Context, p *party) ([]Key, error) {
-	if !p.Own {
-		return nil, nil
-	}
-	sameRow := func(x, y certificate) bool { return x.ID == y.ID }
-	if before := b.dir.Load().parties[p.ID]; before != nil && len(before.keys) > 0 && slices.EqualFunc(before.certificates, p.certificates, sameRow) {
-		return before.keys, nil
-	}
-	return b.cfg.Keys(ctx, p.ID)
 }
 
 func parsePEM(text string) (leaf *x509.Certificate, chain []*x509.Certificate, err error) {

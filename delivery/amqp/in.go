@@ -8,6 +8,7 @@ import (
 
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
+	"schakel/delivery/amqp/msghead"
 	"schakel/store"
 )
 
@@ -23,6 +24,7 @@ type incoming struct {
 	faults   []message.Fault
 	delivery *link.Delivery
 	row      store.AMQPMessage
+	known    bool // it was read before, by ourselves or another node
 }
 
 // receive handles one message of a queue: checks, keeps, answers, and settles last. An error is our own fault: the message
@@ -80,7 +82,7 @@ func (b *Bridge) inRow(in *incoming) store.AMQPMessage {
 		row.PartyID, row.PartnerID = in.from.ID, in.from.PartnerID
 	}
 	if row.MessageID == "" {
-		row.MessageID = message.AnswerID(fmt.Sprint(m.FromHerID, m.CorrelationID, m.Timestamp.UnixNano(), len(m.Body)), "unnamed")
+		row.MessageID = message.AnswerID(fmt.Sprint(m.FromHerID, m.CorrelationID, m.Timestamp.UnixNano(), "\n", string(m.Body)), "unnamed")
 	}
 	return row
 }
@@ -93,6 +95,9 @@ func (b *Bridge) takeBusiness(ctx context.Context, conn Conn, in *incoming) erro
 	}
 	if doc != nil && doc.kind.IsAppRec() && err == nil {
 		return b.takeAppRec(ctx, in, doc.bytes)
+	}
+	if doc != nil && doc.kind == msghead.SOAPFault && err == nil {
+		return b.takeFault(ctx, in, doc)
 	}
 	return b.conclude(ctx, in, doc, err)
 }
@@ -146,6 +151,7 @@ func nonEmpty(text string) store.Strings {
 func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
 	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+		in.known = err == nil
 		switch {
 		case err == nil:
 			in.row = known
@@ -170,7 +176,9 @@ func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessa
 	if err != nil {
 		return fmt.Errorf("keep message: %w", err)
 	}
-	b.answerSoon(ctx, in, answer)
+	if !in.known {
+		b.answerSoon(ctx, answer)
+	}
 	return nil
 }
 
@@ -190,7 +198,7 @@ func (b *Bridge) keepAnswer(ctx context.Context, tx *store.Tx, in *incoming, ans
 }
 
 // answerSoon waits for an answer to be on its queue, as long as our patience lasts.
-func (b *Bridge) answerSoon(ctx context.Context, in *incoming, answer *store.AMQPMessage) {
+func (b *Bridge) answerSoon(ctx context.Context, answer *store.AMQPMessage) {
 	if answer != nil && answer.Status == store.AMQPDue {
 		ctx, cancel := context.WithTimeout(ctx, b.cfg.Patience)
 		defer cancel()
@@ -206,6 +214,7 @@ var errDuplicate = errors.New("a message with this messageId was read before")
 // again handles a message that was read before: it is logged and dropped (AMQP-105). When that was ourselves before a crash,
 // its answer may still be due: the loop of answers writes it.
 func (b *Bridge) again(ctx context.Context, in *incoming) error {
+	in.known = true
 	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
 	if errors.Is(err, store.ErrNotFound) {
 		// The same business message came under two messageIds at once, and the other is kept by now.
@@ -215,14 +224,8 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 		return err
 	}
 	b.note(ctx, known.ID, stepAgain, "The same messageId was read again. It is not handled again.")
-	answers, err := b.cfg.DB.AMQPAnswersTo(ctx, known.ID)
-	if err != nil {
-		return err
-	}
 	in.row = known
-	for _, a := range answers {
-		b.answerSoon(ctx, in, &a)
-	}
+	signal(b.answers)
 	return nil
 }
 

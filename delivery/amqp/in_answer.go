@@ -19,10 +19,11 @@ const (
 	answerReply  = "reply"
 )
 
-// answerRow is the row of an answer that is due now.
+// answerRow is the row of an answer. Who makes it tries it as long as our patience lasts; it is due for the loop of answers
+// after that, so that it is written once.
 func (b *Bridge) answerRow(in *incoming, kind, queue, id string) *store.AMQPMessage {
 	return &store.AMQPMessage{
-		Direction: store.AMQPOut, Kind: kind, Status: store.AMQPDue, DueAt: b.now(), MessageID: id, Queue: message.QueueName(queue),
+		Direction: store.AMQPOut, Kind: kind, Status: store.AMQPDue, DueAt: store.At(b.cfg.Now().Add(b.cfg.Patience + answerMargin)), MessageID: id, Queue: message.QueueName(queue),
 		OwnPartyID: in.own.ID, OwnHer: in.own.HerID, PartyID: in.row.PartyID, PartnerID: in.row.PartnerID, Her: in.row.Her,
 		CorrelationID: in.row.CorrelationID, ConversationID: in.row.ConversationID, Subject: in.row.Subject,
 	}

@@ -88,8 +88,11 @@ func (b *Bridge) checkReplyTo(ctx context.Context, conn Conn, in *incoming) erro
 		}
 	}
 	err := conn.Exists(ctx, name)
-	if link.KindOf(err) == link.NotFound {
+	switch link.KindOf(err) {
+	case link.NotFound:
 		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldReplyTo), err)
+	case link.Denied: // the broker does not say; what we answer goes to the registered queue
+		return nil
 	}
 	return err
 }
@@ -136,6 +139,9 @@ func (b *Bridge) openBody(ctx context.Context, in *incoming) ([]byte, error) {
 func (b *Bridge) checkDocument(ctx context.Context, in *incoming, doc *document) error {
 	parsed, err := msghead.Parse(doc.bytes)
 	doc.kind, doc.info = parsed.Kind, parsed.Info
+	if doc.kind == msghead.SOAPFault {
+		doc.info.Type.DN = parsed.Fault.Reason
+	}
 	fault := b.headFault(err)
 	if _, unreadable := errors.AsType[*refused](fault); unreadable {
 		return fault // AMQP-106, AMQP-135

@@ -10,6 +10,9 @@ import (
 	"schakel/store"
 )
 
+// reasonFault is the reason of a message that got a SOAP fault.
+const reasonFault = "soap-fault"
+
 // receipt is what came back about a message of ours.
 type receipt struct {
 	status, reason, detail string
@@ -59,6 +62,19 @@ func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) 
 		}
 	}
 	return b.keepReceipt(ctx, in, nil, receipt{})
+}
+
+// takeFault handles a SOAP fault (AMQP-22): what it answers, by its correlationId, has failed.
+func (b *Bridge) takeFault(ctx context.Context, in *incoming, doc *document) error {
+	in.row.Kind, in.row.Status, in.row.Reason, in.row.Detail = store.AMQPAnswer, store.AMQPUnmatched, reasonFault, doc.info.Type.DN
+	about, err := b.cfg.DB.AMQPWritten(ctx, in.message.CorrelationID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && about.PartyID != in.row.PartyID {
+		return b.keepReceipt(ctx, in, nil, receipt{})
+	}
+	if err != nil {
+		return err
+	}
+	return b.keepReceipt(ctx, in, &about, receipt{store.AMQPFailed, reasonFault, in.row.Detail, nil})
 }
 
 // receiptOf reads what an AppRec says. A status that is not in the code list leaves the message open.

@@ -156,7 +156,7 @@ func (b *Bridge) takeReply(ctx context.Context, in *incoming) error {
 	}
 	defer b.waiting.wake(asked.ID)
 	if doc.kind == msghead.SOAPFault {
-		return b.keepReceipt(ctx, in, &asked, receipt{store.AMQPRejected, "soap-fault", doc.info.Type.DN, nil})
+		return b.keepReceipt(ctx, in, &asked, receipt{store.AMQPRejected, reasonFault, doc.info.Type.DN, nil})
 	}
 	return b.keepReceipt(ctx, in, &asked, receipt{status: store.AMQPAcknowledged})
 }
@@ -205,6 +205,12 @@ func (b *Bridge) takeRequest(ctx context.Context, conn Conn, in *incoming) error
 	if r, ok := errors.AsType[*refused](err); ok {
 		return b.conclude(ctx, in, doc, r)
 	}
+	if err == nil && doc.kind == msghead.SOAPFault {
+		return b.takeFault(ctx, in, doc)
+	}
+	if err == nil && doc.kind.IsAppRec() {
+		return b.conclude(ctx, in, doc, refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldSubject), errors.New("an AppRec is no request")))
+	}
 	fault, bad := errors.AsType[*rejected](err)
 	if err != nil && !bad {
 		return err
@@ -213,7 +219,7 @@ func (b *Bridge) takeRequest(ctx context.Context, conn Conn, in *incoming) error
 	if bad {
 		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRejected, fault.codes[0], fault.text, fault.codes
 	}
-	if err := b.keep(ctx, in, nil); err != nil {
+	if err := b.keep(ctx, in, nil); err != nil || in.known {
 		return err
 	}
 	return b.reply(ctx, conn, in, b.solve(ctx, in, doc, fault))
