@@ -4,7 +4,7 @@ import "testing"
 
 // Rules: AMQP-49, AMQP-53, AMQP-89.
 func TestAMQPMails(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	inWorlds(t, func(t *testing.T, w *world) {
 		before := len(w.mailsTo(t, "admin@example.nl"))
 		mailed := func(want int) {
 			t.Helper()
