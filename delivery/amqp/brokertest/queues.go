@@ -50,6 +50,9 @@ func (b *Broker) Party(t testing.TB, herID int) Party {
 // Queue makes a durable queue.
 func (b *Broker) Queue(t testing.TB, name string, arguments map[string]any) {
 	t.Helper()
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
 	b.call(t, http.MethodPut, b.queuePath(name), map[string]any{"durable": true, "arguments": arguments})
 }
 
@@ -115,17 +118,6 @@ func (b *Broker) AwaitDepth(t testing.TB, queue string, want int) {
 	}
 }
 
-// Close ends every client connection from the node's side, as an operator would.
-func (b *Broker) Close(t testing.TB) int {
-	t.Helper()
-	var all []struct{ Name string }
-	decode(t, b.call(t, http.MethodGet, "/connections?columns=name", nil), &all)
-	for _, c := range all {
-		b.call(t, http.MethodDelete, "/connections/"+url.PathEscape(c.Name), nil)
-	}
-	return len(all)
-}
-
 func (b *Broker) queuePath(name string) string { return "/queues/%2F/" + url.PathEscape(name) }
 
 func (b *Broker) call(t testing.TB, method, path string, body any) []byte {
@@ -163,5 +155,24 @@ func decode(t testing.TB, from []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(from, into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// CloseOf ends the client connections of one user from the node's side, and waits until
+// there is at least one.
+func (b *Broker) CloseOf(t testing.TB, user string) {
+	t.Helper()
+	for closed, until := 0, time.Now().Add(giveUp); closed == 0; {
+		var all []struct{ Name, User string }
+		decode(t, b.call(t, http.MethodGet, "/connections?columns=name,user", nil), &all)
+		for _, c := range all {
+			if c.User == user {
+				closed++
+				b.call(t, http.MethodDelete, "/connections/"+url.PathEscape(c.Name), nil)
+			}
+		}
+		if closed == 0 && time.Now().After(until) {
+			t.Fatalf("%s has no connections", user)
+		}
 	}
 }

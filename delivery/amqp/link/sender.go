@@ -98,7 +98,7 @@ func (s *senders) attached(ctx context.Context, one *sender, queue string) (*amq
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.owner.cfg.ConnectTimeout)
 	defer cancel()
-	link, err := s.wire.session.NewSender(ctx, s.owner.target(queue), senderOptions())
+	link, err := s.wire.session.NewSender(ctx, s.owner.target(queue), nil)
 	if err != nil {
 		if !isDetach(err) {
 			s.owner.hangUp(s.wire)
@@ -135,9 +135,4 @@ func (s *senders) part(link *amqp.Sender) {
 
 func (c *Connection) target(queue string) string {
 	return c.cfg.Dialect.target(c.cfg.Namespace, queue)
-}
-
-func senderOptions() *amqp.SenderOptions {
-	mode := amqp.SenderSettleModeUnsettled
-	return &amqp.SenderOptions{SettlementMode: &mode}
 }

@@ -1,0 +1,123 @@
+package brokertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Behaviour is what a queue of a scripted broker does with what is sent to it.
+type Behaviour string
+
+// The behaviours.
+const (
+	Accept  Behaviour = "accept"  // takes it, and hands it out to who receives
+	Release Behaviour = "release" // outcome released
+	Modify  Behaviour = "modify"  // outcome modified
+	Reject  Behaviour = "reject"  // outcome rejected, amqp:precondition-failed
+	Silent  Behaviour = "silent"  // no outcome
+	Drop    Behaviour = "drop"    // the connection breaks in place of an outcome
+	Close   Behaviour = "close"   // the connection breaks in place of the attach
+	Detach  Behaviour = "detach"  // the link is detached in place of an outcome
+	Stall   Behaviour = "stall"   // never gives credit
+)
+
+// Event is what a scripted broker saw or did: attach, transfer, handed, accepted,
+// released, modified, rejected.
+type Event struct {
+	Event   string `json:"event"`
+	Role    string `json:"role"` // of an attach: sender or receiver, as we are
+	Queue   string `json:"queue"`
+	ID      any    `json:"id"` // messageId
+	Count   int    `json:"count"`
+	Durable bool   `json:"durable"`
+	TTL     int    `json:"ttl"` // milliseconds
+	Port    int    `json:"port"`
+}
+
+// Scripted is a broker that does as it is told and behaves like Service Bus: a queue's
+// name is its address, and what is rejected or failed ten times goes to
+// NAME/$DeadLetterQueue.
+type Scripted struct {
+	URL string
+
+	mu     sync.Mutex
+	events []Event
+	news   chan struct{}
+}
+
+// StartScripted starts a scripted broker with these queues; it ends with the test.
+func StartScripted(t testing.TB, queues map[string]Behaviour) *Scripted {
+	t.Helper()
+	script, err := json.Marshal(queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := nodeCommand(t, brokerScript, string(script))
+	lifeline, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Scripted{news: make(chan struct{})}
+	go s.read(out)
+	t.Cleanup(func() {
+		_ = lifeline.Close()
+		_ = command.Wait()
+	})
+	listening := s.Await(t, func(e Event) bool { return e.Event == "listening" })
+	s.URL = "amqp://127.0.0.1:" + strconv.Itoa(listening.Port)
+	return s
+}
+
+func (s *Scripted) read(out io.Reader) {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var e Event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		s.mu.Lock()
+		s.events = append(s.events, e)
+		close(s.news)
+		s.news = make(chan struct{})
+		s.mu.Unlock()
+	}
+}
+
+// Events gives what happened so far, in order.
+func (s *Scripted) Events() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Event(nil), s.events...)
+}
+
+// Await waits for the first event that matches.
+func (s *Scripted) Await(t testing.TB, matches func(Event) bool) Event {
+	t.Helper()
+	expired := time.After(giveUp)
+	for seen := 0; ; {
+		s.mu.Lock()
+		events, news := s.events, s.news
+		s.mu.Unlock()
+		for ; seen < len(events); seen++ {
+			if matches(events[seen]) {
+				return events[seen]
+			}
+		}
+		select {
+		case <-news:
+		case <-expired:
+			t.Fatalf("the scripted broker never told what was waited for; it told %v", events)
+		}
+	}
+}

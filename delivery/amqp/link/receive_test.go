@@ -1,0 +1,250 @@
+package link_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	amqp "github.com/Azure/go-amqp"
+
+	"schakel/delivery/amqp/brokertest"
+	"schakel/delivery/amqp/link"
+)
+
+// A message whose handling always fails is handed out exactly ten times and is then in
+// the dead-letter queue of its dialect, unchanged; put back it is handed out again.
+//
+// Rules: AMQP-45, AMQP-11, AMQP-50, AMQP-02, AMQP-52
+func TestTenDeliveries(t *testing.T) {
+	t.Parallel()
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		t.Parallel()
+		p := b.NewParty(t)
+		c := connect(t, b.Config())
+		if got := c.Dialect().DeadLetter(p.Async); got != p.DeadLetter {
+			t.Fatalf("the dead-letter queue is %s", got)
+		}
+		sent := encode(t, profileMessage("ten", p, p))
+		if err := c.Send(within(t), p.Async, sent); err != nil {
+			t.Fatal(err)
+		}
+		failTenTimes(t, c, p.Async, p.DeadLetter)
+		dead := take(t, c, p.DeadLetter, 1, accept)[0].Message
+		sameBareMessage(t, sent, dead)
+		if err := c.Send(within(t), p.Async, dead); err != nil {
+			t.Fatal(err)
+		}
+		sameBareMessage(t, sent, take(t, c, p.Async, 1, accept)[0].Message)
+	})
+}
+
+// The same on a broker that behaves like Service Bus, with a dead-letter queue below
+// the queue.
+//
+// Rules: AMQP-45, AMQP-50
+func TestTenDeliveriesServiceBus(t *testing.T) {
+	t.Parallel()
+	b := brokertest.StartScripted(t, map[string]brokertest.Behaviour{"100_async": "accept"})
+	c := connect(t, link.Config{URL: b.URL, Dialect: link.ServiceBus()})
+	if err := c.Send(within(t), "100_async", plain("1")); err != nil {
+		t.Fatal(err)
+	}
+	failTenTimes(t, c, "100_async", c.Dialect().DeadLetter("100_async"))
+	d := take(t, c, "100_async/$DeadLetterQueue", 1, accept)[0]
+	if idOf(d.Message) != "1" || d.EnqueuedAt.IsZero() {
+		t.Errorf("the dead letter is %v, enqueued at %v", d.Message.Properties.MessageID, d.EnqueuedAt)
+	}
+}
+
+// failTenTimes fails every delivery until the message is in the dead-letter queue, and
+// holds that there were ten.
+func failTenTimes(t *testing.T, c *link.Connection, queue, deadLetter string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	var mu sync.Mutex
+	var counts []int
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Receive(ctx, queue, 1, func(_ context.Context, d *link.Delivery) error {
+			mu.Lock()
+			defer mu.Unlock()
+			counts = append(counts, d.DeliveryCount)
+			return errors.New("the store is down")
+		})
+	}()
+	found, left := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		_ = c.Receive(ctx, deadLetter, 1, func(ctx context.Context, d *link.Delivery) error {
+			close(found)
+			<-ctx.Done()
+			return d.Release(ctx)
+		})
+	}()
+	select {
+	case <-found:
+	case <-ctx.Done():
+	}
+	cancel()
+	<-done
+	<-left
+	if len(counts) != 10 {
+		t.Errorf("the message was handed out %d times, want 10: %v", len(counts), counts)
+	}
+	for i, count := range counts {
+		if c.Dialect().CountsDeliveries() && count != i {
+			t.Errorf("delivery %d says it was handed out %d times before", i+1, count)
+		}
+	}
+}
+
+func sameBareMessage(t *testing.T, sent, got *amqp.Message) {
+	t.Helper()
+	bare := func(m *amqp.Message) string {
+		out := fmt.Sprintf("%q %v", m.Data, m.ApplicationProperties)
+		p := m.Properties
+		return out + fmt.Sprintf(" %v %v %v %v %v %v", p.MessageID, *p.To, *p.Subject, *p.ReplyTo, p.CorrelationID, *p.ContentType)
+	}
+	if bare(sent) != bare(got) {
+		t.Errorf("the message changed on its way:\n%s\n%s", bare(sent), bare(got))
+	}
+}
+
+// A message whose handling had not ended when the connection was lost is handed out
+// again, and settling the first delivery fails.
+//
+// Rules: AMQP-10
+func TestLateSettle(t *testing.T) {
+	t.Parallel()
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		t.Parallel()
+		p := b.NewParty(t)
+		b.User(t, user(p), "secret", ".*", ".*")
+		c := connect(t, ownConnections(b, p))
+		if err := c.Send(within(t), p.Async, plain("1")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		defer cancel()
+		first := true
+		_ = c.Receive(ctx, p.Async, 1, func(ctx context.Context, d *link.Delivery) error {
+			if first {
+				first = false
+				b.CloseOf(t, user(p))
+				<-ctx.Done()
+				if err := d.Accept(ctx); link.KindOf(err) != link.Lost {
+					t.Errorf("Accept over a lost link gave %v, want lost", err)
+				}
+				return nil
+			}
+			defer cancel()
+			return d.Accept(ctx)
+		})
+		if first || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Error("the message was not handed out again")
+		}
+		b.AwaitDepth(t, p.Async, 0)
+	})
+}
+
+// ownConnections logs in as a user of the party's own, whose connections can be cut.
+func ownConnections(b *brokertest.Broker, p brokertest.Party) link.Config {
+	cfg := b.Config()
+	cfg.Username, cfg.Password = user(p), "secret"
+	return cfg
+}
+
+func user(p brokertest.Party) string { return fmt.Sprintf("party-%d", p.HerID) }
+
+// Accept and reject take a message from the queue, release gives it back; each works
+// once.
+//
+// Rules: AMQP-10, AMQP-51
+func TestSettleModes(t *testing.T) {
+	t.Parallel()
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		t.Parallel()
+		p := b.NewParty(t)
+		c := connect(t, b.Config())
+		if err := c.Send(within(t), p.Async, plain("1")); err != nil {
+			t.Fatal(err)
+		}
+		take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error { return d.Release(ctx) })
+		d := take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error {
+			return d.Reject(ctx, "schakel:unreadable", "cannot ever be handled")
+		})[0]
+		if err := d.Accept(within(t)); !errors.Is(err, link.ErrSettled) {
+			t.Errorf("settling twice gave %v", err)
+		}
+		if got := idOf(take(t, c, p.DeadLetter, 1, accept)[0].Message); got != "1" {
+			t.Errorf("the dead letter is %s", got)
+		}
+		b.AwaitDepth(t, p.Async, 0)
+	})
+}
+
+// A queue that comes to be while it is received from is received from, without a
+// restart; so does one whose node went away.
+//
+// Rules: AMQP-46
+func TestReceiveWaitsForQueue(t *testing.T) {
+	t.Parallel()
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		t.Parallel()
+		queue := b.NewParty(t).Async + "_later"
+		cfg := b.Config()
+		changed := make(chan link.State, 1000)
+		cfg.OnChange = func(s link.State) { changed <- s }
+		c := connect(t, cfg)
+		ctx, cancel := context.WithCancel(within(t))
+		defer cancel()
+		got := make(chan string, 1)
+		go func() {
+			_ = c.Receive(ctx, queue, 5, func(ctx context.Context, d *link.Delivery) error {
+				got <- idOf(d.Message)
+				return d.Accept(ctx)
+			})
+			close(got)
+		}()
+		for s := range changed {
+			if len(s.Receivers) == 1 && s.Receivers[0].Phase == link.Waiting {
+				break
+			}
+		}
+		b.Queue(t, queue, nil)
+		if err := c.Send(ctx, queue, plain("1")); err != nil {
+			t.Fatal(err)
+		}
+		if id := <-got; id != "1" {
+			t.Errorf("received %q", id)
+		}
+	})
+}
+
+// A synchronous message is not durable and is gone from the queue after its time, not
+// in the dead letters.
+//
+// Rules: AMQP-43, AMQP-91
+func TestSyncMessageExpires(t *testing.T) {
+	t.Parallel()
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		t.Parallel()
+		p := b.NewParty(t)
+		c := connect(t, b.Config())
+		m := profileMessage("sync", p, p)
+		m.Durable, m.TTL = false, 15*time.Second
+		if err := c.Send(within(t), p.Sync, encode(t, m)); err != nil {
+			t.Fatal(err)
+		}
+		b.AwaitDepth(t, p.Sync, 1)
+		b.AwaitDepth(t, p.Sync, 0)
+		if got := b.Depth(t, p.DeadLetter); got != 0 {
+			t.Errorf("%d messages are in the dead letters", got)
+		}
+	})
+}
