@@ -30,7 +30,6 @@ type AMQPFlags struct {
 	AMQPNoRevocation   bool          `name:"amqp-no-revocation" help:"Do not ask the issuers below --amqp-trust whether a certificate was revoked. For a test PKI alone."`
 	AMQPSchemas        string        `name:"amqp-schemas" placeholder:"DIR" help:"Folder with XSDs; business messages whose namespace they define are validated, in and out."`
 	AMQPAnswerWait     time.Duration `name:"amqp-answer-wait" default:"4h" help:"After which time the AppRec of a message is overdue, where its party does not say otherwise."`
-	AMQPSubjects       []string      `name:"amqp-subject" placeholder:"CODE" help:"Code of list 8279 that is known besides those of the processes (repeatable); a message with another is refused."`
 	AMQPMissingFields  bool          `name:"amqp-required-field-missing" help:"Answer a missing field with transport:required-field-missing; by default with transport:invalid-field-value, as the exchange does."`
 	AMQPHeaderXML      bool          `name:"amqp-xml-not-interpretable" help:"Answer an unreadable header with transport:xml-not-interpretable; by default with transport:not-well-formed-xml, as the exchange does."`
 	AMQPFullQueueNames bool          `name:"amqp-full-queue-names" help:"Write to and replyTo as registered, with host and namespace; by default the name of the queue alone."`
@@ -72,7 +71,7 @@ func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
 
 func (f AMQPFlags) options() amqp.Options {
 	return amqp.Options{
-		AnswerWait: f.AMQPAnswerWait, Subjects: f.AMQPSubjects, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, FullQueueNames: f.AMQPFullQueueNames,
+		AnswerWait: f.AMQPAnswerWait, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, FullQueueNames: f.AMQPFullQueueNames,
 	}
 }
 
@@ -118,7 +117,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 			}
 			return p.registry.Clients.WhyNot(ctx, client, eventType, source)
 		},
-		Notify: notices(p.registry.Mails, log),
+		Subjects: subjects(p.registry.Profile), Notify: notices(p.registry.Mails, log),
 	}), nil
 }
 
@@ -165,6 +164,17 @@ func ownKeys(services *registry.Services) func(context.Context, string) ([]amqp.
 			keys[i] = amqp.Key{Identity: cms.Identity{Certificate: k.Certificate, Key: k.Key}, Purpose: k.Purpose, Chain: k.Chain}
 		}
 		return keys, nil
+	}
+}
+
+// subjects gives the codes of list 8279 of the settings; when those cannot be read, the codes of the processes alone hold.
+func subjects(profiles *registry.Profiles) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		p, err := profiles.Current(ctx)
+		if err != nil {
+			return nil
+		}
+		return p.AMQPSubjects
 	}
 }
 

@@ -85,6 +85,8 @@ type Config struct {
 	Handle func(ctx context.Context, endpointID string, e *event.Event, key string) (answer []byte, err error)
 	// WhyNot tells why a client may not send events of a type and source; empty when it may.
 	WhyNot func(ctx context.Context, clientID, eventType, source string) (string, error)
+	// Subjects gives the codes of list 8279 that are known besides those of the processes (AMQP-21). Default none.
+	Subjects func(ctx context.Context) []string
 	// Notify tells people. Default nobody is told.
 	Notify func(ctx context.Context, n Notice)
 	// Clock tells whether the clock is synchronised (AMQP-54). Default SystemClock.
@@ -104,8 +106,6 @@ type Options struct {
 	HeaderXML bool
 	// FullQueueNames writes to and replyTo as registered; by default the name of the queue alone (INC-26).
 	FullQueueNames bool
-	// Subjects are the codes of list 8279 that are known; empty takes any that a process names (AMQP-21).
-	Subjects []string
 	// SyncTimeout is how long a synchronous exchange may take; default 15 s (AMQP-43).
 	SyncTimeout time.Duration
 	// Poll is how often parties, answers and overdue messages are looked at; default 2 s.
@@ -149,6 +149,9 @@ func New(cfg Config) *Bridge {
 	}
 	if cfg.CheckOffline == nil {
 		cfg.CheckOffline = certs.New(certs.Config{Now: cfg.Now}).CheckOffline
+	}
+	if cfg.Subjects == nil {
+		cfg.Subjects = func(context.Context) []string { return nil }
 	}
 	if cfg.Notify == nil {
 		cfg.Notify = func(context.Context, Notice) {}

@@ -61,7 +61,7 @@ func (b *Bridge) checkFields(ctx context.Context, conn Conn, in *incoming) error
 		return refuse(b.fieldRefusal(in.faults), nil)
 	case int64(m.ToHerID) != in.own.HerID:
 		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldToHerID), fmt.Errorf("it is to HER-id %d", m.ToHerID))
-	case !b.knownSubject(m.Subject):
+	case !b.knownSubject(ctx, m.Subject):
 		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldSubject), fmt.Errorf("subject %q is not of code list 8279", m.Subject))
 	}
 	if content, _ := message.ParseContentType(m.ContentType); content != message.ContentSignedAndEncrypted && !(content == message.ContentSOAP && m.Subject == message.SubjectSOAPFault) {
@@ -98,8 +98,8 @@ func (b *Bridge) checkReplyTo(ctx context.Context, conn Conn, in *incoming) erro
 }
 
 // knownSubject tells whether a subject is in the code list; a code that a process names is (AMQP-21).
-func (b *Bridge) knownSubject(subject string) bool {
-	if subject == subjectAppRec || subject == message.SubjectSOAPFault || slices.Contains(b.cfg.Subjects, subject) {
+func (b *Bridge) knownSubject(ctx context.Context, subject string) bool {
+	if subject == subjectAppRec || subject == message.SubjectSOAPFault || slices.Contains(b.cfg.Subjects(ctx), subject) {
 		return true
 	}
 	return slices.ContainsFunc(b.dir.Load().processes, func(p store.AMQPProcess) bool { return p.Subject == subject })
