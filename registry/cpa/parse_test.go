@@ -124,8 +124,6 @@ func TestProfiles(t *testing.T) {
 }
 
 // TestCommunication reads the details of the address registry in both forms.
-//
-// Rules: AMQP-20, AMQP-23
 func TestCommunication(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -56,7 +56,7 @@ func answer(version apprec.Version, errs ...apprec.Error) apprec.Answer {
 // TestBuild writes each kind of acknowledgement in each version, has a foreign validator check it against the schema,
 // and reads it back.
 //
-// Rules: AMQP-14, AMQP-83, AMQP-86, AMQP-109, AMQP-110, AMQP-111, AMQP-112
+// Rules: AMQP-14, AMQP-109, AMQP-110, AMQP-111, AMQP-112
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	for _, version := range []apprec.Version{apprec.V10, apprec.V11} {

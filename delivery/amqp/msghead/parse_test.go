@@ -17,7 +17,7 @@ const (
 
 // TestSamples reads the headers of messages that other systems made.
 //
-// Rules: AMQP-05, AMQP-108, AMQP-109
+// Rules: AMQP-108, AMQP-109
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,8 +80,6 @@ func TestSamples(t *testing.T) {
 }
 
 // TestConversation reads what a message refers to, its wish for an acknowledgement and its names.
-//
-// Rules: AMQP-34
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	doc, err := msghead.Parse(sample(t, "helsenorge/MetadataTestsDialogmelding11.xml"))
