@@ -48,6 +48,9 @@ type Config struct {
 	// MirrorHTTP fetches from the registers that are mirrored; it follows no
 	// redirects, and decides where requests may go. Default none: runs fail.
 	MirrorHTTP mirror.Doer
+	// Addresses is the address registry of the health exchange. Default none: our
+	// own records of parties are all there is.
+	Addresses AddressRegistry
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.
 	MaxDocumentBytes int64
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type AMQPFlags struct {
 	AMQPTrust          string        `name:"amqp-trust" placeholder:"FILE" help:"PEM file with the roots of enterprise certificates; certificates below any other are not trusted. Required to exchange messages with health parties."`
 	AMQPNoRevocation   bool          `name:"amqp-no-revocation" help:"Do not ask the issuers below --amqp-trust whether a certificate was revoked. For a test PKI alone."`
 	AMQPSchemas        string        `name:"amqp-schemas" placeholder:"DIR" help:"Folder with XSDs; business messages whose namespace they define are validated, in and out."`
+	AMQPAddresses      string        `name:"amqp-address-registry" placeholder:"DIR|URL" help:"Where parties are looked up anew when a certificate of theirs is no good: a folder with communication details, CPPs or CPAs (.xml, .json) and certificates (HER-id*.pem), or an address below which GET HER-id gives such a document and GET HER-id/certificates PEM. Default: our own records alone."`
 	AMQPAnswerWait     time.Duration `name:"amqp-answer-wait" default:"4h" help:"After which time the AppRec of a message is overdue, where its party does not say otherwise."`
 	AMQPMissingFields  bool          `name:"amqp-required-field-missing" help:"Answer a missing field with transport:required-field-missing; by default with transport:invalid-field-value, as the exchange does."`
 	AMQPHeaderXML      bool          `name:"amqp-xml-not-interpretable" help:"Answer an unreadable header with transport:xml-not-interpretable; by default with transport:not-well-formed-xml, as the exchange does."`
@@ -69,6 +71,28 @@ func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
 	return certs.New(cfg), nil
 }
 
+// addresses is the address registry; nil when there is none.
+func (f AMQPFlags) addresses(out OutboundFlags) (registry.AddressRegistry, error) {
+	if f.AMQPAddresses == "" {
+		return nil, nil
+	}
+	if !strings.Contains(f.AMQPAddresses, "://") {
+		if info, err := os.Stat(f.AMQPAddresses); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("--amqp-address-registry: %s is no folder, and no URL", f.AMQPAddresses)
+		}
+		return registry.AddressFolder{Dir: f.AMQPAddresses}, nil
+	}
+	base, err := url.Parse(f.AMQPAddresses)
+	if err != nil {
+		return nil, fmt.Errorf("--amqp-address-registry: %w", err)
+	}
+	client, err := out.mirrorHTTP(0)
+	if err != nil {
+		return nil, err
+	}
+	return registry.AddressURL{Base: base, HTTP: client}, nil
+}
+
 func (f AMQPFlags) options() amqp.Options {
 	return amqp.Options{
 		AnswerWait: f.AMQPAnswerWait, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, FullQueueNames: f.AMQPFullQueueNames,
@@ -91,7 +115,10 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
 		Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
-		Refresh: func(context.Context, string) error { validator.Forget(); return nil },
+		Refresh: func(ctx context.Context, partyID string) error {
+			validator.Forget()
+			return p.registry.AMQP.Refresh(ctx, partyID)
+		},
 		Schedule: func(ctx context.Context, c store.Claimed) webhook.Schedule {
 			s, err := live(ctx)
 			if err != nil {

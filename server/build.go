@@ -64,6 +64,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if reg.MirrorHTTP, err = cfg.OutboundFlags.mirrorHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
+	if reg.Addresses, err = cfg.AMQPFlags.addresses(cfg.OutboundFlags); err != nil {
+		return nil, err
+	}
 	reg.MaxDocumentBytes = cfg.MaxDocumentBytes
 	if p.registry, err = registry.New(reg, p.accounts); err != nil {
 		return nil, err
