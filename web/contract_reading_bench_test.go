@@ -19,6 +19,8 @@ import (
 // answer a schema of their own.
 func largeOpenAPI(size int) string {
 	var paths, schemas strings.Builder
+	// Documents have texts, or one of 13 MB would have more values than are read.
+	text := strings.Repeat("A thing, and what it is for. ", 16)
 	for i := 0; paths.Len()+schemas.Len() < size; i++ {
 		if i > 0 {
 			paths.WriteByte(',')
@@ -27,8 +29,8 @@ func largeOpenAPI(size int) string {
 		fmt.Fprintf(&paths, `"/things%d/{id}":{"get":{"operationId":"get%d","summary":"Thing %d","description":"All of **thing** %d, and [more](https://example.nl/%d).",`+
 			`"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string","maxLength":6}}],`+
 			`"responses":{"200":{"description":"The thing.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing%d"}}}}}}}`, i, i, i, i, i, i)
-		fmt.Fprintf(&schemas, `"Thing%d":{"type":"object","description":"A thing.","required":["id"],"properties":{"id":{"type":"string"},`+
-			`"next":{"$ref":"#/components/schemas/Thing%d"},"list":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"size":{"type":"integer"}}}}}}`, i, max(0, i-1))
+		fmt.Fprintf(&schemas, `"Thing%d":{"type":"object","description":"%s","required":["id"],"properties":{"id":{"type":"string"},`+
+			`"next":{"$ref":"#/components/schemas/Thing%d"},"list":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"size":{"type":"integer"}}}}}}`, i, text, max(0, i-1))
 	}
 	return `{"openapi":"3.1.0","info":{"title":"Large","version":"1.0.0"},"paths":{` + paths.String() + `},"components":{"schemas":{` + schemas.String() + `}}}`
 }
