@@ -1,19 +1,22 @@
 package brokertest
 
 import (
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/rabbitmq"
 )
 
 // The user every node has, with all rights.
 const (
-	User     = "guest"
-	Password = "guest"
+	User     = rabbitmq.User
+	Password = rabbitmq.Password
 )
+
+// Certificates are what a node shows on its TLS port.
+type Certificates = rabbitmq.Certificates
 
 // Broker is a running node.
 type Broker struct {
@@ -21,7 +24,7 @@ type Broker struct {
 	TLSURL  string // amqps://127.0.0.1:port, "" for a node without certificates
 	API     string // http://127.0.0.1:port/api of the management plugin
 	Version Version
-	node    *node
+	node    *rabbitmq.Node
 }
 
 // shared holds the node of each version that the tests of a binary share. It ends with
@@ -60,30 +63,24 @@ func StartOwn(t testing.TB, v Version, certificates *Certificates) *Broker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.node.end() })
+	t.Cleanup(func() { _ = b.node.End() })
 	return b
 }
 
 func requireVersion(t testing.TB, v Version) {
 	t.Helper()
-	if why, ok := v.Found(); !ok {
+	if _, why := find(v); why != "" {
 		unable(t, why)
 	}
 }
 
 func start(v Version, certificates *Certificates) (*Broker, error) {
-	n, err := launch(v, certificates)
+	i, _ := find(v)
+	n, err := rabbitmq.Launch(i, "", certificates)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{
-		URL: "amqp://127.0.0.1:" + strconv.Itoa(n.ports.amqp),
-		API: "http://127.0.0.1:" + strconv.Itoa(n.ports.management) + "/api", Version: v, node: n,
-	}
-	if certificates != nil {
-		b.TLSURL = "amqps://127.0.0.1:" + strconv.Itoa(n.ports.amqps)
-	}
-	return b, nil
+	return &Broker{URL: n.URL, TLSURL: n.TLSURL, API: n.API, Version: v, node: n}, nil
 }
 
 // Config gives the configuration of a connection to the node.
@@ -92,17 +89,17 @@ func (b *Broker) Config() link.Config {
 }
 
 // Kill9 ends the node as a power cut would: what it did not write is gone.
-func (b *Broker) Kill9(t testing.TB) { b.order(t, "kill", "killed") }
+func (b *Broker) Kill9(t testing.TB) { must(t, b.node.Kill()) }
 
 // Stop ends the node in order; its queues stay.
-func (b *Broker) Stop(t testing.TB) { b.order(t, "stop", "stopped") }
+func (b *Broker) Stop(t testing.TB) { must(t, b.node.Stop()) }
 
 // Restart starts the node again after Kill9 or Stop, on the same ports.
-func (b *Broker) Restart(t testing.TB) { b.order(t, "start", "ready") }
+func (b *Broker) Restart(t testing.TB) { must(t, b.node.Start()) }
 
-func (b *Broker) order(t testing.TB, command, want string) {
+func must(t testing.TB, err error) {
 	t.Helper()
-	if err := b.node.command(command, want); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,27 +1,22 @@
 package brokertest
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"testing"
 	"time"
+
+	"schakel/delivery/amqp/rabbitmq"
 )
 
 // giveUp is how long a test waits for what must come; nothing depends on it but the end
 // of a failing test.
 const giveUp = 60 * time.Second
 
-// Party is a party of the exchange with its queues, as the exchange makes them
-// (AMQP-46).
-type Party struct {
-	HerID                          int
-	Async, Sync, Error, DeadLetter string
-}
+// Party is a party of the exchange with its queues.
+type Party = rabbitmq.Party
 
 // NewParty makes the queues of a HER-id that no other test of the binary has.
 func (b *Broker) NewParty(t testing.TB) Party {
@@ -29,37 +24,24 @@ func (b *Broker) NewParty(t testing.TB) Party {
 	return b.Party(t, 100_000+int(lastParty.Add(1)))
 }
 
-// Party makes the queues of a HER-id: async, a quorum queue that gives up after ten
-// deliveries (AMQP-45), sync with a time to live of 15 s (AMQP-43), error and the dead
-// letters, which async and error messages go to.
+// Party makes the queues of a HER-id, as [rabbitmq.Node.Party] does.
 func (b *Broker) Party(t testing.TB, herID int) Party {
 	t.Helper()
-	id := strconv.Itoa(herID)
-	p := Party{HerID: herID, Async: id + "_async", Sync: id + "_sync", Error: id + "_error", DeadLetter: id + "_dl"}
-	toDeadLetter := map[string]any{
-		"x-queue-type": "quorum", "x-delivery-limit": 9,
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": p.DeadLetter,
-	}
-	b.Queue(t, p.DeadLetter, map[string]any{"x-queue-type": "quorum"})
-	b.Queue(t, p.Async, toDeadLetter)
-	b.Queue(t, p.Error, toDeadLetter)
-	b.Queue(t, p.Sync, map[string]any{"x-queue-type": "classic", "x-message-ttl": 15000})
+	p, err := b.node.Party(lasting(t), herID)
+	must(t, err)
 	return p
 }
 
 // Queue makes a durable queue.
 func (b *Broker) Queue(t testing.TB, name string, arguments map[string]any) {
 	t.Helper()
-	if arguments == nil {
-		arguments = map[string]any{}
-	}
-	b.call(t, http.MethodPut, b.queuePath(name), map[string]any{"durable": true, "arguments": arguments})
+	must(t, b.node.Queue(lasting(t), name, arguments))
 }
 
 // DeleteQueue takes a queue away.
 func (b *Broker) DeleteQueue(t testing.TB, name string) {
 	t.Helper()
-	b.call(t, http.MethodDelete, b.queuePath(name), nil)
+	b.call(t, http.MethodDelete, rabbitmq.QueuePath(name), nil)
 }
 
 // Exchange makes a direct exchange and binds queues to it under their names.
@@ -100,7 +82,7 @@ func (b *Broker) Queues(t testing.TB) []string {
 func (b *Broker) Depth(t testing.TB, queue string) int {
 	t.Helper()
 	var q struct{ Messages int }
-	decode(t, b.call(t, http.MethodGet, b.queuePath(queue), nil), &q)
+	decode(t, b.call(t, http.MethodGet, rabbitmq.QueuePath(queue), nil), &q)
 	return q.Messages
 }
 
@@ -118,38 +100,15 @@ func (b *Broker) AwaitDepth(t testing.TB, queue string, want int) {
 	}
 }
 
-func (b *Broker) queuePath(name string) string { return "/queues/%2F/" + url.PathEscape(name) }
-
 func (b *Broker) call(t testing.TB, method, path string, body any) []byte {
 	t.Helper()
-	answer, err := b.try(method, path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer, err := b.node.Call(lasting(t), method, path, body)
+	must(t, err)
 	return answer
 }
 
-func (b *Broker) try(method, path string, body any) ([]byte, error) {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequest(method, b.API+path, bytes.NewReader(encoded))
-	if err != nil {
-		return nil, err
-	}
-	req.SetBasicAuth(User, Password)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 && (method != http.MethodDelete || resp.StatusCode != http.StatusNotFound) {
-		err = fmt.Errorf("%s %s: %s %s", method, path, resp.Status, answer)
-	}
-	return answer, err
-}
+// lasting is a context that the clean-up of a test may use too.
+func lasting(t testing.TB) context.Context { return context.WithoutCancel(t.Context()) }
 
 func decode(t testing.TB, from []byte, into any) {
 	t.Helper()
@@ -158,8 +117,8 @@ func decode(t testing.TB, from []byte, into any) {
 	}
 }
 
-// CloseOf ends the client connections of one user from the node's side, and waits until
-// there is at least one.
+// CloseOf ends the client connections of one user from the node's side, as an operator
+// would, and waits until there is at least one.
 func (b *Broker) CloseOf(t testing.TB, user string) {
 	t.Helper()
 	for closed, until := 0, time.Now().Add(giveUp); closed == 0; {
@@ -173,6 +132,9 @@ func (b *Broker) CloseOf(t testing.TB, user string) {
 		}
 		if closed == 0 && time.Now().After(until) {
 			t.Fatalf("%s has no connections", user)
+		}
+		if closed == 0 {
+			<-time.After(100 * time.Millisecond)
 		}
 	}
 }
