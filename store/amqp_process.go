@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Modes of a process.
 const (
@@ -53,4 +56,42 @@ func (q *Queries) AMQPProcesses(ctx context.Context, partyID string) ([]AMQPProc
 	w.text(`party_id = ?`, partyID)
 	var rows []AMQPProcess
 	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_process`+w.sql()+` ORDER BY party_id, subject, id`, w.args...)
+}
+
+// AMQPDirectory is all that says who exchanges messages with whom now.
+type AMQPDirectory struct {
+	Brokers      []AMQPBroker
+	Parties      []AMQPParty // in use, of approved partners
+	Certificates map[string][]AMQPCertificate
+	Processes    []AMQPProcess
+}
+
+// AMQPVersion is a text that differs whenever the directory does.
+func (q *Queries) AMQPVersion(ctx context.Context) (string, error) {
+	var version string
+	const each = `(SELECT COUNT(*) || ':' || COALESCE(MAX(%), 0) FROM `
+	return version, q.get(ctx, &version, `SELECT `+strings.ReplaceAll(each, "%", "updated_at")+`amqp_broker) || ' ' || `+
+		strings.ReplaceAll(each, "%", "updated_at")+`amqp_party) || ' ' || `+strings.ReplaceAll(each, "%", "created_at")+`amqp_certificate) || ' ' || `+
+		strings.ReplaceAll(each, "%", "updated_at")+`amqp_process) || ' ' || `+strings.ReplaceAll(each, "%", "p.updated_at")+`partner p WHERE p.id IN (SELECT partner_id FROM amqp_party))`)
+}
+
+// AMQPDirectory reads the directory. The certificates of a party are the newest first (AMQP-64).
+func (q *Queries) AMQPDirectory(ctx context.Context) (AMQPDirectory, error) {
+	d := AMQPDirectory{Certificates: map[string][]AMQPCertificate{}}
+	var err error
+	if d.Brokers, err = q.AMQPBrokers(ctx); err != nil {
+		return d, err
+	}
+	if err := q.list(ctx, &d.Parties, `SELECT p.* FROM amqp_party p JOIN partner r ON r.id = p.partner_id AND r.status = 'approved' WHERE p.enabled ORDER BY p.id`); err != nil {
+		return d, err
+	}
+	var certificates []AMQPCertificate
+	if err := q.list(ctx, &certificates, `SELECT * FROM amqp_certificate ORDER BY party_id, not_before DESC, id DESC`); err != nil {
+		return d, err
+	}
+	for _, c := range certificates {
+		d.Certificates[c.PartyID] = append(d.Certificates[c.PartyID], c)
+	}
+	d.Processes, err = q.AMQPProcesses(ctx, "")
+	return d, err
 }

@@ -260,3 +260,43 @@ func TestPruneAMQP(t *testing.T) {
 		same(t, got, err, open)
 	})
 }
+
+func TestAMQPDirectory(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		versions := map[string]bool{}
+		changed := func(step string) {
+			t.Helper()
+			v, err := w.db.AMQPVersion(w.ctx)
+			if err != nil || versions[v] {
+				t.Errorf("%s: version %q seen before, %v", step, v, err)
+			}
+			versions[v] = true
+			w.clock.Advance(time.Second)
+		}
+		changed("empty")
+		b := w.newBroker("exchange")
+		changed("broker")
+		p := w.newParty(b, 101)
+		changed("party")
+		c := store.AMQPCertificate{PartyID: p.ID, Purpose: store.AMQPSign, Thumbprint: "a", NotBefore: w.now(), NotAfter: w.in(time.Hour)}
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPCertificate(w.ctx, &c) })
+		changed("certificate")
+		x := store.AMQPProcess{PartyID: p.ID, OwnPartyID: p.ID}
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPProcess(w.ctx, &x) })
+		changed("process")
+		d, err := w.db.AMQPDirectory(w.ctx)
+		same(t, d, err, store.AMQPDirectory{
+			Brokers: []store.AMQPBroker{b}, Parties: []store.AMQPParty{p}, Processes: []store.AMQPProcess{x},
+			Certificates: map[string][]store.AMQPCertificate{p.ID: {c}},
+		})
+		w.write(func(tx *store.Tx) error {
+			w.partner.Status = store.PartnerSuspended
+			return tx.UpdatePartner(w.ctx, &w.partner)
+		})
+		changed("suspended partner")
+		d, err = w.db.AMQPDirectory(w.ctx)
+		if err != nil || len(d.Parties) != 0 {
+			t.Errorf("%+v, %v", d.Parties, err)
+		}
+	})
+}
