@@ -1,0 +1,185 @@
+package rabbitmq
+
+import (
+	"bufio"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+//go:embed node.sh
+var nodeScript string
+
+// The user every node has, with all rights.
+const (
+	User     = "guest"
+	Password = "guest"
+)
+
+// endWait is how long the shell of a node gets to end it in order.
+const endWait = 3 * time.Second
+
+// Node is one private RabbitMQ and the shell that keeps it. It is safe for concurrent use.
+type Node struct {
+	URL    string // amqp://127.0.0.1:port
+	TLSURL string // amqps://127.0.0.1:port, "" for a node without certificates
+	API    string // http://127.0.0.1:port/api of the management plugin
+
+	installation Installation
+	tls          *Certificates
+	ports        ports
+
+	dir      string
+	shell    *exec.Cmd
+	lifeline io.WriteCloser
+	answers  *bufio.Scanner
+	mu       sync.Mutex // one command at a time
+	ended    sync.Once
+	ending   error
+}
+
+// New prepares a node with its files in a new folder inside dir, or inside the temporary
+// folder of the installation's root when it has one or dir is empty. certificates may be nil
+// for a node without TLS. The node runs after Start; End must be called either way.
+func New(i Installation, dir string, certificates *Certificates) (*Node, error) {
+	n := &Node{installation: i, tls: certificates}
+	var err error
+	if n.ports, err = newPorts(); err != nil {
+		return nil, err
+	}
+	if n.dir, err = newFolder(i.Root, dir); err != nil {
+		return nil, err
+	}
+	n.URL, n.API = "amqp://"+loopback(n.ports.amqp), "http://"+loopback(n.ports.management)+"/api"
+	if certificates != nil {
+		n.TLSURL = "amqps://" + loopback(n.ports.amqps)
+	}
+	if err = n.configure(strings.TrimPrefix(n.dir, i.Root)); err == nil {
+		err = n.open()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare RabbitMQ %s: %w", i.Version, err), n.End())
+	}
+	return n, nil
+}
+
+// Launch prepares a node and starts it. A port that someone else took in the meantime is met
+// by a second try.
+func Launch(i Installation, dir string, certificates *Certificates) (*Node, error) {
+	for last := false; ; last = true {
+		n, err := New(i, dir, certificates)
+		if err == nil {
+			err = n.Start()
+		}
+		if err == nil {
+			return n, nil
+		}
+		if n != nil {
+			err = errors.Join(err, n.End())
+		}
+		if last {
+			return nil, err
+		}
+	}
+}
+
+func newFolder(root, dir string) (string, error) {
+	if root != "" || dir == "" {
+		dir = filepath.Join(root, os.TempDir())
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, "schakel-rabbit-")
+}
+
+func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+// open starts the shell.
+func (n *Node) open() error {
+	// #nosec G204 -- the script is ours, the folders are those that were found and made
+	shell := exec.Command("/bin/sh", "-c", nodeScript, "sh", n.dir, n.installation.Programs, n.installation.Root)
+	// A process group of its own, so that an interrupt at the terminal reaches its owner first.
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Dir = "/"
+	shell.Env = []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"ERL_EPMD_PORT=" + strconv.Itoa(n.ports.epmd), "ERL_EPMD_ADDRESS=127.0.0.1",
+		"RABBITMQ_NODENAME=" + filepath.Base(n.dir) + "@localhost",
+		"RABBITMQ_DIST_PORT=" + strconv.Itoa(n.ports.distribution),
+	}
+	var err error
+	if n.lifeline, err = shell.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := shell.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	n.answers = bufio.NewScanner(out)
+	if err := shell.Start(); err != nil {
+		return err
+	}
+	n.shell = shell
+	return nil
+}
+
+// Start starts the node, for the first time or after Kill or Stop on the same ports, and
+// returns when it takes connections.
+func (n *Node) Start() error { return n.command("start", "ready") }
+
+// Kill ends the node as a power cut would: what it did not write is gone.
+func (n *Node) Kill() error { return n.command("kill", "killed") }
+
+// Stop ends the node in order; its queues stay.
+func (n *Node) Stop() error { return n.command("stop", "stopped") }
+
+// command gives the shell a command and waits for the answer.
+func (n *Node) command(command, want string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := io.WriteString(n.lifeline, command+"\n"); err != nil {
+		return fmt.Errorf("%s RabbitMQ %s: %w", command, n.installation.Version, err)
+	}
+	if !n.answers.Scan() {
+		return fmt.Errorf("%s RabbitMQ %s: the shell of the node ended", command, n.installation.Version)
+	}
+	if got := n.answers.Text(); got != want {
+		return fmt.Errorf("%s RabbitMQ %s: %s", command, n.installation.Version, got)
+	}
+	return nil
+}
+
+// End ends the node for good and removes its folder, also while it starts.
+func (n *Node) End() error {
+	n.ended.Do(func() { n.ending = errors.Join(n.endShell(), os.RemoveAll(n.dir)) })
+	return n.ending
+}
+
+func (n *Node) endShell() error {
+	if n.shell == nil {
+		return nil
+	}
+	_ = n.lifeline.Close() // one that is closed is as good
+	done := make(chan error, 1)
+	go func() { done <- n.shell.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(endWait):
+	}
+	// It is starting, and the shell does not read. All of its group go; that is what was asked.
+	_ = syscall.Kill(-n.shell.Process.Pid, syscall.SIGKILL)
+	<-done
+	return nil
+}
