@@ -122,6 +122,8 @@ type Bridge struct {
 	cfg     Config
 	engine  Engine
 	dir     atomic.Pointer[directory]
+	loading sync.Mutex   // held while dir is made
+	loads   atomic.Int64 // how often that was begun
 	reload  chan struct{}
 	answers chan struct{}
 	waiting waiters

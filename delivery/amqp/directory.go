@@ -47,6 +47,25 @@ func (p *party) of(purpose string) []certificate {
 
 // load reads the directory anew.
 func (b *Bridge) load(ctx context.Context) error {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	return b.loadNow(ctx)
+}
+
+// fresh sees to it that the directory is no older than this call: somebody may just have been added.
+func (b *Bridge) fresh(ctx context.Context) error {
+	asked := b.loads.Load()
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	if b.loads.Load() > asked {
+		return nil // another began after we asked
+	}
+	return b.loadNow(ctx)
+}
+
+// loadNow is load; b.loading is held.
+func (b *Bridge) loadNow(ctx context.Context) error {
+	b.loads.Add(1)
 	d := &directory{brokers: map[string]store.AMQPBroker{}, parties: map[string]*party{}, byHer: map[int64]*party{}, byEndpoint: map[string]*party{}}
 	brokers, err := b.cfg.DB.AMQPBrokers(ctx)
 	if err != nil {

@@ -55,7 +55,9 @@ func (b *Bridge) handle(ctx context.Context, conn Conn, q queue, d *link.Deliver
 	}
 	in := &incoming{queue: q, own: own, delivery: d}
 	in.message, in.faults = message.Decode(d.Message)
-	in.from = b.dir.Load().byHer[int64(in.message.FromHerID)]
+	if in.from, err = b.sender(ctx, in.message.FromHerID); err != nil {
+		return "", err
+	}
 	in.row = b.inRow(in)
 	switch {
 	case in.message.Error != nil || q.role == roleError:
@@ -68,6 +70,17 @@ func (b *Bridge) handle(ctx context.Context, conn Conn, q queue, d *link.Deliver
 		err = b.takeBusiness(ctx, conn, in)
 	}
 	return in.row.ID, err
+}
+
+// sender finds a party by its HER-id; one that is not known may have been added this moment (AMQP-46).
+func (b *Bridge) sender(ctx context.Context, her int) (*party, error) {
+	if p := b.dir.Load().byHer[int64(her)]; p != nil || her <= 0 {
+		return p, nil
+	}
+	if err := b.fresh(ctx); err != nil {
+		return nil, fmt.Errorf("look for sender: %w", err)
+	}
+	return b.dir.Load().byHer[int64(her)], nil
 }
 
 // inRow is the row of a message that was read.

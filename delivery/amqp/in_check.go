@@ -34,7 +34,7 @@ func (b *Bridge) check(ctx context.Context, conn Conn, in *incoming, mode string
 	}
 	doc := &document{}
 	var err error
-	if doc.process, err = b.checkProcess(in, mode); err != nil {
+	if doc.process, err = b.checkProcess(ctx, in, mode); err != nil {
 		return nil, err
 	}
 	_, err = b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
@@ -102,15 +102,26 @@ func (b *Bridge) knownSubject(ctx context.Context, subject string) bool {
 	if subject == subjectAppRec || subject == message.SubjectSOAPFault || slices.Contains(b.cfg.Subjects(ctx), subject) {
 		return true
 	}
-	return slices.ContainsFunc(b.dir.Load().processes, func(p store.AMQPProcess) bool { return p.Subject == subject })
+	named := func(p store.AMQPProcess) bool { return p.Subject == subject }
+	if slices.ContainsFunc(b.dir.Load().processes, named) {
+		return true
+	}
+	b.warn(ctx, "parties cannot be read", b.fresh(ctx))
+	return slices.ContainsFunc(b.dir.Load().processes, named)
 }
 
 // checkProcess looks whether sender and receiver chose to support the process (AMQP-100). An AppRec belongs to any.
-func (b *Bridge) checkProcess(in *incoming, mode string) (store.AMQPProcess, error) {
+func (b *Bridge) checkProcess(ctx context.Context, in *incoming, mode string) (store.AMQPProcess, error) {
 	if in.message.Subject == subjectAppRec && mode == store.AMQPAsync || in.message.Subject == message.SubjectSOAPFault {
 		return store.AMQPProcess{}, nil
 	}
 	p, ok := b.dir.Load().receives(in.from, in.own, in.message.Subject, mode)
+	if !ok {
+		if err := b.fresh(ctx); err != nil {
+			return p, fmt.Errorf("look for process: %w", err)
+		}
+		p, ok = b.dir.Load().receives(in.from, in.own, in.message.Subject, mode)
+	}
 	if !ok {
 		return p, refuse(message.Refuse(message.UnsupportedMessage), fmt.Errorf("no process takes %s of %s", in.message.Subject, in.from.Name))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -64,8 +65,13 @@ type side struct {
 	counter store.AMQPParty // of the other
 	partner store.Partner
 	self    store.Partner
+	cfg     amqp.Config
+	running bool
 	handle  func(e *event.Event) ([]byte, error)
 	notices chan amqp.Notice
+
+	keyring sync.Mutex
+	newer   []amqp.Key // own keys beside those of me
 }
 
 // inbox is a way out of the own organisation that remembers what came.
@@ -109,10 +115,12 @@ func newIdentity(t *testing.T, broker *brokertest.Broker, pki *pkitest.PKI) iden
 	return identity{p, pki.Leaf(x509.KeyUsageContentCommitment), pki.Leaf(x509.KeyUsageDataEncipherment | x509.KeyUsageKeyEncipherment)}
 }
 
+func newPKI(t testing.TB) *pkitest.PKI { return pkitest.New(t, time.Now) }
+
 // newPair makes two Schakels that know each other. change may alter how the second is set up.
 func newPair(t *testing.T, change ...func(*amqp.Config)) *pair {
 	t.Helper()
-	p := &pair{broker: brokertest.Start(t, brokertest.RabbitMQ4), pki: pkitest.New(t, time.Now)}
+	p := &pair{broker: brokertest.Start(t, brokertest.RabbitMQ4), pki: newPKI(t)}
 	a, b := newIdentity(t, p.broker, p.pki), newIdentity(t, p.broker, p.pki)
 	p.a = p.side(t, "a", storetest.SQLite(t), a, b)
 	p.b = p.side(t, "b", storetest.SQLite(t), b, a, change...)
@@ -150,12 +158,7 @@ func (p *pair) side(t *testing.T, name string, db *store.DB, me, other identity,
 	for _, fn := range change {
 		fn(&cfg)
 	}
-	s.bridge = amqp.New(cfg)
-	s.engine = outbox.New(outbox.Config{
-		DB: db, Log: cfg.Log, Poll: 100 * time.Millisecond, Circuit: outbox.CircuitPolicy{Failures: -1},
-		Ways: map[string]outbox.Way{store.EndpointAMQP: s.bridge, store.EndpointWebhook: s.inbox},
-	})
-	s.bridge.Join(s.engine)
+	s.cfg = cfg
 	s.start()
 	return s
 }
@@ -175,8 +178,16 @@ func connect(ctx context.Context, b store.AMQPBroker, changed func(link.State)) 
 	return c, c.Start(ctx)
 }
 
+// start makes engine and bridge and starts them, also again after stop, as a process that starts on the same database.
 func (s *side) start() {
 	s.t.Helper()
+	s.bridge = amqp.New(s.cfg)
+	s.engine = outbox.New(outbox.Config{
+		DB: s.db, Log: s.cfg.Log, Poll: 100 * time.Millisecond, Circuit: outbox.CircuitPolicy{Failures: -1}, Now: s.cfg.Now,
+		Ways: map[string]outbox.Way{store.EndpointAMQP: s.bridge, store.EndpointWebhook: s.inbox},
+	})
+	s.bridge.Join(s.engine)
+	s.running = true
 	if err := s.engine.Start(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
@@ -187,6 +198,10 @@ func (s *side) start() {
 }
 
 func (s *side) stop() {
+	if !s.running {
+		return
+	}
+	s.running = false
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := errors.Join(s.bridge.Stop(ctx), s.engine.Stop(ctx)); err != nil {
@@ -260,7 +275,9 @@ func (s *side) processes(tx *store.Tx, handlerID string) error {
 
 // keys gives the private keys of the own party.
 func (s *side) keys(context.Context, string) ([]amqp.Key, error) {
-	return []amqp.Key{{Identity: cms.Identity(s.me.sign), Purpose: store.AMQPSign}, {Identity: cms.Identity(s.me.encrypt), Purpose: store.AMQPEncrypt}}, nil
+	s.keyring.Lock()
+	defer s.keyring.Unlock()
+	return append(slices.Clone(s.newer), amqp.Key{Identity: cms.Identity(s.me.sign), Purpose: store.AMQPSign}, amqp.Key{Identity: cms.Identity(s.me.encrypt), Purpose: store.AMQPEncrypt}), nil
 }
 
 func (s *side) write(fn func(tx *store.Tx) error) {
@@ -336,10 +353,13 @@ func (s *side) all() string {
 	return text
 }
 
+// giveUp ends a test that fails.
+const giveUp = time.Minute
+
 // eventually waits for something that must come to pass; how long that takes decides nothing.
 func (s *side) eventually(what string, ok func() (bool, string)) {
 	s.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(giveUp)
 	for {
 		done, last := ok()
 		if done {
