@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
 
 	"github.com/google/uuid"
 
 	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/apprec"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/amqp/pkitest"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -130,4 +135,28 @@ func (a *alone) certify(t *testing.T, partyID, purpose string, leaf pkitest.Leaf
 	a.b.write(func(tx *store.Tx) error {
 		return tx.InsertAMQPCertificate(context.Background(), certificateRow(partyID, purpose, leaf))
 	})
+}
+
+// receipt is an AppRec with a status to a document of b's, by the peer.
+func (a *alone) receipt(t *testing.T, document []byte, messageID, status string) *goamqp.Message {
+	t.Helper()
+	parsed, err := msghead.Parse(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := apprec.Answer{Version: apprec.V11, ID: messageID, At: time.Now(), Info: parsed.Info}
+	if status == "2" {
+		answer.Errors = []apprec.Error{apprec.T02("not so")}
+	}
+	built, err := apprec.Build(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != "1" && status != "2" {
+		built = replace(built, `<Status V="1"`, `<Status V="`+status+`"`)
+	}
+	m := letter(t, a.peer, a.b.me, built, messageID)
+	subject := "APPREC"
+	m.Properties.Subject = &subject
+	return m
 }
