@@ -171,7 +171,10 @@ func TestAMQPMessageChanges(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		answer := w.newMessage(store.AMQPOut, store.AMQPAppRec, store.AMQPDue, "a1")
 		var due []store.AMQPMessage
-		take := func(tx *store.Tx) (err error) { due, err = tx.TakeAMQPAnswers(w.ctx, 10, w.in(time.Minute)); return err }
+		take := func(tx *store.Tx) (err error) {
+			due, err = tx.TakeAMQPAnswers(w.ctx, 10, w.in(time.Minute))
+			return err
+		}
 		w.write(take)
 		if len(due) != 1 || due[0].ID != answer.ID {
 			t.Fatalf("%+v", due)
@@ -245,7 +248,9 @@ func TestPruneAMQP(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		done := w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPProcessed, "m1")
 		open := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPOpenMessage, "m2")
-		w.write(func(tx *store.Tx) error { return tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: done.ID, Step: "read"}) })
+		w.write(func(tx *store.Tx) error {
+			return tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: done.ID, Step: "read"})
+		})
 		w.clock.Advance(time.Hour)
 		w.write(func(tx *store.Tx) error {
 			p, err := tx.PruneAMQP(w.ctx, tx.Now, "", 10)
