@@ -40,6 +40,7 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 	}
 	d.tell(streams)
 	d.trickle(ctx, log)
+	d.dialogue(ctx, streams.Out, log)
 	<-ctx.Done()
 	err = d.stop(ctx)
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -81,6 +82,9 @@ type demonstration struct {
 	group    *Group
 	password string
 	made     demo.Seeded
+	broker   *demoBroker
+
+	chainA, chainB *demo.Chain
 }
 
 func buildDemo(ctx context.Context, c DemoCmd, dir string, log *slog.Logger, fail func(error)) (*demonstration, error) {
@@ -94,15 +98,33 @@ func buildDemo(ctx context.Context, c DemoCmd, dir string, log *slog.Logger, fai
 		password: "demo-" + rand.Text()[:12],
 	}
 	d.receiver = demo.NewReceiver(d.control, clock)
-	if d.a, err = build(ctx, demoConfig(dir, "a", c.Addr, demo.OwnA()), log.With("schakel", "a"), fail); err != nil {
+	if d.broker, err = findBroker(dir); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	if d.b, err = build(ctx, demoConfig(dir, "b", c.PartnerAddr, demo.OwnB()), log.With("schakel", "b"), fail); err != nil {
-		return nil, errors.Join(err, listener.Close(), d.a.db.Close())
+	if err := d.buildBoth(ctx, c, log, fail); err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
-	d.group.Add(receiverService(listener, d.receiver.Handler(), log, fail),
+	d.group.Add(d.broker, receiverService(listener, d.receiver.Handler(), log, fail),
 		asService("first Schakel", d.a.group), asService("second Schakel", d.b.group))
 	return d, nil
+}
+
+// buildBoth builds the two Schakels; the second holds what comes by AMQP against schemas of its own.
+func (d *demonstration) buildBoth(ctx context.Context, c DemoCmd, log *slog.Logger, fail func(error)) (err error) {
+	a, b := demoConfig(d.dir, "a", c.Addr, demo.OwnA()), demoConfig(d.dir, "b", c.PartnerAddr, demo.OwnB())
+	if a.AMQPFlags, err = d.broker.flags(false); err != nil {
+		return err
+	}
+	if b.AMQPFlags, err = d.broker.flags(true); err != nil {
+		return err
+	}
+	if d.a, err = build(ctx, a, log.With("schakel", "a"), fail); err != nil {
+		return err
+	}
+	if d.b, err = build(ctx, b, log.With("schakel", "b"), fail); err != nil {
+		return errors.Join(err, d.a.db.Close())
+	}
+	return nil
 }
 
 // asService makes a group a part of another one.
@@ -138,9 +160,9 @@ func demoConfig(dir, name, addr string, own demo.Organisation) ServeCmd {
 
 // seed fills both Schakels before they start.
 func (d *demonstration) seed(ctx context.Context) (err error) {
-	a := &demo.Chain{Services: d.a.registry, Password: d.password}
-	b := &demo.Chain{Services: d.b.registry, Password: d.password}
-	d.made, err = demo.Seed(ctx, a, b, d.a.base, d.b.base, d.receiver)
+	d.chainA = &demo.Chain{Services: d.a.registry, Password: d.password}
+	d.chainB = &demo.Chain{Services: d.b.registry, Password: d.password}
+	d.made, err = demo.Seed(ctx, d.chainA, d.chainB, d.a.base, d.b.base, d.receiver)
 	if err != nil {
 		return fmt.Errorf("fill the demonstration: %w", err)
 	}

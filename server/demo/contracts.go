@@ -58,18 +58,26 @@ func PublishContracts(ctx context.Context, s *registry.Services, admin registry.
 			Classification: "public",
 		}, "leerlingen-webhook.yaml", webhookDocument},
 	} {
-		c.Visibility, c.Maintainer = store.VisibilityPublic, "Ketenbureau Voorbeeld"
-		c.ContactName, c.ContactEmail = "Ketenbureau Voorbeeld", "contracten@voorbeeld.example"
-		if _, err := s.Contracts.Create(ctx, admin, c.ContractInput); err != nil {
-			return fmt.Errorf("create contract %s: %w", c.ID, err)
+		if err := publishContract(ctx, s, admin, c.ContractInput, c.file, c.content); err != nil {
+			return err
 		}
-		v, err := s.Contracts.Upload(ctx, admin, c.ID, registry.Upload{FileName: c.file, Content: c.content})
-		if err != nil {
-			return fmt.Errorf("upload contract %s: %w", c.ID, err)
-		}
-		if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version); err != nil {
-			return fmt.Errorf("publish contract %s: %w", c.ID, err)
-		}
+	}
+	return nil
+}
+
+// publishContract registers a public contract of the first Schakel's organisation and publishes its first version.
+func publishContract(ctx context.Context, s *registry.Services, admin registry.Actor, c registry.ContractInput, file string, content []byte) error {
+	c.Visibility, c.Maintainer = store.VisibilityPublic, "Ketenbureau Voorbeeld"
+	c.ContactName, c.ContactEmail = "Ketenbureau Voorbeeld", "contracten@voorbeeld.example"
+	if _, err := s.Contracts.Create(ctx, admin, c); err != nil {
+		return fmt.Errorf("create contract %s: %w", c.ID, err)
+	}
+	v, err := s.Contracts.Upload(ctx, admin, c.ID, registry.Upload{FileName: file, Content: content})
+	if err != nil {
+		return fmt.Errorf("upload contract %s: %w", c.ID, err)
+	}
+	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version); err != nil {
+		return fmt.Errorf("publish contract %s: %w", c.ID, err)
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", r.token)
 	mux.HandleFunc("POST /hooks/{hook}", r.hook)
+	mux.HandleFunc("POST /hooks/"+HookAnswers, r.question)
 	mux.HandleFunc("GET /{$}", r.page)
 	mux.HandleFunc("GET /style.css", showStyle)
 	// A page elsewhere must not break the receiver behind its visitor's back.

@@ -26,6 +26,7 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: base, Organisation: own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckWindows: window.Check,
+		ServedKinds: []string{store.EndpointWebhook, store.EndpointAMQP},
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

@@ -33,11 +33,10 @@ type Trickle struct {
 
 // Run publishes until the context ends. What fails is logged and left behind.
 func (t *Trickle) Run(ctx context.Context) {
-	t.http.Timeout = 10 * time.Second
 	tick := time.NewTicker(t.Every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
-		if err := t.publish(ctx, n); err != nil && ctx.Err() == nil {
+		if err := t.Publish(ctx, t.event(n)); err != nil && ctx.Err() == nil {
 			t.Log.WarnContext(ctx, "demo event not published", "error", err)
 		}
 		select {
@@ -48,11 +47,13 @@ func (t *Trickle) Run(ctx context.Context) {
 	}
 }
 
-func (t *Trickle) publish(ctx context.Context, n int) error {
+// Publish publishes one event, in the structured mode of JSON. One at a time may do so.
+func (t *Trickle) Publish(ctx context.Context, event map[string]any) error {
+	t.http.Timeout = 10 * time.Second
 	if err := t.ensureToken(ctx); err != nil {
 		return fmt.Errorf("get token: %w", err)
 	}
-	body, err := json.Marshal(t.event(n))
+	body, err := json.Marshal(event)
 	if err != nil {
 		return err
 	}
