@@ -13,6 +13,7 @@ import (
 
 // directory is who exchanges messages with whom, as it was read last. It is the local cache of certificates (AMQP-57).
 type directory struct {
+	version    string // of the rows it was made of
 	brokers    map[string]store.AMQPBroker
 	parties    map[string]*party
 	byHer      map[int64]*party
@@ -63,43 +64,37 @@ func (b *Bridge) fresh(ctx context.Context) error {
 	return b.loadNow(ctx)
 }
 
-// loadNow is load; b.loading is held.
+// loadNow is load; b.loading is held. Nothing is read when nothing changed.
 func (b *Bridge) loadNow(ctx context.Context) error {
 	b.loads.Add(1)
-	d := &directory{brokers: map[string]store.AMQPBroker{}, parties: map[string]*party{}, byHer: map[int64]*party{}, byEndpoint: map[string]*party{}}
-	brokers, err := b.cfg.DB.AMQPBrokers(ctx)
+	version, err := b.cfg.DB.AMQPVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("list brokers: %w", err)
+		return fmt.Errorf("look at parties: %w", err)
 	}
-	for _, row := range brokers {
+	if version == b.dir.Load().version {
+		return nil
+	}
+	rows, err := b.cfg.DB.AMQPDirectory(ctx)
+	if err != nil {
+		return fmt.Errorf("read parties: %w", err)
+	}
+	d := &directory{
+		version: version, processes: rows.Processes,
+		brokers: map[string]store.AMQPBroker{}, parties: map[string]*party{}, byHer: map[int64]*party{}, byEndpoint: map[string]*party{},
+	}
+	for _, row := range rows.Brokers {
 		d.brokers[row.ID] = row
 	}
-	parties, err := b.cfg.DB.AMQPParties(ctx, "")
-	if err != nil {
-		return fmt.Errorf("list parties: %w", err)
-	}
-	for _, row := range parties {
-		if err := b.loadParty(ctx, d, row); err != nil {
-			return err
-		}
-	}
-	if d.processes, err = b.cfg.DB.AMQPProcesses(ctx, ""); err != nil {
-		return fmt.Errorf("list processes: %w", err)
+	for _, row := range rows.Parties {
+		b.loadParty(ctx, d, row, rows.Certificates[row.ID])
 	}
 	b.dir.Store(d)
 	return nil
 }
 
-func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPParty) error {
-	if !row.Enabled {
-		return nil
-	}
-	rows, err := b.cfg.DB.AMQPCertificates(ctx, row.ID)
-	if err != nil {
-		return fmt.Errorf("list certificates: %w", err)
-	}
+func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPParty, certificates []store.AMQPCertificate) {
 	p := &party{AMQPParty: row}
-	for _, c := range rows {
+	for _, c := range certificates {
 		leaf, chain, err := parsePEM(c.Certificate)
 		if err != nil {
 			b.cfg.Log.ErrorContext(ctx, "a stored certificate cannot be read", "party", row.ID, "certificate", c.ID, "error", err)
@@ -107,6 +102,7 @@ func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPPart
 		}
 		p.certificates = append(p.certificates, certificate{c, leaf, chain})
 	}
+	var err error
 	if p.keys, err = b.keysOf(ctx, p); err != nil {
 		b.cfg.Log.ErrorContext(ctx, "the private keys of a party cannot be read", "party", row.ID, "error", err)
 	}
@@ -117,7 +113,6 @@ func (b *Bridge) loadParty(ctx context.Context, d *directory, row store.AMQPPart
 	if row.EndpointID != "" {
 		d.byEndpoint[row.EndpointID] = p
 	}
-	return nil
 }
 
 func parsePEM(text string) (leaf *x509.Certificate, chain []*x509.Certificate, err error) {

@@ -162,11 +162,13 @@ func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about 
 }
 
 // supersedes tells whether a state that a receipt brings takes the place of another. What is open takes any; what went wrong
-// stays wrong.
+// stays wrong; an answer of ours that was sent can still fail.
 func supersedes(next, now string) bool {
 	switch now {
 	case store.AMQPSending, store.AMQPUnsent, store.AMQPOpenMessage:
 		return true
+	case store.AMQPSent:
+		return next == store.AMQPFailed
 	}
 	return false
 }

@@ -31,8 +31,11 @@ const (
 	ReasonUnreachable = webhook.ReasonUnreachable
 )
 
-// held is a message that only a person can mend.
-type held struct{ reason, detail string }
+// held is a message that only a person can mend. One that was written gets another messageId when it is sent again.
+type held struct {
+	reason, detail string
+	written        bool
+}
 
 // Error implements error.
 func (h *held) Error() string { return h.detail }
@@ -46,7 +49,7 @@ func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) o
 	var err error
 	switch {
 	case p == nil:
-		err = &held{ReasonNoParty, "This endpoint has no party yet. Fill in its HER-id or queue, then resend."}
+		err = &held{reason: ReasonNoParty, detail: "This endpoint has no party yet. Fill in its HER-id or queue, then resend."}
 	case p.Kind == store.AMQPCloudEvents:
 		attempt.URL = message.QueueName(p.AsyncQueue)
 		err = b.sendEvent(ctx, p, c)
@@ -68,6 +71,9 @@ func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Atte
 	if h, ok := errors.AsType[*held](err); ok {
 		r.Status, r.Reason, r.Detail, r.Uncounted = store.DeliveryHeld, h.reason, h.detail, true
 		r.Attempt.ErrorKind = string(webhook.KindRequest)
+		if h.written {
+			r.Attempt.StatusCode = http.StatusAccepted
+		}
 		return r
 	}
 	r.Attempt.ErrorKind = outbound.KindConnect
@@ -103,11 +109,11 @@ func sendTrouble(err error) string {
 func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
-		return &held{ReasonDocument, "The stored event cannot be read."}
+		return &held{reason: ReasonDocument, detail: "The stored event cannot be read."}
 	}
 	m, err := eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)
 	if err != nil {
-		return &held{ReasonDocument, "The event cannot be written as an AMQP message: " + err.Error()}
+		return &held{reason: ReasonDocument, detail: "The event cannot be written as an AMQP message: " + err.Error()}
 	}
 	conn, err := b.connTo(p)
 	if err != nil {
@@ -119,7 +125,7 @@ func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error
 // finalTrouble makes what the broker refuses for good something for a person.
 func finalTrouble(err error) error {
 	if link.KindOf(err) == link.Rejected || link.KindOf(err) == link.TooLarge {
-		return &held{ReasonRefused, "The broker refused the message: " + err.Error() + ". Mend the cause with its operator, then resend."}
+		return &held{reason: ReasonRefused, detail: "The broker refused the message: " + err.Error() + ". Mend the cause with its operator, then resend."}
 	}
 	return err
 }

@@ -49,25 +49,25 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 	dir := b.dir.Load()
 	process, ok := dir.sends(to, "", c.EventType)
 	if !ok {
-		return nil, &held{ReasonNoProcess, "No process with " + to.Name + " sends events of type " + c.EventType + ". Agree on one and add it to the party, then resend."}
+		return nil, &held{reason: ReasonNoProcess, detail: "No process with " + to.Name + " sends events of type " + c.EventType + ". Agree on one and add it to the party, then resend."}
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil || ev.DataKind == event.DataNone {
-		return nil, &held{ReasonDocument, "The event has no business message in it: its data must be the XML of a MsgHead."}
+		return nil, &held{reason: ReasonDocument, detail: "The event has no business message in it: its data must be the XML of a MsgHead."}
 	}
 	o := &order{to: to, document: ev.Data, event: ev}
 	if o.info, err = b.inspect(ctx, ev.Data); err != nil {
-		return nil, &held{ReasonDocument, "The business message is not sent, for its receiver would refuse it: " + err.Error() + ". Publish a corrected one."}
+		return nil, &held{reason: ReasonDocument, detail: "The business message is not sent, for its receiver would refuse it: " + err.Error() + ". Publish a corrected one."}
 	}
 	own := dir.byHer[int64(o.info.Sender.HerID())]
 	if own == nil || !own.Own {
-		return nil, &held{ReasonParty, fmt.Sprintf("The business message is from HER-id %d, which is no party of ours.", o.info.Sender.HerID())}
+		return nil, &held{reason: ReasonParty, detail: fmt.Sprintf("The business message is from HER-id %d, which is no party of ours.", o.info.Sender.HerID())}
 	}
 	if int64(o.info.Receiver.HerID()) != to.HerID {
-		return nil, &held{ReasonParty, fmt.Sprintf("The business message is to HER-id %d, and this endpoint is that of %d.", o.info.Receiver.HerID(), to.HerID)}
+		return nil, &held{reason: ReasonParty, detail: fmt.Sprintf("The business message is to HER-id %d, and this endpoint is that of %d.", o.info.Receiver.HerID(), to.HerID)}
 	}
 	if process, ok = dir.sends(to, own.ID, c.EventType); !ok {
-		return nil, &held{ReasonNoProcess, "No process between " + own.Name + " and " + to.Name + " sends events of type " + c.EventType + "."}
+		return nil, &held{reason: ReasonNoProcess, detail: "No process between " + own.Name + " and " + to.Name + " sends events of type " + c.EventType + "."}
 	}
 	o.process, o.own = process, own
 	o.row = b.outRow(o, c)
@@ -142,8 +142,9 @@ func (b *Bridge) begin(ctx context.Context, o *order) (done bool, err error) {
 	err = b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPWritten(ctx, o.row.MessageID)
 		if err == nil {
-			o.row, done = known, known.Status != store.AMQPSending && known.Status != store.AMQPUnsent
-			return nil
+			o.row = known
+			done, err = writtenBefore(known)
+			return err
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -154,6 +155,23 @@ func (b *Bridge) begin(ctx context.Context, o *order) (done bool, err error) {
 		return tx.InsertAMQPMessage(ctx, &o.row)
 	})
 	return done, err
+}
+
+// writtenBefore tells whether a message is on its queue already, or why it is not to be sent: only its outcome was lost.
+func writtenBefore(m store.AMQPMessage) (bool, error) {
+	switch m.Status {
+	case store.AMQPSending, store.AMQPUnsent:
+		return false, nil
+	case store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered:
+		return false, &held{reason: m.Reason, detail: m.Detail, written: true}
+	case store.AMQPReplaced:
+		return false, &held{reason: ReasonSentBefore, detail: MayResend(m, m.UpdatedAt.Time), written: true}
+	case store.AMQPOpenMessage:
+		if m.Kind == store.AMQPRequest {
+			return false, &held{reason: ReasonUnanswered, detail: "The program stopped while the answer was waited for. Resend it to ask once more.", written: true}
+		}
+	}
+	return true, nil
 }
 
 // mayBeSent keeps to the rules of sending a business message again: never after a negative AppRec (AMQP-113), and otherwise
@@ -172,9 +190,9 @@ func (b *Bridge) mayBeSent(ctx context.Context, tx *store.Tx, o *order) error {
 		}
 		switch m.Status {
 		case store.AMQPRejected:
-			return &held{ReasonSentBefore, "A message with this MsgId got a negative AppRec. Publish a corrected one with a new MsgId."}
+			return &held{reason: ReasonSentBefore, detail: "A message with this MsgId got a negative AppRec. Publish a corrected one with a new MsgId."}
 		case store.AMQPOpenMessage, store.AMQPAcknowledged, store.AMQPPartly, store.AMQPSending:
-			return &held{ReasonSentBefore, "A message with this MsgId was sent to this party before. Resend that one, or publish a message with a MsgId of its own."}
+			return &held{reason: ReasonSentBefore, detail: "A message with this MsgId was sent to this party before. Resend that one, or publish a message with a MsgId of its own."}
 		}
 	}
 	return nil
@@ -190,7 +208,7 @@ func (b *Bridge) supersede(ctx context.Context, tx *store.Tx, o *order, m store.
 	case store.AMQPSending:
 	default:
 		if why := MayResend(m, b.cfg.Now()); why != "" {
-			return &held{ReasonSentBefore, why}
+			return &held{reason: ReasonSentBefore, detail: why}
 		}
 	}
 	if was == store.AMQPOpenMessage {
@@ -249,7 +267,7 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 	}
 	m, err := message.Encode(b.compose(o, sealed))
 	if err != nil {
-		return &held{ReasonDocument, err.Error()}
+		return &held{reason: ReasonDocument, detail: err.Error()}
 	}
 	conn, err := b.connTo(o.to)
 	if err != nil {
@@ -261,7 +279,7 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 // sealTrouble tells what waits from what needs a person: that the validation server cannot be asked waits (AMQP-61).
 func sealTrouble(err error) error {
 	if kind := certs.KindOf(err); (kind != "" && kind != certs.Unavailable) || errors.Is(err, errNoCertificate) {
-		return &held{ReasonCertificate, "It cannot be signed and encrypted: " + err.Error() + ". Register a certificate that is valid, then resend."}
+		return &held{reason: ReasonCertificate, detail: "It cannot be signed and encrypted: " + err.Error() + ". Register a certificate that is valid, then resend."}
 	}
 	return err
 }

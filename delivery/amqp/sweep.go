@@ -50,7 +50,7 @@ func (b *Bridge) markOverdue(ctx context.Context) error {
 			return err
 		}
 		for _, m := range late {
-			if err := b.trace(ctx, tx, m.ID, stepOverdue, ""); err != nil {
+			if err := b.overdue(ctx, tx, m); err != nil {
 				return err
 			}
 		}
@@ -73,6 +73,18 @@ func (b *Bridge) markOverdue(ctx context.Context) error {
 		b.cfg.Notify(ctx, Notice{Kind: NoticeOverdue, Party: name, Count: len(list), Message: list[0]})
 	}
 	return nil
+}
+
+// overdue notes that an AppRec is overdue. A request whose node died while it waited is unanswered (AMQP-90).
+func (b *Bridge) overdue(ctx context.Context, tx *store.Tx, m store.AMQPMessage) error {
+	if m.Kind == store.AMQPRequest {
+		m.Status, m.Reason, m.DueAt, m.OverdueAt = store.AMQPUnanswered, ReasonUnanswered, store.Time{}, store.Time{}
+		m.Detail = "No answer came in time. Resend it to ask once more."
+		if _, err := tx.UpdateAMQPMessage(ctx, &m, store.AMQPOpenMessage); err != nil {
+			return err
+		}
+	}
+	return b.trace(ctx, tx, m.ID, stepOverdue, "")
 }
 
 // holdRefused puts deliveries in the error queue whose refusal was faster than the news that they were written.

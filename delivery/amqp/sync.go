@@ -51,7 +51,7 @@ const peek = 250 * time.Millisecond
 // ask writes a synchronous request and waits for its answer, no longer than its lifetime on the queue (AMQP-90).
 func (b *Bridge) ask(ctx context.Context, o *order) error {
 	if o.own.ReplyQueue == "" {
-		return &held{ReasonNoQueue, o.own.Name + " has no queue for answers to synchronous requests. Fill it in, then resend."}
+		return &held{reason: ReasonNoQueue, detail: o.own.Name + " has no queue for answers to synchronous requests. Fill it in, then resend."}
 	}
 	woken := b.waiting.add(o.row.ID)
 	defer b.waiting.remove(o.row.ID)
@@ -95,14 +95,14 @@ func (b *Bridge) answered(ctx context.Context, id string) (bool, error) {
 	case store.AMQPAcknowledged:
 		return true, nil
 	case store.AMQPFailed, store.AMQPRejected:
-		return true, &held{m.Reason, m.Detail}
+		return true, &held{reason: m.Reason, detail: m.Detail, written: true}
 	}
 	return false, nil
 }
 
 // unanswered ends a request that got no answer in time; one that comes later is dropped (AMQP-90).
 func (b *Bridge) unanswered(ctx context.Context, id string) error {
-	silent := &held{ReasonUnanswered, "No answer came in time. It is not asked again by itself: resend it to ask once more."}
+	silent := &held{reason: ReasonUnanswered, detail: "No answer came in time. It is not asked again by itself: resend it to ask once more.", written: true}
 	var result error
 	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		m, err := tx.AMQPMessage(ctx, id)
@@ -113,7 +113,7 @@ func (b *Bridge) unanswered(ctx context.Context, id string) error {
 		case store.AMQPAcknowledged:
 			return nil
 		case store.AMQPFailed, store.AMQPRejected:
-			result = &held{m.Reason, m.Detail}
+			result = &held{reason: m.Reason, detail: m.Detail, written: true}
 			return nil
 		}
 		was := m.Status
