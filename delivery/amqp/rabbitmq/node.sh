@@ -1,8 +1,9 @@
 # Runs a private RabbitMQ node in the folder $1 with the programs of $2, inside the
 # root $3 when that is not empty (the folder is then below it). Reads commands, one a
 # line: start, kill (as kill -9 does), stop; answers each with a line. When its input
-# closes, which the kernel sees to also when the tests are killed, the node ends and
+# closes, which the kernel sees to also when the program is killed, the node ends and
 # the folder goes.
+trap '' PIPE # an answer that nobody reads any more must not end this shell before the node
 dir=$1 programs=$2 root=$3
 inner=${dir#"$root"}
 cd "$dir" || exit 1
@@ -32,7 +33,7 @@ started() {
 	(inside "$programs/rabbitmq-server") >>out 2>&1 </dev/null &
 	pid=$!
 	until grep -qs 'completed with' out; do
-		kill -0 $pid 2>/dev/null || return 1
+		kill -0 $pid 2>/dev/null && kill -0 $PPID 2>/dev/null || return 1
 		sleep 0.05
 	done
 }
