@@ -49,6 +49,25 @@ func (a *AMQP) Broker(ctx context.Context, actor Actor, id string) (store.AMQPBr
 	return withoutSecrets(row), nil
 }
 
+// BrokerName is what everybody who has a party may know of a broker.
+type BrokerName struct {
+	ID, Name string
+	Enabled  bool
+}
+
+// BrokerNames lists the brokers to choose from, by name.
+func (a *AMQP) BrokerNames(ctx context.Context) ([]BrokerName, error) {
+	rows, err := a.cfg.DB.AMQPBrokers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list brokers: %w", err)
+	}
+	names := make([]BrokerName, len(rows))
+	for i, row := range rows {
+		names[i] = BrokerName{row.ID, row.Name, row.Enabled}
+	}
+	return names, nil
+}
+
 // sealedMark stands where a secret is kept.
 const sealedMark = "sealed"
 

@@ -144,7 +144,7 @@ func (in AMQPProcessInput) checkBeside(other store.AMQPProcess, id string, wrong
 func (in AMQPProcessInput) check(subjects []string, was string) problems {
 	wrong := problems{}
 	wrong.add("name", line(in.Name, 2, 120))
-	if in.Subject != was && !slices.Contains(subjects, in.Subject) {
+	if (in.Subject != was || was == "") && !slices.Contains(subjects, in.Subject) {
 		wrong.add("subject", "Choose a code that the setting “Subjects of AMQP messages” has.")
 	}
 	if in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync {

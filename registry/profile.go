@@ -1,6 +1,10 @@
 package registry
 
-import "time"
+import (
+	"time"
+
+	"schakel/registry/cpa"
+)
 
 // Values that settings of a profile share. What each means stands with its setting.
 const (
@@ -104,7 +108,7 @@ func DefaultProfile() Profile {
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
 		SpecVersions: PolicyAccept, PartnerPublication: PublicationApprove, ClientAuth: AuthSecretBasic,
-		AMQPSubjects: usualSubjects(),
+		AMQPSubjects: cpa.SubjectCodes(),
 	}
 }
 

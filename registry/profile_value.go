@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // maxWaits bounds the pauses of a retry schedule.
@@ -60,11 +59,9 @@ func (s Setting) set(p *Profile, text string) string {
 // parseWords reads codes with commas or spaces between them.
 func parseWords(text string) (list []string, wrong string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r <= ' ' }) {
-		bad := func(r rune) bool {
-			return r != '_' && r != '-' && r != '.' && (r > '~' || !unicode.IsLetter(r) && !unicode.IsDigit(r))
-		}
+		bad := func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
 		if len(word) > 100 || strings.ContainsFunc(word, bad) {
-			return nil, "Write codes of letters, digits and _ with commas between them, such as DIALOG_INNBYGGER_EKONTAKT."
+			return nil, "Write codes of capitals, digits and _ with commas between them, such as DIALOG_INNBYGGER_EKONTAKT."
 		}
 		if slices.Contains(list, word) {
 			return nil, "The code " + word + " stands there twice."

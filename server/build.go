@@ -134,7 +134,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &web.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, DocumentBytes: cfg.MaxDocumentBytes,
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type AdminEndpointView struct {
 	Circuit                                    string
 	// Pull is set when events are fetched: then nothing is sent.
 	Pull                                 bool
+	Party                                Named  // by queues of a message broker, or where one is added
 	When, Closing                        string // when it may be sent to; why it waits now, or empty
 	Batches                              string
 	Contract                             Named
@@ -41,6 +42,9 @@ func (v AdminEndpointView) about() []Item {
 	items := []Item{
 		{Label: "Partner", Content: withState(v.Partner, v.PartnerStatus)},
 		{Label: "Kind", Text: v.Kind},
+	}
+	if v.Party.Href != "" {
+		items = append(items, Item{Label: "Party", Content: v.Party.link()})
 	}
 	if v.Pull {
 		items = clockItem(items, "Made", v.Created, v.Now)

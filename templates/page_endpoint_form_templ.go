@@ -18,6 +18,8 @@ type EndpointFormView struct {
 	Kind string
 	// Pull is set for an endpoint that events are fetched from: then the rest is not asked.
 	Pull bool
+	// AMQP is set for an endpoint that is reached by queues of a message broker: its party tells which.
+	AMQP bool
 	// Others lead to the forms for other kinds, when New.
 	Others                              []Crumb
 	Name, URL, ContentMode              string
@@ -197,6 +199,11 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
+					} else if v.AMQP {
+						templ_7745c5c3_Err = Text("Events go to a queue of a message broker. After this, you fill in your HER-id and queues.").Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					} else {
 						templ_7745c5c3_Err = TextField(v.required("url", "Webhook address", v.URL, "We send a POST request with each event to this https address.")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
@@ -221,7 +228,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if !v.Pull {
+				if !v.Pull && !v.AMQP {
 					templ_7745c5c3_Err = endpointSending(v).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

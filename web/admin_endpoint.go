@@ -65,6 +65,11 @@ func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.E
 	if err != nil {
 		return err
 	}
+	if e.Kind == store.EndpointAMQP {
+		if err := p.fillAdminParty(ctx, e, v); err != nil {
+			return err
+		}
+	}
 	v.Waiting, v.Oldest = waiting[e.ID].Waiting, waiting[e.ID].OldestDue.Time
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{EndpointID: e.ID})
 	if err != nil {

@@ -77,6 +77,7 @@ func auditActions() []string {
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)
 	list = append(list, contractActions()...)
+	list = append(list, amqpActions()...)
 	slices.Sort(list)
 	return list
 }
@@ -103,6 +104,15 @@ func exchangeActions() []string {
 	}
 }
 
+func amqpActions() []string {
+	return []string{
+		registry.ActionBrokerAdded, registry.ActionBrokerChanged, registry.ActionBrokerRemoved, registry.ActionPartyAdded, registry.ActionPartyChanged,
+		registry.ActionPartyImported, registry.ActionCertificateAdded, registry.ActionCertificateRemoved, registry.ActionProcessAdded,
+		registry.ActionProcessChanged, registry.ActionProcessRemoved, registry.ActionMessagePutBack, registry.ActionMessageDropped,
+		registry.ActionAppRecResent,
+	}
+}
+
 func contractActions() []string {
 	return []string{
 		registry.ActionContractCreated, registry.ActionContractUpdated, registry.ActionContractTransferred, registry.ActionContractUploaded,
@@ -116,7 +126,7 @@ func contractActions() []string {
 
 // actionLabel writes an action such as "client.secret-rotated" as "Client: secret rotated".
 func actionLabel(action string) string {
-	noun, verb, ok := strings.Cut(strings.ReplaceAll(action, "-", " "), ".")
+	noun, verb, ok := strings.Cut(strings.NewReplacer("-", " ", "_", " ", "amqp", "AMQP").Replace(action), ".")
 	if !ok {
 		return capital(noun)
 	}

@@ -25,6 +25,9 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		v := templates.DeliveryListView{
 			Path: queue.path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.admin, Now: p.cfg.Now(),
 		}
+		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
+			return err
+		}
 		page := p.page(c, queue.title)
 		page.Lead, page.Actions = queue.lead, templates.LinkButton(templates.Subtle, "Send again, and jobs", queue.base+"/jobs")
 		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title})

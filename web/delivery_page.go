@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,7 +122,11 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	if err != nil {
 		return err
 	}
-	v.Facts = append(deliveryFacts(area, at, v.Now), batch...)
+	sent, err := p.amqpItem(ctx, area, d)
+	if err != nil {
+		return err
+	}
+	v.Facts = slices.Concat(deliveryFacts(area, at, v.Now), batch, sent)
 	behind, err := p.DB.WaitsFor(ctx, d.ID)
 	if err != nil {
 		return err

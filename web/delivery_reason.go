@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 
 	"schakel/delivery/outbound"
@@ -14,7 +15,7 @@ type reasonWords struct{ Label, Remedy string }
 // errorQueueReasons are the reasons for which the other side, or what is set for
 // it, refused a delivery: the error queue is what is held for one of these.
 func errorQueueReasons() []string {
-	return []string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}
+	return append([]string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}, amqpReasons()...)
 }
 
 // stoppedReasons are the reasons for which a delivery waits until an endpoint or a
@@ -36,6 +37,9 @@ func reasonOf(code string) reasonWords {
 	}
 	if w, ok := failureWords()[code]; ok {
 		return w
+	}
+	if slices.Contains(amqpReasons(), code) {
+		return amqpReasonOf(code)
 	}
 	return reasonWords{capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
 }

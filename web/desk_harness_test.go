@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/delivery/amqp"
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
 	"schakel/delivery/window"
@@ -46,7 +47,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
-			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
+			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP},
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")
@@ -57,7 +58,10 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		noError(t, err)
 		_, err = d.reg.Partners.EnsureOwn(t.Context(), "Chain Office", "")
 		noError(t, err)
-		cfg.Portal = &PortalConfig{DB: db, Engine: outbox.New(outbox.Config{DB: db, Now: cfg.Now}), Registry: d.reg, Mailbox: true}
+		engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now})
+		bridge := amqp.New(amqp.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
+		bridge.Join(engine)
+		cfg.Portal = &PortalConfig{DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge}
 	})
 	d.admin = registry.AccountActor(d.administrator(t))
 	return d

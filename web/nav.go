@@ -15,6 +15,7 @@ type Waiting struct {
 	Errors, DeadLetters, Quarantined      int
 	Publications                          int
 	MirrorAlarms                          int
+	AMQP                                  int // dead letters and quarantined messages of brokers
 }
 
 // NavigationSource knows what the frame of a page shows of the database. It
@@ -83,6 +84,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
 		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
 		{Label: "Quarantine", Href: "/admin/quarantine", Count: w.Quarantined, Group: "Moving"},
+		{Label: "AMQP", Href: "/admin/amqp", Count: w.AMQP, Group: "Moving"},
 		{Label: "Settings", Href: "/admin/settings", Group: "This Schakel"},
 		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
 		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
@@ -115,6 +117,9 @@ func menuPath(path string) string {
 	}
 	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
 		return "/admin/" + rest
+	}
+	if strings.HasPrefix(path, "/partner/amqp/") { // a party stands behind an endpoint
+		return "/partner/endpoints"
 	}
 	for _, area := range []string{"/admin", "/partner"} { // what is sent again are deliveries
 		for _, pages := range []string{"/jobs", "/replays", "/batches"} {

@@ -28,6 +28,8 @@ func (d desk) testEndpoint(c echo.Context) error {
 	switch {
 	case waits(owner) != "":
 		return d.notNow(c, here, waits(owner))
+	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
+		return d.notNow(c, here, "A health party takes business messages alone, so no test event is sent to it. Publish a business message instead.")
 	case e.Kind == store.EndpointPull:
 		return d.notNow(c, here, "Nothing is sent to an endpoint of kind pull, so there is nothing to test. Receive from it as this page shows.")
 	case e.Status != store.EndpointActive:
@@ -134,6 +136,12 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 			return err
 		}
 		v.CanTest = false
+	}
+	if e.Kind == store.EndpointAMQP {
+		if v.AMQP, err = d.endpointParty(c, e, v.CanEnd); err != nil {
+			return err
+		}
+		v.CanTest = v.CanTest && d.takesTests(c.Request().Context(), e)
 	}
 	change(&v)
 	page := d.sheet(c, e.Name, d.wayToEndpoints(store.Endpoint{})...)

@@ -65,6 +65,9 @@ func (d desk) createEndpoint(c echo.Context) error {
 	if made.Kind == store.EndpointPull {
 		text = "Endpoint " + made.Name + " is added. Ask for a subscription with it; this page tells how to receive."
 	}
+	if made.Kind == store.EndpointAMQP {
+		text = "Endpoint " + made.Name + " is added. Fill in its party: the HER-id and queues that events go to."
+	}
 	return d.done(c, d.href("/endpoints/"+made.ID), text)
 }
 
@@ -144,7 +147,7 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
 	}
-	v.Pull = v.Kind == store.EndpointPull
+	v.Pull, v.AMQP = v.Kind == store.EndpointPull, v.Kind == store.EndpointAMQP
 	var err error
 	if v.Contracts, err = d.apiContracts(c); err != nil {
 		return err

@@ -21,6 +21,8 @@ type PortalConfig struct {
 	Engine PortalEngine
 	// Registry holds what is agreed.
 	Registry *registry.Services
+	// AMQP is the bridge to message brokers; nil when the program has none.
+	AMQP AMQPBridge
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
@@ -61,6 +63,7 @@ func (p *portal) routes() {
 	p.routesPartner()
 	p.routesAdmin()
 	p.routesQueues()
+	p.routesAMQP()
 }
 
 // actor is who is logged in, as the registry knows it; on routes behind requireAccount.

@@ -30,6 +30,9 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 			w.MirrorAlarms += open
 		}
 	}
+	if kept, err := n.db.CountAMQPMessages(ctx, store.AMQPFilter{Statuses: []string{store.AMQPDead, store.AMQPQuarantined}}); err == nil {
+		w.AMQP = kept
+	}
 	if partners, err := n.db.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}

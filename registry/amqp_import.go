@@ -1,0 +1,230 @@
+package registry
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/registry/cpa"
+	"schakel/store"
+)
+
+// AMQPImport is what a CPA, a CPP or communication details would add or change here.
+type AMQPImport struct {
+	Kind     string   // as people call the document
+	Findings []string // what is missing or odd in it, with the line
+	Parties  []AMQPImportParty
+}
+
+// AMQPImportParty is a party of a document.
+type AMQPImportParty struct {
+	Details cpa.Details
+	// Party is who it is here; nil when nobody here has the HER-id.
+	Party *store.AMQPParty
+	// Changes say what would be added or changed, and Asides what would not.
+	Changes, Asides []string
+	// Open are the processes it supports that are not agreed here yet.
+	Open []cpa.Process
+}
+
+// ReadImport tells what a document would add or change. Nothing is kept. Fields: text.
+func (a *AMQP) ReadImport(ctx context.Context, actor Actor, document []byte) (AMQPImport, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return AMQPImport{}, err
+	}
+	doc, err := cpa.Parse(document)
+	if err != nil {
+		return AMQPImport{}, invalidFields(problems{"text": mirrorSentence(err)})
+	}
+	in := AMQPImport{Kind: string(doc.Kind)}
+	for _, f := range doc.Findings {
+		in.Findings = append(in.Findings, f.String())
+	}
+	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		for _, d := range doc.Parties {
+			one, _, err := a.compareDetails(ctx, tx, doc.Kind, d, doc)
+			if err != nil {
+				return err
+			}
+			in.Parties = append(in.Parties, one)
+		}
+		return nil
+	})
+	return in, err
+}
+
+// TakeImport takes what a document says of one party over: its queues, its certificates, and what the agreement says of the
+// processes that are agreed here. The party must be here already. Fields: text.
+func (a *AMQP) TakeImport(ctx context.Context, actor Actor, document []byte, herID int64) (store.AMQPParty, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.AMQPParty{}, err
+	}
+	doc, err := cpa.Parse(document)
+	if err != nil {
+		return store.AMQPParty{}, invalidFields(problems{"text": mirrorSentence(err)})
+	}
+	details, ok := doc.Party(int(herID))
+	if !ok {
+		return store.AMQPParty{}, notFound("party in this document")
+	}
+	there, err := a.cfg.DB.AMQPPartyByHerID(ctx, herID)
+	if err != nil {
+		return store.AMQPParty{}, found("party", err)
+	}
+	return a.changeParty(ctx, actor, there.ID, func(tx *store.Tx, row *store.AMQPParty) error {
+		one, change, err := a.compareDetails(ctx, tx, doc.Kind, details, doc)
+		if err != nil {
+			return err
+		}
+		if len(one.Changes) == 0 {
+			return conflict("%s is like this already.", row.Name)
+		}
+		*row = change.party
+		return a.applyImport(ctx, tx, actor, row, change)
+	})
+}
+
+// partyChange is what a document makes of a party.
+type partyChange struct {
+	party        store.AMQPParty
+	certificates []enterprise
+	processes    []store.AMQPProcess
+	source, from string
+}
+
+func (a *AMQP) applyImport(ctx context.Context, tx *store.Tx, actor Actor, row *store.AMQPParty, change partyChange) error {
+	if err := a.checkParty(ctx, tx, actor, InputOfParty(*row), *row); err != nil {
+		return err
+	}
+	if err := tx.UpdateAMQPParty(ctx, row); err != nil {
+		return partyTaken(err)
+	}
+	if _, err := a.addCertificates(ctx, tx, actor, *row, change.certificates, change.source); err != nil {
+		return err
+	}
+	for _, p := range change.processes {
+		if err := tx.UpdateAMQPProcess(ctx, &p); err != nil {
+			return fmt.Errorf("update process: %w", err)
+		}
+	}
+	return record(ctx, tx, actor, ActionPartyImported, partyObject(*row), details{"from": "the " + change.from})
+}
+
+// compareDetails holds what a document says of a party against what is here.
+func (a *AMQP) compareDetails(ctx context.Context, tx *store.Tx, kind cpa.Kind, d cpa.Details, doc cpa.Document) (AMQPImportParty, partyChange, error) {
+	one := AMQPImportParty{Details: d}
+	row, err := tx.AMQPPartyByHerID(ctx, int64(d.HerID))
+	if errors.Is(err, store.ErrNotFound) {
+		return one, partyChange{}, nil
+	}
+	if err != nil {
+		return one, partyChange{}, fmt.Errorf("find party: %w", err)
+	}
+	change := partyChange{party: row, source: store.AMQPFromCPA, from: string(kind)}
+	if kind == cpa.Communication {
+		change.source, change.party.RefreshedAt = store.AMQPRegistry, tx.Now
+	}
+	one.Party, change.party.Source = &row, change.source
+	one.compareQueues(&change.party)
+	if err := one.compareCertificates(ctx, tx, &change); err != nil {
+		return one, change, err
+	}
+	if !row.Own {
+		err = one.compareProcesses(ctx, tx, &change, doc)
+	}
+	return one, change, err
+}
+
+func (p *AMQPImportParty) compareQueues(to *store.AMQPParty) {
+	for _, q := range []struct {
+		label, told string
+		now         *string
+	}{
+		{"asynchronous queue", p.Details.Queues.Async, &to.AsyncQueue},
+		{"synchronous queue", p.Details.Queues.Sync, &to.SyncQueue},
+		{"error queue", p.Details.Queues.Error, &to.ErrorQueue},
+	} {
+		if q.told != "" && q.told != *q.now {
+			p.Changes = append(p.Changes, "The "+q.label+" becomes "+q.told+"; it is "+*q.now+" now.")
+			*q.now = q.told
+		}
+	}
+	if parent := int64(p.Details.ParentHerID); parent > 0 && parent != to.ParentHerID && parent != to.HerID {
+		p.Changes = append(p.Changes, "The HER-id of its organisation becomes "+itoa(parent)+".")
+		to.ParentHerID = parent
+	}
+}
+
+func (p *AMQPImportParty) compareCertificates(ctx context.Context, tx *store.Tx, change *partyChange) error {
+	there, err := tx.AMQPCertificates(ctx, change.party.ID)
+	if err != nil {
+		return fmt.Errorf("list certificates: %w", err)
+	}
+	has := map[string]bool{}
+	for _, row := range there {
+		has[row.Thumbprint] = true
+	}
+	for _, c := range append(append([]*x509.Certificate{}, p.Details.Certificates.Sign...), p.Details.Certificates.Encrypt...) {
+		name, print := c.Subject.CommonName, thumbprint(c)
+		if has[print] {
+			continue
+		}
+		has[print] = true
+		switch why := checkEnterprise(c); {
+		case change.party.Own:
+			p.Asides = append(p.Asides, "The certificate of "+name+" is ours: add it with its private key at the party.")
+		case why != "":
+			p.Asides = append(p.Asides, why)
+		default:
+			p.Changes = append(p.Changes, "A certificate of "+name+" for "+strings.Join(purposesOf(c), " and ")+", valid until "+c.NotAfter.UTC().Format("2006-01-02")+", is added.")
+			change.certificates = append(change.certificates, enterprise{certificateChain: certificateChain{leaf: c}})
+		}
+	}
+	return nil
+}
+
+// compareProcesses puts what the agreement says on the processes that are agreed here (AMQP-27, AMQP-28, AMQP-31, AMQP-33).
+func (p *AMQPImportParty) compareProcesses(ctx context.Context, tx *store.Tx, change *partyChange, doc cpa.Document) error {
+	rows, err := tx.AMQPProcesses(ctx, change.party.ID)
+	if err != nil {
+		return fmt.Errorf("list processes: %w", err)
+	}
+	for _, told := range p.Details.Processes {
+		known := false
+		for _, row := range rows {
+			if !strings.EqualFold(row.Subject, told.Subject) {
+				continue
+			}
+			known = true
+			now := row
+			now.CPAID, now.Service, now.ToRole, now.Source = p.Details.CPAID, told.Service, told.Role, change.source
+			now.FromRole = otherRole(doc, p.Details.HerID, told.Subject, row.FromRole)
+			if now.CPAID == row.CPAID && now.Service == row.Service && now.ToRole == row.ToRole && now.FromRole == row.FromRole {
+				continue
+			}
+			p.Changes = append(p.Changes, "The process "+row.Name+" gets the ids and roles of the agreement.")
+			change.processes = append(change.processes, now)
+		}
+		if !known {
+			p.Open = append(p.Open, told)
+		}
+	}
+	return nil
+}
+
+// otherRole is the role of the other party of an agreement in a process.
+func otherRole(doc cpa.Document, herID int, subject, otherwise string) string {
+	for _, party := range doc.Parties {
+		if party.HerID == herID {
+			continue
+		}
+		for _, one := range party.Processes {
+			if strings.EqualFold(one.Subject, subject) {
+				return one.Role
+			}
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,111 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// brokerDialects are the kinds of brokers.
+func brokerDialects() []templates.Option {
+	return []templates.Option{
+		{Value: store.AMQPRabbitMQ4, Label: "RabbitMQ 4", Hint: "What the health exchange runs today."},
+		{Value: store.AMQPRabbitMQ310, Label: "RabbitMQ 3 with its AMQP 1.0 plugin"},
+		{Value: store.AMQPServiceBus, Label: "Azure Service Bus"},
+	}
+}
+
+func brokerLogins() []templates.Option {
+	return []templates.Option{
+		{Value: store.AMQPPlain, Label: "User name and password"},
+		{Value: store.AMQPExternal, Label: "Certificate", Hint: "Our certificate below says who we are (SASL EXTERNAL)."},
+		{Value: store.AMQPAnonymous, Label: "Without"},
+	}
+}
+
+// newBroker asks how a broker is reached.
+func (a amqpArea) newBroker(c echo.Context) error {
+	return a.showBrokerForm(c, http.StatusOK, store.AMQPBroker{}, registry.AMQPBrokerInput{Dialect: store.AMQPRabbitMQ4, SASL: store.AMQPPlain, Enabled: true}, nil)
+}
+
+// createBroker adds a broker.
+func (a amqpArea) createBroker(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := readBroker(form)
+	row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), actor(c), in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showBrokerForm(c, status, store.AMQPBroker{}, in, wrong)
+	}
+	return a.settled(c, err, a.root(), row.Name+" is added. This page shows whether it can be reached.")
+}
+
+// editBroker asks what changes of a broker.
+func (a amqpArea) editBroker(c echo.Context) error {
+	row, err := a.Registry.AMQP.Broker(c.Request().Context(), actor(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return a.showBrokerForm(c, http.StatusOK, row, registry.InputOfBroker(row), nil)
+}
+
+// changeBroker changes a broker.
+func (a amqpArea) changeBroker(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	row, err := a.Registry.AMQP.Broker(ctx, actor(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	in := readBroker(form)
+	_, err = a.Registry.AMQP.UpdateBroker(ctx, actor(c), row.ID, in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showBrokerForm(c, status, row, in, wrong)
+	}
+	return a.settled(c, err, a.root(), "The changes are saved.")
+}
+
+// removeBroker removes a broker that no party uses.
+func (a amqpArea) removeBroker(c echo.Context) error {
+	ctx, href := c.Request().Context(), a.root()
+	err := a.Registry.AMQP.RemoveBroker(ctx, actor(c), c.Param("id"))
+	if status, _ := formRefusal(err); status == http.StatusConflict {
+		href = a.broker(c.Param("id"))
+	}
+	return a.settled(c, err, href, "The broker is removed.")
+}
+
+func readBroker(form Form) registry.AMQPBrokerInput {
+	return registry.AMQPBrokerInput{
+		Name: form.Get("name"), Dialect: form.Get("dialect"), URL: form.Get("url"), Namespace: form.Get("namespace"), SASL: form.Get("sasl"),
+		Username: form.Get("username"), Password: form.Raw("password"), CA: form.Get("ca"), Certificate: form.Get("certificate"),
+		PrivateKey: form.Get("privateKey"), Enabled: form.Checked("enabled"),
+	}
+}
+
+func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registry.AMQPBrokerInput, wrong formErrors) error {
+	v := templates.AMQPBrokerFormView{
+		Action: a.root() + "/brokers", Cancel: a.root(), New: row.ID == "", HasPassword: row.Secret != "", HasKey: row.PrivateKey != "", Enabled: in.Enabled,
+		Name: in.Name, Dialect: in.Dialect, URL: in.URL, Namespace: in.Namespace, SASL: in.SASL, Username: in.Username, CA: in.CA, Certificate: in.Certificate,
+		Dialects: brokerDialects(), Logins: brokerLogins(), Wrong: wrong,
+	}
+	title := "Add a broker"
+	if row.ID != "" {
+		title, v.Action, v.Remove = row.Name, a.broker(row.ID), a.broker(row.ID)+"/removal"
+		var err error
+		if v.History, err = a.history(c.Request().Context(), store.AuditFilter{ObjectKind: "amqp-broker", ObjectID: row.ID}, ""); err != nil {
+			return err
+		}
+	}
+	page := a.sheet(c, title)
+	page.Invalid = len(wrong) > 0
+	return a.render(c, status, templates.AMQPBrokerFormPage(page, v))
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/templates"
+)
+
+// maxAMQPDocument is the largest CPA, CPP or communication details that is taken, in bytes.
+const maxAMQPDocument = 2 << 20
+
+// importPage asks for a document about parties.
+func (a amqpArea) importPage(c echo.Context) error {
+	return a.showAMQPImport(c, http.StatusOK, "", nil)
+}
+
+func (a amqpArea) showAMQPImport(c echo.Context, status int, text string, wrong formErrors) error {
+	page := a.sheet(c, "Import a CPA, CPP or communication details")
+	page.Lead = "Nothing changes before you have seen what would."
+	page.Invalid = len(wrong) > 0
+	return a.render(c, status, templates.AMQPImportPage(page, templates.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
+}
+
+// importDetails shows what a document would change, or takes it over for the party that was chosen.
+func (a amqpArea) importDetails(c echo.Context) error {
+	in, err := readDocumentForm(c)
+	if err != nil {
+		return err
+	}
+	content := in.content()
+	switch {
+	case len(content) == 0:
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.text, formErrors{"document": "Choose a file, or paste it."})
+	case !utf8.Valid(content):
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", formErrors{"document": "Save the document as UTF-8 first."})
+	}
+	if in.main == "" {
+		return a.previewImport(c, http.StatusOK, in, nil)
+	}
+	her, err := strconv.ParseInt(in.main, 10, 32)
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, "main must be a HER-id.")
+	}
+	row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), actor(c), content, her)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.previewImport(c, status, in, wrong)
+	}
+	return a.settled(c, err, a.party(row.ID), "What the document says of "+row.Name+" is taken over.")
+}
+
+func (a amqpArea) previewImport(c echo.Context, status int, in documentForm, wrong formErrors) error {
+	told, err := a.Registry.AMQP.ReadImport(c.Request().Context(), actor(c), in.content())
+	if fields, ok := refused(err); ok {
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.text, formErrors{in.field(): fields["text"]})
+	}
+	if err != nil {
+		return err
+	}
+	v := templates.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: oneWrong(wrong)}
+	for _, p := range told.Parties {
+		v.Parties = append(v.Parties, a.importRow(p))
+	}
+	page := a.sheet(c, "What the "+told.Kind+" changes", templates.Crumb{Label: "Import", Href: a.root() + "/import"})
+	page.Invalid = len(wrong) > 0
+	return a.render(c, status, templates.AMQPImportPreview(page, v))
+}
+
+// oneWrong tells what is wrong with any field in one line: the fields are not on the page.
+func oneWrong(wrong formErrors) map[string]string {
+	var texts []string
+	for _, f := range sortedFields(wrong) {
+		texts = append(texts, f.Text)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return map[string]string{"": strings.Join(texts, " ")}
+}
+
+func (a amqpArea) importRow(p registry.AMQPImportParty) templates.AMQPImportRow {
+	her := strconv.Itoa(p.Details.HerID)
+	row := templates.AMQPImportRow{Title: orElse(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
+	switch {
+	case p.Party == nil:
+		row.About = "Nobody here has HER-id " + her + ". Add the party first: one of ours on the AMQP page, a partner's at its endpoint of kind AMQP. Then import the document again."
+		return row
+	case len(p.Changes) == 0:
+		row.About = "HER-id " + her + ": nothing changes, it is like this already."
+	default:
+		row.About = "HER-id " + her + ": this would change."
+	}
+	row.Here = templates.Named{Name: p.Party.Name, Href: a.party(p.Party.ID)}
+	for _, one := range p.Open {
+		q := url.Values{"name": {one.Name}, "subject": {one.Subject}, "service": {one.Service}, "toRole": {one.Role}, "cpaId": {p.Details.CPAID}}
+		row.Open = append(row.Open, templates.Named{Name: orElse(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
+	}
+	return row
+}

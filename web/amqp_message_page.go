@@ -1,0 +1,191 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/amqp"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// messagePage shows one message: what became of it, why, and what can be done.
+func (a amqpArea) messagePage(c echo.Context) error { return a.showMessage(c, "", "") }
+
+// ownMessage finds a message that the reader may see; another's is not found (guarantee G7).
+func (a amqpArea) ownMessage(c echo.Context) (store.AMQPMessage, error) {
+	m, err := a.DB.AMQPMessage(c.Request().Context(), c.Param("id"))
+	if err == nil && !a.admin && m.PartnerID != a.scope(c) {
+		return store.AMQPMessage{}, store.ErrNotFound
+	}
+	return m, err
+}
+
+// showMessage draws the page; reason and wrong are of a drop that was refused.
+func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
+	ctx := c.Request().Context()
+	m, err := a.ownMessage(c)
+	if err != nil {
+		return err
+	}
+	answers, err := a.DB.AMQPAnswersTo(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	traces, err := a.DB.AMQPTraces(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	words := amqpReasonOf(m.Reason)
+	v := templates.AMQPMessageView{
+		State: amqpState(m), About: amqpAbout(m), Code: m.Reason, Cause: words.Label, Remedy: words.Remedy, Detail: m.Detail, Codes: m.Codes,
+		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.cfg.Now(),
+	}
+	for _, one := range answers {
+		v.Answers = append(v.Answers, a.messageRow(c, one))
+	}
+	if a.admin {
+		a.offer(&v, m, answers, reason, wrong)
+		if v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-message", ObjectID: m.ID}, ""); err != nil {
+			return err
+		}
+	}
+	status, page := http.StatusOK, a.sheet(c, amqpKind(m.Kind)+" "+directionWord(m), templates.Crumb{Label: "Messages", Href: a.messages()})
+	page.Badge = v.State.Badge()
+	if wrong != "" {
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "drop-reason", Text: wrong}}
+	}
+	return a.render(c, status, templates.AMQPMessagePage(page, v))
+}
+
+func directionWord(m store.AMQPMessage) string {
+	if m.Direction == store.AMQPOut {
+		return "from us"
+	}
+	return "to us"
+}
+
+// messageFacts tells who sent it to whom, and what hangs on it.
+func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []templates.Item {
+	now := a.cfg.Now()
+	items := []templates.Item{
+		{Label: "Kind", Text: amqpKind(m.Kind)},
+		{Label: "Other side", Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
+		{Label: "Our side", Content: a.partyItem(ctx, c, m.OwnPartyID, m.OwnHer)},
+		{Label: "Subject", Text: m.Subject},
+		{Label: "Queue", Content: templates.Identifier(m.Queue)},
+		{Label: "First seen", Content: templates.Clock(m.CreatedAt.Time, now)},
+		{Label: "Last change", Content: templates.Clock(m.UpdatedAt.Time, now)},
+	}
+	if m.Status == store.AMQPOpenMessage && !m.DueAt.IsZero() {
+		items = append(items, templates.Item{Label: "AppRec expected by", Content: templates.Clock(m.DueAt.Time, now)})
+	}
+	if m.Status == store.AMQPDue {
+		items = append(items, templates.Item{Label: "Next try", Content: templates.Clock(m.DueAt.Time, now)}, templates.Item{Label: "Tries", Text: strconv.FormatInt(m.Attempts, 10)})
+	}
+	if m.Resends > 0 {
+		items = append(items, templates.Item{Label: "Sent again, identical", Text: templates.Plural(int(m.Resends), "time", "times")})
+	}
+	if m.EventID != "" && a.admin {
+		items = append(items, templates.Item{Label: "Event", Content: templates.Link("See the event", "/admin/events/"+m.EventID)})
+	}
+	if m.DeliveryID != "" {
+		items = append(items, templates.Item{Label: "Delivery", Content: templates.Link("See the delivery", a.delivery(m.DeliveryID))})
+	}
+	if m.ReferenceID != "" {
+		items = append(items, templates.Item{Label: "Answers", Content: templates.Link("The message it is about", a.message(m.ReferenceID))})
+	}
+	return items
+}
+
+func (a amqpArea) partyItem(ctx context.Context, c echo.Context, id string, her int64) templ.Component {
+	text := "HER-id " + strconv.FormatInt(her, 10)
+	named := a.partyName(ctx, c, id)
+	switch {
+	case named.Href == "" && her == 0:
+		return templates.Text("unknown")
+	case named.Href == "":
+		return templates.Text(text)
+	case her > 0:
+		named.Name += " (" + text + ")"
+	}
+	return templates.Link(named.Name, named.Href)
+}
+
+func messageIDs(m store.AMQPMessage) []templates.Item {
+	var items []templates.Item
+	for _, id := range []struct{ label, value string }{
+		{"messageId", m.MessageID}, {"MsgId", m.MsgID}, {"correlationId", m.CorrelationID}, {"ConversationId", m.ConversationID}, {"Id here", m.ID},
+	} {
+		if id.value != "" {
+			items = append(items, templates.Item{Label: id.label, Content: templates.Identifier(id.value)})
+		}
+	}
+	return items
+}
+
+// traceMoments tells who did what with a message and when, the last first.
+func traceMoments(traces []store.AMQPTrace) []templates.Moment {
+	var list []templates.Moment
+	for i := len(traces) - 1; i >= 0; i-- {
+		t := traces[i]
+		m := templates.Moment{At: t.At.Time, Kind: templates.KindInfo, Title: amqpStep(t.Step), Text: t.Detail}
+		switch t.Step {
+		case "unwritten", "overdue", "read again":
+			m.Kind = templates.KindWarning
+		case "settled", "written", "confirmed":
+			m.Kind = templates.KindOK
+		}
+		if t.Node != "" {
+			m.Text = strings.TrimSpace(m.Text + " (on " + t.Node + ")")
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// offer puts the buttons on the page. One that is not allowed says why.
+func (a amqpArea) offer(v *templates.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
+	here := a.message(m.ID)
+	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(amqp.MayResend(m, a.cfg.Now()))})
+	}
+	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
+	}
+	if m.Status == store.AMQPDead {
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Put back on its queue", Action: here + "/put-back", WhyNot: a.whyNot("")})
+	}
+	if m.Status == store.AMQPDead || m.Status == store.AMQPQuarantined || wrong != "" {
+		v.Drop = &templates.Danger{
+			ID: "drop", Label: "Drop this message", Button: "Drop", Action: here + "/drop",
+			Explain:    "It is never handled, and its content is erased here. Its sender is told nothing by us, so tell it yourself.",
+			ReasonName: "reason", ReasonLabel: "Why is it dropped?", ReasonValue: reason, ReasonError: wrong,
+		}
+	}
+}
+
+func (a amqpArea) whyNot(why string) string {
+	if why == "" && a.AMQP == nil {
+		return "This program runs without the bridge to message brokers."
+	}
+	return why
+}
+
+// whyNoAnswer tells why no AppRec of ours can be sent again (INC-23).
+func whyNoAnswer(answers []store.AMQPMessage) string {
+	for _, one := range answers {
+		if one.Kind != store.AMQPAppRec {
+			continue
+		}
+		if one.Status == store.AMQPSent {
+			return ""
+		}
+		return "Its AppRec was not sent yet; that is tried by itself."
+	}
+	return "There is no AppRec of ours to this message."
+}

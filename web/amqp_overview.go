@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// silentNode is after how long a node that says nothing of its connection counts as gone.
+const silentNode = 2 * time.Minute
+
+// overview shows brokers, connections and parties, and what waits for a person.
+func (a amqpArea) overview(c echo.Context) error {
+	ctx := c.Request().Context()
+	v := templates.AMQPOverviewView{
+		Self: a.root(), Messages: a.messages(), NewBroker: a.root() + "/brokers/new", NewParty: a.root() + "/parties/new", Import: a.root() + "/import", Now: a.cfg.Now(),
+	}
+	brokers, err := a.Registry.AMQP.Brokers(ctx, actor(c))
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, b := range brokers {
+		names[b.ID] = b.Name
+		v.Brokers = append(v.Brokers, templates.AMQPBrokerRow{Name: b.Name, Href: a.broker(b.ID), URL: b.URL, Dialect: optionLabel(brokerDialects(), b.Dialect), Enabled: b.Enabled})
+	}
+	if v.Connections, err = a.connectionRows(ctx, names); err != nil {
+		return err
+	}
+	if v.Tiles, err = a.amqpTiles(ctx); err != nil {
+		return err
+	}
+	if err := a.fillParties(c, names, &v); err != nil {
+		return err
+	}
+	v.Clock, v.ClockText = a.clockMark()
+	page := a.frame(c, "AMQP")
+	page.Lead = "The exchange with partners by queues of message brokers: what is connected, what waits for an answer, and what needs you."
+	page.Actions = templates.AMQPActions(v)
+	return a.render(c, http.StatusOK, templates.AMQPOverviewPage(page, v))
+}
+
+// clockMark tells whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
+func (a amqpArea) clockMark() (templates.Mark, string) {
+	if a.AMQP == nil {
+		return templates.Mark{Kind: templates.KindWarning, Text: "No bridge"}, a.whyNot("")
+	}
+	state := a.AMQP.Clock()
+	switch {
+	case state.Synchronised:
+		return templates.Mark{Kind: templates.KindOK, Text: "Clock is right"}, state.Detail
+	case state.Known:
+		return templates.Mark{Kind: templates.KindError, Text: "Clock is not synchronised"}, state.Detail
+	}
+	return templates.Mark{Kind: templates.KindWarning, Text: "Clock is not known"}, state.Detail
+}
+
+func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) ([]templates.AMQPConnectionRow, error) {
+	rows, err := a.DB.AMQPConnections(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var list []templates.AMQPConnectionRow
+	for _, r := range rows {
+		row := templates.AMQPConnectionRow{
+			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(r.Phase),
+		}
+		if a.cfg.Now().Sub(r.SeenAt.Time) > silentNode {
+			row.State = templates.Mark{Kind: templates.KindWarning, Text: "Not heard of"}
+			row.Detail = "The node said nothing since " + templates.Time(r.SeenAt.Time) + "; it may have stopped."
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+func connectionState(phase string) templates.Mark {
+	switch phase {
+	case store.AMQPOpen:
+		return templates.Mark{Kind: templates.KindOK, Text: "Connected"}
+	case store.AMQPConnecting:
+		return templates.Mark{Kind: templates.KindInfo, Text: "Connecting"}
+	case store.AMQPWaiting:
+		return templates.Mark{Kind: templates.KindError, Text: "Not connected"}
+	}
+	return templates.Mark{Kind: templates.KindNeutral, Text: "Stopped"}
+}
+
+// amqpTiles count what waits, with the age of the oldest (AMQP-49, AMQP-53, AMQP-89).
+func (a amqpArea) amqpTiles(ctx context.Context) ([]templates.Tile, error) {
+	var tiles []templates.Tile
+	for _, t := range []struct {
+		label, query string
+		filter       store.AMQPFilter
+		kind         templates.Kind
+	}{
+		{"Wait for an AppRec", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, templates.KindInfo},
+		{"AppRec overdue", "state=overdue", store.AMQPFilter{Overdue: true}, templates.KindWarning},
+		{"Rejected by AppRec", "state=rejected&direction=out", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, templates.KindError},
+		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, templates.KindError},
+		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, templates.KindError},
+		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, templates.KindError},
+		{"Answers to write", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, templates.KindWarning},
+	} {
+		n, err := a.DB.CountAMQPMessages(ctx, t.filter)
+		if err != nil {
+			return nil, err
+		}
+		tile := templates.Tile{Label: t.label, Value: templates.Count(n), Href: a.messages() + "?" + t.query, Kind: templates.KindNeutral, Hint: "none"}
+		if n > 0 {
+			oldest, err := a.DB.OldestAMQPMessage(ctx, t.filter)
+			if err != nil {
+				return nil, err
+			}
+			tile.Kind, tile.Hint = t.kind, "the oldest "+templates.Relative(oldest.Time, a.cfg.Now())
+		}
+		tiles = append(tiles, tile)
+	}
+	return tiles, nil
+}
+
+// fillParties adds the parties, and the endpoints that have none.
+func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *templates.AMQPOverviewView) error {
+	ctx := c.Request().Context()
+	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for _, p := range parties {
+		taken[p.EndpointID] = true
+		row := templates.AMQPPartyRow{Name: p.Name, Href: a.party(p.ID), Broker: names[p.BrokerID], Own: p.Own, Enabled: p.Enabled}
+		if p.HerID > 0 {
+			row.Her = strconv.FormatInt(p.HerID, 10)
+		}
+		if !p.Own {
+			if row.Partner, err = a.adminNames().partnerLink(ctx, p.PartnerID); err != nil {
+				return err
+			}
+		}
+		certificates, err := a.Registry.AMQP.Certificates(ctx, a.bounds(c), p.ID)
+		if err != nil {
+			return err
+		}
+		row.Warnings = partyWarnings(p, certificates, v.Now)
+		if p.Kind == store.AMQPHealth && len(certificates) == 0 {
+			row.Warnings = []string{"It has no certificates."}
+		}
+		v.Parties = append(v.Parties, row)
+	}
+	return a.fillWithout(c, taken, v)
+}
+
+func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *templates.AMQPOverviewView) error {
+	endpoints, err := a.Registry.Endpoints.List(c.Request().Context(), a.bounds(c), "")
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		if e.Kind != store.EndpointAMQP || taken[e.ID] {
+			continue
+		}
+		partner, err := a.adminNames().partnerLink(c.Request().Context(), e.PartnerID)
+		if err != nil {
+			return err
+		}
+		v.Without = append(v.Without, templates.Named{Name: e.Name + " of " + partner.Name, Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)})
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// An administrator adds a broker, an own party, and a process; a partner fills in its party at its endpoint.
+// Rules: AMQP-09, AMQP-20, AMQP-21, AMQP-23, AMQP-46, AMQP-64.
+func TestAMQPPartyPages(t *testing.T) {
+	t.Parallel()
+	w := newAMQPWorld(t)
+	wantWords(t, text(w.admin.get("/admin/amqp")), "No message broker is known yet", "Nobody exchanges messages yet", "Clock is not known")
+	w.checkBrokerPages(t)
+	wantWords(t, text(w.admin.get("/admin/amqp/parties/new")), "Add an own party", "Dead-letter queue", "Exchange")
+	answer := w.admin.post("/admin/amqp/parties", w.partyForm("name", "Chain clinic", "herId", "100"))
+	wantStatus(t, answer, http.StatusSeeOther)
+	own := answer.Header.Get("Location")
+	wantWords(t, text(w.admin.get(own)), "Party Chain clinic is added", "100_dl", "100_reply", "No certificate is registered")
+	wantRefused(t, w.admin.post(own+"/edit", w.partyForm("herId", "x", "answerWait", "soon")), "Use a whole number", "Write a time with its unit")
+	wantStatus(t, w.admin.post(own+"/edit", w.partyForm("name", "Clinic", "herId", "100")), http.StatusSeeOther)
+	w.checkCertificatePages(t, own)
+	w.checkPartnerParty(t, idOf(own))
+}
+
+func (w *amqpWorld) checkBrokerPages(t *testing.T) {
+	t.Helper()
+	wantWords(t, text(w.admin.get("/admin/amqp/brokers/new")), "RabbitMQ 4", "Azure Service Bus", "SASL EXTERNAL")
+	form := url.Values{"name": {"Exchange"}, "dialect": {"rabbitmq4"}, "url": {"amqp://broker.example"}, "sasl": {"plain"}, "username": {"schakel"}, "enabled": {"on"}}
+	wantRefused(t, w.admin.post("/admin/amqp/brokers", form), "Write amqps://", "Fill in the password")
+	form.Set("url", "amqps://broker.example")
+	form.Set("password", "not-to-be-told")
+	wantStatus(t, w.admin.post("/admin/amqp/brokers", form), http.StatusSeeOther)
+	rows, err := w.db.AMQPBrokers(t.Context())
+	noError(t, err)
+	w.broker = rows[0].ID
+	one := "/admin/amqp/brokers/" + w.broker
+	page := text(w.admin.get(one))
+	wantWords(t, page, "A password is stored", "added message broker Exchange")
+	if strings.Contains(page, "not-to-be-told") {
+		t.Error("a page shows the password")
+	}
+	form.Set("password", "")
+	wantStatus(t, w.admin.post(one, form), http.StatusSeeOther)
+	form.Set("url", "amqps://elsewhere.example")
+	wantRefused(t, w.admin.post(one, form), "fill in the password again")
+	for _, path := range []string{"/admin/amqp", one, "/admin/amqp/brokers/new", "/admin/amqp/import"} {
+		wantStatus(t, w.staff.get(path), http.StatusForbidden)
+	}
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.SaveAMQPConnection(t.Context(), &store.AMQPConnection{BrokerID: w.broker, Node: "node-a", Phase: store.AMQPWaiting, Detail: "connection refused", Since: tx.Now}, tx.Now)
+	}))
+	wantWords(t, text(w.admin.get("/admin/amqp")), "Not connected", "connection refused", "node-a", "RabbitMQ 4")
+}
+
+func (w *amqpWorld) checkCertificatePages(t *testing.T, own string) {
+	t.Helper()
+	cert, key := testCertificate(t, "clinic", w.clock.Now().AddDate(1, 0, 0))
+	old, _ := testCertificate(t, "old clinic", w.clock.Now().AddDate(0, 0, -1))
+	wantRefused(t, w.admin.post(own+"/certificates", url.Values{"certificates": {"nonsense"}}), "Paste it as PEM", "nonsense")
+	wantRefused(t, w.admin.post(own+"/certificates", url.Values{"certificates": {cert}, "privateKeys": {""}}), "Paste it as PEM")
+	wantStatus(t, w.admin.post(own+"/certificates", url.Values{"certificates": {old}, "privateKeys": {key}}), http.StatusSeeOther)
+	wantWords(t, text(w.admin.get(own)), "2 certificates are added", "Expired", "There is no valid certificate for signing")
+	wantStatus(t, w.admin.post(own+"/certificates", url.Values{"certificates": {cert}, "privateKeys": {key}}), http.StatusSeeOther)
+	page := text(w.admin.get(own))
+	wantWords(t, page, "CN=clinic", "signing", "encryption", "Valid")
+	if strings.Contains(page, "PRIVATE KEY-----\nM") || strings.Contains(page, "no valid certificate") {
+		t.Error("a key is shown, or a warning stayed")
+	}
+	rows, err := w.db.AMQPCertificates(t.Context(), idOf(own))
+	noError(t, err)
+	wantStatus(t, w.admin.post(own+"/certificates/"+rows[0].ID+"/removal", nil), http.StatusSeeOther)
+	wantStatus(t, w.admin.post(own+"/certificates/"+rows[0].ID+"/removal", nil), http.StatusNotFound)
+}
+
+// checkPartnerParty has the people of a partner look after their own party, and no more.
+func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
+	t.Helper()
+	wantWords(t, text(w.staff.get("/partner/endpoints/new?kind=amqp")), "Events go to a queue of a message broker")
+	answer := w.staff.post("/partner/endpoints", url.Values{"name": {"Queues"}, "kind": {"amqp"}})
+	wantStatus(t, answer, http.StatusSeeOther)
+	endpoint := answer.Header.Get("Location")
+	wantWords(t, text(w.staff.get(endpoint)), "Fill in the party", "Nothing can be sent to this endpoint yet")
+	wantWords(t, text(w.admin.get("/admin/endpoints/"+idOf(endpoint))), "Fill in its HER-id and queues")
+	wantWords(t, text(w.admin.get("/admin/amqp")), "Endpoints without a party", "Queues of Partner of pat@example.nl")
+	form := w.partyForm("endpoint", idOf(endpoint))
+	wantWords(t, text(w.staff.get("/partner/amqp/parties/new?endpoint="+idOf(endpoint))), "As CloudEvents instead")
+	wantRefused(t, w.staff.post("/partner/amqp/parties", changed(form, "name", "", "herId", "")), "Fill in the HER-id")
+	other, _ := w.at(t, "eve@example.nl")
+	wantStatus(t, other.post("/partner/amqp/parties", w.partyForm("endpoint", idOf(endpoint))), http.StatusNotFound)
+	wantStatus(t, w.staff.get("/partner/amqp/parties/new"), http.StatusNotFound)
+	answer = w.staff.post("/partner/amqp/parties", w.partyForm("endpoint", idOf(endpoint)))
+	wantStatus(t, answer, http.StatusSeeOther)
+	party := answer.Header.Get("Location")
+	wantWords(t, text(w.staff.get(endpoint)), "200_async", "Certificates and processes of Legekontor")
+	wantWords(t, text(w.staff.get(party)), "200_error", "An administrator adds what both sides support")
+	wantStatus(t, other.get(party), http.StatusNotFound)
+	wantStatus(t, other.post(party+"/edit", form), http.StatusNotFound)
+	cert, _ := testCertificate(t, "legekontor", w.clock.Now().AddDate(0, 0, 20))
+	wantStatus(t, w.staff.post(party+"/certificates", url.Values{"certificates": {cert}}), http.StatusSeeOther)
+	wantWords(t, text(w.staff.get(party)), "Expires soon", "CN=legekontor")
+	wantStatus(t, w.staff.get("/partner/amqp/parties/"+own), http.StatusNotFound)
+	w.party = idOf(party)
+	w.checkProcessPages(t, own, party)
+}
+
+func (w *amqpWorld) checkProcessPages(t *testing.T, own, party string) {
+	t.Helper()
+	admin := "/admin/amqp/parties/" + w.party
+	form := url.Values{"ownPartyId": {own}, "name": {"E-contact"}, "subject": {"DIALOG_INNBYGGER_EKONTAKT"}, "mode": {"async"}, "sends": {"no.example.sent"}}
+	wantWords(t, text(w.admin.get(admin+"/processes/new?subject=DIALOG_INNBYGGER_TEST&cpaId=123")), "DIALOG_INNBYGGER_TEST", `value="123"`, "Clinic (100)")
+	wantRefused(t, w.admin.post(admin+"/processes", url.Values{"mode": {"async"}}), "Choose from our own parties", "Choose a code", "Fill in the event type")
+	wantStatus(t, w.admin.post(admin+"/processes", form), http.StatusSeeOther)
+	wantWords(t, text(w.staff.get(party)), "E-contact", "out: no.example.sent", "asynchronous")
+	wantRefused(t, w.staff.post(party+"/edit", w.partyForm("herId", "201")), "Processes are agreed with this HER-id")
+	rows, err := w.db.AMQPProcesses(t.Context(), w.party)
+	noError(t, err)
+	one := admin + "/processes/" + rows[0].ID
+	wantWords(t, text(w.admin.get(one)), "Change process", "no.example.sent")
+	wantStatus(t, w.admin.post(one, changed(form, "receives", "no.example.came")), http.StatusSeeOther)
+	wantStatus(t, w.staff.post(one+"/removal", nil), http.StatusForbidden)
+	wantStatus(t, w.admin.post(one+"/removal", nil), http.StatusSeeOther)
+	wantStatus(t, w.admin.get(one), http.StatusNotFound)
+	wantWords(t, text(w.admin.get("/admin/audit")), "added process E-contact to AMQP party Legekontor", "removed process E-contact from AMQP party Legekontor")
+}
+
+// What a CPP or the address registry says is shown before it is taken over.
+// Rules: AMQP-09, AMQP-20, AMQP-27, AMQP-28, AMQP-57.
+func TestAMQPImportPages(t *testing.T) {
+	t.Parallel()
+	w := newAMQPWorld(t).filled(t)
+	wantWords(t, text(w.admin.get("/admin/amqp/import")), "communication details of the address registry")
+	upload := func(document string, fields url.Values) *http.Response {
+		return w.admin.upload(t, "/admin/amqp/import", fields, "cpp.xml", []byte(document))
+	}
+	wantRefused(t, upload("", nil), "Choose a file, or paste it.")
+	wantRefused(t, upload("<html/>", nil), "is no CPA, CPP or communication details")
+	document, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "amqp", "cpa", "CPP_93238.xml"))
+	if err != nil {
+		t.Skip("the shared samples of CPPs are not on this machine:", err)
+	}
+	wantWords(t, text(upload(string(document), nil)), "Nobody here has HER-id 93238")
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		p, err := tx.AMQPParty(t.Context(), w.party)
+		p.HerID = 93238
+		if err != nil {
+			return err
+		}
+		return tx.UpdateAMQPParty(t.Context(), &p)
+	}))
+	wantWords(t, text(upload(string(document), nil)), "this would change", "The asynchronous queue becomes", "is added", "It supports these processes too", "/processes/new?")
+	answer := upload(string(document), url.Values{"main": {"93238"}})
+	wantStatus(t, answer, http.StatusSeeOther)
+	wantWords(t, text(w.admin.get(answer.Header.Get("Location"))), "is taken over", "93238_async", "from a CPA or CPP", "took over the CPP for AMQP party Legekontor")
+	wantStatus(t, upload(string(document), url.Values{"main": {"93238"}}), http.StatusConflict)
+	wantStatus(t, upload(string(document), url.Values{"main": {"1"}}), http.StatusNotFound)
+	wantStatus(t, upload(string(document), url.Values{"main": {"x"}}), http.StatusBadRequest)
+}
+
+func TestShortTime(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{4 * time.Hour: "4h", 30 * time.Minute: "30m", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s"} {
+		if got := shortTime(d); got != want {
+			t.Errorf("%s: %s", want, got)
+		}
+	}
+}

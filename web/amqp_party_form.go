@@ -1,0 +1,236 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// newParty asks who a party is: an own one, or that of an endpoint.
+func (a amqpArea) newParty(c echo.Context) error {
+	in := registry.AMQPPartyInput{Kind: store.AMQPHealth, Enabled: true, ContentMode: registry.ModeStructured}
+	endpoint := c.QueryParam("endpoint")
+	if endpoint != "" {
+		e, err := a.Registry.Endpoints.Get(c.Request().Context(), a.bounds(c), endpoint)
+		if err != nil {
+			return err
+		}
+		in.Name = e.Name
+		if c.QueryParam("kind") == store.AMQPCloudEvents {
+			in.Kind = store.AMQPCloudEvents
+		}
+	} else if !a.admin {
+		return store.ErrNotFound
+	}
+	return a.showPartyForm(c, http.StatusOK, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, nil)
+}
+
+// createParty adds a party.
+func (a amqpArea) createParty(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx, endpoint := c.Request().Context(), form.Get("endpoint")
+	row := store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}
+	in, wrong := readParty(form, registry.AMQPPartyInput{Kind: form.Get("kind")})
+	if len(wrong) > 0 {
+		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
+	}
+	if endpoint == "" {
+		row, err = a.Registry.AMQP.CreateOwnParty(ctx, actor(c), in)
+	} else {
+		row, err = a.Registry.AMQP.CreateCounterpart(ctx, actor(c), endpoint, in)
+	}
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showPartyForm(c, status, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	text := "Party " + row.Name + " is added."
+	if row.Kind == store.AMQPHealth {
+		text += " Add its certificates, so that messages can be signed and encrypted."
+	}
+	return a.changed(c, a.party(row.ID), text)
+}
+
+// editParty asks what changes of a party.
+func (a amqpArea) editParty(c echo.Context) error {
+	row, err := a.Registry.AMQP.Party(c.Request().Context(), a.bounds(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return a.showPartyForm(c, http.StatusOK, row, registry.InputOfParty(row), nil)
+}
+
+// changeParty changes a party.
+func (a amqpArea) changeParty(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	row, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	was := registry.InputOfParty(row)
+	in, wrong := readParty(form, registry.AMQPPartyInput{Kind: row.Kind})
+	if !a.admin {
+		in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
+	}
+	if len(wrong) > 0 {
+		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
+	}
+	_, err = a.Registry.AMQP.UpdateParty(ctx, actor(c), row.ID, in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showPartyForm(c, status, row, in, wrong)
+	}
+	return a.settled(c, err, a.party(row.ID), "The changes are saved.")
+}
+
+// readParty reads the form; a number or time that is none is wrong before anything else.
+func readParty(form Form, in registry.AMQPPartyInput) (registry.AMQPPartyInput, formErrors) {
+	wrong := formErrors{}
+	in.Name, in.BrokerID = form.Get("name"), form.Get("brokerId")
+	in.HerID, in.ParentHerID = formNumber(form, "herId", wrong), formNumber(form, "parentHerId", wrong)
+	in.AsyncQueue, in.SyncQueue, in.ReplyQueue = form.Get("asyncQueue"), form.Get("syncQueue"), form.Get("replyQueue")
+	in.ErrorQueue, in.DeadQueue, in.InboundQueue = form.Get("errorQueue"), form.Get("deadQueue"), form.Get("inboundQueue")
+	in.ClientID, in.ContentMode, in.ApprecVersion, in.Enabled = form.Get("clientId"), form.Get("contentMode"), form.Get("apprecVersion"), form.Checked("enabled")
+	if text := form.Get("answerWait"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			wrong["answerWait"] = "Write a time with its unit, such as 30m or 4h."
+		}
+		in.AnswerWait = d
+	}
+	return in, wrong
+}
+
+func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registry.AMQPPartyInput, wrong formErrors) error {
+	v := templates.AMQPPartyFormView{
+		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.admin, Enabled: in.Enabled,
+		Kind: in.Kind, Name: in.Name, Her: numberText(in.HerID), Parent: numberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
+		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: in.ApprecVersion,
+		Wrong: wrong,
+	}
+	if in.AnswerWait > 0 {
+		v.Wait = shortTime(in.AnswerWait)
+	}
+	var err error
+	if v.Brokers, err = a.brokerOptions(c, in.BrokerID); err != nil {
+		return err
+	}
+	if v.Clients, err = a.clientOptions(c, row, in.Kind); err != nil {
+		return err
+	}
+	title := "Change party"
+	switch {
+	case row.ID != "":
+		v.Action = a.party(row.ID) + "/edit"
+	case row.Own:
+		title = "Add an own party"
+	default:
+		title = "Add a party"
+		v.Kinds = otherPartyKind(a.root()+"/parties/new?endpoint="+row.EndpointID, in.Kind)
+	}
+	page := a.sheet(c, title)
+	page.Invalid = len(wrong) > 0
+	return a.render(c, status, templates.AMQPPartyFormPage(page, v))
+}
+
+// otherPartyKind leads to the form for the other kind of party.
+func otherPartyKind(href, kind string) []templates.Option {
+	if kind == store.AMQPCloudEvents {
+		return []templates.Option{{Value: href, Label: "By the AMQP profile of the health exchange instead"}}
+	}
+	return []templates.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: "As CloudEvents instead, for a partner outside the health exchange"}}
+}
+
+func (a amqpArea) cancelParty(row store.AMQPParty) string {
+	switch {
+	case row.ID != "":
+		return a.party(row.ID)
+	case row.EndpointID != "":
+		return a.base + "/endpoints/" + row.EndpointID
+	}
+	return a.root()
+}
+
+// shortTime writes a time without the zeroes at its end: 4h, not 4h0m0s.
+func shortTime(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return strings.Replace(text, "h0m", "h", 1)
+}
+
+func (a amqpArea) brokerOptions(c echo.Context, chosen string) ([]templates.Option, error) {
+	names, err := a.Registry.AMQP.BrokerNames(c.Request().Context())
+	if err != nil {
+		return nil, err
+	}
+	options := []templates.Option{{Label: "Choose a broker"}}
+	for _, b := range names {
+		if b.Enabled || b.ID == chosen {
+			options = append(options, templates.Option{Value: b.ID, Label: b.Name})
+		}
+	}
+	return options, nil
+}
+
+// clientOptions are the clients whose rights can hold for what a party in CloudEvents sends.
+func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string) ([]templates.Option, error) {
+	if kind != store.AMQPCloudEvents || !a.admin {
+		return nil, nil
+	}
+	ctx, owner := c.Request().Context(), row.PartnerID
+	if owner == "" {
+		e, err := a.Registry.Endpoints.Get(ctx, a.bounds(c), row.EndpointID)
+		if err != nil {
+			return nil, err
+		}
+		owner = e.PartnerID
+	}
+	clients, err := a.Registry.Clients.List(ctx, a.bounds(c), owner)
+	if err != nil {
+		return nil, err
+	}
+	options := []templates.Option{{Label: "None"}}
+	for _, one := range clients {
+		options = append(options, templates.Option{Value: one.ID, Label: one.Name})
+	}
+	return options, nil
+}
+
+// addCertificates adds certificates to a party.
+func (a amqpArea) addCertificates(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	id, typed := c.Param("id"), form.Get("certificates")
+	n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), actor(c), id, typed, form.Get("privateKeys"))
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showParty(c, status, typed, wrong)
+	}
+	text := templates.Plural(n, "certificate is", "certificates are") + " added."
+	if n == 0 {
+		text = "The party had these certificates already."
+	}
+	return a.settled(c, err, a.party(id), text)
+}
+
+// removeCertificate removes a certificate of a party.
+func (a amqpArea) removeCertificate(c echo.Context) error {
+	id := c.Param("id")
+	err := a.Registry.AMQP.RemoveCertificate(c.Request().Context(), actor(c), id, c.Param("certificate"))
+	return a.settled(c, err, a.party(id), "The certificate is removed.")
+}

@@ -1,0 +1,245 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// maxPartyMessages bounds the messages on the page of a party; the list has all.
+const maxPartyMessages = 10
+
+// soonExpires is how long before its end a certificate is shown to need a successor.
+const soonExpires = 30 * 24 * time.Hour
+
+// partyPage shows a party with its certificates, processes and last messages.
+func (a amqpArea) partyPage(c echo.Context) error { return a.showParty(c, http.StatusOK, "", nil) }
+
+func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong formErrors) error {
+	ctx := c.Request().Context()
+	row, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	here := a.party(row.ID)
+	v := templates.AMQPPartyView{
+		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(row), MayProcess: a.admin && !row.Own,
+		NewProcess: here + "/processes/new", CertificateAction: here + "/certificates", Typed: typed, Wrong: wrong,
+		MessagesHref: a.messages() + "?party=" + url.QueryEscape(row.ID), Now: a.cfg.Now(),
+	}
+	if v.Facts, err = a.partyFacts(ctx, row); err != nil {
+		return err
+	}
+	if !a.admin {
+		owner, err := a.partnerDesk().owner(c)
+		if err != nil {
+			return err
+		}
+		v.Closed = waits(owner)
+	}
+	if err := a.fillParty(c, row, &v); err != nil {
+		return err
+	}
+	page := a.sheet(c, row.Name)
+	page.Badge, page.Invalid = templates.State("active"), len(wrong) > 0
+	if !row.Enabled {
+		page.Badge = templates.State("paused")
+	}
+	if v.Closed == "" {
+		page.Actions = templates.LinkButton(templates.Secondary, "Change", here+"/edit")
+	}
+	return a.render(c, status, templates.AMQPPartyPage(page, v))
+}
+
+// fillParty adds the lists.
+func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *templates.AMQPPartyView) error {
+	ctx := c.Request().Context()
+	certificates, err := a.Registry.AMQP.Certificates(ctx, a.bounds(c), row.ID)
+	if err != nil {
+		return err
+	}
+	for _, one := range certificates {
+		v.Certificates = append(v.Certificates, a.certificateRow(row, one, v.Closed == ""))
+	}
+	v.Warnings = partyWarnings(row, certificates, v.Now)
+	processes, err := a.Registry.AMQP.Processes(ctx, a.bounds(c), row.ID)
+	if err != nil {
+		return err
+	}
+	for _, one := range processes {
+		v.Processes = append(v.Processes, a.processRow(ctx, row, one))
+	}
+	if !row.Own {
+		f := store.AMQPFilter{PartnerID: a.scope(c), PartyID: row.ID, Page: store.Page{Number: 1, Size: maxPartyMessages}}
+		messages, total, err := a.DB.AMQPMessages(ctx, f)
+		if err != nil {
+			return err
+		}
+		v.MessageTotal = total
+		for _, m := range messages {
+			v.Messages = append(v.Messages, a.messageRow(c, m))
+		}
+	}
+	if a.admin {
+		v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-party", ObjectID: row.ID}, "")
+	}
+	return err
+}
+
+func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) templates.AMQPCertificateRow {
+	row := templates.AMQPCertificateRow{
+		Subject: one.Subject, Purpose: purposeWord(one.Purpose), Thumbprint: one.Thumbprint, Source: sourceWord(one.Source),
+		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(one, a.cfg.Now()),
+	}
+	if may {
+		row.Remove = a.party(p.ID) + "/certificates/" + url.PathEscape(one.ID) + "/removal"
+	}
+	return row
+}
+
+func certificateState(one store.AMQPCertificate, now time.Time) templates.Mark {
+	switch {
+	case now.After(one.NotAfter.Time):
+		return templates.Mark{Kind: templates.KindError, Text: "Expired"}
+	case now.Before(one.NotBefore.Time):
+		return templates.Mark{Kind: templates.KindInfo, Text: "Not valid yet"}
+	case one.NotAfter.Sub(now) < soonExpires:
+		return templates.Mark{Kind: templates.KindWarning, Text: "Expires soon"}
+	}
+	return templates.Mark{Kind: templates.KindOK, Text: "Valid"}
+}
+
+// partyWarnings tells which purposes no valid certificate serves now.
+func partyWarnings(p store.AMQPParty, certificates []store.AMQPCertificate, now time.Time) []string {
+	if p.Kind != store.AMQPHealth || len(certificates) == 0 {
+		return nil
+	}
+	valid := map[string]bool{}
+	for _, one := range certificates {
+		if !now.Before(one.NotBefore.Time) && !now.After(one.NotAfter.Time) {
+			valid[one.Purpose] = true
+		}
+	}
+	var texts []string
+	for _, purpose := range []string{store.AMQPSign, store.AMQPEncrypt} {
+		if !valid[purpose] {
+			texts = append(texts, "There is no valid certificate for "+purposeWord(purpose)+". Add one, or messages wait or are refused.")
+		}
+	}
+	return texts
+}
+
+func purposeWord(purpose string) string {
+	if purpose == store.AMQPSign {
+		return "signing"
+	}
+	return "encryption"
+}
+
+func sourceWord(source string) string {
+	switch source {
+	case store.AMQPFromCPA:
+		return "from a CPA or CPP"
+	case store.AMQPRegistry:
+		return "from the address registry"
+	}
+	return ""
+}
+
+func (a amqpArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) templates.AMQPProcessRow {
+	row := templates.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: modeWord(one.Mode), Sends: one.Sends, Receives: one.Receives}
+	if own, err := a.Registry.AMQP.Party(ctx, registry.Scope{All: true}, one.OwnPartyID); err == nil {
+		row.Own = own.Name
+	}
+	if a.admin {
+		row.Href = a.party(p.ID) + "/processes/" + url.PathEscape(one.ID)
+		row.Remove = row.Href + "/removal"
+	}
+	return row
+}
+
+func modeWord(mode string) string {
+	if mode == store.AMQPSync {
+		return "synchronous"
+	}
+	return "asynchronous"
+}
+
+func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]templates.Item, error) {
+	broker := p.BrokerID
+	names, err := a.Registry.AMQP.BrokerNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range names {
+		if b.ID == p.BrokerID {
+			broker = b.Name
+		}
+	}
+	kind := "By the health profile"
+	if p.Kind == store.AMQPCloudEvents {
+		kind = "CloudEvents"
+	}
+	items := []templates.Item{{Label: "Kind", Text: kind}}
+	if p.HerID > 0 {
+		items = append(items, templates.Item{Label: "HER-id", Content: templates.Identifier(strconv.FormatInt(p.HerID, 10))})
+	}
+	if p.ParentHerID > 0 {
+		items = append(items, templates.Item{Label: "HER-id of its organisation", Content: templates.Identifier(strconv.FormatInt(p.ParentHerID, 10))})
+	}
+	items = append(items, templates.Item{Label: "Broker", Text: broker})
+	if p.EndpointID != "" {
+		items = append(items, templates.Item{Label: "Endpoint", Content: templates.Link("See the endpoint", a.base+"/endpoints/"+p.EndpointID)})
+	}
+	if a.admin && !p.Own {
+		partner, err := a.adminNames().partnerLink(ctx, p.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, templates.Item{Label: "Partner", Content: templates.Link(partner.Name, partner.Href)})
+	}
+	return append(items, a.answerFacts(p)...), nil
+}
+
+func (a amqpArea) answerFacts(p store.AMQPParty) []templates.Item {
+	if p.Kind != store.AMQPHealth {
+		return []templates.Item{{Label: "Events are sent", Text: p.ContentMode}}
+	}
+	items := []templates.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, "as the message asks")}}
+	if !p.Own {
+		wait := "4 hours"
+		if p.AnswerWaitMS > 0 {
+			wait = templates.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
+		}
+		items = append(items, templates.Item{Label: "Time for an AppRec", Text: wait})
+	}
+	return items
+}
+
+func queueItems(p store.AMQPParty) []templates.Item {
+	var items []templates.Item
+	async := "Asynchronous"
+	if p.Kind == store.AMQPCloudEvents {
+		async = "We write to"
+	}
+	for _, q := range []struct{ label, name string }{
+		{async, p.AsyncQueue},
+		{"Synchronous", p.SyncQueue},
+		{"Replies", p.ReplyQueue},
+		{"Errors", p.ErrorQueue},
+		{"Dead letters", p.DeadQueue},
+		{"We read", p.InboundQueue},
+	} {
+		if q.name != "" {
+			items = append(items, templates.Item{Label: q.label, Content: templates.Identifier(q.name)})
+		}
+	}
+	return items
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// newProcess asks what is agreed with a party. What a document said of it comes in the address.
+func (a amqpArea) newProcess(c echo.Context) error {
+	ask := func(name string) string { return clean(c.QueryParam(name)) }
+	return a.showProcessForm(c, http.StatusOK, store.AMQPProcess{}, registry.AMQPProcessInput{
+		Mode: store.AMQPAsync, Name: ask("name"), Subject: ask("subject"), Service: ask("service"), ToRole: ask("toRole"), CPAID: ask("cpaId"),
+	}, nil)
+}
+
+// createProcess agrees a process.
+func (a amqpArea) createProcess(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	in := readProcess(form)
+	row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), actor(c), c.Param("id"), in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showProcessForm(c, status, store.AMQPProcess{}, in, wrong)
+	}
+	return a.settled(c, err, a.party(c.Param("id")), "Process "+row.Name+" is added.")
+}
+
+// editProcess asks what changes of a process.
+func (a amqpArea) editProcess(c echo.Context) error {
+	row, err := a.Registry.AMQP.Process(c.Request().Context(), actor(c), c.Param("id"), c.Param("process"))
+	if err != nil {
+		return err
+	}
+	return a.showProcessForm(c, http.StatusOK, row, registry.InputOfProcess(row), nil)
+}
+
+// changeProcess changes a process.
+func (a amqpArea) changeProcess(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	row, err := a.Registry.AMQP.Process(ctx, actor(c), c.Param("id"), c.Param("process"))
+	if err != nil {
+		return err
+	}
+	in := readProcess(form)
+	_, err = a.Registry.AMQP.UpdateProcess(ctx, actor(c), row.PartyID, row.ID, in)
+	if status, wrong := formRefusal(err); wrong != nil {
+		return a.showProcessForm(c, status, row, in, wrong)
+	}
+	return a.settled(c, err, a.party(row.PartyID), "The changes are saved.")
+}
+
+// removeProcess ends a process.
+func (a amqpArea) removeProcess(c echo.Context) error {
+	err := a.Registry.AMQP.RemoveProcess(c.Request().Context(), actor(c), c.Param("id"), c.Param("process"))
+	return a.settled(c, err, a.party(c.Param("id")), "The process is removed. Nothing is sent or taken by it any more.")
+}
+
+func readProcess(form Form) registry.AMQPProcessInput {
+	return registry.AMQPProcessInput{
+		OwnPartyID: form.Get("ownPartyId"), Name: form.Get("name"), Subject: form.Get("subject"), Mode: form.Get("mode"), Service: form.Get("service"),
+		Action: form.Get("action"), CPAID: form.Get("cpaId"), FromRole: form.Get("fromRole"), ToRole: form.Get("toRole"), Sends: form.Get("sends"),
+		Receives: form.Get("receives"), HandlerID: form.Get("handlerId"),
+	}
+}
+
+func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProcess, in registry.AMQPProcessInput, wrong formErrors) error {
+	ctx := c.Request().Context()
+	party, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	here := a.party(party.ID)
+	v := templates.AMQPProcessFormView{
+		Action: here + "/processes", Cancel: here, New: row.ID == "", Own: in.OwnPartyID, Name: in.Name, Subject: in.Subject, Mode: in.Mode, Service: in.Service,
+		Does: in.Action, FromRole: in.FromRole, ToRole: in.ToRole, CPAID: in.CPAID, Sends: in.Sends, Receives: in.Receives, Handler: in.HandlerID, Wrong: wrong,
+	}
+	title := "Add a process"
+	if row.ID != "" {
+		title, v.Action = "Change process", here+"/processes/"+url.PathEscape(row.ID)
+	}
+	if err := a.processOptions(c, in, &v); err != nil {
+		return err
+	}
+	page := a.sheet(c, title, templates.Crumb{Label: party.Name, Href: here})
+	page.Invalid = len(wrong) > 0
+	return a.render(c, status, templates.AMQPProcessFormPage(page, v))
+}
+
+// processOptions fills in what can be chosen: our parties, the subjects of the settings, and our webhooks.
+func (a amqpArea) processOptions(c echo.Context, in registry.AMQPProcessInput, v *templates.AMQPProcessFormView) error {
+	ctx := c.Request().Context()
+	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
+	if err != nil {
+		return err
+	}
+	v.Parties = []templates.Option{{Label: "Choose our party"}}
+	for _, p := range parties {
+		if p.Own {
+			v.Parties = append(v.Parties, templates.Option{Value: p.ID, Label: p.Name + " (" + numberText(p.HerID) + ")"})
+		}
+	}
+	set, err := a.Registry.Profile.Current(ctx)
+	if err != nil {
+		return err
+	}
+	v.Subjects = []templates.Option{{Label: "Choose a subject"}}
+	for _, code := range withChosen(set.AMQPSubjects, in.Subject) {
+		v.Subjects = append(v.Subjects, templates.Option{Value: code, Label: code})
+	}
+	own, err := a.Registry.Partners.Own(ctx)
+	if err != nil {
+		return err
+	}
+	endpoints, err := a.Registry.Endpoints.List(ctx, a.bounds(c), own.ID)
+	if err != nil {
+		return err
+	}
+	v.Handlers = []templates.Option{{Label: "Nobody"}}
+	for _, e := range endpoints {
+		if e.Kind == store.EndpointWebhook {
+			v.Handlers = append(v.Handlers, templates.Option{Value: e.ID, Label: e.Name})
+		}
+	}
+	return nil
+}
+
+// withChosen adds the value there is to a list of choices that lost it.
+func withChosen(list []string, value string) []string {
+	for _, one := range list {
+		if one == value {
+			return list
+		}
+	}
+	if value == "" {
+		return list
+	}
+	return append([]string{value}, list...)
+}

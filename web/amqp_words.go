@@ -1,0 +1,151 @@
+package web
+
+import (
+	"schakel/store"
+	"schakel/templates"
+)
+
+// amqpKinds are the kinds of messages, as people are told them.
+func amqpKinds() []templates.Option {
+	return []templates.Option{
+		{Value: store.AMQPBusiness, Label: "Business message"},
+		{Value: store.AMQPAppRec, Label: "AppRec"},
+		{Value: store.AMQPError, Label: "AMQP error"},
+		{Value: store.AMQPRequest, Label: "Synchronous request"},
+		{Value: store.AMQPAnswer, Label: "Synchronous answer"},
+		{Value: "event", Label: "CloudEvent"},
+	}
+}
+
+func amqpKind(kind string) string { return optionLabel(amqpKinds(), kind) }
+
+// amqpStates are the states of messages, as people are told them.
+func amqpStates() []templates.Option {
+	return []templates.Option{
+		{Value: store.AMQPSending, Label: "Being sent"},
+		{Value: store.AMQPOpenMessage, Label: "Waits for its AppRec"},
+		{Value: store.AMQPAcknowledged, Label: "Acknowledged"},
+		{Value: store.AMQPPartly, Label: "Acknowledged, with errors in a part"},
+		{Value: store.AMQPRejected, Label: "Rejected by AppRec"},
+		{Value: store.AMQPFailed, Label: "AMQP error came back"},
+		{Value: store.AMQPUnsent, Label: "Not sent"},
+		{Value: store.AMQPUnanswered, Label: "Not answered in time"},
+		{Value: store.AMQPReplaced, Label: "Sent again"},
+		{Value: store.AMQPDue, Label: "Still to be written"},
+		{Value: store.AMQPSent, Label: "Written"},
+		{Value: store.AMQPProcessed, Label: "Processed"},
+		{Value: store.AMQPRefused, Label: "Refused with an AMQP error"},
+		{Value: store.AMQPDuplicate, Label: "Duplicate"},
+		{Value: store.AMQPMatched, Label: "Matched"},
+		{Value: store.AMQPUnmatched, Label: "About a message we do not know"},
+		{Value: store.AMQPQuarantined, Label: "Quarantined"},
+		{Value: store.AMQPDead, Label: "Dead letter"},
+		{Value: store.AMQPPutBack, Label: "Put back"},
+		{Value: store.AMQPDropped, Label: "Dropped"},
+	}
+}
+
+// amqpState shows the state of a message.
+func amqpState(m store.AMQPMessage) templates.Mark {
+	mark := templates.Mark{Kind: templates.KindNeutral, Text: optionLabel(amqpStates(), m.Status)}
+	switch m.Status {
+	case store.AMQPAcknowledged, store.AMQPProcessed, store.AMQPSent, store.AMQPMatched:
+		mark.Kind = templates.KindOK
+	case store.AMQPSending, store.AMQPOpenMessage:
+		mark.Kind = templates.KindInfo
+	case store.AMQPPartly, store.AMQPDue, store.AMQPUnmatched, store.AMQPDuplicate, store.AMQPUnsent:
+		mark.Kind = templates.KindWarning
+	case store.AMQPRejected, store.AMQPFailed, store.AMQPUnanswered, store.AMQPRefused, store.AMQPQuarantined, store.AMQPDead:
+		mark.Kind = templates.KindError
+	}
+	switch {
+	case m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero():
+		return templates.Mark{Kind: templates.KindWarning, Text: "AppRec is overdue"}
+	case m.Status == store.AMQPRejected && m.Direction == store.AMQPIn:
+		mark.Text = "Rejected by us"
+	}
+	return mark
+}
+
+func optionLabel(options []templates.Option, value string) string {
+	for _, o := range options {
+		if o.Value == value {
+			return o.Label
+		}
+	}
+	return value
+}
+
+// amqpAbout says in a sentence what the state of a message means and what comes next.
+func amqpAbout(m store.AMQPMessage) string {
+	if m.Direction == store.AMQPIn {
+		return amqpAboutIn(m)
+	}
+	switch m.Status {
+	case store.AMQPSending:
+		return "It is being written to the queue. When the connection broke meanwhile, it is written again with the same ids; the receiver knows it by them."
+	case store.AMQPOpenMessage:
+		if !m.OverdueAt.IsZero() {
+			return "The broker has it, but no AppRec came in the time agreed. Ask the receiver; an identical message can be sent again once."
+		}
+		return "The broker has it. The receiver is responsible for it once its positive AppRec is here."
+	case store.AMQPAcknowledged:
+		return "The receiver acknowledged it, and is responsible for it now."
+	case store.AMQPPartly:
+		return "The receiver took it, but a part of it has errors; the AppRec names them. Publish a corrected message for that part."
+	case store.AMQPRejected:
+		return "The receiver read it and turned it down. The same message is not sent again: publish a corrected one with a MsgId of its own."
+	case store.AMQPFailed:
+		return "The receiver could not take it off its queue as it should be. Mend the cause, then send it again."
+	case store.AMQPUnsent:
+		return "It is on no queue. It goes out with the same ids when it is sent again."
+	case store.AMQPUnanswered:
+		return "No answer came within the time of a synchronous exchange. An answer that comes later is dropped."
+	case store.AMQPReplaced:
+		return "It was sent again under another messageId; look at that one."
+	case store.AMQPDue:
+		return "It is written as soon as the broker can be reached, and tried again by itself."
+	case store.AMQPSent:
+		return "The broker accepted it."
+	}
+	return ""
+}
+
+func amqpAboutIn(m store.AMQPMessage) string {
+	switch m.Status {
+	case store.AMQPProcessed:
+		return "It was checked, kept as an event and acknowledged."
+	case store.AMQPRejected:
+		return "Its sender got a negative AppRec, and is to send a corrected message."
+	case store.AMQPRefused:
+		return "Its sender got an AMQP error on its error queue, and is to mend the cause and send it again."
+	case store.AMQPDuplicate:
+		return "It was handled before. It was dropped, and nothing was answered."
+	case store.AMQPMatched:
+		return "It is about a message of ours, whose state follows it."
+	case store.AMQPUnmatched:
+		return "It is about a message that is not known here. Ask its sender what it means."
+	case store.AMQPQuarantined:
+		return "It does not tell whom to answer, so nobody was answered. Find out who sent it, then drop it."
+	case store.AMQPDead:
+		return "It was tried ten times without success, for reasons on our side; its sender was told nothing. Mend the cause, then put it back on its queue."
+	case store.AMQPPutBack:
+		return "It was put back on its queue as it was, and is handled anew."
+	case store.AMQPDropped:
+		return "It was taken out, or came too late to be of use."
+	}
+	return ""
+}
+
+// amqpSteps says the steps of a trace to people (AMQP-15).
+func amqpStep(step string) string {
+	words := map[string]string{
+		"read": "Read from the queue", "kept": "Kept in the database", "answered": "Answered", "settled": "Taken off the queue",
+		"read again": "Read again from the queue", "written": "Written to the queue", "unwritten": "Could not be written", "confirmed": "Confirmed",
+		"overdue": "AppRec became overdue", "resent": "Sent again", "put back": "Put back on the queue", "dropped": "Dropped",
+	}
+	if text, ok := words[step]; ok {
+		return text
+	}
+	return capital(step)
+}

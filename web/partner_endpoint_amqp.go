@@ -1,0 +1,69 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// takesTests tells whether a test event can be sent to an endpoint: a health party takes business messages alone.
+func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
+	if e.Kind != store.EndpointAMQP {
+		return e.Kind != store.EndpointPull
+	}
+	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
+	return err == nil && row.Kind == store.AMQPCloudEvents
+}
+
+// endpointParty shows the party that an endpoint of kind amqp delivers to; may tells whether the reader may add one.
+func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*templates.EndpointAMQP, error) {
+	area := d.amqpPartner()
+	if actor(c).Administrator {
+		area = d.amqpAdmin()
+	}
+	return area.endpointParty(c, e, may)
+}
+
+func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*templates.EndpointAMQP, error) {
+	row, err := a.Registry.AMQP.PartyOfEndpoint(c.Request().Context(), a.bounds(c), e.ID)
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
+		v := &templates.EndpointAMQP{}
+		if may {
+			v.New = a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)
+		}
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &templates.EndpointAMQP{
+		Party: templates.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(row),
+		Health: row.Kind == store.AMQPHealth,
+	}
+	if row.HerID > 0 {
+		v.Facts = append([]templates.Item{{Label: "HER-id", Content: templates.Identifier(numberText(row.HerID))}}, v.Facts...)
+	}
+	return v, nil
+}
+
+// fillAdminParty puts the party of an endpoint on the page for administrators.
+func (p *portal) fillAdminParty(ctx context.Context, e store.Endpoint, v *templates.AdminEndpointView) error {
+	a := p.amqpAdmin()
+	v.Pull, v.Party = true, templates.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
+	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err == nil {
+		v.Party = templates.Named{Name: row.Name, Href: a.party(row.ID)}
+	}
+	if !p.takesTests(ctx, e) {
+		v.TestAction = ""
+	}
+	return nil
+}
