@@ -28,7 +28,11 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	d, err := buildDemo(ctx, c, dir, log, fail)
+	broker, err := findBroker(dir, filepath.Join(".cache", "rabbitmq4"))
+	if err != nil {
+		return err
+	}
+	d, err := buildDemo(ctx, c, dir, broker, log, fail)
 	if err != nil {
 		return err
 	}
@@ -87,20 +91,17 @@ type demonstration struct {
 	chainA, chainB *demo.Chain
 }
 
-func buildDemo(ctx context.Context, c DemoCmd, dir string, log *slog.Logger, fail func(error)) (*demonstration, error) {
+func buildDemo(ctx context.Context, c DemoCmd, dir string, broker *demoBroker, log *slog.Logger, fail func(error)) (*demonstration, error) {
 	// The listener is opened first: the address goes into the endpoints.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the receiver: %w", err)
 	}
 	d := &demonstration{
-		dir: dir, control: "http://" + listener.Addr().String(), group: NewGroup(log),
+		dir: dir, broker: broker, control: "http://" + listener.Addr().String(), group: NewGroup(log),
 		password: "demo-" + rand.Text()[:12],
 	}
 	d.receiver = demo.NewReceiver(d.control, clock)
-	if d.broker, err = findBroker(dir); err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
 	if err := d.buildBoth(ctx, c, log, fail); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

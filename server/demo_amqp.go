@@ -27,26 +27,31 @@ type demoBroker struct {
 	failed       error
 }
 
-// findBroker looks for a RabbitMQ on this machine: the newest one that can be run. With it goes an authority for the
-// certificates of the parties.
-func findBroker(dir string) (*demoBroker, error) {
-	b := &demoBroker{dir: dir, ready: make(chan struct{})}
-	working, err := os.Getwd()
-	if err != nil {
-		working = ""
-	}
-	var missing []error
-	for _, v := range rabbitmq.Versions() {
-		i, err := rabbitmq.Find(v, os.Getenv("SCHAKEL_RABBITMQ4_ROOT"), filepath.Join(working, ".cache", "rabbitmq4"))
-		if err != nil {
-			missing = append(missing, err)
-			continue
+// newDemoBroker is one that was not found.
+func newDemoBroker(dir string) *demoBroker {
+	return &demoBroker{dir: dir, ready: make(chan struct{}), failed: fmt.Errorf("RabbitMQ %w", rabbitmq.ErrAbsent)}
+}
+
+// findBroker looks for a RabbitMQ on this machine, also in folders that hold a whole Debian: the newest one that can be run.
+// With it goes an authority for the certificates of the parties.
+func findBroker(dir string, roots ...string) (*demoBroker, error) {
+	b := newDemoBroker(dir)
+	for i, root := range roots {
+		var err error
+		if roots[i], err = filepath.Abs(root); err != nil {
+			return nil, fmt.Errorf("look for RabbitMQ: %w", err)
 		}
-		b.installation = i
+	}
+	roots = append(roots, os.Getenv("SCHAKEL_RABBITMQ4_ROOT"))
+	for _, v := range rabbitmq.Versions() {
+		i, err := rabbitmq.Find(v, roots...)
+		if err != nil {
+			continue // it is as if it were not there
+		}
+		b.installation, b.failed = i, nil
 		b.authority, err = demo.NewAuthority(clock)
 		return b, err
 	}
-	b.failed = errors.Join(missing...)
 	return b, nil
 }
 
@@ -57,6 +62,9 @@ func (b *demoBroker) found() bool { return b.authority != nil }
 func (b *demoBroker) flags(schemas bool) (AMQPFlags, error) {
 	if !b.found() {
 		return AMQPFlags{}, nil
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return AMQPFlags{}, fmt.Errorf("make folder of the demonstration: %w", err)
 	}
 	f := AMQPFlags{AMQPTrust: filepath.Join(b.dir, "amqp-ca.pem"), AMQPNoRevocation: true}
 	if err := os.WriteFile(f.AMQPTrust, b.authority.PEM(), 0o600); err != nil {
@@ -137,7 +145,7 @@ func (d *demonstration) dialogue(ctx context.Context, out io.Writer, log *slog.L
 	switch {
 	case ctx.Err() != nil:
 		return
-	case errors.Is(err, rabbitmq.ErrAbsent), errors.Is(err, rabbitmq.ErrNeedsRoot):
+	case errors.Is(err, rabbitmq.ErrAbsent):
 		fmt.Fprintf(out, "No RabbitMQ was found, so the exchange by AMQP is not shown. Get one with: apt-get install rabbitmq-server\n")
 		return
 	case err != nil:
