@@ -1,0 +1,175 @@
+package format
+
+import (
+	"slices"
+
+	"schakel/delivery/mutation/format/xmlscan"
+)
+
+// mostDeviations is how many deviations of a header are told.
+const mostDeviations = 20
+
+func (r *Reader) deviate(what string) {
+	if len(r.header.Deviations) < mostDeviations {
+		line, _ := r.scan.Place()
+		r.header.Deviations = append(r.header.Deviations, Deviation{Line: line, What: what})
+	}
+}
+
+// readHeader reads up to the start of the first group, or to the end of the message.
+func (r *Reader) readHeader() error {
+	if err := r.enterMessage(); err != nil {
+		return err
+	}
+	for {
+		tok, err := r.element()
+		if err != nil {
+			return err
+		}
+		if tok.Kind == xmlscan.End { // of the message: no groups, which the schema allows (MUT-22)
+			r.over = true
+			return r.headed()
+		}
+		name, ours := r.ours(tok)
+		if ours && name == "mutatieGroep" {
+			r.next = true
+			return r.headed()
+		}
+		if err := r.headerElement(name, string(tok.Name)); err != nil {
+			return err
+		}
+	}
+}
+
+// enterMessage reads the root element and what is in it before the message. The root may be the message itself.
+func (r *Reader) enterMessage() error {
+	for first := true; ; first = false {
+		tok, err := r.element()
+		if err != nil {
+			return err
+		}
+		if tok.Kind == xmlscan.End {
+			return wrong("there is no mutatieBericht in it")
+		}
+		if name, ours := r.ours(tok); ours && name == "mutatieBericht" {
+			r.header.Version = r.scan.Namespace()
+			for _, n := range r.scan.Outer(nil) {
+				r.header.Namespaces = append(r.header.Namespaces, n.Namespace)
+			}
+			return r.declared(tok)
+		}
+		if !first {
+			if err := r.unknown(string(tok.Name)); err != nil {
+				return err
+			}
+			continue
+		}
+		local := string(xmlscan.Local(tok.Name))
+		prefix := string(tok.Name[:max(0, len(tok.Name)-len(local)-1)])
+		r.header.Root = Name{Prefix: prefix, Space: r.scan.Namespace(), Local: local}
+	}
+}
+
+// declared adds the namespaces that the message itself declares, and sorts them all by prefix.
+func (r *Reader) declared(tok *xmlscan.Token) error {
+	for _, a := range tok.Attrs {
+		if prefix, is := xmlscan.Declares(a.Name); is {
+			own := Namespace{Prefix: string(prefix), URI: xmlscan.Unescape(a.Value)}
+			r.header.Namespaces = slices.DeleteFunc(r.header.Namespaces, func(n Namespace) bool { return n.Prefix == own.Prefix })
+			r.header.Namespaces = append(r.header.Namespaces, own)
+		}
+	}
+	sortNamespaces(r.header.Namespaces)
+	return nil
+}
+
+// headerElement takes an element of the message that is no group.
+func (r *Reader) headerElement(name, written string) error {
+	switch name {
+	case "dataset":
+		return r.value(&r.header.Dataset, name)
+	case "inhoud":
+		return r.contents()
+	}
+	return r.unknown(written)
+}
+
+// contents reads inhoud. What is not in the schema is passed over and told: files of one namespace differ (MUT-61).
+func (r *Reader) contents() error {
+	for {
+		tok, err := r.element()
+		if err != nil || tok.Kind == xmlscan.End {
+			return err
+		}
+		name, _ := r.ours(tok)
+		switch name {
+		case "mutatieType":
+			err = r.deliveryType()
+		case "gebied":
+			err = r.value(&r.header.Area, name)
+		case "leveringsId":
+			err = r.value(&r.header.DeliveryID, name)
+		case "objectTypen":
+			err = r.objectTypes()
+		default:
+			err = r.unknown(string(tok.Name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Reader) deliveryType() error {
+	kind := string(r.header.Type)
+	if err := r.value(&kind, "mutatieType"); err != nil {
+		return err
+	}
+	if kind != string(Delta) && kind != string(Initial) {
+		return wrong("the mutatieType %.40q", kind)
+	}
+	if r.header.Version == Namespace1 {
+		r.deviate("mutatieType is not part of namespace 1.0")
+	}
+	r.header.Type = DeliveryType(kind)
+	return nil
+}
+
+func (r *Reader) objectTypes() error {
+	for {
+		tok, err := r.element()
+		if err != nil || tok.Kind == xmlscan.End {
+			return err
+		}
+		name, _ := r.ours(tok)
+		if name != "objectType" {
+			if err := r.unknown(string(tok.Name)); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := r.content()
+		if err != nil {
+			return err
+		}
+		r.header.ObjectTypes = append(r.header.ObjectTypes, text)
+	}
+}
+
+// headed looks at what the header lacks.
+func (r *Reader) headed() error {
+	h := &r.header
+	if h.Version == Namespace2 && h.Type == "" {
+		r.deviate("the header has no mutatieType")
+	}
+	if h.Dataset == "" {
+		r.deviate("the header has no dataset")
+	}
+	if h.DeliveryID == "" {
+		r.deviate("the header has no leveringsId")
+	}
+	if len(h.ObjectTypes) == 0 {
+		r.deviate("the header has no objectType")
+	}
+	return nil
+}

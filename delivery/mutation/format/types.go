@@ -1,0 +1,142 @@
+package format
+
+import (
+	"fmt"
+
+	"schakel/delivery/mutation/format/xmlscan"
+)
+
+// The namespaces of the format.
+const (
+	Namespace1 = "http://www.kadaster.nl/schemas/mutatielevering-generiek/1.0"
+	Namespace2 = "http://www.kadaster.nl/schemas/mutatielevering-generiek/2.0"
+)
+
+// Namespace binds a prefix, empty for the default, to a namespace.
+type Namespace = xmlscan.Namespace
+
+// DeliveryType says what the files of a delivery hold.
+type DeliveryType string
+
+// The types of deliveries. Files of namespace 1.0 do not say theirs.
+const (
+	Delta   DeliveryType = "delta"
+	Initial DeliveryType = "initial"
+)
+
+// Name is the name of an element. The prefix is only how it is written.
+type Name struct{ Prefix, Space, Local string }
+
+// Header says to which delivery a file belongs (MUT-21).
+type Header struct {
+	Root        Name         // the element around the message; zero: none
+	Version     string       // the namespace of the format: Namespace1 or Namespace2; a writer writes Namespace2
+	Dataset     string       // such as "bgt"
+	Type        DeliveryType // empty when the file does not say
+	Area        string       // what the delivery is bounded to, such as a WKT polygon
+	DeliveryID  string       // the same in every file of a delivery
+	ObjectTypes []string     // the kinds of objects that may follow
+	Namespaces  []Namespace  // declared on the outer elements, the format's own included when it was read
+	Deviations  []Deviation  // where the header was read although it is not as the schema asks
+}
+
+// Deviation is a way in which a file that could be read is not as the schema asks (MUT-61).
+type Deviation struct {
+	Line int
+	What string
+}
+
+// Kind is what a mutation does to a version.
+type Kind uint8
+
+// The kinds of mutations (MUT-05).
+const (
+	Add    Kind = iota + 1 // WORDT only
+	Change                 // WAS and WORDT
+	Delete                 // WAS only
+)
+
+// String is an English name.
+func (k Kind) String() string {
+	switch k {
+	case Add:
+		return "add"
+	case Change:
+		return "change"
+	case Delete:
+		return "delete"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// element is the name in the schema.
+func (k Kind) element() string {
+	switch k {
+	case Add:
+		return "toevoeging"
+	case Change:
+		return "wijziging"
+	}
+	return "verwijdering"
+}
+
+// Group is a number of mutations that belong together and are processed in one go (MUT-22).
+type Group struct {
+	Index     int // in the file, from 1
+	Line      int // where it starts in the file, from 1
+	Mutations []Mutation
+}
+
+// Mutation is a change of one version of an object.
+type Mutation struct {
+	ObjectType string // the attribute, empty when the file has none; see Type
+	ObjectID   string // the attribute, empty when the file has none
+	Was        *State // what the version was, nil when it is added
+	Wordt      *State // what it becomes, nil when it is deleted
+	Line       int    // where it starts in the file, from 1
+}
+
+// Kind follows from which states are there; 0 when neither is.
+func (m *Mutation) Kind() Kind {
+	switch {
+	case m.Was == nil && m.Wordt == nil:
+		return 0
+	case m.Was == nil:
+		return Add
+	case m.Wordt == nil:
+		return Delete
+	}
+	return Change
+}
+
+// Type is the type of the object: the attribute, or else the name of the payload's object element (MUT-23).
+func (m *Mutation) Type() string {
+	switch {
+	case m.ObjectType != "":
+		return m.ObjectType
+	case m.Wordt != nil:
+		return m.Wordt.Object
+	case m.Was != nil:
+		return m.Was.Object
+	}
+	return ""
+}
+
+// State is a version of an object at one moment.
+type State struct {
+	// ID tells this state from all others; a later WAS names it (MUT-10, MUT-12). It may be empty in what is read
+	// (MUT-19). It is an aid to process deliveries and no data of the source (MUT-18).
+	ID string
+	// XML is one element as it stood in the file, byte for byte.
+	XML []byte
+	// Namespaces are the declarations outside that element that hold for it, sorted by prefix, as far as it may need them.
+	Namespaces []Namespace
+	// Object is the name of the object's own element without prefix, such as "Woonplaats": the first one from the
+	// outside in that begins with a capital, as types do in GML, or else the first inside the outermost.
+	Object string
+	// Line is where XML starts in the file, from 1.
+	Line int
+
+	ownDefault bool // its element declares the default namespace itself
+	sound      bool // this package has read XML, so a writer need not check it
+}
