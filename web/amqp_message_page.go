@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -45,6 +44,12 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 		State: amqpState(m), About: amqpAbout(m), Code: m.Reason, Cause: words.Label, Remedy: words.Remedy, Detail: m.Detail, Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.cfg.Now(),
 	}
+	if m.Direction == store.AMQPIn && m.Kind != store.AMQPAppRec && m.Kind != store.AMQPError {
+		v.Remedy = "" // it is its sender's to mend, as the state says
+	}
+	if len(v.Codes) == 1 && v.Codes[0] == v.Code {
+		v.Codes = nil
+	}
 	for _, one := range answers {
 		v.Answers = append(v.Answers, a.messageRow(c, one))
 	}
@@ -76,7 +81,7 @@ func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQP
 		{Label: "Kind", Text: amqpKind(m.Kind)},
 		{Label: "Other side", Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
 		{Label: "Our side", Content: a.partyItem(ctx, c, m.OwnPartyID, m.OwnHer)},
-		{Label: "Subject", Text: m.Subject},
+		{Label: "Subject", Content: templates.SubjectCode(m.Subject)},
 		{Label: "Queue", Content: templates.Identifier(m.Queue)},
 		{Label: "First seen", Content: templates.Clock(m.CreatedAt.Time, now)},
 		{Label: "Last change", Content: templates.Clock(m.UpdatedAt.Time, now)},
@@ -140,8 +145,11 @@ func traceMoments(traces []store.AMQPTrace) []templates.Moment {
 		case "settled", "written", "confirmed":
 			m.Kind = templates.KindOK
 		}
-		if t.Node != "" {
-			m.Text = strings.TrimSpace(m.Text + " (on " + t.Node + ")")
+		switch {
+		case t.Node != "" && t.Detail != "":
+			m.Text += " (on " + t.Node + ")"
+		case t.Node != "":
+			m.Text = "On " + t.Node
 		}
 		list = append(list, m)
 	}
