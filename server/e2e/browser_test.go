@@ -138,11 +138,12 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
 				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/admin/jobs/new", "/account", "/admin/contracts/new",
 				"/admin/mirrors", "/admin/mirrors/new",
+				"/admin/amqp", "/admin/amqp/messages", "/admin/amqp/brokers/new", "/admin/amqp/parties/new", "/admin/amqp/import",
 				"/admin/settings", "/admin/settings/edit", "/admin/settings/import", "/problems", "/problems/key-reused",
 			},
 			"partner": {
 				"/partner", "/partner/organisation", "/partner/endpoints", "/partner/clients", "/partner/clients/new", "/partner/subscriptions",
-				"/partner/audit", "/partner/jobs/new", "/partner/jobs/failed?since=day", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
+				"/partner/audit", "/partner/amqp/messages", "/partner/jobs/new", "/partner/jobs/failed?since=day", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
 				"/contracts/" + demo.EventsContract + "/versions/1.2.0", "/no-such-page",
 			},
 		},
