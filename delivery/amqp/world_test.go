@@ -76,14 +76,18 @@ type side struct {
 
 // inbox is a way out of the own organisation that remembers what came.
 type inbox struct {
-	mu  sync.Mutex
-	got []store.Claimed
+	mu     sync.Mutex
+	got    []store.Claimed
+	broken bool
 }
 
 // Send implements outbox.Way.
 func (i *inbox) Send(_ context.Context, _ store.Endpoint, c store.Claimed) outbox.Result {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.broken {
+		return outbox.Result{Status: store.DeliveryHeld, Reason: "inbox", Detail: "It is out of order.", Attempt: store.Attempt{StartedAt: store.At(time.Now())}}
+	}
 	i.got = append(i.got, c)
 	return outbox.Result{Status: store.DeliveryDelivered, Attempt: store.Attempt{StatusCode: 202, StartedAt: store.At(time.Now())}}
 }

@@ -61,7 +61,8 @@ const connection = rhea.connect({
   host: job.host, port: job.port, username: job.user, password: job.password, reconnect: false,
 });
 const fail = (context, endpoint) => {
-  process.stderr.write(String((endpoint && endpoint.error) || context.error) + '\n');
+  const why = (endpoint && endpoint.error) || context.error;
+  process.stderr.write((why ? why.condition + ': ' + why.description : 'disconnected') + '\n');
   process.exit(1);
 };
 rhea.on('sender_error', (c) => fail(c, c.sender));
