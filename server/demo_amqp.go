@@ -149,7 +149,7 @@ func (d *demonstration) dialogue(ctx context.Context, out io.Writer, log *slog.L
 		fmt.Fprintf(out, "No RabbitMQ was found, so the exchange by AMQP is not shown. Get one with: apt-get install rabbitmq-server\n")
 		return
 	case err != nil:
-		fmt.Fprintf(out, "The exchange by AMQP is not shown: %v\n", err)
+		fmt.Fprintf(out, "The exchange by AMQP is not shown: %.400s\n", err.Error()) // a node that does not start says much
 		return
 	}
 	fmt.Fprintf(out, "A dialogue by AMQP flows over a RabbitMQ %s at %s: see %s/admin/amqp. Some of it fails.\n",
