@@ -137,7 +137,7 @@ func (c *cut) revive(t *testing.T, a *alone) {
 // TestCutReceiving cuts a Schakel at every step of taking a message in, on both databases: after it starts anew there is one
 // event and one AppRec, however often that was written.
 //
-// Rules: AMQP-10, AMQP-82, AMQP-84, AMQP-114, AMQP-123, AMQP-138, AMQP-139
+// Rules: AMQP-10, AMQP-82, AMQP-84, AMQP-114, AMQP-123, AMQP-138, AMQP-139, INC-10
 func TestCutReceiving(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"before the event", "after the event", "before writing", "after writing", "before settling"} {

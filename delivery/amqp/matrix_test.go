@@ -247,7 +247,7 @@ func orderFaults() []fault {
 //
 // Rules: AMQP-12, AMQP-14, AMQP-35, AMQP-36, AMQP-37, AMQP-38, AMQP-39, AMQP-44, AMQP-47, AMQP-49, AMQP-72, AMQP-73, AMQP-74, AMQP-79, AMQP-80, AMQP-81, AMQP-83, AMQP-87
 // Rules: AMQP-99, AMQP-100, AMQP-101, AMQP-104, AMQP-106, AMQP-107, AMQP-108, AMQP-109, AMQP-110, AMQP-111, AMQP-112
-// Rules: AMQP-125, AMQP-126, AMQP-127, AMQP-128, AMQP-131, AMQP-132, AMQP-134, AMQP-135, AMQP-136, AMQP-137, AMQP-30, AMQP-32, AMQP-05, AMQP-18
+// Rules: AMQP-125, AMQP-126, AMQP-127, AMQP-128, AMQP-131, AMQP-132, AMQP-134, AMQP-135, AMQP-136, AMQP-137, AMQP-30, AMQP-32, AMQP-05, AMQP-18, INC-03, INC-05, INC-09, INC-16, INC-18, INC-19
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	set := loadSchemas(t)
@@ -273,6 +273,8 @@ func TestFaults(t *testing.T) {
 	if n := r.b.outgoing(store.AMQPError, store.AMQPAppRec); n != len(answers)+len(receipts) {
 		t.Errorf("b wrote %d answers, want %d", n, len(answers)+len(receipts))
 	}
+	r.broker.AwaitDepth(t, r.b.me.Async, 0)
+	r.broker.AwaitDepth(t, r.b.me.DeadLetter, 0)
 	if n := len(r.b.inbox.events(typeIn)); n != 0 {
 		t.Errorf("%d events were made of broken messages", n)
 	}
@@ -414,6 +416,9 @@ func checkError(t *testing.T, r *relay, m *goamqp.Message, c broken) {
 	}
 	if len(m.Data) != 1 || len(m.Data[0]) != 0 || m.Value != nil || m.Sequence != nil {
 		t.Errorf("an error message has a body: %q", m.Data)
+	}
+	if m.Properties.ReplyTo == nil || *m.Properties.ReplyTo != r.b.me.Error || m.Properties.CorrelationID == nil {
+		t.Errorf("properties %+v", m.Properties)
 	}
 	if p["fromHerId"] == nil && c.name != "no toHerId" && c.name != "toHerId all" {
 		t.Errorf("application properties %v", p)

@@ -45,6 +45,8 @@ func Chapters() []Chapter {
 		{"CloudEvents and webhooks", ceRules()},
 		{"OAuth and TLS", secRules()},
 		{"Choices of a chain", openRules()},
+		{"Health messages by AMQP", amqpRules()},
+		{"How the AMQP profile is read", amqpReadings()},
 	}
 }
 

@@ -74,7 +74,7 @@ func TestValidity(t *testing.T) {
 
 // TestUsage is the matrix of key usages.
 //
-// Rules: AMQP-59, AMQP-69, AMQP-70
+// Rules: AMQP-59, AMQP-69, AMQP-70, INC-21
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	clock := newClock()

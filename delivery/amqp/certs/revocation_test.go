@@ -16,7 +16,7 @@ import (
 // TestRevocation is the matrix of what responder and list say. A list is asked
 // only when no responder gives an answer that counts.
 //
-// Rules: AMQP-60, AMQP-61, AMQP-130
+// Rules: AMQP-60, AMQP-61, AMQP-130, INC-24
 func TestRevocation(t *testing.T) {
 	t.Parallel()
 	const later = certs.Unavailable

@@ -36,7 +36,7 @@ func TestConfigRefused(t *testing.T) {
 
 // Dialects are found by name; the dead-letter queue is that of the dialect.
 //
-// Rules: AMQP-50
+// Rules: AMQP-50, INC-28
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {

@@ -45,7 +45,7 @@ func TestMessageOnTheWire(t *testing.T) {
 // An error message has the fields of an error and one empty Data section, and passes
 // through both brokers; it tells nothing of the payload.
 //
-// Rules: AMQP-12, AMQP-35, AMQP-36, AMQP-37, AMQP-38, AMQP-39, AMQP-125, AMQP-126
+// Rules: AMQP-12, AMQP-35, AMQP-36, AMQP-37, AMQP-38, AMQP-39, AMQP-125, AMQP-126, INC-14, INC-15
 func TestErrorMessageOnTheWire(t *testing.T) {
 	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {

@@ -13,7 +13,7 @@ import (
 
 // Ids, names, values, times and bodies are read in all the ways others write them.
 //
-// Rules: AMQP-18, AMQP-140
+// Rules: AMQP-18, AMQP-140, INC-25
 func TestDecodeLiberally(t *testing.T) {
 	t.Parallel()
 	id := amqp.UUID{0x6f, 0x1d, 0x6c, 0x4e, 0x3a, 0x0b, 0x4b, 0x5c, 0x9d, 0x2e, 0x7f, 0x8a, 0x9b, 0x0c, 0x1d, 0x2e}
@@ -97,7 +97,7 @@ func faults(kind message.FaultKind, fields []string) []message.Fault {
 // An error message of others is read by what it must say alone: unknown conditions,
 // times of other forms, no body, no content type.
 //
-// Rules: AMQP-36, AMQP-37, AMQP-140
+// Rules: AMQP-36, AMQP-37, AMQP-140, INC-15, INC-16
 func TestDecodeForeignErrors(t *testing.T) {
 	t.Parallel()
 	essence := map[string]any{"originalMessageId": someID, "errorCondition": "transport:made-up"}

@@ -94,7 +94,7 @@ func TestEncodeRefuses(t *testing.T) {
 
 // Content types are compared without case and space; what is written is the constant.
 //
-// Rules: AMQP-25, AMQP-71
+// Rules: AMQP-25, AMQP-71, INC-20
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 
 // The text and the data of each condition are those of section 2.2.6.
 //
-// Rules: AMQP-38, AMQP-39, AMQP-100, AMQP-106, AMQP-127, AMQP-128, AMQP-129, AMQP-130, AMQP-131, AMQP-132, AMQP-133, AMQP-134, AMQP-135, AMQP-136, AMQP-137
+// Rules: AMQP-38, AMQP-39, AMQP-100, AMQP-106, AMQP-127, AMQP-128, AMQP-129, AMQP-130, AMQP-131, AMQP-132, AMQP-133, AMQP-134, AMQP-135, AMQP-136, AMQP-137, INC-11, INC-12
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	const thumbprint = `{"thumbprint":{"expected":"aa","actual":"bb"}}`
@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 
 // Conditions are read in both spellings and any case; what is unknown stays as it came.
 //
-// Rules: AMQP-103, AMQP-140
+// Rules: AMQP-103, AMQP-140, INC-01, INC-02
 func TestParseCondition(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
@@ -125,7 +125,7 @@ func TestAnswerID(t *testing.T) {
 
 // The queue of a registered id is its last part.
 //
-// Rules: AMQP-20
+// Rules: AMQP-20, INC-26
 func TestQueueName(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"host/ns/8141703_async": "8141703_async", "93238_sync": "93238_sync", "": ""} {
