@@ -1,0 +1,108 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+
+	"schakel/delivery/mutation/format"
+)
+
+// DeliveryReader reads the groups of a delivery from its zip as a stream. It is for one goroutine.
+type DeliveryReader struct {
+	zip    *Reader
+	in     *tally
+	bounds format.Limits
+	file   *format.Reader
+	header format.Header
+	at     Position
+	seen   Manifest
+	err    error
+}
+
+// Position is where a group stands in a delivery.
+type Position struct {
+	File  string `json:"file"`
+	Index int    `json:"index"` // of the file, from 1
+	Group int    `json:"group"` // in the file, from 1
+}
+
+// NewDeliveryReader reads from r, which is not closed.
+func NewDeliveryReader(r io.Reader, limits Limits, bounds format.Limits) *DeliveryReader {
+	in := &tally{to: io.Discard, sum: sha256.New()}
+	return &DeliveryReader{zip: NewReader(io.TeeReader(r, in), limits), in: in, bounds: bounds}
+}
+
+// Header is the one of the first file; it reads as far as that. io.EOF says that the zip has no file.
+func (d *DeliveryReader) Header() (format.Header, error) {
+	if d.file == nil && d.err == nil {
+		d.err = d.nextFile()
+	}
+	if d.header.Version == "" {
+		return d.header, d.err
+	}
+	return d.header, nil
+}
+
+// Next gives the next group and where it stands. Only after io.EOF the zip is known to be whole: the checksum of a file
+// comes behind its groups, so those before an error may have been given already, and each of them was whole.
+func (d *DeliveryReader) Next() (*format.Group, Position, error) {
+	if _, _ = d.Header(); d.err != nil {
+		return nil, d.at, d.err
+	}
+	for {
+		g, err := d.file.Next()
+		if err == nil {
+			d.at.Group = g.Index
+			d.seen.Counts.Add(g)
+			return g, d.at, nil
+		}
+		if errors.Is(err, io.EOF) {
+			err = d.nextFile()
+		}
+		if err != nil {
+			d.err = err
+			return nil, d.at, err
+		}
+	}
+}
+
+// nextFile goes to the next file and compares its header with the first one (MUT-21).
+func (d *DeliveryReader) nextFile() error {
+	f, err := d.zip.Next()
+	if err != nil {
+		return err
+	}
+	if !strings.HasSuffix(strings.ToLower(f.Name), ".xml") {
+		return &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrName, "a delivery holds XML files only")}
+	}
+	d.at = Position{File: f.Name, Index: f.Index}
+	d.file = format.NewReader(f.Name, f, d.bounds)
+	h, err := d.file.Header()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	d.seen.Files++
+	if d.header.Version == "" {
+		d.header = h
+		return nil
+	}
+	first := &d.header
+	if h.Dataset != first.Dataset || h.DeliveryID != first.DeliveryID || h.Type != first.Type || h.Version != first.Version {
+		return &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrMixed, "dataset %.60q, delivery %.60q", h.Dataset, h.DeliveryID)}
+	}
+	return nil
+}
+
+// Seen is the manifest of what was read so far; its bytes and SHA-256 are those of the zip after io.EOF.
+func (d *DeliveryReader) Seen() Manifest {
+	m, h := d.seen, d.header
+	m.Dataset, m.DeliveryID, m.Type, m.Area, m.ObjectTypes = h.Dataset, h.DeliveryID, h.Type, h.Area, h.ObjectTypes
+	m.Bytes, m.SHA256 = d.in.size, hex.EncodeToString(d.in.sum.Sum(nil))
+	return m
+}
+
+// Notes tells what a lenient reader let pass.
+func (d *DeliveryReader) Notes() []string { return d.zip.Notes() }

@@ -1,0 +1,100 @@
+package archive
+
+import (
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"schakel/delivery/mutation/format"
+)
+
+// perFile is how many mutations one XML file gets when nothing else is asked (MUT-20).
+const perFile = 5000
+
+// DeliveryOptions says how a delivery is written.
+type DeliveryOptions struct {
+	Options
+	// PerFile is the number of mutations after which a file ends; a group is never cut. Default 5000.
+	PerFile int
+}
+
+// DeliveryWriter writes a delivery: groups into XML files, and those into one zip. It is for one goroutine.
+type DeliveryWriter struct {
+	zip    *Writer
+	header format.Header
+	most   int
+	file   *format.Writer
+	inFile int
+	seen   Manifest
+}
+
+// NewDeliveryWriter writes to w, which is not closed. Every file gets the same header (MUT-21).
+func NewDeliveryWriter(w io.Writer, h format.Header, o DeliveryOptions) (*DeliveryWriter, error) {
+	if o.PerFile <= 0 {
+		o.PerFile = perFile
+	}
+	if _, err := format.NewWriter(io.Discard, h); err != nil {
+		return nil, err
+	}
+	d := &DeliveryWriter{zip: NewWriter(w, o.Options), header: h, most: o.PerFile}
+	d.seen = Manifest{Dataset: h.Dataset, DeliveryID: h.DeliveryID, Type: h.Type, Area: h.Area, ObjectTypes: h.ObjectTypes}
+	return d, nil
+}
+
+// WriteGroup writes the next group.
+func (d *DeliveryWriter) WriteGroup(g *format.Group) error {
+	if d.file != nil && d.inFile > 0 && d.inFile+len(g.Mutations) > d.most {
+		if err := d.endFile(); err != nil {
+			return err
+		}
+	}
+	if err := d.begin(); err != nil {
+		return err
+	}
+	if err := d.file.WriteGroup(g); err != nil {
+		return err
+	}
+	d.inFile += len(g.Mutations)
+	d.seen.Counts.Add(g)
+	return nil
+}
+
+func (d *DeliveryWriter) begin() error {
+	if d.file != nil {
+		return nil
+	}
+	d.seen.Files++
+	out, err := d.zip.Create(Name(d.seen.Files, d.header.Dataset))
+	if err != nil {
+		return err
+	}
+	d.inFile = 0
+	d.file, err = format.NewWriter(out, d.header)
+	return err
+}
+
+func (d *DeliveryWriter) endFile() error {
+	file := d.file
+	d.file = nil
+	return file.Close()
+}
+
+// Close ends the delivery and gives its manifest, in which only lineage, previous delivery and times are left to fill
+// in. A delivery without groups gets one file without any (MUT-22).
+func (d *DeliveryWriter) Close() (Manifest, error) {
+	if d.seen.Files == 0 {
+		if err := d.begin(); err != nil {
+			return d.seen, err
+		}
+	}
+	var file error
+	if d.file != nil {
+		file = d.endFile()
+	}
+	if err := errors.Join(file, d.zip.Close()); err != nil {
+		return d.seen, err
+	}
+	size, sum := d.zip.Written()
+	d.seen.Bytes, d.seen.SHA256 = size, hex.EncodeToString(sum[:])
+	return d.seen, nil
+}
