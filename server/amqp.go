@@ -105,6 +105,9 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
+	if hook.Asker, err = cfg.newAsker(p.registry, log); err != nil {
+		return nil, err
+	}
 	var schemas *xsd.Set
 	if cfg.AMQPSchemas != "" {
 		if schemas, err = xsd.Load(cfg.AMQPSchemas); err != nil {

@@ -53,6 +53,17 @@ func newWebhook(services *registry.Services, guard *outbound.Client, log *slog.L
 	}
 }
 
+// newAsker makes the sender that asks endpoints of ours and keeps their answers whole.
+func (f OutboundFlags) newAsker(services *registry.Services, log *slog.Logger) (*webhook.Sender, error) {
+	guard, err := f.asking()
+	if err != nil {
+		return nil, err
+	}
+	return webhook.NewSender(webhook.Config{
+		Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log, AnswerBytes: maxAnswerBytes,
+	}), nil
+}
+
 // newEngine makes the delivery engine with its ways out.
 func newEngine(db *store.DB, services *registry.Services, ways map[string]outbox.Way, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{

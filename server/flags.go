@@ -181,6 +181,14 @@ func (f OutboundFlags) revocationHTTP() (*http.Client, error) {
 	return guard.HTTPClient(), nil
 }
 
+// maxAnswerBytes is the longest answer to a question that came by AMQP; no broker takes a longer message.
+const maxAnswerBytes = 16 << 20
+
+// asking makes the guarded client that asks endpoints of ours, whose answers go on to who asked.
+func (f OutboundFlags) asking() (*outbound.Client, error) {
+	return f.guard(outbound.Config{MaxResponseBytes: maxAnswerBytes})
+}
+
 // guard makes a guarded client by the flags.
 func (f OutboundFlags) guard(cfg outbound.Config) (*outbound.Client, error) {
 	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP

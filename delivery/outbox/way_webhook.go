@@ -25,6 +25,8 @@ type Webhook struct {
 	// Open unseals the secret of an endpoint's token client.
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
+	// Asker, when set, is used to ask endpoints of ours; it keeps larger answers than Sender, which are not stored.
+	Asker *webhook.Sender
 
 	secrets secrets
 }
@@ -52,9 +54,16 @@ func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, k
 	if err != nil {
 		return nil, errors.New(brokenSecret)
 	}
-	out := w.Sender.Send(ctx, target, webhook.Message{Event: ev, Data: ev.Data, IdempotencyKey: key, Attempt: 1})
+	asker := w.Asker
+	if asker == nil {
+		asker = w.Sender
+	}
+	out := asker.Send(ctx, target, webhook.Message{Event: ev, Data: ev.Data, IdempotencyKey: key, Attempt: 1})
 	if out.Kind != "" {
 		return nil, fmt.Errorf("ask endpoint: %s", out.Detail)
+	}
+	if out.Truncated {
+		return nil, fmt.Errorf("ask endpoint: its answer is longer than the %d bytes that are taken", len(out.ResponseBody))
 	}
 	if out.Status < 200 || out.Status > 299 {
 		return nil, fmt.Errorf("ask endpoint: it answered %d", out.Status)

@@ -31,9 +31,9 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalJSON hides the text.
 func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
 
-// scrub bounds what will be stored and takes out secrets that the other side
-// sent back to us, as echoing receivers and error pages do.
-func (o *Outcome) scrub(token string, cfg *TokenConfig) {
+// scrub bounds what will be stored, the body to most bytes, and takes out secrets
+// that the other side sent back to us, as echoing receivers and error pages do.
+func (o *Outcome) scrub(token string, cfg *TokenConfig, most int) {
 	secrets := []string{token}
 	if cfg != nil {
 		secrets = append(secrets, string(cfg.Secret))
@@ -41,9 +41,9 @@ func (o *Outcome) scrub(token string, cfg *TokenConfig) {
 	for _, secret := range secrets {
 		o.hide(secret)
 	}
-	if len(o.ResponseBody) > maxStoredBody {
+	if len(o.ResponseBody) > most {
 		// A copy lets go of the larger buffer.
-		o.ResponseBody = bytes.Clone(o.ResponseBody[:maxStoredBody])
+		o.ResponseBody, o.Truncated = bytes.Clone(o.ResponseBody[:most]), true
 	}
 	if _, ok := o.ResponseHeader["Set-Cookie"]; ok {
 		o.ResponseHeader["Set-Cookie"] = []string{redacted}

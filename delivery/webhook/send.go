@@ -54,7 +54,7 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 		header["Authorization"] = []string{"Bearer " + redacted}
 	}
 	out = s.exchange(ctx, t.Timeout, req, out)
-	out.scrub(token, t.Token)
+	out.scrub(token, t.Token, s.most)
 	if out.Status == http.StatusUnauthorized && token != "" {
 		out.FreshToken = s.tokens.refuse(t.EndpointID, token)
 	}
@@ -77,7 +77,7 @@ func (s *Sender) exchange(ctx context.Context, timeout time.Duration, req *http.
 	}
 	out.Status = resp.Status
 	out.RetryAfter, _ = ParseRetryAfter(resp.Header.Get("Retry-After"), ended)
-	out.ResponseHeader, out.ResponseBody = resp.Header, resp.Body
+	out.ResponseHeader, out.ResponseBody, out.Truncated = resp.Header, resp.Body, resp.Truncated
 	return out
 }
 

@@ -85,6 +85,24 @@ func TestSendBatch(t *testing.T) {
 	}
 }
 
+// TestSendKeepsAnswersWhole has a sender keep more of an answer than is stored, and tell when it is not all.
+func TestSendKeepsAnswersWhole(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 10_000)) })
+	for most, truncated := range map[int]bool{0: true, 9_999: true, 10_000: false} {
+		f := newSender(t, nil, server)
+		sender := NewSender(Config{Client: f.client, Now: f.clock.now, Logger: f.logger, AnswerBytes: most})
+		out := sender.Send(t.Context(), Target{URL: server.URL}, message())
+		want := most
+		if most == 0 {
+			want = maxStoredBody
+		}
+		if len(out.ResponseBody) != want || out.Truncated != truncated {
+			t.Errorf("at most %d: %d bytes, truncated %t", most, len(out.ResponseBody), out.Truncated)
+		}
+	}
+}
+
 func TestSendReportsTheAnswer(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

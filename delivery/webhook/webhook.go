@@ -72,7 +72,8 @@ type Outcome struct {
 	RetryAfter     time.Duration // from the answer, counted from StartedAt+Duration; 0 when absent
 	RequestHeader  http.Header   // as sent, Authorization redacted
 	ResponseHeader http.Header   // as received, at most about 4 KiB, cookies redacted
-	ResponseBody   []byte        // at most 4 KiB, cut
+	ResponseBody   []byte        // at most Config.AnswerBytes, cut
+	Truncated      bool          // whether it was cut
 	StartedAt      time.Time     // when the attempt began, before a token was fetched
 	Duration       time.Duration // of the webhook request alone
 	FreshToken     bool          // after a 401: the next attempt will carry another token
@@ -85,6 +86,9 @@ type Config struct {
 	Signer Signer           // our key for private_key_jwt; nil makes that method fail
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default; never gets payloads or secrets
+	// AnswerBytes is how much of an answer's body an Outcome holds, as far as the client lets it through; default 4 KiB,
+	// which is meant to be stored.
+	AnswerBytes int
 }
 
 // Sender sends deliveries. It is safe for concurrent use; make one for the
@@ -96,6 +100,7 @@ type Sender struct {
 	targets targets
 	now     func() time.Time
 	logger  *slog.Logger
+	most    int // bytes of an answer
 }
 
 // NewSender makes a Sender.
@@ -106,6 +111,9 @@ func NewSender(cfg Config) *Sender {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.AnswerBytes == 0 {
+		cfg.AnswerBytes = maxStoredBody
+	}
 	fetcher := &tokenFetcher{client: cfg.Client, signer: cfg.Signer, now: cfg.Now, logger: cfg.Logger}
 	return &Sender{
 		client:  cfg.Client,
@@ -114,6 +122,7 @@ func NewSender(cfg Config) *Sender {
 		targets: targets{made: map[string]made{}},
 		now:     cfg.Now,
 		logger:  cfg.Logger,
+		most:    cfg.AnswerBytes,
 	}
 }
 
