@@ -54,6 +54,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
+		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP},
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ type Receiver struct {
 
 	mu     sync.Mutex
 	before func(*http.Request)       // is called first; nil is nothing
+	reply  map[string]Reply          // by path
 	judge  func(path, id string) int // the status for an event; nil takes all
 	paths  map[string]*webhook
 	order  map[string]bool // paths at which events come in order
@@ -112,7 +113,12 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	answerAs(w, q, r.take(q, body))
+	status := r.take(q, body)
+	if answer := r.replyTo(q.URL.Path, body); answer != nil && status == http.StatusAccepted {
+		_, _ = w.Write(answer) // who asked may have gone
+		return
+	}
+	answerAs(w, q, status)
 }
 
 func (r *Receiver) token(w http.ResponseWriter, q *http.Request) {

@@ -62,6 +62,30 @@ func (r *Receiver) Before(do func(*http.Request)) {
 	r.before = do
 }
 
+// Reply makes the body of the answer to a request.
+type Reply func(body []byte) []byte
+
+// Reply sets what is answered with 200 to what is taken at a path.
+func (r *Receiver) Reply(path string, reply Reply) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reply == nil {
+		r.reply = map[string]Reply{}
+	}
+	r.reply[path] = reply
+}
+
+// replyTo is nil when nothing is said at a path.
+func (r *Receiver) replyTo(path string, body []byte) []byte {
+	r.mu.Lock()
+	reply := r.reply[path]
+	r.mu.Unlock()
+	if reply == nil {
+		return nil
+	}
+	return reply(body)
+}
+
 // Got gives an event that was taken at a path.
 func (r *Receiver) Got(path, id string) (Taken, bool) {
 	r.mu.Lock()
