@@ -142,6 +142,10 @@ func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about 
 	if about == nil || r.status == "" {
 		return nil
 	}
+	// That it was written may be kept at this moment: neither may overwrite the other.
+	if err := tx.Lock(ctx, "amqp_message", about.ID); err != nil {
+		return err
+	}
 	now, err := tx.AMQPMessage(ctx, about.ID) // as it is by now
 	if err != nil {
 		return err

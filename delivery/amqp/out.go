@@ -49,7 +49,7 @@ func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) o
 	var err error
 	switch {
 	case p == nil:
-		err = &held{reason: ReasonNoParty, detail: "This endpoint has no party yet. Fill in its HER-id or queue, then resend."}
+		err = b.noParty(ctx, ep.ID)
 	case p.Kind == store.AMQPCloudEvents:
 		attempt.URL = message.QueueName(p.AsyncQueue)
 		err = b.sendEvent(ctx, p, c)
@@ -58,6 +58,23 @@ func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) o
 	}
 	attempt.DurationUS = b.cfg.Now().Sub(started.Time).Microseconds()
 	return b.result(ctx, c, attempt, err)
+}
+
+// errPartyUnread says that a party is there which this node has not read yet, as when it has just started.
+var errPartyUnread = errors.New("the party of this endpoint is not in use yet")
+
+// noParty tells why there is no party for an endpoint: it waits for one that was not read yet, and for a person when there is
+// none.
+func (b *Bridge) noParty(ctx context.Context, endpointID string) error {
+	p, err := b.cfg.DB.AMQPPartyByEndpoint(ctx, endpointID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Enabled {
+		return &held{reason: ReasonNoParty, detail: "This endpoint has no party in use. Fill in its HER-id or queue, or switch it on, then resend."}
+	}
+	if err != nil {
+		return err
+	}
+	b.Reload()
+	return errPartyUnread
 }
 
 // result judges what came of an attempt.
@@ -95,6 +112,8 @@ func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Atte
 // sendTrouble says to people why a message is not on its queue.
 func sendTrouble(err error) string {
 	switch {
+	case errors.Is(err, errPartyUnread):
+		return "The party of this endpoint is not in use on this node yet; it is read now."
 	case link.KindOf(err) == link.NotFound:
 		return "The queue does not exist at the broker. Check it with the partner."
 	case link.KindOf(err) == link.Denied:
