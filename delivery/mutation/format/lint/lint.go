@@ -1,0 +1,187 @@
+package lint
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"slices"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+)
+
+// Options says how to look. A zero field takes its default.
+type Options struct {
+	Complete bool           // the history starts at its beginning; so it does when the first file is an initial state
+	Quick    bool           // the fields of a WAS are not compared with those of the state it refers to
+	Periods  []Period       // default Periods()
+	Most     int            // findings to keep; default 1000. All are counted
+	Memory   int            // bytes for uses of ids, before temporary files are used; default 64 MiB
+	Dir      string         // of the temporary files; default the system's
+	Zip      archive.Limits // of zips
+	Limits   format.Limits  // of files
+}
+
+// Linter looks at files in the order they are given. It is for one goroutine; Report ends it.
+type Linter struct {
+	options  Options
+	report   Report
+	files    []string
+	ledger   ledger
+	seq      uint64
+	started  bool
+	complete bool
+	broken   bool // something could not be read, so that what came after it may refer to it
+}
+
+// New makes a linter.
+func New(o Options) *Linter {
+	if o.Periods == nil {
+		o.Periods = Periods()
+	}
+	o.Most = cmp.Or(o.Most, 1000)
+	o.Memory = cmp.Or(o.Memory, 64<<20)
+	most := max(1000, o.Memory/(recordSize+4))
+	return &Linter{options: o, complete: o.Complete, ledger: ledger{most: most, dir: o.Dir}}
+}
+
+// File looks at one XML file. What is wrong with it is a finding; an error is only what keeps the linter from its work.
+func (l *Linter) File(name string, r io.Reader) error {
+	_, err := l.file(name, r)
+	return err
+}
+
+func (l *Linter) file(name string, r io.Reader) (format.Header, error) {
+	l.files = append(l.files, name)
+	l.report.Files++
+	in := format.NewReader(name, r, l.options.Limits)
+	h, err := in.Header()
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.unreadable(err)
+		return h, nil
+	}
+	l.header(h)
+	for {
+		g, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return h, nil
+		}
+		if err != nil {
+			l.unreadable(err)
+			return h, nil
+		}
+		if err := l.group(h, g); err != nil {
+			return h, err
+		}
+	}
+}
+
+func (l *Linter) add(f Finding) {
+	if f.Severity == Error {
+		l.report.Errors++
+	} else {
+		l.report.Warnings++
+	}
+	if len(l.report.Findings) < l.options.Most {
+		l.report.Findings = append(l.report.Findings, f)
+	}
+}
+
+// here is a finding in the current file.
+func (l *Linter) here(rule Rule, severity Severity, line, group int, id, what string) {
+	at := len(l.files) - 1
+	l.add(Finding{Rule: rule, Severity: severity, File: l.files[at], Line: line, Group: group, ID: id, What: what, order: at})
+}
+
+func (l *Linter) unreadable(err error) {
+	l.broken = true
+	var place *format.Error
+	if errors.As(err, &place) {
+		l.here(Unreadable, Error, place.Line, place.Group, "", place.Err.Error())
+		return
+	}
+	l.here(Unreadable, Error, 0, 0, "", err.Error())
+}
+
+func (l *Linter) header(h format.Header) {
+	if !l.started && h.Type == format.Initial {
+		l.complete = true
+	}
+	l.started = true
+	for _, d := range h.Deviations {
+		l.here(Schema, Error, d.Line, 0, "", d.What)
+	}
+	if h.Version == format.Namespace1 {
+		l.here(OldNamespace, Warning, 0, 0, "", "the file is of namespace 1.0")
+	}
+}
+
+func (l *Linter) group(h format.Header, g *format.Group) error {
+	l.report.Groups++
+	l.report.Mutations += int64(len(g.Mutations))
+	if len(g.Mutations) == 0 {
+		l.here(EmptyGroup, Error, g.Line, g.Index, "", "the group has no mutations")
+	}
+	for i := range g.Mutations {
+		if err := l.mutation(h, g, &g.Mutations[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Linter) mutation(h format.Header, g *format.Group, m *format.Mutation) error {
+	if m.Was != nil && h.Type == format.Initial {
+		l.here(InitialWas, Error, m.Line, g.Index, m.Was.ID, "an initial state only adds")
+	}
+	if m.ObjectType != "" && len(h.ObjectTypes) > 0 && !slices.Contains(h.ObjectTypes, m.ObjectType) {
+		l.here(UnknownType, Warning, m.Line, g.Index, "", "the header does not name the object type "+m.ObjectType)
+	}
+	same := m.Kind() == format.Change && m.Was.ID != "" && m.Was.ID == m.Wordt.ID
+	if same {
+		l.here(SameID, Error, m.Line, g.Index, m.Was.ID, "the states before and after have the same id")
+	}
+	l.seq += 2
+	if err := l.state(g, m, m.Was, l.seq); err != nil {
+		return err
+	}
+	if m.Wordt != nil {
+		l.dates(g, m.Wordt)
+	}
+	if same { // told already
+		return nil
+	}
+	return l.state(g, m, m.Wordt, l.seq+1)
+}
+
+func (l *Linter) dates(g *format.Group, s *format.State) {
+	for _, p := range l.options.Periods {
+		if what := p.check(s); what != "" {
+			l.here(Dates, Warning, s.Line, g.Index, s.ID, what)
+		}
+	}
+}
+
+// state notes one use of an id.
+func (l *Linter) state(g *format.Group, m *format.Mutation, s *format.State, seq uint64) error {
+	if s == nil {
+		return nil
+	}
+	if s.ID == "" {
+		l.here(NoID, Warning, s.Line, g.Index, "", "the state has no id, so it can be found by its fields only")
+		return nil
+	}
+	r := record{key: keyOf(s.ID), seq: seq, file: uint32(len(l.files) - 1), line: uint32(m.Line), group: uint32(g.Index)}
+	if m.ObjectType != "" || m.ObjectID != "" {
+		r.object = mark(sha256.Sum256([]byte(m.ObjectType + "\x00" + m.ObjectID)))
+	}
+	if !l.options.Quick {
+		sum, err := s.Digest()
+		if err != nil {
+			return err
+		}
+		r.fields = mark(sum)
+	}
+	return l.ledger.add(r)
+}
