@@ -35,7 +35,7 @@ type alone struct {
 }
 
 // newAlone makes a Schakel on a database.
-func newAlone(t *testing.T, db *store.DB, broker *brokertest.Broker, change ...func(*amqp.Config)) *alone {
+func newAlone(t testing.TB, db *store.DB, broker *brokertest.Broker, change ...func(*amqp.Config)) *alone {
 	t.Helper()
 	a := &alone{pair: &pair{broker: broker, pki: newPKI(t)}, refreshes: map[string]int{}}
 	a.wire = dial(t, broker)

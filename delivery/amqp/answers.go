@@ -76,7 +76,7 @@ func (b *Bridge) answer(ctx context.Context, a store.AMQPMessage) error {
 		a.DueAt = store.At(b.cfg.Now().Add(min(answerPause<<min(a.Attempts-1, 10), answerLongest)))
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err := b.writes.do(ctx, func(tx *store.Tx) error {
 		if _, err := tx.UpdateAMQPMessage(ctx, &a, was); err != nil || cause != nil {
 			return err
 		}

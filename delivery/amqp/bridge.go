@@ -127,6 +127,7 @@ type Bridge struct {
 	reload  chan struct{}
 	answers chan struct{}
 	waiting waiters
+	writes  *writes
 
 	mu      sync.Mutex
 	brokers map[string]*broker
@@ -160,6 +161,7 @@ func New(cfg Config) *Bridge {
 	}
 	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
 	b.dir.Store(&directory{})
+	b.writes = &writes{db: cfg.DB}
 	return b
 }
 
@@ -197,6 +199,7 @@ func (b *Bridge) Stop(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		b.done.Wait()
+		_ = b.writes.do(ctx, func(*store.Tx) error { return nil }) // those before it are done then
 		b.closeAll(ctx)
 	}()
 	select {

@@ -37,7 +37,7 @@ func (b *Bridge) receive(ctx context.Context, conn Conn, q queue, d *link.Delive
 	if err := d.Accept(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("settle what was handled; it comes again and is known then: %w", err)
 	}
-	b.note(ctx, id, stepSettled, "")
+	b.noteSoon(ctx, id, stepSettled)
 	return nil
 }
 
@@ -162,7 +162,7 @@ func nonEmpty(text string) store.Strings {
 // keep writes the row of a message and of its answer in one transaction (AMQP-82), and tries the answer until it is on the
 // queue or our patience is over: then it waits in the database (AMQP-114, INC-10).
 func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
-	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err := b.writes.do(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
 		in.known = err == nil
 		switch {

@@ -110,7 +110,7 @@ func receiptOf(got apprec.AppRec) receipt {
 // keepReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
 // keeps it: the first one counts, but for an AMQP error or negative AppRec after nothing worse.
 func (b *Bridge) keepReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
-	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err := b.writes.do(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
 		if err == nil {
 			in.row = known

@@ -47,8 +47,7 @@ func (b *Bridge) sendBusiness(ctx context.Context, to *party, c store.Claimed) (
 // order checks what is to be sent with the checks of the receiver (AMQP-98), in their order.
 func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order, error) {
 	dir := b.dir.Load()
-	process, ok := dir.sends(to, "", c.EventType)
-	if !ok {
+	if _, ok := dir.sends(to, "", c.EventType); !ok {
 		return nil, &held{reason: ReasonNoProcess, detail: "No process with " + to.Name + " sends events of type " + c.EventType + ". Agree on one and add it to the party, then resend."}
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
@@ -66,7 +65,8 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 	if int64(o.info.Receiver.HerID()) != to.HerID {
 		return nil, &held{reason: ReasonParty, detail: fmt.Sprintf("The business message is to HER-id %d, and this endpoint is that of %d.", o.info.Receiver.HerID(), to.HerID)}
 	}
-	if process, ok = dir.sends(to, own.ID, c.EventType); !ok {
+	process, ok := dir.sends(to, own.ID, c.EventType)
+	if !ok {
 		return nil, &held{reason: ReasonNoProcess, detail: "No process between " + own.Name + " and " + to.Name + " sends events of type " + c.EventType + "."}
 	}
 	o.process, o.own = process, own
@@ -139,7 +139,7 @@ func conversation(ev *event.Event, info msghead.Info) string {
 // begin puts the row of a message there, before it can be on the queue. done tells that it is on the queue already: only
 // the outcome was lost.
 func (b *Bridge) begin(ctx context.Context, o *order) (done bool, err error) {
-	err = b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err = b.writes.do(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPWritten(ctx, o.row.MessageID)
 		if err == nil {
 			o.row = known
@@ -250,7 +250,7 @@ func (b *Bridge) write(ctx context.Context, o *order) error {
 	}
 	was := o.row.Status
 	o.row.Status, o.row.DueAt, o.row.Reason, o.row.Detail = store.AMQPOpenMessage, b.dueAt(o.to), "", ""
-	return b.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+	return b.writes.do(ctx, func(tx *store.Tx) error {
 		// An AppRec that was faster stays what it is.
 		if _, err := tx.UpdateAMQPMessage(ctx, &o.row, was); err != nil {
 			return err

@@ -37,3 +37,11 @@ func (b *Bridge) note(ctx context.Context, id, step, detail string) {
 		b.cfg.Log.WarnContext(ctx, "a step of a message is not in its trace", "message", id, "step", step, "error", err)
 	}
 }
+
+// noteSoon adds a step that nothing waits for.
+func (b *Bridge) noteSoon(ctx context.Context, id, step string) {
+	if id != "" {
+		ctx = context.WithoutCancel(ctx)
+		b.writes.later(ctx, func(tx *store.Tx) error { return b.trace(ctx, tx, id, step, "") })
+	}
+}

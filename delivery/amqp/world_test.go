@@ -53,7 +53,7 @@ type identity struct {
 
 // side is one Schakel, with its engine and bridge, and a counterpart.
 type side struct {
-	t       *testing.T
+	t       testing.TB
 	name    string
 	db      *store.DB
 	engine  *outbox.Engine
@@ -112,7 +112,7 @@ type pair struct {
 }
 
 // newIdentity makes a party with its queues and certificates.
-func newIdentity(t *testing.T, broker *brokertest.Broker, pki *pkitest.PKI) identity {
+func newIdentity(t testing.TB, broker *brokertest.Broker, pki *pkitest.PKI) identity {
 	t.Helper()
 	p := broker.NewParty(t)
 	broker.Queue(t, fmt.Sprint(p.HerID, "_reply"), map[string]any{"x-queue-type": "classic", "x-message-ttl": 15000})
@@ -132,7 +132,7 @@ func newPair(t *testing.T, change ...func(*amqp.Config)) *pair {
 }
 
 // side makes a Schakel for one identity that knows the other.
-func (p *pair) side(t *testing.T, name string, db *store.DB, me, other identity, change ...func(*amqp.Config)) *side {
+func (p *pair) side(t testing.TB, name string, db *store.DB, me, other identity, change ...func(*amqp.Config)) *side {
 	t.Helper()
 	s := &side{t: t, name: name, db: db, inbox: &inbox{}, me: me, other: other, notices: make(chan amqp.Notice, 100)}
 	s.write(s.agree(p.broker))
@@ -372,6 +372,6 @@ func (s *side) eventually(what string, ok func() (bool, string)) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("did not come to pass: %s; last:\n%s", what, last)
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 }
