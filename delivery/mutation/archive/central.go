@@ -21,7 +21,7 @@ type directory struct {
 // readEnd reads the central directory and the end of the zip, and answers io.EOF when all of it fits the files that were
 // read.
 func (r *Reader) readEnd() error {
-	dir := directory{start: r.in.at, at64: -1}
+	dir := directory{start: r.in.at(), at64: -1}
 	for {
 		mark, err := r.in.Peek(4)
 		if err != nil {
@@ -36,7 +36,7 @@ func (r *Reader) readEnd() error {
 				return err
 			}
 			dir.count++
-			dir.size = r.in.at - dir.start
+			dir.size = r.in.at() - dir.start
 		case markEnd64:
 			if err := r.readEnd64(&dir); err != nil {
 				return err
@@ -44,7 +44,7 @@ func (r *Reader) readEnd() error {
 		case markEnd:
 			return r.readLast(dir)
 		default:
-			return fault(ErrZip, "there is something unknown at byte %d", r.in.at)
+			return fault(ErrZip, "there is something unknown at byte %d", r.in.at())
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (r *Reader) readEnd64(dir *directory) error {
 	if dir.at64 >= 0 {
 		return fault(ErrZip, "it ends twice")
 	}
-	dir.at64 = r.in.at
+	dir.at64 = r.in.at()
 	b, err := r.in.take(56)
 	if err != nil {
 		return err

@@ -37,7 +37,8 @@ func state(t testing.TB, n int) *format.State {
 func changes(t testing.TB, n int) *format.Group {
 	t.Helper()
 	return &format.Group{Mutations: []format.Mutation{
-		{ObjectType: "t", ObjectID: "a", Wordt: state(t, 4*n)}, {ObjectType: "t", ObjectID: "b", Was: state(t, 4*n+1), Wordt: state(t, 4*n+2)},
+		{ObjectType: "t", ObjectID: "a", Wordt: state(t, 4*n)},
+		{ObjectType: "t", ObjectID: "b", Was: state(t, 4*n+1), Wordt: state(t, 4*n+2)},
 		{ObjectType: "t", ObjectID: "c", Was: state(t, 4*n+3)},
 	}}
 }

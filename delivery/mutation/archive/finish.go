@@ -7,7 +7,7 @@ import (
 
 // finish compares what was read of an entry with what its headers say.
 func (f *File) finish() error {
-	got := record{crc: f.crc, packed: f.src.read, unpacked: f.size}
+	got := record{crc: f.crc, packed: f.read(), unpacked: f.size}
 	if f.rec.flags&flagDescriptor != 0 {
 		err := f.zip.in.readDescriptor(got)
 		if errors.Is(err, ErrZip) && f.rec.method == stored {

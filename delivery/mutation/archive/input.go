@@ -6,28 +6,32 @@ import (
 	"io"
 )
 
-// input counts the bytes of the stream. It reads single bytes too, so that deflate takes none too many.
+// input is the stream with a buffer that is larger than any header, so that those can be looked at whole. Deflate takes
+// bytes from it one by one, and so none too many.
 type input struct {
 	*bufio.Reader
-	at int64
+	raw *counted
 }
 
-// newInput has a buffer that is larger than any header, so that those can be looked at whole.
-func newInput(r io.Reader) *input { return &input{Reader: bufio.NewReaderSize(r, 256<<10)} }
+// counted counts what came from below.
+type counted struct {
+	io.Reader
+	n int64
+}
 
-func (in *input) Read(p []byte) (int, error) {
-	n, err := in.Reader.Read(p)
-	in.at += int64(n)
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
 	return n, err
 }
 
-func (in *input) ReadByte() (byte, error) {
-	b, err := in.Reader.ReadByte()
-	if err == nil {
-		in.at++
-	}
-	return b, err
+func newInput(r io.Reader) *input {
+	raw := &counted{Reader: r}
+	return &input{Reader: bufio.NewReaderSize(raw, 256<<10), raw: raw}
 }
+
+// at is the position in the stream.
+func (in *input) at() int64 { return in.raw.n - int64(in.Buffered()) }
 
 // take gives the next n bytes; they hold until the next read.
 func (in *input) take(n int) ([]byte, error) {
@@ -38,7 +42,6 @@ func (in *input) take(n int) ([]byte, error) {
 	if _, err := in.Discard(n); err != nil {
 		return nil, cutOff(err)
 	}
-	in.at += int64(n)
 	return b, nil
 }
 

@@ -42,7 +42,7 @@ func u32(b []byte, at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
 
 // readLocal reads a local header, the mark of which is still to come.
 func (in *input) readLocal() (record, error) {
-	rec := record{start: in.at}
+	rec := record{start: in.at()}
 	b, err := in.take(30)
 	if err != nil {
 		return rec, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"math"
 	"strings"
 )
 
@@ -31,8 +30,8 @@ type File struct {
 	Index int // among the files, from 1
 	zip   *Reader
 	rec   *record
-	src   section
 	data  io.Reader
+	start int64 // where its data start in the stream
 	crc   uint32
 	size  int64
 	err   error
@@ -141,63 +140,45 @@ func (r *Reader) order(what string, args ...any) error {
 // open makes the entry that was accepted last readable.
 func (r *Reader) open() {
 	rec := &r.records[len(r.records)-1]
-	f := &File{Name: rec.name, Index: len(r.records), zip: r, rec: rec}
-	f.src = section{in: r.in, left: rec.packed}
-	if rec.flags&flagDescriptor != 0 && rec.method == deflated {
-		f.src.left = math.MaxInt64
-	}
-	f.data = &f.src
+	f := &File{Name: rec.name, Index: len(r.records), zip: r, rec: rec, start: r.in.at()}
+	f.data = &plain{in: r.in, left: rec.packed}
 	if rec.method == deflated {
-		f.data = r.inflater(&f.src)
+		f.data = r.inflater()
 	}
 	r.file = f
 }
 
-func (r *Reader) inflater(src *section) io.Reader {
+// inflater gives the one that all files share. It finds the end of the data by itself; whether that is where the header
+// says is looked at when it is there.
+func (r *Reader) inflater() io.Reader {
 	if r.inflate == nil {
-		r.inflate = flate.NewReader(src)
+		r.inflate = flate.NewReader(r.in)
 	} else if again, ok := r.inflate.(flate.Resetter); ok {
-		_ = again.Reset(src, nil) // it answers nil always
+		_ = again.Reset(r.in, nil) // it answers nil always
 	}
 	return r.inflate
 }
 
-// section is the data of one entry in the stream.
-type section struct {
+// plain is the data of a file that is stored as it is.
+type plain struct {
 	in   *input
-	left int64 // bytes, as far as known
-	read int64
-	cut  bool // the stream ended in it
+	left int64 // bytes
 }
 
-func (s *section) Read(p []byte) (int, error) {
+func (s *plain) Read(p []byte) (int, error) {
 	if s.left <= 0 {
 		return 0, io.EOF
 	}
 	n, err := s.in.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
-	s.read += int64(n)
-	return n, s.ended(err)
-}
-
-func (s *section) ReadByte() (byte, error) {
-	if s.left <= 0 {
-		return 0, io.EOF
-	}
-	b, err := s.in.ReadByte()
-	if err == nil {
-		s.left--
-		s.read++
-	}
-	return b, s.ended(err)
-}
-
-func (s *section) ended(err error) error {
 	if errors.Is(err, io.EOF) {
-		s.cut = true
+		err = io.ErrUnexpectedEOF
 	}
-	return err
+	return n, err
 }
+
+// read is how many packed bytes were read so far.
+func (f *File) read() int64 { return f.zip.in.at() - f.start }
 
 // Read reads unpacked bytes. Its io.EOF comes only after checksum and sizes were found right. Other errors are *Error.
 func (f *File) Read(p []byte) (int, error) {
@@ -209,7 +190,7 @@ func (f *File) Read(p []byte) (int, error) {
 	f.size += int64(n)
 	if limited := f.bounded(); limited != nil {
 		n, err = 0, limited
-	} else if errors.Is(err, io.EOF) && !f.src.cut {
+	} else if errors.Is(err, io.EOF) {
 		if err = f.finish(); err == nil {
 			err = io.EOF
 		}
@@ -232,19 +213,16 @@ func (f *File) bounded() error {
 	case z.unpacked+f.size > z.limits.Total:
 		return fault(ErrLimit, "more than %d bytes in all", z.limits.Total)
 	}
-	if err := z.limits.allow(f.size, f.src.read); err != nil {
+	if err := z.limits.allow(f.size, f.read()); err != nil {
 		return err
 	}
-	return z.limits.allow(z.unpacked+f.size, z.packed+f.src.read)
+	return z.limits.allow(z.unpacked+f.size, z.packed+f.read())
 }
 
 func (f *File) failure(err error) error {
 	var corrupt flate.CorruptInputError
-	switch {
-	case f.src.cut:
-		return ErrTruncated
-	case errors.As(err, &corrupt), errors.Is(err, io.ErrUnexpectedEOF):
+	if errors.As(err, &corrupt) {
 		return fault(ErrZip, "%v", err)
 	}
-	return err
+	return cutOff(err)
 }

@@ -211,10 +211,13 @@ func TestTruthOfDigests(t *testing.T) {
 		xml  string
 		same bool
 	}{
-		{one, true}, {"<x xmlns='u' q='2' p='1'>\n <y>t&#38;u</y><!-- c --> <z></z>\n</x>", true},
+		{one, true},
+		{"<x xmlns='u' q='2' p='1'>\n <y>t&#38;u</y><!-- c --> <z></z>\n</x>", true},
 		{"<x xmlns='u' q='2' p='1'><y><![CDATA[t&u]]></y><z/></x>", true},
-		{strings.Replace(one, "t&amp;u", "t&amp;v", 1), false}, {strings.Replace(one, `p="1"`, `p="3"`, 1), false},
-		{strings.Replace(one, `"u"`, `"v"`, 1), false}, {strings.Replace(one, "<a:z/>", "", 1), false},
+		{strings.Replace(one, "t&amp;u", "t&amp;v", 1), false},
+		{strings.Replace(one, `p="1"`, `p="3"`, 1), false},
+		{strings.Replace(one, `"u"`, `"v"`, 1), false},
+		{strings.Replace(one, "<a:z/>", "", 1), false},
 		{`<a:x xmlns:a="u" p="1" q="2"><a:y>t&amp;u<a:z/></a:y></a:x>`, false},
 	}
 	want := digest(t, one)

@@ -60,8 +60,7 @@ func (s *Scanner) declaration() error {
 
 func (s *Scanner) comment() error {
 	s.tokens.Kind = Comment
-	text, err := s.until("--", len("<!--"))
-	if err != nil {
+	if _, err := s.until("--", len("<!--")); err != nil {
 		return err
 	}
 	if more, err := s.have(s.size + 1); err != nil || !more {
@@ -70,7 +69,7 @@ func (s *Scanner) comment() error {
 	if s.buf[s.tok+s.size] != '>' {
 		return malformed("-- in a comment")
 	}
-	text = s.view(len("<!--"), s.size-len("--"))
+	text := s.view(len("<!--"), s.size-len("--"))
 	s.size++
 	return checkText(text, false)
 }

@@ -81,10 +81,14 @@ func (s *Scanner) next() error {
 
 // advance moves to the byte behind the current token and counts the lines of it.
 func (s *Scanner) advance() {
-	done := s.view(0, s.size)
-	if at := bytes.LastIndexByte(done, '\n'); at >= 0 {
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(s.view(at, s.size), '\n')
+		if next < 0 {
+			break
+		}
+		at += next
 		s.newline = s.offset() + int64(at)
-		s.line += bytes.Count(done, []byte{'\n'})
+		s.line++
 	}
 	s.tok += s.size
 	s.size = 0
