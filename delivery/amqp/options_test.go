@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 // TestOptions has an operator choose the other readings.
@@ -55,6 +56,25 @@ func TestAsynchronousWire(t *testing.T) {
 		if m.Header == nil || !m.Header.Durable || m.Header.TTL != 0 || m.Properties.AbsoluteExpiryTime != nil {
 			t.Errorf("header %+v", m.Header)
 		}
+	}
+}
+
+// TestOldBroker exchanges messages over RabbitMQ 3.10, which does much its own way.
+//
+// Rules: AMQP-01, AMQP-07, INC-28
+func TestOldBroker(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t, storetest.SQLite(t), brokertest.Start(t, brokertest.RabbitMQ310))
+	_, msgID := a.from(t, a.peer)
+	a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
+	out := uuid.NewString()
+	a.b.publish(typeOut, dialogue(t, a.b.me, a.peer, out))
+	a.b.message(store.AMQPOut, store.AMQPBusiness, out, store.AMQPOpenMessage)
+	take(t, a.wire, a.peer.Async, 2)
+	send(t, a.wire, a.b.me.Async, letter(t, a.peer, a.b.me, []byte("<a/>"), uuid.NewString()))
+	told := take(t, a.wire, a.peer.Error, 1)[0]
+	if told.ApplicationProperties["errorCondition"] != string(message.NotWellFormedXML) {
+		t.Errorf("%v", told.ApplicationProperties)
 	}
 }
 

@@ -172,8 +172,12 @@ func quick() webhook.Schedule {
 }
 
 func connect(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (amqp.Conn, error) {
+	dialect, err := link.ParseDialect(b.Dialect)
+	if err != nil {
+		return nil, err
+	}
 	c, err := link.New(link.Config{
-		URL: b.URL, SASL: link.Plain, Username: b.Username, Password: b.Secret, OnChange: changed,
+		URL: b.URL, Dialect: dialect, SASL: link.Plain, Username: b.Username, Password: b.Secret, OnChange: changed,
 		Retry: link.Retry{First: 50 * time.Millisecond, Max: 500 * time.Millisecond},
 	})
 	if err != nil {
@@ -219,7 +223,7 @@ func (s *side) agree(broker *brokertest.Broker) func(tx *store.Tx) error {
 		ctx := s.t.Context()
 		s.self = store.Partner{Own: true, Name: s.name, Status: store.PartnerApproved}
 		s.partner = store.Partner{Name: "the other of " + s.name, Status: store.PartnerApproved}
-		at := store.AMQPBroker{Name: "exchange", Dialect: store.AMQPRabbitMQ4, URL: broker.URL, SASL: store.AMQPPlain, Username: brokertest.User, Secret: brokertest.Password, Enabled: true}
+		at := store.AMQPBroker{Name: "exchange", Dialect: broker.Version.Dialect().Name, URL: broker.URL, SASL: store.AMQPPlain, Username: brokertest.User, Secret: brokertest.Password, Enabled: true}
 		if err := errors.Join(tx.InsertPartner(ctx, &s.self), tx.InsertPartner(ctx, &s.partner), tx.InsertAMQPBroker(ctx, &at)); err != nil {
 			return err
 		}
@@ -305,8 +309,10 @@ func dialogue(t *testing.T, from, to identity, msgID string) []byte {
 }
 
 func headParty(her int) msghead.Party {
-	return msghead.Party{Organisation: msghead.Unit{Name: "Parent", Idents: []msghead.Ident{{ID: fmt.Sprint(her + 1_000_000), Type: msghead.Code{V: msghead.TypeHER}}}},
-		Unit: &msghead.Unit{Name: "Unit", Idents: []msghead.Ident{{ID: fmt.Sprint(her), Type: msghead.Code{V: msghead.TypeHER}}}}}
+	return msghead.Party{
+		Organisation: msghead.Unit{Name: "Parent", Idents: []msghead.Ident{{ID: fmt.Sprint(her + 1_000_000), Type: msghead.Code{V: msghead.TypeHER}}}},
+		Unit:         &msghead.Unit{Name: "Unit", Idents: []msghead.Ident{{ID: fmt.Sprint(her), Type: msghead.Code{V: msghead.TypeHER}}}},
+	}
 }
 
 // publish accepts an event of the own organisation with a document in it.
