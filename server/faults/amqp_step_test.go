@@ -1,12 +1,9 @@
 package faults
 
 import (
-	"net/http"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"schakel/server/trial"
 	"schakel/store"
@@ -101,24 +98,9 @@ func (e *exchange) killBroker(t *testing.T, wires [2]*wire, _ step, id string) {
 func (e *exchange) sendUntil(t *testing.T, wires [2]*wire, s step) (id string) {
 	t.Helper()
 	reached := wires[s.who].arm(s.frame, s.passed)
-	id = e.send(t)
-	select {
-	case <-reached:
-	case <-time.After(3 * time.Minute):
-		t.Fatalf("no %s at party %d after a message was published", s.name, s.who)
-	}
-	return id
-}
-
-// send publishes a message of A.
-func (e *exchange) send(t *testing.T) (id string) {
-	t.Helper()
-	id = uuid.NewString()
-	document := trial.NewMessage(t, trial.SubjectMessage, id, e.A.Party.HerID, e.A.Counterpart.HerID)
-	answer, err := e.A.PublishMessage(e.A.Token(t, e.A.Publisher, "events.publish"), trial.TypeMessageSent, id, uuid.NewString(), document)
-	trial.Must(t, err)
-	answer.Want(t, http.StatusAccepted)
+	id = e.publish(t, trial.TypeMessageSent, trial.SubjectMessage)
 	e.A.Ledger.Add([]string{id})
+	s.await(t, reached)
 	return id
 }
 
