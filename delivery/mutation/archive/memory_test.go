@@ -15,12 +15,16 @@ import (
 //
 // Rules: MUT-28, MUT-54
 func TestFlatMemory(t *testing.T) {
-	const groups = 20_000
+	const groups = 10_000
+	var some []*format.Group
+	for n := range 100 {
+		some = append(some, changes(t, n))
+	}
 	out, in := io.Pipe()
 	go func() {
 		w, err := archive.NewDeliveryWriter(in, header("l-1"), archive.DeliveryOptions{PerFile: 500})
 		for n := 0; n < groups && err == nil; n++ {
-			err = w.WriteGroup(changes(t, n))
+			err = w.WriteGroup(some[n%len(some)])
 		}
 		if err == nil {
 			_, err = w.Close()
