@@ -25,6 +25,9 @@ import (
 	"schakel/store"
 )
 
+// maxAMQPEvent is the largest event that is made of a message, in bytes: more than any broker lets through.
+const maxAMQPEvent = 32 << 20
+
 // AMQPFlags are about the bridge to message brokers. Brokers and parties are entered in the portal.
 type AMQPFlags struct {
 	AMQPTrust          string        `name:"amqp-trust" placeholder:"FILE" help:"PEM file with the roots of enterprise certificates; certificates below any other are not trusted. Required to exchange messages with health parties."`
@@ -115,9 +118,10 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 		}
 	}
 	live := liveSchedule(p.registry.Profile)
+	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
-		Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
+		Limits: limits, Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()
 			return p.registry.AMQP.Refresh(ctx, partyID)

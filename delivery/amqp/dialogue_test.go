@@ -1,12 +1,17 @@
 package amqp_test
 
 import (
+	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/event"
+	"schakel/delivery/outbox"
 	"schakel/store"
 )
 
@@ -90,4 +95,36 @@ func TestSynchronous(t *testing.T) {
 	again := uuid.NewString()
 	p.a.publish(typeAsk, dialogue(t, p.a.me, p.b.me, again))
 	p.a.message(store.AMQPOut, store.AMQPRequest, again, store.AMQPRejected)
+}
+
+// TestLargeMessage sends a business message that was kept apart from its event, and takes it in whole.
+//
+// Rules: AMQP-41, EDU-01a.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, func(c *amqp.Config) { c.Limits = event.Limits{EventBytes: 32 << 20} })
+	doc, err := msghead.Compose(msghead.Draft{
+		Type: msghead.Code{V: subjectDialogue}, MsgID: uuid.NewString(), Generated: time.Now(), Sender: headParty(p.a.me.HerID), Receiver: headParty(p.b.me.HerID),
+		Topic: msghead.Code{V: "BA"}, Question: "With a picture.", Attachment: make([]byte, 2<<20),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := p.a.db.NewID("obj")
+	if err := p.a.db.PutObject(t.Context(), store.Object{ID: id, PartnerID: p.a.self.ID, ContentType: "application/xml", Size: int64(len(doc)), Digest: make([]byte, 32)}, doc); err != nil {
+		t.Fatal(err)
+	}
+	ev, err := event.New(map[string]string{
+		"id": uuid.NewString(), "source": "urn:own", "type": typeOut, "datacontenttype": "application/xml", "dataref": "https://a.example/objects/" + id,
+	}, nil, event.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.a.engine.Accept(t.Context(), outbox.Submission{ClientID: "own", PartnerID: p.a.self.ID, FromOwn: true, Events: []event.Event{ev}, Objects: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	p.b.eventually("the large message", func() (bool, string) { return len(p.b.inbox.events(typeIn)) == 1, p.b.all() })
+	if got := p.b.inbox.events(typeIn)[0]; !bytes.Equal(got.Data, doc) {
+		t.Errorf("%d bytes came of %d", len(got.Data), len(doc))
+	}
 }

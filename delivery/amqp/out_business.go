@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"schakel/delivery/amqp/certs"
 	"schakel/delivery/amqp/link"
@@ -51,11 +52,14 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 		return nil, &held{reason: ReasonNoProcess, detail: "No process with " + to.Name + " sends events of type " + c.EventType + ". Agree on one and add it to the party, then resend."}
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
-	if err != nil || ev.DataKind == event.DataNone {
-		return nil, &held{reason: ReasonDocument, detail: "The event has no business message in it: its data must be the XML of a MsgHead."}
+	if err != nil {
+		return nil, &held{reason: ReasonDocument, detail: "The stored event cannot be read."}
 	}
-	o := &order{to: to, document: ev.Data, event: ev}
-	if o.info, err = b.inspect(ctx, ev.Data); err != nil {
+	o := &order{to: to, event: ev}
+	if o.document, err = b.documentOf(ctx, c.EventID, &ev); err != nil {
+		return nil, err
+	}
+	if o.info, err = b.inspect(ctx, o.document); err != nil {
 		return nil, &held{reason: ReasonDocument, detail: "The business message is not sent, for its receiver would refuse it: " + err.Error() + ". Publish a corrected one."}
 	}
 	own := dir.byHer[int64(o.info.Sender.HerID())]
@@ -72,6 +76,27 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 	o.process, o.own = process, own
 	o.row = b.outRow(o, c)
 	return o, nil
+}
+
+// documentOf is the business message of an event: its data, or what was kept apart because it is large (EDU-01a).
+func (b *Bridge) documentOf(ctx context.Context, eventID string, ev *event.Event) ([]byte, error) {
+	if ev.DataKind != event.DataNone {
+		return ev.Data, nil
+	}
+	objects, err := b.cfg.DB.ObjectsOf(ctx, eventID)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("find data of event: %w", err)
+	case len(objects) == 0:
+		return nil, &held{reason: ReasonDocument, detail: "The event has no business message in it: its data must be the XML of a MsgHead."}
+	case !objects[0].GoneAt.IsZero():
+		return nil, &held{reason: ReasonDocument, detail: "The business message was kept apart from its event, and its time is over. Publish it again."}
+	}
+	document, err := io.ReadAll(b.cfg.DB.OpenObject(ctx, objects[0]))
+	if err != nil {
+		return nil, fmt.Errorf("read data of event: %w", err)
+	}
+	return document, nil
 }
 
 // inspect reads a business message and validates it by the XSDs there are.
