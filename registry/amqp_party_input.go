@@ -31,7 +31,7 @@ type AMQPPartyInput struct {
 	ContentMode                                              string // of a cloudevents party: structured (the default) or binary
 	// AnswerWait is after how long an AppRec is overdue (AMQP-117); 0 is the default of the bridge.
 	AnswerWait    time.Duration
-	ApprecVersion string // 1.0 or 1.1; empty follows the message
+	ApprecVersion string // 1.0 or 1.1; empty is 1.1
 	Enabled       bool
 }
 
@@ -107,7 +107,7 @@ func (in AMQPPartyInput) checkHealth(own bool, wrong problems) {
 		wrong.add("parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
 	}
 	if !slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion) {
-		wrong.add("apprecVersion", "Choose 1.0, 1.1 or as the message.")
+		wrong.add("apprecVersion", "Choose 1.0 or 1.1.")
 	}
 	if in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute {
 		wrong.add("answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")

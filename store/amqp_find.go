@@ -51,6 +51,7 @@ type AMQPFilter struct {
 	Direction, Queue, PartyID, OwnPartyID, PartnerID string
 	Statuses, Kinds                                  []string
 	Overdue                                          bool
+	Attention                                        bool   // those that wait for a person to look
 	ID                                               string // a messageId, MsgId, correlationId or ConversationId
 	Since, Until                                     Time
 	Page                                             Page
@@ -67,6 +68,9 @@ func (f AMQPFilter) where() where {
 	w.in(`kind`, f.Kinds)
 	if f.Overdue {
 		w.add(`status = 'open' AND overdue_at IS NOT NULL`)
+	}
+	if f.Attention { // what we rejected is for its sender to mend
+		w.add(`(status IN ('failed', 'unanswered', 'unsent', 'dead', 'quarantined') OR status = 'rejected' AND direction = 'out')`)
 	}
 	if f.ID != "" {
 		w.add(`(message_id = ? OR msg_id = ? OR correlation_id = ? OR conversation_id = ?)`, f.ID, f.ID, f.ID, f.ID)

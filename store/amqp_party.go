@@ -32,7 +32,7 @@ type AMQPParty struct {
 	ClientID      string `db:"client_id"`      // of a cloudevents party: whose rights hold for what it sends
 	ContentMode   string `db:"content_mode"`   // of a cloudevents party: structured or binary
 	AnswerWaitMS  int64  `db:"answer_wait_ms"` // after which an AppRec is overdue, milliseconds (AMQP-117); 0 is the default
-	ApprecVersion string `db:"apprec_version"` // 1.0 or 1.1; empty follows the message
+	ApprecVersion string `db:"apprec_version"` // 1.0 or 1.1; empty is 1.1
 	Source        string `db:"source"`
 	Enabled       bool   `db:"enabled"`
 	RefreshedAt   Time   `db:"refreshed_at"` // when the address registry was last asked

@@ -182,7 +182,7 @@ func AMQPPartyFormPage(p Page, v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.health() {
+				if v.health() && !v.Own {
 					templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -195,18 +195,16 @@ func AMQPPartyFormPage(p Page, v AMQPPartyFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						if !v.Own {
-							templ_7745c5c3_Err = TextField(Field{Name: "answerWait", Label: "Time for an AppRec", Hint: "Such as 30m or 4h: without one by then, the message counts as overdue. Empty is 4 hours.", Value: v.Wait, Error: v.Wrong["answerWait"], MaxLength: 20}).Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+						templ_7745c5c3_Err = TextField(Field{Name: "answerWait", Label: "Time for an AppRec", Hint: "Such as 30m or 4h: without one by then, the message counts as overdue. Empty is 4 hours.", Value: v.Wait, Error: v.Wrong["answerWait"], MaxLength: 20}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = Select(Field{Name: "apprecVersion", Label: "AppRec version", Hint: "In which our AppRecs are written.", Value: v.Apprec, Error: v.Wrong["apprecVersion"], Options: []Option{
-							{Label: "As the message asks"}, {Value: "1.0", Label: "1.0"}, {Value: "1.1", Label: "1.1"},
+						templ_7745c5c3_Err = Select(Field{Name: "apprecVersion", Label: "AppRec version", Hint: "In which AppRecs to this party are written.", Value: v.Apprec, Error: v.Wrong["apprecVersion"], Options: []Option{
+							{Value: "1.1", Label: "1.1"}, {Value: "1.0", Label: "1.0"},
 						}}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

@@ -697,7 +697,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(s.Types)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/page_endpoint.templ`, Line: 219, Col: 14}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 219, Col: 14}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {

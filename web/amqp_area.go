@@ -8,7 +8,6 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
 	"schakel/registry"
-	"schakel/store"
 	"schakel/templates"
 )
 
@@ -20,6 +19,7 @@ type AMQPBridge interface {
 	AnswerAgain(ctx context.Context, by outbox.Actor, id string) error
 	Reload()
 	Clock() amqp.ClockState
+	Unfit() []amqp.Unfit
 }
 
 // amqpArea is whose pages about the exchange by AMQP these are: an administrator sees everything, a partner its own, by the
@@ -124,9 +124,4 @@ func (a amqpArea) partyName(ctx context.Context, c echo.Context, id string) temp
 		return templates.Named{} // another's, such as our own party to a partner
 	}
 	return templates.Named{Name: p.Name, Href: a.party(p.ID)}
-}
-
-// attention are the states that wait for a person to look.
-func attention() []string {
-	return []string{store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered, store.AMQPUnsent, store.AMQPDead, store.AMQPQuarantined}
 }

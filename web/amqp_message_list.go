@@ -9,12 +9,6 @@ import (
 	"schakel/templates"
 )
 
-// Choices of the state that stand for several.
-const (
-	amqpAttention = "attention"
-	amqpOverdue   = "overdue"
-)
-
 // messageList lists messages that were written or read.
 func (a amqpArea) messageList(c echo.Context) error {
 	ctx, paging := c.Request().Context(), pagePaging(c)
@@ -26,32 +20,34 @@ func (a amqpArea) messageList(c echo.Context) error {
 	if kind != "" {
 		f.Kinds = []string{kind}
 	}
-	state := pageChoice(c, "state", append(optionValues(amqpStates()), amqpAttention, amqpOverdue))
-	switch state {
-	case "":
-	case amqpAttention:
-		f.Statuses = attention()
-	case amqpOverdue:
-		f.Overdue = true
-	default:
-		f.Statuses = []string{state}
+	state := pageChoice(c, "state", optionValues(amqpChoices()))
+	f = ofState(f, state)
+	from, until, wrong := clean(c.QueryParam("from")), clean(c.QueryParam("until")), formErrors{}
+	f.Since, f.Until = period(from, until, wrong)
+	v := templates.AMQPMessagesView{
+		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until != "",
+	}
+	var err error
+	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
+		return err
+	}
+	v.Fields = withErrors(append(v.Fields,
+		templates.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
+		templates.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
+	page := a.sheet(c, "AMQP messages")
+	page.Lead = "What was written to queues of message brokers and read from them, newest first."
+	if len(wrong) > 0 {
+		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(v.Fields)
+		return a.render(c, http.StatusUnprocessableEntity, templates.AMQPMessagesPage(page, v))
 	}
 	rows, total, err := a.DB.AMQPMessages(ctx, f)
 	if err != nil {
 		return err
 	}
-	v := templates.AMQPMessagesView{
-		Path: a.messages(), Self: c.Request().URL.RequestURI(), Total: total, Pager: pager(c, paging, total), Now: a.cfg.Now(),
-		Filtered: kind+state+f.Direction+f.PartyID+f.ID != "",
-	}
-	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
-		return err
-	}
+	v.Total, v.Pager = total, pager(c, paging, total)
 	for _, m := range rows {
 		v.Rows = append(v.Rows, a.messageRow(c, m))
 	}
-	page := a.sheet(c, "AMQP messages")
-	page.Lead = "What was written to queues of message brokers and read from them, newest first."
 	return a.render(c, http.StatusOK, templates.AMQPMessagesPage(page, v))
 }
 
@@ -66,24 +62,21 @@ func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state 
 			options = append(options, templates.Option{Value: p.ID, Label: p.Name})
 		}
 	}
-	states := append([]templates.Option{
-		{Label: "All"}, {Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"},
-	}, amqpStates()...)
 	return []templates.Field{
-		choiceField("state", "State", state, states),
+		choiceField("state", "State", state, append([]templates.Option{{Label: "All"}}, amqpChoices()...)),
 		choiceField("kind", "Kind", kind, append([]templates.Option{{Label: "All"}}, amqpKinds()...)),
 		choiceField("direction", "Direction", f.Direction, []templates.Option{
 			{Label: "Both"}, {Value: store.AMQPOut, Label: "From us"}, {Value: store.AMQPIn, Label: "To us"},
 		}),
 		choiceField("party", "Party", f.PartyID, options),
-		{Name: "id", Label: "Id", Hint: "A messageId, MsgId, correlation or conversation id, in full.", Value: f.ID, MaxLength: 300},
+		{Name: "id", Label: "Id, of any kind, in full", Value: f.ID, MaxLength: 300},
 	}, nil
 }
 
 func (a amqpArea) messageRow(c echo.Context, m store.AMQPMessage) templates.AMQPMessageRow {
 	return templates.AMQPMessageRow{
 		Href: a.message(m.ID), Kind: amqpKind(m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
-		Subject: m.Subject, State: amqpState(m), Reason: amqpReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
+		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: amqpReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -41,12 +42,14 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 	}
 	words := amqpReasonOf(m.Reason)
 	v := templates.AMQPMessageView{
-		State: amqpState(m), About: amqpAbout(m), Code: m.Reason, Cause: words.Label, Remedy: words.Remedy, Detail: m.Detail, Codes: m.Codes,
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: amqpRemedy(m), Detail: remark(m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.cfg.Now(),
 	}
-	if m.Direction == store.AMQPIn && m.Kind != store.AMQPAppRec && m.Kind != store.AMQPError {
-		v.Remedy = "" // it is its sender's to mend, as the state says
+	resent, err := a.resentItems(ctx, m)
+	if err != nil {
+		return err
 	}
+	v.Facts = append(v.Facts, resent...)
 	if len(v.Codes) == 1 && v.Codes[0] == v.Code {
 		v.Codes = nil
 	}
@@ -54,7 +57,7 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 		v.Answers = append(v.Answers, a.messageRow(c, one))
 	}
 	if a.admin {
-		a.offer(&v, m, answers, reason, wrong)
+		a.offer(ctx, &v, m, answers, reason, wrong)
 		if v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-message", ObjectID: m.ID}, ""); err != nil {
 			return err
 		}
@@ -65,6 +68,14 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "drop-reason", Text: wrong}}
 	}
 	return a.render(c, status, templates.AMQPMessagePage(page, v))
+}
+
+// remark is what the other side or the bridge said of a message, when that says more than its state.
+func remark(m store.AMQPMessage) string {
+	if strings.EqualFold(m.Detail, "ok") {
+		return ""
+	}
+	return m.Detail
 }
 
 func directionWord(m store.AMQPMessage) string {
@@ -157,10 +168,10 @@ func traceMoments(traces []store.AMQPTrace) []templates.Moment {
 }
 
 // offer puts the buttons on the page. One that is not allowed says why.
-func (a amqpArea) offer(v *templates.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
+func (a amqpArea) offer(ctx context.Context, v *templates.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(amqp.MayResend(m, a.cfg.Now()))})
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.cfg.Now())))})
 	}
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
 		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})

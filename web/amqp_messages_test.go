@@ -41,7 +41,7 @@ func TestAMQPMessagePages(t *testing.T) {
 				delivery(m)
 				m.Status, m.Reason, m.Codes = store.AMQPRejected, "T02", store.Strings{"T02: XML validerer ikke"}
 			},
-			[]string{"Rejected by AppRec", "Document is not valid", "T02: XML validerer ikke", "Publish a corrected message with a MsgId of its own"},
+			[]string{"Rejected by its receiver", "Document is not valid", "T02: XML validerer ikke", "Publish a corrected message with a MsgId of its own"},
 		},
 		{
 			"failed",
@@ -69,6 +69,10 @@ func TestAMQPMessagePages(t *testing.T) {
 			"processed", func(m *store.AMQPMessage) { m.Direction, m.Status = store.AMQPIn, store.AMQPProcessed },
 			[]string{"Processed", "There is no AppRec of ours to this message."},
 		},
+		{
+			"turned", func(m *store.AMQPMessage) { m.Direction, m.Status, m.Reason = store.AMQPIn, store.AMQPRejected, "T02" },
+			[]string{"Rejected by us", "Its sender publishes a corrected message"},
+		},
 	} {
 		m := w.message(t, tc.id, tc.edit)
 		page := text(w.admin.get("/admin/amqp/messages/" + m.ID))
@@ -81,25 +85,30 @@ func TestAMQPMessagePages(t *testing.T) {
 func (w *amqpWorld) checkMessageFilter(t *testing.T) {
 	t.Helper()
 	for query, want := range map[string][]string{
-		"":                      {"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed"},
+		"":                      {"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed", "turned"},
 		"?state=attention":      {"rejected", "failed", "dead", "quarantined"},
 		"?state=overdue":        {"overdue", "spent"},
 		"?state=dead":           {"dead"},
-		"?direction=in":         {"dead", "quarantined", "processed"},
+		"?state=rejected":       {"rejected"},
+		"?state=rejected-by-us": {"turned"},
+		"?until=2001-01-01":     nil,
+		"?from=2001-01-01":      {"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed", "turned"},
+		"?direction=in":         {"dead", "quarantined", "processed", "turned"},
 		"?id=msg-failed":        {"failed"},
 		"?id=cor-open":          {"open"},
 		"?kind=apprec":          nil,
-		"?party=" + w.party:     {"open", "overdue", "spent", "rejected", "failed", "dead", "processed"},
-		"?state=x&direction=up": {"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed"},
+		"?party=" + w.party:     {"open", "overdue", "spent", "rejected", "failed", "dead", "processed", "turned"},
+		"?state=x&direction=up": {"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed", "turned"},
 	} {
 		page := text(w.admin.get("/admin/amqp/messages" + query))
-		for _, id := range []string{"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed"} {
+		for _, id := range []string{"open", "overdue", "spent", "rejected", "failed", "dead", "quarantined", "processed", "turned"} {
 			if shown := strings.Contains(page, `>`+id+`</code>`) || strings.Contains(page, ">"+id+"<"); shown != slices.Contains(want, id) {
 				t.Errorf("%q: %s is shown: %v", query, id, shown)
 			}
 		}
 	}
 	wantWords(t, text(w.admin.get("/admin/amqp/messages?kind=apprec")), "Nothing matches this filter")
+	wantRefused(t, w.admin.get("/admin/amqp/messages?from=yesterday"), "Write the day as year-month-day")
 	wantWords(t, text(w.admin.get("/admin/dead-letters")), "AMQP messages on dead-letter queues (1)")
 	wantWords(t, text(w.admin.get("/admin/errors")), "AMQP messages that were refused (2)")
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Wait for an AppRec", "Quarantined", "the oldest", "Chain clinic", "Legekontor", "It has no certificates.")

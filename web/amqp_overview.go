@@ -40,6 +40,7 @@ func (a amqpArea) overview(c echo.Context) error {
 		return err
 	}
 	v.Clock, v.ClockText = a.clockMark()
+	v.Unfit = a.unfitRows()
 	page := a.frame(c, "AMQP")
 	page.Lead = "The exchange with partners by queues of message brokers: what is connected, what waits for an answer, and what needs you."
 	page.Actions = templates.AMQPActions(v)
@@ -59,6 +60,18 @@ func (a amqpArea) clockMark() (templates.Mark, string) {
 		return templates.Mark{Kind: templates.KindError, Text: "Clock is not synchronised"}, state.Detail
 	}
 	return templates.Mark{Kind: templates.KindWarning, Text: "Clock is not known"}, state.Detail
+}
+
+// unfitRows are the certificates of ours that are not used, because their key usage does not fit (AMQP-69).
+func (a amqpArea) unfitRows() []templates.AMQPUnfitRow {
+	if a.AMQP == nil {
+		return nil
+	}
+	var list []templates.AMQPUnfitRow
+	for _, u := range a.AMQP.Unfit() {
+		list = append(list, templates.AMQPUnfitRow{Party: u.Party, Href: a.party(u.PartyID), Purpose: purposeWord(u.Purpose), Thumbprint: u.Thumbprint, Detail: u.Detail})
+	}
+	return list
 }
 
 func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) ([]templates.AMQPConnectionRow, error) {
@@ -102,7 +115,7 @@ func (a amqpArea) amqpTiles(ctx context.Context) ([]templates.Tile, error) {
 	}{
 		{"Wait for an AppRec", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, templates.KindInfo},
 		{"AppRec overdue", "state=overdue", store.AMQPFilter{Overdue: true}, templates.KindWarning},
-		{"Rejected by AppRec", "state=rejected&direction=out", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, templates.KindError},
+		{"Rejected by receivers", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, templates.KindError},
 		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, templates.KindError},
 		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, templates.KindError},
 		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, templates.KindError},

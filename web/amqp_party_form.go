@@ -117,7 +117,7 @@ func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	v := templates.AMQPPartyFormView{
 		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.admin, Enabled: in.Enabled,
 		Kind: in.Kind, Name: in.Name, Her: numberText(in.HerID), Parent: numberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
-		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: in.ApprecVersion,
+		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: orElse(in.ApprecVersion, usualAppRec),
 		Wrong: wrong,
 	}
 	if in.AnswerWait > 0 {

@@ -212,16 +212,18 @@ func (a amqpArea) answerFacts(p store.AMQPParty) []templates.Item {
 	if p.Kind != store.AMQPHealth {
 		return []templates.Item{{Label: "Events are sent", Text: p.ContentMode}}
 	}
-	items := []templates.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, "as the message asks")}}
-	if !p.Own {
-		wait := "4 hours"
-		if p.AnswerWaitMS > 0 {
-			wait = templates.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
-		}
-		items = append(items, templates.Item{Label: "Time for an AppRec", Text: wait})
+	if p.Own {
+		return nil
 	}
-	return items
+	wait := "4 hours"
+	if p.AnswerWaitMS > 0 {
+		wait = templates.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
+	}
+	return []templates.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
 }
+
+// usualAppRec is the version of AppRecs to a party for which none is chosen.
+const usualAppRec = "1.1"
 
 func queueItems(p store.AMQPParty) []templates.Item {
 	var items []templates.Item

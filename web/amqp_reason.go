@@ -64,6 +64,7 @@ func amqpUnsentWords() map[string]reasonWords {
 		amqp.ReasonCertificate: {"No valid certificate", "Register a valid certificate for signing with our party and for encryption with theirs, then resend."},
 		amqp.ReasonNoQueue:     {"Queue does not exist", "Correct the queue at the party, or ask the counterpart to open it, then resend."},
 		amqp.ReasonRefused:     {"Refused by the broker", "Mend the cause with who runs the broker, then resend."},
+		"soap-fault":           {"Answered with a SOAP fault", "The fault says why. Mend the cause with the receiver, then resend."},
 		amqp.ReasonUnanswered:  {"No answer in time", "It is not asked again by itself. Resend it to ask once more."},
 	}
 }

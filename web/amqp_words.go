@@ -5,6 +5,9 @@ import (
 	"schakel/templates"
 )
 
+// amqpEvent is the kind of a message in the AMQP binding of CloudEvents.
+const amqpEvent = "event"
+
 // amqpKinds are the kinds of messages, as people are told them.
 func amqpKinds() []templates.Option {
 	return []templates.Option{
@@ -13,7 +16,7 @@ func amqpKinds() []templates.Option {
 		{Value: store.AMQPError, Label: "AMQP error"},
 		{Value: store.AMQPRequest, Label: "Synchronous request"},
 		{Value: store.AMQPAnswer, Label: "Synchronous answer"},
-		{Value: "event", Label: "CloudEvent"},
+		{Value: amqpEvent, Label: "CloudEvent"},
 	}
 }
 
@@ -26,11 +29,12 @@ func amqpStates() []templates.Option {
 		{Value: store.AMQPOpenMessage, Label: "Waits for its AppRec"},
 		{Value: store.AMQPAcknowledged, Label: "Acknowledged"},
 		{Value: store.AMQPPartly, Label: "Acknowledged, with errors in a part"},
-		{Value: store.AMQPRejected, Label: "Rejected by AppRec"},
+		{Value: store.AMQPRejected, Label: "Rejected by its receiver"},
+		{Value: amqpRejectedByUs, Label: "Rejected by us"},
 		{Value: store.AMQPFailed, Label: "AMQP error came back"},
 		{Value: store.AMQPUnsent, Label: "Not sent"},
 		{Value: store.AMQPUnanswered, Label: "Not answered in time"},
-		{Value: store.AMQPReplaced, Label: "Sent again"},
+		{Value: store.AMQPReplaced, Label: "Replaced by a resend"},
 		{Value: store.AMQPDue, Label: "Still to be written"},
 		{Value: store.AMQPSent, Label: "Written"},
 		{Value: store.AMQPProcessed, Label: "Processed"},
@@ -62,7 +66,7 @@ func amqpState(m store.AMQPMessage) templates.Mark {
 	case m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero():
 		return templates.Mark{Kind: templates.KindWarning, Text: "AppRec is overdue"}
 	case m.Status == store.AMQPRejected && m.Direction == store.AMQPIn:
-		mark.Text = "Rejected by us"
+		mark.Text = optionLabel(amqpStates(), amqpRejectedByUs)
 	}
 	return mark
 }
@@ -102,7 +106,7 @@ func amqpAbout(m store.AMQPMessage) string {
 	case store.AMQPUnanswered:
 		return "No answer came within the time of a synchronous exchange. An answer that comes later is dropped."
 	case store.AMQPReplaced:
-		return "It was sent again under another messageId; look at that one."
+		return "Another was sent in its place, under another messageId; look at that one."
 	case store.AMQPDue:
 		return "It is written as soon as the broker can be reached, and tried again by itself."
 	case store.AMQPSent:
@@ -126,6 +130,9 @@ func amqpAboutIn(m store.AMQPMessage) string {
 	case store.AMQPUnmatched:
 		return "It is about a message that is not known here. Ask its sender what it means."
 	case store.AMQPQuarantined:
+		if m.Kind == amqpEvent {
+			return "It was not taken in, and there is no queue on which to tell its sender. Tell it yourself, then drop it."
+		}
 		return "It does not tell whom to answer, so nobody was answered. Find out who sent it, then drop it."
 	case store.AMQPDead:
 		return "It was tried ten times without success, for reasons on our side; its sender was told nothing. Mend the cause, then put it back on its queue."

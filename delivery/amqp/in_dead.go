@@ -28,7 +28,6 @@ func (b *Bridge) takeDead(ctx context.Context, own *party, q queue, d *link.Deli
 		return "", fmt.Errorf("encode dead letter: %w", err)
 	}
 	in.row.Status = store.AMQPDead
-	in.row.Detail = "It was tried ten times without success, for reasons of this side. Mend the cause, then put it back on its queue."
 	err = b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPRead(ctx, own.ID, q.name, in.row.MessageID)
 		if errors.Is(err, store.ErrNotFound) {
@@ -41,7 +40,7 @@ func (b *Bridge) takeDead(ctx context.Context, own *party, q queue, d *link.Deli
 			return err
 		}
 		was := known.Status
-		known.Status, known.Encoded, known.Detail = store.AMQPDead, in.row.Encoded, in.row.Detail
+		known.Status, known.Encoded, known.Detail = store.AMQPDead, in.row.Encoded, ""
 		in.row = known
 		if _, err := tx.UpdateAMQPMessage(ctx, &known, was); err != nil {
 			return err

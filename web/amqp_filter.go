@@ -1,0 +1,36 @@
+package web
+
+import (
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Choices of the state of a message that are no state of their own.
+const (
+	amqpAttention    = "attention"
+	amqpOverdue      = "overdue"
+	amqpRejectedByUs = "rejected-by-us"
+)
+
+// amqpChoices are what a list of messages can be limited to.
+func amqpChoices() []templates.Option {
+	return append([]templates.Option{{Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"}}, amqpStates()...)
+}
+
+// ofState limits a list of messages to a choice. A rejection goes one way: theirs of what we sent, ours of what came in.
+func ofState(f store.AMQPFilter, choice string) store.AMQPFilter {
+	switch choice {
+	case "":
+	case amqpAttention:
+		f.Attention = true
+	case amqpOverdue:
+		f.Overdue = true
+	case store.AMQPRejected:
+		f.Direction, f.Statuses = store.AMQPOut, []string{store.AMQPRejected}
+	case amqpRejectedByUs:
+		f.Direction, f.Statuses = store.AMQPIn, []string{store.AMQPRejected}
+	default:
+		f.Statuses = []string{choice}
+	}
+	return f
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"schakel/delivery/amqp/message"
+	"schakel/store"
+)
+
+// The sender of a message that came in has to do these.
+const (
+	senderResends   = "Its sender mends this and sends it again."
+	senderCorrects  = "Its sender publishes a corrected message, with a MsgId of its own."
+	senderRefetches = "Its sender fetches our certificate anew from the address registry and sends it again. Check that our newest one is registered there."
+)
+
+// turnedDown tells whether a message is one that we turned down, or our answer that says so: its fault is its sender's to
+// mend, not ours.
+func turnedDown(m store.AMQPMessage) bool {
+	answer := m.Kind == store.AMQPAppRec || m.Kind == store.AMQPError || m.Kind == store.AMQPAnswer
+	return answer == (m.Direction == store.AMQPOut)
+}
+
+// amqpRemedy says what is to be done about the reason of a message, to who reads it here: its sender or its receiver.
+func amqpRemedy(m store.AMQPMessage) string {
+	if !turnedDown(m) {
+		return amqpReasonOf(m.Reason).Remedy
+	}
+	if m.Kind == amqpEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
+		return "" // the state says what to do
+	}
+	if text, ok := receiverWords()[m.Reason]; ok {
+		return text
+	}
+	if _, ok := amqpErrorWords()[m.Reason]; ok {
+		return senderResends
+	}
+	return senderCorrects
+}
+
+// receiverWords say to the receiver of a message what to do when it was turned down, where that is more than wait.
+func receiverWords() map[string]string {
+	return map[string]string{
+		string(message.InvalidCertificate): senderRefetches,
+		string(message.DecryptionFailed):   senderRefetches,
+		string(message.ExpiredCertificate): "Its sender needs a certificate that is valid. Add that one at the party here too, or import it; then it is sent again.",
+		string(message.RevokedCertificate): "Its sender needs a new certificate. Add that one at the party here too, or import it; then it is sent again.",
+		string(message.InvalidSignature):   "Check that the newest certificate of its sender stands at the party here. If so, its sender mends it and sends it again.",
+		string(message.SpoofingAttack):     "Find out with its sender why the HER-ids differ, before anything more of it is trusted.",
+		string(message.UnsupportedMessage): "If this process should be taken: agree on it with its sender, add it to the party here, and ask to send it again.",
+		"E10":                              "Its sender corrects the receiver and publishes it anew, with a MsgId of its own. Check that the address registry has the right queue for our HER-id.",
+	}
+}
