@@ -26,7 +26,8 @@ type CLI struct {
 	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
-	Contract ContractCmd `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
+	Contract  ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
+	Mutations MutationsCmd `cmd:"" help:"Look at files of mutation delivery."`
 }
 
 // DemoCmd runs two Schakels that exchange events, in a scratch folder.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"schakel/delivery/mutation/format/lint"
+)
+
+// MutationsCmd holds the commands for files of mutation delivery.
+type MutationsCmd struct {
+	Lint MutationsLintCmd `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
+}
+
+// MutationsLintCmd looks at files of mutation delivery as a consumer would have to (MUT-64).
+type MutationsLintCmd struct {
+	Format   string   `enum:"text,json" default:"text" help:"How findings are printed: text or json."`
+	FailOn   string   `enum:"error,warning" default:"error" help:"Least finding that makes the exit code 1: error or warning."`
+	Complete bool     `help:"The history starts with the first file: a state that a change refers to must have been given before."`
+	Most     int      `default:"1000" help:"Findings that are printed at most; all are counted."`
+	Files    []string `arg:"" name:"file" help:"Files in the order in which they are applied: XML, or zips of deliveries; - is one on standard input."`
+}
+
+// Help is what --help adds.
+func (c *MutationsLintCmd) Help() string {
+	return "Files are read as a stream, whatever their size; once the ids of the states they use take 64 MiB, about 68 bytes for each use go to a temporary file. Exit codes: 0 all is well; 1 something was found that --fail-on asks to fail on; 2 wrong flags, or a file that cannot be opened."
+}
+
+// Run looks at the files and prints what is found.
+func (c *MutationsLintCmd) Run(_ context.Context, streams Streams) error {
+	if c.Most < 1 {
+		return &exitError{exitUsage, errors.New("--most must be at least 1")}
+	}
+	return contractExit(c.run(streams))
+}
+
+func (c *MutationsLintCmd) run(streams Streams) error {
+	linter := lint.New(lint.Options{Complete: c.Complete, Most: c.Most})
+	for _, name := range c.Files {
+		if err := lintFile(linter, name, streams.In); err != nil {
+			return err
+		}
+	}
+	report, err := linter.Report()
+	if err != nil {
+		return fmt.Errorf("look for what is wrong: %w", err)
+	}
+	if err := printMutations(streams.Out, c.Format, report); err != nil {
+		return err
+	}
+	if report.Errors > 0 || c.FailOn == string(lint.Warning) && report.Warnings > 0 {
+		return foundError(fmt.Sprintf("%d errors and %d warnings in %d files", report.Errors, report.Warnings, report.Files))
+	}
+	return nil
+}
+
+// lintFile looks at a file, or at all in it when it is a zip, which its first bytes tell.
+func lintFile(linter *lint.Linter, name string, stdin io.Reader) error {
+	source := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("open file: %w", err)
+		}
+		defer file.Close()
+		source = file
+	}
+	in := bufio.NewReaderSize(source, 64<<10)
+	start, err := in.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06" {
+		return linter.Zip(name, in)
+	}
+	return linter.File(name, in)
+}
+
+func printMutations(w io.Writer, format string, r lint.Report) error {
+	if format == formatJSON {
+		if r.Findings == nil {
+			r.Findings = []lint.Finding{}
+		}
+		return printJSON(w, r)
+	}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintln(w, f); err != nil {
+			return err
+		}
+	}
+	if left := r.Errors + r.Warnings - int64(len(r.Findings)); left > 0 {
+		fmt.Fprintf(w, "… and %d more\n", left)
+	}
+	_, err := fmt.Fprintf(w, "%d files, %d groups, %d mutations: %d errors, %d warnings\n", r.Files, r.Groups, r.Mutations, r.Errors, r.Warnings)
+	return err
+}
