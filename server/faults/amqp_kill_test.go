@@ -11,7 +11,7 @@ import (
 
 // amqpKills is how often TestAMQPKill kills something; a broker takes seconds to start, so that the default is less than what
 // was tried once: -args -amqp-kills 200.
-var amqpKills = flag.Int("amqp-kills", 50, "how often TestAMQPKill kills a program or the broker")
+var amqpKills = flag.Int("amqp-kills", 40, "how often TestAMQPKill kills a program or the broker")
 
 // mostOpen is how many messages may be under way before more are published.
 const mostOpen = 200
