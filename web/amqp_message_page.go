@@ -190,10 +190,12 @@ func (a amqpArea) offer(ctx context.Context, v *templates.AMQPMessageView, m sto
 
 func (a amqpArea) whyNot(why string) string {
 	if why == "" && a.AMQP == nil {
-		return "This program runs without the bridge to message brokers."
+		return withoutBridge
 	}
 	return why
 }
+
+const withoutBridge = "This program runs without the bridge to message brokers."
 
 // whyNoAnswer tells why no AppRec of ours can be sent again (INC-23).
 func whyNoAnswer(answers []store.AMQPMessage) string {

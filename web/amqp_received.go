@@ -21,6 +21,9 @@ func turnedDown(m store.AMQPMessage) bool {
 
 // amqpRemedy says what is to be done about the reason of a message, to who reads it here: its sender or its receiver.
 func amqpRemedy(m store.AMQPMessage) string {
+	if m.Status == store.AMQPReplaced {
+		return "" // that was done
+	}
 	if !turnedDown(m) {
 		return amqpReasonOf(m.Reason).Remedy
 	}

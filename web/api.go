@@ -25,6 +25,8 @@ type APIConfig struct {
 	Issuer *token.Issuer
 	// Registry holds subscriptions and contracts.
 	Registry *registry.Services
+	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
+	AMQP AMQPBridge
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events

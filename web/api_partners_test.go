@@ -38,6 +38,7 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 	}
 	v.ids["deliveryId"] = deliveries[0].ID
 	v.ids["resendId"] = consumer.postJSON(t, "/events/v1/resends", `{"status":["discarded"]}`).want(t, 202).member(t, "resendId").(string)
+	v.ids["amqpMessageId"] = strings.TrimPrefix(h.amqpMessage(t, v.partner.ID, "victim-1", comeIn(store.AMQPDead)), "/events/v1/amqp-messages/")
 	h.newDraft(t, "victims-draft", v.partner.ID)
 	v.ids["contractId"], v.ids["version"], v.ids["name"] = "victims-draft", "1.0.0", "nl.example.secret.type"
 	return v
@@ -70,7 +71,9 @@ func (h *apiHarness) rows(t *testing.T, v victim) string {
 	noError(t, err)
 	contract, err := h.db.Contract(ctx, v.ids["contractId"])
 	noError(t, err)
-	all, err := json.Marshal([]any{subscription, delivery, event, versions, contract})
+	message, err := h.db.AMQPMessage(ctx, v.ids["amqpMessageId"])
+	noError(t, err)
+	all, err := json.Marshal([]any{subscription, delivery, event, versions, contract, message})
 	noError(t, err)
 	return string(all)
 }

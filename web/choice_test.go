@@ -17,6 +17,8 @@ func TestUnknownFilterWords(t *testing.T) {
 		"/events/v1/subscriptions?status=":        "requested, approved, paused, suspended, ended or rejected",
 		"/events/v1/deliveries?status=":           "pending, retrying, delivered, held, dead or discarded",
 		"/events/v1/resends?status=":              "running, done or cancelled",
+		"/events/v1/amqp-messages?direction=":     "in or out",
+		"/events/v1/amqp-messages?kind=":          "business, apprec, error, request, answer or event",
 		"/events/v1/quarantined-requests?status=": "open, released or discarded",
 		"/registry/v1/contracts?status=":          "draft, published, deprecated or withdrawn",
 		"/registry/v1/contracts?kind=":            "openapi or asyncapi",

@@ -65,6 +65,14 @@ func (m *machineAPI) routesEvents() {
 	decide.POST("/quarantined-requests/:quarantineId/release", m.postQuarantineRelease, m.once)
 	decide.POST("/quarantined-requests/:quarantineId/discard", m.postQuarantineDiscard, m.once)
 
+	bridged := scoped(scopeEventsConsume, scopeRegistryWrite)
+	bridged.GET("/amqp-messages", m.listAMQPMessages)
+	bridged.GET("/amqp-messages/:amqpMessageId", m.showAMQPMessage)
+	decide.POST("/amqp-messages/:amqpMessageId/resend", m.postAMQPAct(http.StatusAccepted, AMQPBridge.Resend), m.once)
+	decide.POST("/amqp-messages/:amqpMessageId/answer", m.postAMQPAct(http.StatusAccepted, AMQPBridge.AnswerAgain), m.once)
+	decide.POST("/amqp-messages/:amqpMessageId/put-back", m.postAMQPAct(http.StatusOK, AMQPBridge.PutBack), m.once)
+	decide.POST("/amqp-messages/:amqpMessageId/drop", m.postAMQPDrop, m.once)
+
 	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
 	look.GET("/event-types", m.listEventTypes)
 	look.GET("/event-types/:name", m.showEventType)

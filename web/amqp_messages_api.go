@@ -1,0 +1,154 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+)
+
+// amqpMessageAnswer is a message by AMQP, without its content.
+type amqpMessageAnswer struct {
+	ID             string              `json:"amqpMessageId"`
+	Direction      string              `json:"direction"`
+	Kind           string              `json:"kind"`
+	Status         string              `json:"status"`
+	Reason         string              `json:"reason,omitempty"`
+	Detail         string              `json:"detail,omitempty"`
+	Codes          []string            `json:"codes,omitempty"`
+	PartyID        string              `json:"partyId,omitempty"`
+	HerID          int64               `json:"herId,omitempty"`
+	OwnHerID       int64               `json:"ownHerId,omitempty"`
+	Queue          string              `json:"queue,omitempty"`
+	Subject        string              `json:"subject,omitempty"`
+	MessageID      string              `json:"messageId"`
+	MsgID          string              `json:"msgId,omitempty"`
+	CorrelationID  string              `json:"correlationId,omitempty"`
+	ConversationID string              `json:"conversationId,omitempty"`
+	AnswersTo      string              `json:"answersTo,omitempty"`
+	EventID        string              `json:"eventId,omitempty"`
+	DeliveryID     string              `json:"deliveryId,omitempty"`
+	Resends        int64               `json:"resends,omitempty"`
+	DueAt          store.Time          `json:"dueAt,omitzero"`
+	OverdueAt      store.Time          `json:"overdueAt,omitzero"`
+	CreatedAt      store.Time          `json:"createdAt"`
+	UpdatedAt      store.Time          `json:"updatedAt"`
+	Trace          []amqpTraceAnswer   `json:"trace,omitempty"`   // only in the answer for one
+	Answers        []amqpMessageAnswer `json:"answers,omitempty"` // as Trace
+}
+
+// amqpTraceAnswer is a step in the life of a message.
+type amqpTraceAnswer struct {
+	Step   string     `json:"step"`
+	Detail string     `json:"detail,omitempty"`
+	Node   string     `json:"node,omitempty"`
+	At     store.Time `json:"at"`
+}
+
+func newAMQPMessageAnswer(m store.AMQPMessage) amqpMessageAnswer {
+	return amqpMessageAnswer{
+		ID: m.ID, Direction: m.Direction, Kind: m.Kind, Status: m.Status, Reason: m.Reason, Detail: m.Detail, Codes: m.Codes, PartyID: m.PartyID,
+		HerID: m.Her, OwnHerID: m.OwnHer, Queue: m.Queue, Subject: m.Subject, MessageID: m.MessageID, MsgID: m.MsgID, CorrelationID: m.CorrelationID,
+		ConversationID: m.ConversationID, AnswersTo: m.ReferenceID, EventID: m.EventID, DeliveryID: m.DeliveryID, Resends: m.Resends,
+		DueAt: m.DueAt, OverdueAt: m.OverdueAt, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+	}
+}
+
+func newAMQPMessageAnswers(rows []store.AMQPMessage) []amqpMessageAnswer {
+	answer := make([]amqpMessageAnswer, len(rows))
+	for i, m := range rows {
+		answer[i] = newAMQPMessageAnswer(m)
+	}
+	return answer
+}
+
+// listAMQPMessages lists the messages with the caller's partner, newest first, or those with everybody for who decides about
+// them (guarantee G7).
+func (m *machineAPI) listAMQPMessages(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	filter, err := amqpFilterOf(c)
+	if err != nil {
+		return err
+	}
+	filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
+	if !decides(c, who) {
+		filter.PartnerID = who.partner.ID
+	}
+	rows, total, err := m.DB.AMQPMessages(c.Request().Context(), filter)
+	if err != nil {
+		return err
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	return c.JSON(http.StatusOK, map[string]any{"amqpMessages": newAMQPMessageAnswers(rows)})
+}
+
+// amqpFilterOf reads the query keys of a list of messages; wrong values are a 400.
+func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
+	f = store.AMQPFilter{PartyID: c.QueryParam("partyId"), ID: c.QueryParam("id")}
+	if f.Direction, err = apiChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
+		return f, err
+	}
+	kind, err := apiChoice(c, "kind", optionValues(amqpKinds()))
+	if err != nil {
+		return f, err
+	}
+	if kind != "" {
+		f.Kinds = []string{kind}
+	}
+	choice, err := apiChoice(c, "status", optionValues(amqpChoices()))
+	if err != nil {
+		return f, err
+	}
+	if f.Since, err = queryTime("from", c.QueryParam("from")); err != nil {
+		return f, err
+	}
+	f.Until, err = queryTime("until", c.QueryParam("until"))
+	return ofState(f, choice), err
+}
+
+// ownAMQPMessage finds a message with the caller's partner; another's is 404.
+func (m *machineAPI) ownAMQPMessage(c echo.Context, who caller) (store.AMQPMessage, error) {
+	row, err := m.DB.AMQPMessage(c.Request().Context(), c.Param("amqpMessageId"))
+	if err == nil && row.PartnerID != who.partner.ID && !decides(c, who) {
+		err = store.ErrNotFound
+	}
+	return row, err
+}
+
+// showAMQPMessage answers one message, with what became of it and its answers.
+func (m *machineAPI) showAMQPMessage(c echo.Context) error {
+	return m.answerAMQPMessage(c, http.StatusOK)
+}
+
+func (m *machineAPI) answerAMQPMessage(c echo.Context, status int) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	row, err := m.ownAMQPMessage(c, who)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	traces, err := m.DB.AMQPTraces(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	answers, err := m.DB.AMQPAnswersTo(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	answer := newAMQPMessageAnswer(row)
+	answer.Answers = newAMQPMessageAnswers(answers)
+	for _, t := range traces {
+		answer.Trace = append(answer.Trace, amqpTraceAnswer{t.Step, t.Detail, t.Node, t.At})
+	}
+	return c.JSON(status, answer)
+}
