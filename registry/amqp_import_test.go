@@ -86,7 +86,6 @@ func TestImportOfAnAgreement(t *testing.T) {
 }
 
 // Communication details of the address registry are read in both their forms; of a HER-id that nobody has here nothing is taken.
-// Rules: AMQP-06, AMQP-62.
 func TestImportOfCommunicationDetails(t *testing.T) {
 	documents := map[int64][]byte{
 		93238: importDocument(t, "CommunicationDetails_93238.xml"), 8141705: importDocument(t, "CommunicationDetailsRest_8141705.json"),
