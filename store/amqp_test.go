@@ -146,11 +146,16 @@ func TestAMQPMessage(t *testing.T) {
 		same(t, sent, err, []store.AMQPMessage{in, out})
 
 		id := func(m store.AMQPMessage) string { return m.ID }
-		f := store.AMQPFilter{Direction: store.AMQPIn, Queue: "q", PartyID: in.PartyID, OwnPartyID: "amp_own", PartnerID: in.PartnerID, ID: "m1",
-			Statuses: []string{store.AMQPProcessed}, Kinds: []string{store.AMQPBusiness}, Since: w.now(), Until: w.in(time.Hour)}
+		f := store.AMQPFilter{
+			Direction: store.AMQPIn, Queue: "q", PartyID: in.PartyID, OwnPartyID: "amp_own", PartnerID: in.PartnerID, ID: "m1",
+			Statuses: []string{store.AMQPProcessed}, Kinds: []string{store.AMQPBusiness}, Since: w.now(), Until: w.in(time.Hour),
+		}
 		listed(t, id, []string{in.ID}, 1)(w.db.AMQPMessages(w.ctx, f))
 		n, err := w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Overdue: true})
 		same(t, n, err, 0)
+		ours := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPRejected, "m44")
+		w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPRejected, "m555") // for its sender to mend
+		listed(t, id, []string{ours.ID}, 1)(w.db.AMQPMessages(w.ctx, store.AMQPFilter{Attention: true}))
 		oldest, err := w.db.OldestAMQPMessage(w.ctx, f)
 		same(t, oldest, err, in.CreatedAt)
 		oldest, err = w.db.OldestAMQPMessage(w.ctx, store.AMQPFilter{Queue: "none"})

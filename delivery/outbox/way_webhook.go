@@ -52,7 +52,7 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, key string) ([]byte, error) {
 	target, err := w.target(ep)
 	if err != nil {
-		return nil, errors.New(brokenSecret)
+		return nil, errors.New("ask endpoint: its secret was sealed with another key")
 	}
 	asker := w.Asker
 	if asker == nil {
