@@ -42,6 +42,7 @@ function hand(queue) {
 
 function back(queue, delivery, failed) {
   const message = delivery.kept;
+  failed = failed && !queue.endsWith(DEAD); // from there nothing goes further
   if (failed) message.delivery_count = (message.delivery_count || 0) + 1;
   if (failed && message.delivery_count >= limit) return put(queue + DEAD, message);
   (stored[queue] = stored[queue] || []).unshift(message);
