@@ -114,9 +114,11 @@ function gone(sender) {
   if (sender.out) sender.out.clear();
 }
 container.on('sender_close', (context) => gone(context.sender));
-container.on('disconnected', (context) => {
-  for (const all of Object.values(takers)) for (const sender of all.slice()) if (sender.connection === context.connection) gone(sender);
-});
+for (const end of ['disconnected', 'connection_close', 'session_close']) {
+  container.on(end, (context) => {
+    for (const all of Object.values(takers)) for (const sender of all.slice()) if (sender.connection === context.connection) gone(sender);
+  });
+}
 container.on('error', () => {});
 container.on('protocol_error', () => {});
 container.on('connection_error', () => {});
