@@ -241,7 +241,7 @@ func TestRetentionTasks(t *testing.T) {
 		want  string
 	}{
 		{RetentionFlags{}, "partitions expired objects quarantine mirrors downloads"},
-		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "partitions expired objects events batches identities quarantine mirrors downloads attempt-bodies audit mails jobs"},
+		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "partitions expired objects events batches identities quarantine mirrors downloads amqp attempt-bodies audit mails jobs"},
 		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "partitions expired objects quarantine mirrors downloads audit"},
 	} {
 		tasks, err := c.flags.tasks(sevenDays)

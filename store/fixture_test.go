@@ -192,6 +192,8 @@ func fill(row any, salt int, keep ...string) {
 			f.SetBytes([]byte{0, 0xff, byte(n)})
 		case store.Strings:
 			f.Set(reflect.ValueOf(store.Strings{fmt.Sprint(name, n), `"quoted", \`}))
+		case store.Audience:
+			f.Set(reflect.ValueOf(store.OnlyFor(fmt.Sprint("prt_", n))))
 		case store.Time:
 			f.Set(reflect.ValueOf(store.At(time.UnixMicro(int64(n) * 1_000_001))))
 		default:
