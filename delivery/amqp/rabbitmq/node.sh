@@ -14,6 +14,10 @@ inside() {
 	exec unshare --mount -- /bin/sh -c '
 		root=$1; shift
 		mount --make-rprivate / 2>/dev/null
+		# What others mounted from files they may want to unmount for good.
+		while read -r device at _; do
+			case $device in /dev/loop*) umount --lazy "$at" 2>/dev/null ;; esac
+		done </proc/self/mounts
 		mount -t proc proc "$root/proc" 2>/dev/null
 		mount --rbind /dev "$root/dev" 2>/dev/null
 		exec chroot "$root" "$@"' sh "$root" "$@"
