@@ -12,6 +12,7 @@ const (
 	AMQPError    = "error"   // for an error queue
 	AMQPRequest  = "request" // synchronous
 	AMQPAnswer   = "answer"  // to a request
+	AMQPEvent    = "event"   // in the AMQP binding of CloudEvents
 
 	// Of a business message or request that goes out.
 	AMQPSending      = "sending"      // it may be on the queue
@@ -67,7 +68,7 @@ type AMQPMessage struct {
 	Attempts       int64   `db:"attempts"`
 	DueAt          Time    `db:"due_at"`     // of an answer: when it is tried; of an open message: when its AppRec is overdue
 	OverdueAt      Time    `db:"overdue_at"` // since when it is known to be overdue
-	Encoded        []byte  `db:"encoded"`    // the bare AMQP message, of an answer that is due and of a dead letter
+	Encoded        []byte  `db:"encoded"`    // what is still to be written: an AppRec in the clear, an AMQP error as it goes over the wire; of a dead letter the bare message
 	CreatedAt      Time    `db:"created_at"`
 	UpdatedAt      Time    `db:"updated_at"`
 }

@@ -27,7 +27,7 @@ func amqpRemedy(m store.AMQPMessage) string {
 	if !turnedDown(m) {
 		return amqpReasonOf(m.Reason).Remedy
 	}
-	if m.Kind == amqpEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
+	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state says what to do
 	}
 	if text, ok := receiverWords()[m.Reason]; ok {

@@ -5,9 +5,6 @@ import (
 	"schakel/templates"
 )
 
-// amqpEvent is the kind of a message in the AMQP binding of CloudEvents.
-const amqpEvent = "event"
-
 // amqpKinds are the kinds of messages, as people are told them.
 func amqpKinds() []templates.Option {
 	return []templates.Option{
@@ -16,7 +13,7 @@ func amqpKinds() []templates.Option {
 		{Value: store.AMQPError, Label: "AMQP error"},
 		{Value: store.AMQPRequest, Label: "Synchronous request"},
 		{Value: store.AMQPAnswer, Label: "Synchronous answer"},
-		{Value: amqpEvent, Label: "CloudEvent"},
+		{Value: store.AMQPEvent, Label: "CloudEvent"},
 	}
 }
 
@@ -130,7 +127,7 @@ func amqpAboutIn(m store.AMQPMessage) string {
 	case store.AMQPUnmatched:
 		return "It is about a message that is not known here. Ask its sender what it means."
 	case store.AMQPQuarantined:
-		if m.Kind == amqpEvent {
+		if m.Kind == store.AMQPEvent {
 			return "It was not taken in, and there is no queue on which to tell its sender. Tell it yourself, then drop it."
 		}
 		return "It does not tell whom to answer, so nobody was answered. Find out who sent it, then drop it."

@@ -9,7 +9,6 @@ import (
 
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
-	"schakel/delivery/event"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
@@ -122,23 +121,6 @@ func sendTrouble(err error) string {
 		return "The connection was lost before the broker confirmed; the message may be on the queue, and keeps its messageId."
 	}
 	return "The broker did not take it: " + err.Error() + "."
-}
-
-// sendEvent writes an event of ours in the AMQP binding of CloudEvents.
-func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
-	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
-	if err != nil {
-		return &held{reason: ReasonDocument, detail: "The stored event cannot be read."}
-	}
-	m, err := eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)
-	if err != nil {
-		return &held{reason: ReasonDocument, detail: "The event cannot be written as an AMQP message: " + err.Error()}
-	}
-	conn, err := b.connTo(p)
-	if err != nil {
-		return err
-	}
-	return finalTrouble(conn.Send(ctx, message.QueueName(p.AsyncQueue), m))
 }
 
 // finalTrouble makes what the broker refuses for good something for a person.

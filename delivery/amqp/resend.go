@@ -70,7 +70,7 @@ func (b *Bridge) Resend(ctx context.Context, by outbox.Actor, id string) error {
 
 // PutBack writes a dead letter to the queue named in its to, byte for byte (AMQP-52, AMQP-02).
 func (b *Bridge) PutBack(ctx context.Context, by outbox.Actor, id string) error {
-	m, err := b.decide(ctx, by, id, store.AMQPDead)
+	m, err := b.undecided(ctx, by, id, store.AMQPDead)
 	if err != nil {
 		return err
 	}
@@ -103,15 +103,15 @@ func (b *Bridge) Drop(ctx context.Context, by outbox.Actor, id, reason string) e
 	if reason == "" {
 		return outbox.ErrReasonMissing
 	}
-	m, err := b.decide(ctx, by, id, store.AMQPDead, store.AMQPQuarantined)
+	m, err := b.undecided(ctx, by, id, store.AMQPDead, store.AMQPQuarantined)
 	if err != nil {
 		return err
 	}
 	return b.end(ctx, by, m, store.AMQPDropped, stepDropped, reason)
 }
 
-// decide finds a message that waits for a person in one of these states; only the own organisation decides.
-func (b *Bridge) decide(ctx context.Context, by outbox.Actor, id string, states ...string) (store.AMQPMessage, error) {
+// undecided finds a message that waits for a person in one of these states; only the own organisation decides.
+func (b *Bridge) undecided(ctx context.Context, by outbox.Actor, id string, states ...string) (store.AMQPMessage, error) {
 	m, err := b.cfg.DB.AMQPMessage(ctx, id)
 	if err != nil {
 		return m, err

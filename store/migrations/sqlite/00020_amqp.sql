@@ -115,7 +115,7 @@ CREATE TABLE amqp_message (
     attempts        BIGINT NOT NULL DEFAULT 0,
     due_at          BIGINT, -- of an answer that waits: when it is tried; of an open message: when its AppRec is overdue
     overdue_at      BIGINT, -- since when it is known to be overdue
-    encoded         BLOB, -- the bare AMQP message, of what waits to be written and of a dead letter
+    encoded         BLOB, -- what is still to be written; of a dead letter the bare AMQP message
     created_at      BIGINT NOT NULL,
     updated_at      BIGINT NOT NULL
 );
