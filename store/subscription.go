@@ -20,6 +20,7 @@ type Subscription struct {
 	ID           string   `db:"id"`
 	PartnerID    string   `db:"partner_id"`
 	EndpointID   string   `db:"endpoint_id"`
+	DatasetID    string   `db:"dataset_id"` // what it is about instead of event types, or empty
 	Name         string   `db:"name"`
 	Purpose      string   `db:"purpose"`  // what the partner needs the data for
 	Filters      string   `db:"filters"`  // JSON list in the dialects of delivery/filter, or empty
