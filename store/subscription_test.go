@@ -20,7 +20,7 @@ func TestSubscription(t *testing.T) {
 		same(t, got, err, s)
 
 		w.clock.Advance(time.Second)
-		fill(&s, 4, "ID", "PartnerID", "EndpointID", "CreatedAt")
+		fill(&s, 4, "ID", "PartnerID", "EndpointID", "DatasetID", "CreatedAt")
 		s.EndpointID, s.Status, s.Types = other.ID, store.SubscriptionApproved, []string{"nl.c"}
 		s.Versions = nil
 		w.write(func(tx *store.Tx) error {

@@ -47,6 +47,7 @@ func Chapters() []Chapter {
 		{"Choices of a chain", openRules()},
 		{"Health messages by AMQP", amqpRules()},
 		{"How the AMQP profile is read", amqpReadings()},
+		{"Mutation delivery", mutRules()},
 	}
 }
 

@@ -81,7 +81,7 @@ func drain(doc []byte, limits archive.Limits) (string, archive.Manifest, error) 
 // TestDelivery writes a delivery in several files, reads it, and finds in the manifest what it saw. The library of the
 // standard and unzip see the files in the order of their names.
 //
-// Requirements: MUT-20, MUT-21, MUT-27, MUT-65
+// Rules: MUT-20, MUT-21, MUT-27, MUT-65
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	doc, wrote := delivery(t, 5, archive.DeliveryOptions{PerFile: 7})
@@ -114,7 +114,7 @@ func TestDelivery(t *testing.T) {
 
 // TestEmptyDelivery has one file without groups.
 //
-// Requirements: MUT-22
+// Rules: MUT-22
 func TestEmptyDelivery(t *testing.T) {
 	t.Parallel()
 	doc, wrote := delivery(t, 0, archive.DeliveryOptions{})
@@ -126,7 +126,7 @@ func TestEmptyDelivery(t *testing.T) {
 
 // TestMixed refuses a zip with files of two deliveries, and one with something else in it.
 //
-// Requirements: MUT-21
+// Rules: MUT-21
 func TestMixed(t *testing.T) {
 	t.Parallel()
 	file := func(id string) string {
@@ -154,7 +154,7 @@ func TestMixed(t *testing.T) {
 
 // TestManifest reads what was written and refuses what does not fit.
 //
-// Requirements: MUT-34, MUT-35, MUT-38, MUT-65
+// Rules: MUT-34, MUT-35, MUT-38, MUT-65
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	_, m := delivery(t, 2, archive.DeliveryOptions{})
@@ -186,7 +186,7 @@ func TestManifest(t *testing.T) {
 
 // TestManyFiles has more files than 16 bits can count, so that the records of 64 bits are used.
 //
-// Requirements: MUT-28
+// Rules: MUT-28
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 // TestFlatMemory writes and reads a delivery at the same time, through a pipe that cannot seek, and weighs the memory in
 // use after the first and after the last tenth. It runs alone, since it weighs the whole process.
 //
-// Requirements: MUT-28, MUT-54
+// Rules: MUT-28, MUT-54
 func TestFlatMemory(t *testing.T) {
 	const groups = 10_000
 	var some []*format.Group

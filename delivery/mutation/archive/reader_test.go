@@ -68,7 +68,7 @@ var three = []entry{{"1.xml", strings.Repeat("<a/>", 5000), zip.Deflate}, {"2.xm
 // TestForeign reads what other programs write, byte by byte too: with and without sizes in the local headers, stored, and
 // with records of 64 bits for a zip that came from a pipe.
 //
-// Requirements: MUT-28
+// Rules: MUT-28
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	want := "1.xml=20000 2.xml=0 3.xml=3"
@@ -118,7 +118,7 @@ z.close()' | cat`,
 
 // TestCut cuts a zip at every byte: what comes out is never more than what is there, and never looks whole.
 //
-// Requirements: MUT-29
+// Rules: MUT-29
 func TestCut(t *testing.T) {
 	t.Parallel()
 	doc := made(t, three...)
@@ -136,7 +136,7 @@ func TestCut(t *testing.T) {
 
 // TestFlipped changes every byte: a zip that still reads as whole has the same content.
 //
-// Requirements: MUT-29
+// Rules: MUT-29
 func TestFlipped(t *testing.T) {
 	t.Parallel()
 	doc := made(t, three...)
@@ -151,7 +151,7 @@ func TestFlipped(t *testing.T) {
 
 // TestRefused reads zips that must not be read to their end.
 //
-// Requirements: MUT-27, MUT-30
+// Rules: MUT-27, MUT-30
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	one := func(name string) []byte { return made(t, entry{name, "x", zip.Deflate}) }
@@ -224,7 +224,7 @@ func hidden(t *testing.T) []byte {
 
 // FuzzReader reads anything; what it takes, the library of the standard takes as well, with the same files.
 //
-// Requirements: MUT-30
+// Rules: MUT-30
 func FuzzReader(f *testing.F) {
 	f.Add(made(f, three...))
 	f.Add(made(f, entry{"a/", "", 0}, entry{"a/b.xml", "x", 8}))

@@ -11,7 +11,7 @@ import (
 
 // FuzzReader reads anything. What could be read can be written, unless it lacks an id, and means the same then.
 //
-// Requirements: MUT-25, MUT-30
+// Rules: MUT-25, MUT-30
 func FuzzReader(f *testing.F) {
 	for _, reg := range registers {
 		doc, err := os.ReadFile(filepath.Join("testdata", reg.name+".xml"))

@@ -145,7 +145,7 @@ func write(t testing.TB, h format.Header, groups []*format.Group) []byte {
 // TestWorkedExamples writes the worked examples for three registers, compares them with what was written before, and
 // reads them back. SCHAKEL_GOLDEN=write writes them anew.
 //
-// Requirements: MUT-04, MUT-05, MUT-06, MUT-07, MUT-11, MUT-12
+// Rules: MUT-04, MUT-05, MUT-06, MUT-07, MUT-11, MUT-12
 func TestWorkedExamples(t *testing.T) {
 	t.Parallel()
 	for _, reg := range registers {

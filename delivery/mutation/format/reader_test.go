@@ -51,7 +51,7 @@ func readAll(r io.Reader, limits format.Limits) (format.Header, []*format.Group,
 
 // TestSamples reads the sample messages, the one that the schema refuses included.
 //
-// Requirements: MUT-19, MUT-23, MUT-60, MUT-63
+// Rules: MUT-19, MUT-23, MUT-60, MUT-63
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -106,7 +106,7 @@ func group(in string) string { return head + "<ml:mutatieGroep>" + in + "</ml:mu
 
 // TestKinds reads each kind of mutation under each name it may have.
 //
-// Requirements: MUT-05, MUT-22, MUT-23
+// Rules: MUT-05, MUT-22, MUT-23
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -135,7 +135,7 @@ func TestKinds(t *testing.T) {
 
 // TestIllegal reads files that are no mutation delivery, and looks at the place each error tells.
 //
-// Requirements: MUT-05, MUT-30
+// Rules: MUT-05, MUT-30
 func TestIllegal(t *testing.T) {
 	t.Parallel()
 	add := "<ml:toevoeging>" + word + "</ml:toevoeging>"
@@ -183,7 +183,7 @@ func TestIllegal(t *testing.T) {
 
 // TestCut cuts a file at every byte: whole groups come out, and then an error.
 //
-// Requirements: MUT-29
+// Rules: MUT-29
 func TestCut(t *testing.T) {
 	t.Parallel()
 	add := "<ml:mutatieGroep><ml:toevoeging>" + word + "</ml:toevoeging></ml:mutatieGroep>"
@@ -199,7 +199,7 @@ func TestCut(t *testing.T) {
 
 // TestLenient reads a header with elements the schema does not have.
 //
-// Requirements: MUT-61
+// Rules: MUT-61
 func TestLenient(t *testing.T) {
 	t.Parallel()
 	doc := strings.Replace(head+tail, "<ml:gebied/>", "<ml:gebied>NLD</ml:gebied><d:bagInfo><d:x>1</d:x></d:bagInfo>", 1)

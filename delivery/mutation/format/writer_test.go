@@ -56,7 +56,7 @@ func schemas(t *testing.T, reg register) string {
 // TestSchema has a foreign validator judge what we write against the schemas of the format, and judge the samples as we
 // do: the one with a second mutatieType is not valid.
 //
-// Requirements: MUT-22, MUT-24, MUT-60, MUT-62, MUT-63
+// Rules: MUT-22, MUT-24, MUT-60, MUT-62, MUT-63
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	for _, reg := range registers {
@@ -92,7 +92,7 @@ func TestSchema(t *testing.T) {
 // TestRoundTrip reads each sample, writes it, and reads it again: every payload keeps its bytes and its meaning. Then it
 // writes each payload alone, and puts it in a file without any of the namespaces it came from.
 //
-// Requirements: MUT-25, MUT-43
+// Rules: MUT-25, MUT-43
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"voorbeeld-bag-new.xml", "voorbeeld-bgt-new-change-fix.xml", "voorbeeld-dkk-new.xml", "voorbeeld-dkk-2.2.0-new.xml"} {
@@ -155,7 +155,7 @@ func same(t *testing.T, name string, a, b *format.State, exact bool) {
 
 // TestCannotBeWritten asks for files that would break a rule of the format.
 //
-// Requirements: MUT-13, MUT-22
+// Rules: MUT-13, MUT-22
 func TestCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	state := func(id, xml string) *format.State { return &format.State{ID: id, XML: []byte(xml)} }
@@ -203,7 +203,7 @@ func TestCannotBeWritten(t *testing.T) {
 
 // TestTruthOfDigests compares states that differ in writing only, and in a field.
 //
-// Requirements: MUT-15, MUT-17
+// Rules: MUT-15, MUT-17
 func TestTruthOfDigests(t *testing.T) {
 	t.Parallel()
 	one := `<a:x xmlns:a="u" p="1" q="2"><a:y>t&amp;u</a:y><a:z/></a:x>`

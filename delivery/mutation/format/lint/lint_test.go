@@ -74,7 +74,7 @@ func rules(r lint.Report) string {
 
 // TestRules has a delivery for each rule, one that keeps it and one that breaks it.
 //
-// Requirements: MUT-10, MUT-11, MUT-12, MUT-13, MUT-17, MUT-22, MUT-26, MUT-31, MUT-64
+// Rules: MUT-10, MUT-11, MUT-12, MUT-13, MUT-17, MUT-22, MUT-26, MUT-31, MUT-64
 func TestRules(t *testing.T) {
 	t.Parallel()
 	uuid := "0a1b2c3d-0000-4000-8000-00000000000"
@@ -127,7 +127,7 @@ func TestRules(t *testing.T) {
 
 // TestDates looks at periods as the registers write them.
 //
-// Requirements: MUT-02, MUT-64
+// Rules: MUT-02, MUT-64
 func TestDates(t *testing.T) {
 	t.Parallel()
 	cases := map[string]int{
@@ -150,7 +150,7 @@ func TestDates(t *testing.T) {
 // TestSamples judges the sample messages: the one that is not valid is told so, and that its second WAS lacks a field of
 // the state it refers to; another one writes a type otherwise than its header.
 //
-// Requirements: MUT-60, MUT-63, MUT-64
+// Rules: MUT-60, MUT-63, MUT-64
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -176,7 +176,7 @@ func TestSamples(t *testing.T) {
 
 // TestZip looks at zips: sound, of two deliveries, in the wrong order, and cut off.
 //
-// Requirements: MUT-21, MUT-27, MUT-29
+// Rules: MUT-21, MUT-27, MUT-29
 func TestZip(t *testing.T) {
 	t.Parallel()
 	one, two := file("delta", "+1"), strings.Replace(file("delta", "1>2"), "<ml:leveringsId>1", "<ml:leveringsId>2", 1)
@@ -219,7 +219,7 @@ func TestZip(t *testing.T) {
 
 // TestMany has more uses of ids than fit in the memory given, and more findings than are kept.
 //
-// Requirements: MUT-64
+// Rules: MUT-64
 func TestMany(t *testing.T) {
 	t.Parallel()
 	var lines []string

@@ -126,7 +126,7 @@ func TestTokens(t *testing.T) {
 
 // TestRefused reads what must not be read.
 //
-// Requirements: MUT-30
+// Rules: MUT-30
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	laughs := `<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><l>&b;</l>`
@@ -195,7 +195,7 @@ func TestBelow(t *testing.T) {
 
 // FuzzScanner holds the scanner against the standard library: what it takes, the other takes and reads the same way.
 //
-// Requirements: MUT-30
+// Rules: MUT-30
 func FuzzScanner(f *testing.F) {
 	for _, c := range documents {
 		f.Add([]byte(c.doc))
