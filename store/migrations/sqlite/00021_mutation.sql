@@ -133,6 +133,8 @@ CREATE TABLE mutation_delta (
     gone_at     BIGINT,
     UNIQUE (dataset_id, number)
 );
+CREATE INDEX mutation_delta_untold ON mutation_delta (dataset_id, number) WHERE announced_at IS NULL;
+CREATE INDEX mutation_delta_there ON mutation_delta (to_at) WHERE gone_at IS NULL;
 
 -- Initial states: everything there was at the end of a delta.
 CREATE TABLE mutation_snapshot (
@@ -220,6 +222,9 @@ CREATE INDEX mutation_download_waiting ON mutation_download (id) WHERE status IN
 CREATE INDEX mutation_download_delta ON mutation_download (delta_id, subscription_id);
 CREATE INDEX mutation_download_snapshot ON mutation_download (snapshot_id, subscription_id);
 CREATE INDEX mutation_download_partner ON mutation_download (partner_id, id);
+CREATE INDEX mutation_download_untold ON mutation_download (dataset_id) WHERE status = 'completed' AND announced_at IS NULL;
+CREATE INDEX mutation_download_there ON mutation_download (created_at) WHERE gone_at IS NULL;
+CREATE INDEX mutation_download_gone ON mutation_download (gone_at) WHERE gone_at IS NOT NULL;
 
 -- +goose Down
 SELECT 'there is no way back: restore a backup instead';
