@@ -35,8 +35,9 @@ type Dataset struct {
 	LineageAt        Time    `db:"lineage_at"`
 	LineageSeq       int64   `db:"lineage_seq"` // the last group before this lineage
 	LineageReason    string  `db:"lineage_reason"`
-	LastSeq          int64   `db:"last_seq"`   // the last group
-	CheckedAt        Time    `db:"checked_at"` // until when all groups are known to be in deltas
+	ReplacedSeq      int64   `db:"replaced_seq"` // states that came up to here were replaced by another history
+	LastSeq          int64   `db:"last_seq"`     // the last group
+	CheckedAt        Time    `db:"checked_at"`   // until when all groups are known to be in deltas
 	DeltaAskedAt     Time    `db:"delta_asked_at"`
 	SnapshotAskedAt  Time    `db:"snapshot_asked_at"`
 	CreatedAt        Time    `db:"created_at"`
@@ -115,7 +116,7 @@ type MutationState struct {
 	BornSeq    int64  `db:"born_seq"`
 	DiedSeq    int64  `db:"died_seq"`   // 0: it is there
 	Digest     []byte `db:"digest"`     // SHA-256 over its fields
-	Namespaces string `db:"namespaces"` // JSON: declared around the XML
+	Namespaces string `db:"namespaces"` // JSON object: prefix to namespace, declared around the XML
 	XML        []byte `db:"xml"`
 }
 

@@ -21,6 +21,7 @@ CREATE TABLE dataset (
     lineage_at        BIGINT NOT NULL,
     lineage_seq       BIGINT NOT NULL DEFAULT 0, -- the last group before this lineage
     lineage_reason    TEXT NOT NULL DEFAULT '',
+    replaced_seq      BIGINT NOT NULL DEFAULT 0, -- states that came up to here were replaced by another history: there are none of them
     last_seq          BIGINT NOT NULL DEFAULT 0, -- the last group
     checked_at        BIGINT, -- until when it is known that all groups are in deltas
     delta_asked_at    BIGINT, -- when somebody asked for a delta at once
@@ -64,7 +65,7 @@ CREATE TABLE mutation_group (
     publication_id TEXT NOT NULL,
     at             BIGINT NOT NULL,
     PRIMARY KEY (dataset_id, seq)
-);
+) WITHOUT ROWID;
 
 CREATE TABLE mutation (
     dataset_id  TEXT NOT NULL,
@@ -75,7 +76,7 @@ CREATE TABLE mutation (
     was_id      TEXT NOT NULL DEFAULT '', -- empty: it adds
     wordt_id    TEXT NOT NULL DEFAULT '', -- empty: it deletes
     PRIMARY KEY (dataset_id, seq, number)
-);
+) WITHOUT ROWID;
 
 -- Versions of objects, each with the groups in which it came and went.
 CREATE TABLE mutation_state (
@@ -83,16 +84,16 @@ CREATE TABLE mutation_state (
     dataset_id  TEXT NOT NULL,
     object_type TEXT NOT NULL,
     object_id   TEXT NOT NULL,
-    source_id   TEXT NOT NULL DEFAULT '', -- what its publisher calls it
+    source_id   TEXT NOT NULL DEFAULT '', -- what its publisher calls it: never twice until its history is replaced
     born_seq    BIGINT NOT NULL,
     died_seq    BIGINT NOT NULL DEFAULT 0, -- 0: it is there
     digest      BLOB NOT NULL, -- SHA-256 over its fields
-    namespaces  TEXT NOT NULL DEFAULT '[]', -- JSON: declared around the XML
+    namespaces  TEXT NOT NULL DEFAULT '{}', -- JSON object: prefix to namespace, declared around the XML
     xml         BLOB NOT NULL
 );
-CREATE UNIQUE INDEX mutation_state_source ON mutation_state (dataset_id, source_id) WHERE source_id <> '';
-CREATE INDEX mutation_state_object ON mutation_state (dataset_id, object_type, object_id) WHERE died_seq = 0;
-CREATE INDEX mutation_state_born ON mutation_state (dataset_id, born_seq);
+CREATE INDEX mutation_state_source ON mutation_state (dataset_id, source_id) WHERE source_id <> '';
+CREATE INDEX mutation_state_object ON mutation_state (dataset_id, object_type, object_id, digest) WHERE died_seq = 0;
+CREATE INDEX mutation_state_born ON mutation_state (dataset_id, born_seq, id);
 CREATE INDEX mutation_state_died ON mutation_state (dataset_id, died_seq) WHERE died_seq > 0;
 
 -- Zips, in pieces. One without a finish is on its way in.
