@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// InsertMutationDownload asks for a download; it waits until a node makes it, unless it is completed already.
+func (tx *Tx) InsertMutationDownload(ctx context.Context, d *MutationDownload) error {
+	d.CreatedAt = tx.Now
+	if d.Status == "" {
+		d.Status = MutationPending
+	}
+	return tx.insert(ctx, "mutation_download", d)
+}
+
+// MutationDownload finds a download, also one that is gone.
+func (q *Queries) MutationDownload(ctx context.Context, id string) (MutationDownload, error) {
+	var d MutationDownload
+	return d, q.get(ctx, &d, `SELECT * FROM mutation_download WHERE id = ?`, id)
+}
+
+// MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter.
+type MutationDownloadKey struct{ DeltaID, SnapshotID, Lineage string }
+
+func (k MutationDownloadKey) where() where {
+	w := where{}
+	w.add(`delta_id = ?`, k.DeltaID)
+	w.add(`snapshot_id = ?`, k.SnapshotID)
+	w.text(`lineage = ?`, k.Lineage)
+	return w
+}
+
+// SubscribedDownload finds the newest download that was made because a subscription is bounded.
+func (q *Queries) SubscribedDownload(ctx context.Context, k MutationDownloadKey, subscriptionID string) (MutationDownload, error) {
+	w := k.where()
+	w.add(`subscription_id = ?`, subscriptionID)
+	w.add(`requested_by = ''`)
+	var d MutationDownload
+	return d, q.get(ctx, &d, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at DESC, id LIMIT 1`, w.args...)
+}
+
+// SameMutationDownload finds a completed download whose file can be shared.
+func (q *Queries) SameMutationDownload(ctx context.Context, k MutationDownloadKey) (MutationDownload, error) {
+	w := k.where()
+	w.add(`status = ?`, MutationCompleted)
+	w.add(`gone_at IS NULL`)
+	var d MutationDownload
+	return d, q.get(ctx, &d, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at, id LIMIT 1`, w.args...)
+}
+
+// ClaimMutationDownload gives the oldest download that waits, or whose node died, to owner until lease. One with the bytes of
+// a download that is being made waits for that. ErrNotFound when there is nothing to do.
+func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Time) (MutationDownload, error) {
+	lock := ""
+	if tx.dialect == Postgres {
+		lock = ` FOR UPDATE OF d SKIP LOCKED`
+	}
+	var d MutationDownload
+	err := tx.get(ctx, &d, `SELECT d.* FROM mutation_download d WHERE d.status IN ('pending', 'running') AND (d.lease_until IS NULL OR d.lease_until <= ?)
+		AND NOT EXISTS (SELECT 1 FROM mutation_download o WHERE o.delta_id = d.delta_id AND o.snapshot_id = d.snapshot_id AND o.lineage = d.lineage
+			AND o.id <> d.id AND o.status = 'running' AND o.lease_until > ?)
+		ORDER BY d.created_at, d.id LIMIT 1`+lock, tx.Now, tx.Now)
+	if err != nil {
+		return d, err
+	}
+	d.Status, d.Owner, d.LeaseUntil, d.Progress = MutationRunning, owner, lease, 0
+	return d, tx.one(ctx, `UPDATE mutation_download SET status = ?, owner = ?, lease_until = ?, progress = 0 WHERE id = ?`, d.Status, owner, lease, d.ID)
+}
+
+// KeepMutationDownload tells that owner goes on with a download until lease, and how far it is, of 100. ErrLeaseLost when
+// another node has it.
+func (tx *Tx) KeepMutationDownload(ctx context.Context, id, owner string, lease Time, progress int64) error {
+	err := tx.one(ctx, `UPDATE mutation_download SET lease_until = ?, progress = ? WHERE id = ? AND owner = ? AND status = ?`, lease, progress, id, owner, MutationRunning)
+	return lost(err)
+}
+
+// EndMutationDownload writes what came of a download, completed or failed, in the transaction that finishes its file.
+// ErrLeaseLost when another node has it: nothing may be kept then.
+func (tx *Tx) EndMutationDownload(ctx context.Context, d *MutationDownload) error {
+	d.FinishedAt = tx.Now
+	if d.Status == MutationCompleted {
+		d.Progress = 100
+	}
+	err := tx.one(ctx, `UPDATE mutation_download SET status = ?, progress = ?, error = ?, manifest = ?, file_id = ?, bytes = ?, sha256 = ?, finished_at = ?,
+		lease_until = NULL WHERE id = ? AND owner = ? AND status = ?`,
+		d.Status, d.Progress, d.Error, d.Manifest, d.FileID, d.Bytes, d.SHA256, d.FinishedAt, d.ID, d.Owner, MutationRunning)
+	return lost(err)
+}
+
+// LetGoOfMutationDownload gives back a download that owner does not finish, so that another node does.
+func (tx *Tx) LetGoOfMutationDownload(ctx context.Context, id, owner string) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_download SET status = ?, lease_until = NULL WHERE id = ? AND owner = ? AND status = ?`,
+		MutationPending, id, owner, MutationRunning)
+	return err
+}
+
+func lost(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return ErrLeaseLost
+	}
+	return err
+}
+
+// MutationDownloadsToTell lists the filtered deltas of subscriptions to a dataset that are ready and were not announced,
+// oldest delta first.
+func (q *Queries) MutationDownloadsToTell(ctx context.Context, datasetID string, limit int) ([]MutationDownload, error) {
+	var rows []MutationDownload
+	return rows, q.list(ctx, &rows, `SELECT d.* FROM mutation_download d JOIN mutation_delta t ON t.id = d.delta_id WHERE d.dataset_id = ?
+		AND d.status = 'completed' AND d.announced_at IS NULL AND d.requested_by = '' ORDER BY t.number, d.id LIMIT ?`, datasetID, limit)
+}
+
+// TellMutationDownload notes that a download was announced.
+func (tx *Tx) TellMutationDownload(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE mutation_download SET announced_at = COALESCE(announced_at, ?) WHERE id = ?`, tx.Now, id)
+}
+
+// MutationDownloadFilter selects downloads, newest first; empty members select all.
+type MutationDownloadFilter struct {
+	DatasetID, PartnerID, SubscriptionID string
+	Statuses                             []string
+	Page
+}
+
+// MutationDownloads lists downloads, newest first, with their total count.
+func (q *Queries) MutationDownloads(ctx context.Context, f MutationDownloadFilter) ([]MutationDownload, int, error) {
+	w := where{}
+	w.text(`dataset_id = ?`, f.DatasetID)
+	w.text(`partner_id = ?`, f.PartnerID)
+	w.text(`subscription_id = ?`, f.SubscriptionID)
+	w.in(`status`, f.Statuses)
+	var rows []MutationDownload
+	total, err := q.page(ctx, &rows, `*`, `mutation_download`, w, `created_at DESC, id`, f.Page)
+	return rows, total, err
+}
+
+// CountMutationDownloads counts downloads whose bytes are there, or will be, by status.
+func (q *Queries) CountMutationDownloads(ctx context.Context) (map[string]int, error) {
+	return q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM mutation_download WHERE gone_at IS NULL GROUP BY status`)
+}

@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// wanted asks for a download of a delta for a subscription, or for who asked.
+func (w *world) wanted(id, delta, subscription, by string) store.MutationDownload {
+	d := store.MutationDownload{
+		ID: id, DatasetID: "bgt", PartnerID: w.partner.ID, SubscriptionID: subscription, RequestedBy: by, DeltaID: delta,
+		AreaID: "mar_1", Geofilter: "POLYGON EMPTY", ObjectTypes: store.Strings{"a"}, Lineage: "filtered",
+	}
+	w.clock.Advance(time.Second)
+	w.write(func(tx *store.Tx) error { return tx.InsertMutationDownload(w.ctx, &d) })
+	return d
+}
+
+func (w *world) claimDownload(owner string) (d store.MutationDownload, err error) {
+	err = w.db.Write(w.ctx, func(tx *store.Tx) error {
+		d, err = tx.ClaimMutationDownload(w.ctx, owner, w.in(time.Minute))
+		return err
+	})
+	return d, err
+}
+
+// TestMutationDownloads: one node makes a download at a time, another takes it over when that dies, and one with the same
+// bytes waits for it.
+func TestMutationDownloads(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.history("bgt", 5)
+		w.cut("bgt", "one")
+		first, twin := w.wanted("d1", "one", "sub_1", ""), w.wanted("d2", "one", "", "cli_1")
+		got, err := w.db.MutationDownload(w.ctx, "d1")
+		same(t, got, err, first)
+		a, err := w.claimDownload("north")
+		same(t, a.ID, err, first.ID)
+		b, err := w.claimDownload("south")
+		missing(t, store.MutationDownload{}, err)
+		same(t, b.ID, nil, "")
+		w.write(func(tx *store.Tx) error {
+			return tx.KeepMutationDownload(w.ctx, "d1", "north", w.in(time.Minute), 40)
+		})
+		w.clock.Advance(2 * time.Minute) // the node is silent
+		b, err = w.claimDownload("south")
+		same(t, []string{b.ID, b.Owner}, err, []string{"d1", "south"})
+		w.fails(store.ErrLeaseLost, func(tx *store.Tx) error {
+			return tx.KeepMutationDownload(w.ctx, "d1", "north", w.in(time.Minute), 50)
+		})
+		a.Status = store.MutationCompleted
+		w.fails(store.ErrLeaseLost, func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &a) })
+		w.write(func(tx *store.Tx) error { return tx.LetGoOfMutationDownload(w.ctx, "d1", "south") })
+		b, err = w.claimDownload("south")
+		same(t, b.ID, err, "d1")
+		b.Status, b.FileID, b.Manifest, b.Bytes, b.SHA256 = store.MutationCompleted, "file", "{}", 12, "ab"
+		w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &b) })
+
+		key := store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered"}
+		done, err := w.db.SameMutationDownload(w.ctx, key)
+		same(t, []any{done.ID, done.Progress, done.FileID}, err, []any{"d1", int64(100), "file"})
+		done, err = w.db.SubscribedDownload(w.ctx, key, "sub_1")
+		same(t, done.ID, err, "d1")
+		done, err = w.db.SubscribedDownload(w.ctx, key, "")
+		missing(t, done, err)
+		counts, err := w.db.CountMutationDownloads(w.ctx)
+		same(t, counts, err, map[string]int{store.MutationCompleted: 1, store.MutationPending: 1})
+		rows, total, err := w.db.MutationDownloads(w.ctx, store.MutationDownloadFilter{
+			DatasetID: "bgt", PartnerID: w.partner.ID, Statuses: []string{store.MutationPending, store.MutationCompleted},
+		})
+		same(t, []string{rows[0].ID, rows[1].ID}, err, []string{twin.ID, first.ID})
+		same(t, total, nil, 2)
+		w.expireDownloads()
+	})
+}
+
+// expireDownloads ends d1, which is of a subscription, with its delta, and d2, which was asked for, in time.
+func (w *world) expireDownloads() {
+	untold, err := w.db.MutationDownloadsToTell(w.ctx, "bgt", 9)
+	same(w.t, len(untold), err, 1)
+	w.write(func(tx *store.Tx) error { return tx.TellMutationDownload(w.ctx, "d1") })
+	untold, err = w.db.MutationDownloadsToTell(w.ctx, "bgt", 9)
+	same(w.t, len(untold), err, 0)
+
+	d, err := w.claimDownload("north")
+	same(w.t, d.ID, err, "d2")
+	d.Status, d.Error, d.FileID = store.MutationCompleted, "", "file"
+	w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &d) })
+	over := func(before store.Time, want ...string) {
+		rows, err := w.db.MutationDownloadsOver(w.ctx, before, 9)
+		var ids []string
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		same(w.t, ids, err, want)
+	}
+	inUse := func(want bool) {
+		used, err := w.db.MutationFileInUse(w.ctx, "file", "one", "")
+		same(w.t, used, err, want)
+	}
+	over(w.now())
+	w.write(func(tx *store.Tx) error { return tx.EndMutationDelta(w.ctx, "one") })
+	over(w.now(), "d1")
+	over(w.in(time.Second), "d1", "d2")
+	w.write(func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d1") })
+	inUse(true)
+	w.write(func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d2") })
+	inUse(false)
+	w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d2") })
+	w.write(func(tx *store.Tx) error {
+		none, err := tx.PruneMutationDownloads(w.ctx, w.now(), "", 9)
+		same(w.t, none, err, store.Pruned{Done: true})
+		p, err := tx.PruneMutationDownloads(w.ctx, w.in(time.Second), "", 9)
+		same(w.t, p, err, store.Pruned{Rows: 2, Done: true})
+		return nil
+	})
+}
+
+// TestMutationFollowers: how far a copy is moves on with what is fetched, and is forgotten when what it holds changes.
+//
+// Rules: MUT-49.
+func TestMutationFollowers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.history("bgt", 5)
+		one := w.cut("bgt", "one")
+		two := w.cut("bgt", "two")
+		f := store.MutationFollower{SubscriptionID: w.subscription.ID, DatasetID: "bgt", AreaID: "mar_1", ObjectTypes: store.Strings{"a"}}
+		w.write(func(tx *store.Tx) error { return tx.InsertMutationFollower(w.ctx, &f) })
+		got, err := w.db.MutationFollower(w.ctx, "none")
+		missing(t, got, err)
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.FollowedDelta(w.ctx, f.SubscriptionID, two), tx.FollowedDelta(w.ctx, f.SubscriptionID, one))
+		})
+		f.DeltaID, f.DeltaNumber, f.FetchedAt = "two", 2, w.now()
+		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
+		same(t, got, err, f)
+		w.write(func(tx *store.Tx) error {
+			return tx.FollowedSnapshot(w.ctx, f.SubscriptionID, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1})
+		})
+		f.SnapshotID, f.DeltaID, f.DeltaNumber = "s", "one", 1
+		all, err := w.db.MutationFollowers(w.ctx, "bgt")
+		same(t, all, err, []store.MutationFollower{f})
+		readers, err := w.db.MutationReaders(w.ctx, "bgt")
+		same(t, readers, err, []store.MutationReader{{MutationFollower: f, PartnerID: w.partner.ID}})
+		same(t, readers[0].Everything(), nil, false)
+
+		w.write(func(tx *store.Tx) error { return tx.SetMutationFollower(w.ctx, f.SubscriptionID, "mar_2", []string{"b"}) })
+		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
+		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}})
+		w.write(func(tx *store.Tx) error {
+			ended := w.subscription
+			ended.Status = store.SubscriptionEnded
+			return tx.UpdateSubscription(w.ctx, &ended)
+		})
+		readers, err = w.db.MutationReaders(w.ctx, "bgt")
+		same(t, len(readers), err, 0)
+	})
+}

@@ -1,0 +1,36 @@
+package store
+
+import "context"
+
+// MutationDownloadsOver lists downloads that are there and are over: what was asked for and ended before a moment, and what was
+// made for a subscription of a delta or snapshot that is gone.
+func (q *Queries) MutationDownloadsOver(ctx context.Context, before Time, limit int) ([]MutationDownload, error) {
+	var rows []MutationDownload
+	return rows, q.list(ctx, &rows, `SELECT d.* FROM mutation_download d
+		LEFT JOIN mutation_delta t ON t.id = d.delta_id LEFT JOIN mutation_snapshot s ON s.id = d.snapshot_id
+		WHERE d.gone_at IS NULL AND d.status NOT IN ('pending', 'running')
+		AND ((d.requested_by <> '' AND d.finished_at < ?) OR (d.requested_by = '' AND (t.gone_at IS NOT NULL OR s.gone_at IS NOT NULL)))
+		ORDER BY d.created_at, d.id LIMIT ?`, before, limit)
+}
+
+// ExpireMutationDownload notes that a download is gone.
+func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE mutation_download SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
+}
+
+// MutationFileInUse tells whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
+// snapshotID are those it was made of.
+func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
+	var n int
+	err := q.get(ctx, &n, `SELECT (SELECT COUNT(*) FROM mutation_delta WHERE id = ? AND file_id = ? AND gone_at IS NULL)
+		+ (SELECT COUNT(*) FROM mutation_snapshot WHERE id = ? AND file_id = ? AND gone_at IS NULL)
+		+ (SELECT COUNT(*) FROM mutation_download WHERE delta_id = ? AND snapshot_id = ? AND file_id = ? AND gone_at IS NULL)`,
+		deltaID, fileID, snapshotID, fileID, deltaID, snapshotID, fileID)
+	return n > 0, err
+}
+
+// PruneMutationDownloads removes what is known of downloads that were gone before the moment given.
+func (tx *Tx) PruneMutationDownloads(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	n, err := tx.exec(ctx, `DELETE FROM mutation_download WHERE id IN (SELECT id FROM mutation_download WHERE gone_at < ? ORDER BY gone_at LIMIT ?)`, before, limit)
+	return Pruned{Rows: n, Done: n < int64(limit)}, err
+}

@@ -1,0 +1,56 @@
+package store
+
+import "context"
+
+// InsertMutationFollower says what a subscription to a dataset gets, in the transaction that makes the subscription.
+func (tx *Tx) InsertMutationFollower(ctx context.Context, f *MutationFollower) error {
+	return tx.insert(ctx, "mutation_follower", f)
+}
+
+// SetMutationFollower changes what a subscription gets. Its lineage is another one then, so how far its copy is, is forgotten.
+func (tx *Tx) SetMutationFollower(ctx context.Context, subscriptionID, areaID string, objectTypes []string) error {
+	return tx.one(ctx, `UPDATE mutation_follower SET area_id = ?, object_types = ?, delta_id = '', delta_number = 0, snapshot_id = '', fetched_at = NULL
+		WHERE subscription_id = ?`, areaID, Strings(objectTypes), subscriptionID)
+}
+
+// MutationFollower finds what a subscription gets; ErrNotFound when it is not to a dataset.
+func (q *Queries) MutationFollower(ctx context.Context, subscriptionID string) (MutationFollower, error) {
+	var f MutationFollower
+	return f, q.get(ctx, &f, `SELECT * FROM mutation_follower WHERE subscription_id = ?`, subscriptionID)
+}
+
+// MutationFollowers lists what all subscriptions to a dataset get, ended ones included.
+func (q *Queries) MutationFollowers(ctx context.Context, datasetID string) ([]MutationFollower, error) {
+	var rows []MutationFollower
+	return rows, q.list(ctx, &rows, `SELECT * FROM mutation_follower WHERE dataset_id = ? ORDER BY subscription_id`, datasetID)
+}
+
+// MutationReader is a follower that may read its dataset now.
+type MutationReader struct {
+	MutationFollower
+	PartnerID string `db:"partner_id"`
+}
+
+// Everything tells whether it gets the dataset whole.
+func (r *MutationReader) Everything() bool { return r.AreaID == "" && len(r.ObjectTypes) == 0 }
+
+// MutationReaders lists the followers of a dataset whose subscription takes what is new.
+func (q *Queries) MutationReaders(ctx context.Context, datasetID string) ([]MutationReader, error) {
+	var rows []MutationReader
+	return rows, q.list(ctx, &rows, `SELECT f.*, s.partner_id FROM mutation_follower f JOIN subscription s ON s.id = f.subscription_id
+		WHERE f.dataset_id = ? AND s.accepting ORDER BY f.subscription_id`, datasetID)
+}
+
+// FollowedDelta notes that a follower fetched a delta to its end; how far it is never goes back within a lineage.
+func (tx *Tx) FollowedDelta(ctx context.Context, subscriptionID string, d MutationDelta) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_follower SET delta_id = ?, delta_number = ?, fetched_at = ? WHERE subscription_id = ? AND delta_number <= ?`,
+		d.ID, d.Number, tx.Now, subscriptionID, d.Number)
+	return err
+}
+
+// FollowedSnapshot notes that a follower fetched a snapshot to its end, and so begins anew behind the delta that it includes.
+func (tx *Tx) FollowedSnapshot(ctx context.Context, subscriptionID string, s MutationSnapshot) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_follower SET snapshot_id = ?, delta_id = ?, delta_number = ?, fetched_at = ? WHERE subscription_id = ?`,
+		s.ID, s.DeltaID, s.DeltaNumber, tx.Now, subscriptionID)
+	return err
+}
