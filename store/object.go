@@ -106,11 +106,13 @@ func (tx *Tx) rememberWhere(ctx context.Context, w where) error {
 	return nil
 }
 
-// ObjectReader reads the bytes of an object, piece by piece. It is for one goroutine.
+// ObjectReader reads the bytes of an object or a file, which are kept in pieces of [ObjectChunk]. It is for one goroutine.
 type ObjectReader struct {
 	ctx    context.Context
 	q      *Queries
-	object Object
+	pieces string // the query of a piece by id and number
+	id     string
+	size   int64
 	at     int64
 	number int64 // of the piece at hand, from 1; 0 for none
 	piece  []byte
@@ -118,19 +120,18 @@ type ObjectReader struct {
 
 // OpenObject makes a reader of the bytes of an object; ctx bounds its life.
 func (q *Queries) OpenObject(ctx context.Context, o Object) *ObjectReader {
-	return &ObjectReader{ctx: ctx, q: q, object: o}
+	return &ObjectReader{ctx: ctx, q: q, id: o.ID, size: o.Size, pieces: `SELECT data FROM object_chunk WHERE object_id = ? AND number = ?`}
 }
 
 // Read implements io.Reader. An object whose bytes were removed meanwhile is ErrNotFound.
 func (r *ObjectReader) Read(p []byte) (int, error) {
-	if r.at >= r.object.Size {
+	if r.at >= r.size {
 		return 0, io.EOF
 	}
 	number := r.at / ObjectChunk
 	if r.number != number+1 {
 		var piece []byte
-		err := r.q.get(r.ctx, &piece, `SELECT data FROM object_chunk WHERE object_id = ? AND number = ?`, r.object.ID, number)
-		if err != nil {
+		if err := r.q.get(r.ctx, &piece, r.pieces, r.id, number); err != nil {
 			return 0, fmt.Errorf("read object: %w", err)
 		}
 		r.piece, r.number = piece, number+1
@@ -150,7 +151,7 @@ func (r *ObjectReader) Seek(offset int64, whence int) (int64, error) {
 	case io.SeekCurrent:
 		offset += r.at
 	case io.SeekEnd:
-		offset += r.object.Size
+		offset += r.size
 	}
 	if offset < 0 {
 		return 0, errors.New("seek before the begin of an object")

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// stateFacts are the columns of a state but its XML.
+const stateFacts = `id, dataset_id, object_type, object_id, source_id, born_seq, died_seq, digest, namespaces`
+
+// StatesByID finds states of a dataset, gone or not, without their XML. The rest is not known.
+func (q *Queries) StatesByID(ctx context.Context, d Dataset, ids []string) ([]MutationState, error) {
+	return q.statesBy(ctx, d, `id`, ``, ids)
+}
+
+// StatesBySource finds states of a dataset, gone or not, by what their publisher calls them, without their XML.
+func (q *Queries) StatesBySource(ctx context.Context, d Dataset, sources []string) ([]MutationState, error) {
+	return q.statesBy(ctx, d, `source_id`, ` AND source_id <> ''`, sources)
+}
+
+// LiveStatesOf finds the states of objects of a type that are there now, by the ids of the objects, without their XML.
+func (q *Queries) LiveStatesOf(ctx context.Context, d Dataset, objectType string, objects []string) ([]MutationState, error) {
+	return q.statesBy(ctx, d, `object_id`, ` AND died_seq = 0 AND object_type = ?`, objects, objectType)
+}
+
+// LiveStatesLike finds the states of an object that are there now and have these fields, without their XML. Whoever does not
+// tell the id of the object may mean more than one; more than most are not listed.
+func (q *Queries) LiveStatesLike(ctx context.Context, d Dataset, objectType, objectID string, digest []byte, most int) ([]MutationState, error) {
+	var rows []MutationState
+	return rows, q.list(ctx, &rows, `SELECT `+stateFacts+` FROM mutation_state WHERE dataset_id = ? AND object_type = ? AND object_id = ? AND digest = ?
+		AND died_seq = 0 AND born_seq > ? ORDER BY id LIMIT ?`, d.ID, objectType, objectID, digest, d.ReplacedSeq, most)
+}
+
+func (q *Queries) statesBy(ctx context.Context, d Dataset, column, and string, values []string, args ...any) ([]MutationState, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	list, in := any(values), ` = ANY (?)`
+	if q.dialect != Postgres {
+		text, err := json.Marshal(values)
+		if err != nil {
+			return nil, err
+		}
+		list, in = string(text), ` IN (SELECT value FROM json_each(?))`
+	}
+	var rows []MutationState
+	args = append(append([]any{d.ID, list}, args...), d.ReplacedSeq)
+	err := q.list(ctx, &rows, `SELECT `+stateFacts+` FROM mutation_state WHERE dataset_id = ? AND `+column+in+and+` AND born_seq > ?`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find states: %w", err)
+	}
+	return rows, nil
+}
+
+// HasStates tells whether anything is there in a dataset now.
+func (q *Queries) HasStates(ctx context.Context, d Dataset) (bool, error) {
+	var found []int
+	err := q.list(ctx, &found, `SELECT 1 FROM mutation_state WHERE dataset_id = ? AND born_seq > ? AND died_seq = 0 LIMIT 1`, d.ID, d.ReplacedSeq)
+	return len(found) > 0, err
+}
+
+// aliveAt selects what was there behind a group.
+func aliveAt(d Dataset, seq int64) where {
+	w := where{}
+	w.add(`dataset_id = ? AND born_seq > ? AND born_seq <= ? AND (died_seq = 0 OR died_seq > ?)`, d.ID, d.ReplacedSeq, seq, seq)
+	return w
+}
+
+// CountStates counts the states that were there behind a group.
+func (q *Queries) CountStates(ctx context.Context, d Dataset, seq int64) (int64, error) {
+	var n int64
+	w := aliveAt(d, seq)
+	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mutation_state`+w.sql(), w.args...)
+}
