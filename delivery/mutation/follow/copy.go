@@ -1,0 +1,197 @@
+package follow
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"schakel/delivery/mutation/format"
+)
+
+// Copy says how far a copy is.
+type Copy struct {
+	Name         string    `json:"name"` // of the view that shows it
+	Dataset      string    `json:"dataset"`
+	Source       string    `json:"source"`
+	Lineage      string    `json:"lineage,omitempty"`
+	DeltaID      string    `json:"deltaId,omitempty"` // the last delta that is in it
+	Number       int64     `json:"number,omitempty"`  // of that delta, where the source counts
+	Generation   int64     `json:"-"`                 // of the table that is shown; 0: none yet
+	UnderWay     *UnderWay `json:"underWay,omitempty"`
+	OverlapUntil string    `json:"overlapUntil,omitempty"` // the last delta that the initial delivery may have had a part of
+	Reinitialise string    `json:"reinitialise,omitempty"` // why it must be made anew
+	Settings     Settings  `json:"settings"`
+	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
+
+	version int64
+	spaces  dictionary
+}
+
+// Settings are what a copy was made with and keeps.
+type Settings struct {
+	Match      string   `json:"match"`
+	Fields     []string `json:"fields,omitempty"`
+	Area       string   `json:"area,omitempty"`
+	Tombstones bool     `json:"tombstones,omitempty"`
+}
+
+// UnderWay is a delivery of which a part is in the copy.
+type UnderWay struct {
+	ID         string              `json:"id"`
+	Type       format.DeliveryType `json:"type"`
+	Lineage    string              `json:"lineage,omitempty"`
+	Generation int64               `json:"generation,omitempty"` // of the table that is filled with an initial delivery
+	File       int                 `json:"file"`                 // of the last group that is in, from 1
+	Group      int                 `json:"group"`                // in that file, from 1
+	Hash       uint64              `json:"hash"`                 // of the delivery up to there
+	Replay     bool                `json:"replay,omitempty"`     // what it does may have been done before
+	Settings   *Settings           `json:"settings,omitempty"`   // of the copy that an initial delivery makes
+	Counts     Counts              `json:"counts"`
+}
+
+func (u *UnderWay) fresh() bool { return u.File == 0 }
+
+const copyColumns = `name, dataset, source, settings, lineage, delta_id, delta_number, generation, under_way, overlap_until, reinitialise, version, updated_at`
+
+// scanCopy reads a row of copyColumns.
+func scanCopy(scan func(...any) error) (*Copy, error) {
+	var c Copy
+	var settings, underWay string
+	var at int64
+	err := scan(&c.Name, &c.Dataset, &c.Source, &settings, &c.Lineage, &c.DeltaID, &c.Number, &c.Generation, &underWay, &c.OverlapUntil, &c.Reinitialise, &c.version, &at)
+	if err != nil {
+		return nil, err
+	}
+	c.UpdatedAt = time.UnixMicro(at).UTC()
+	if err := json.Unmarshal([]byte(settings), &c.Settings); err != nil {
+		return nil, fmt.Errorf("read settings of copy: %w", err)
+	}
+	if underWay != "" {
+		c.UnderWay = &UnderWay{}
+		err = json.Unmarshal([]byte(underWay), c.UnderWay)
+	}
+	return &c, err
+}
+
+// loadCopy gives nil when there is none of that name.
+func loadCopy(ctx context.Context, db *database, name string) (*Copy, error) {
+	row := db.QueryRowContext(ctx, db.rebind(`SELECT `+copyColumns+` FROM mutation_copy WHERE name = ?`), name)
+	c, err := scanCopy(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return c, inDatabase("read how far the copy is", err)
+}
+
+// lock comes first in a transaction that changes a copy: ErrBusy when somebody else changed it since it was loaded, so that
+// two programs cannot go on side by side.
+func (c *Copy) lock(t *transaction) error {
+	n, err := t.exec(`UPDATE mutation_copy SET version = version + 1 WHERE name = ? AND version = ?`, c.Name, c.version)
+	if err == nil && n == 0 {
+		err = ErrBusy
+	}
+	return err
+}
+
+// save writes how far the copy is.
+func (c *Copy) save(t *transaction, now time.Time) error {
+	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return err
+	}
+	underWay := []byte{}
+	if c.UnderWay != nil {
+		if underWay, err = json.Marshal(c.UnderWay); err != nil {
+			return err
+		}
+	}
+	c.UpdatedAt = now.UTC()
+	_, err = t.exec(`UPDATE mutation_copy SET dataset = ?, source = ?, settings = ?, lineage = ?, delta_id = ?, delta_number = ?, generation = ?,
+		under_way = ?, overlap_until = ?, reinitialise = ?, updated_at = ? WHERE name = ?`,
+		c.Dataset, c.Source, string(settings), c.Lineage, c.DeltaID, c.Number, c.Generation, string(underWay), c.OverlapUntil, c.Reinitialise,
+		now.UnixMicro(), c.Name)
+	return err
+}
+
+// change runs do on a copy of the follower's record in a transaction, and keeps what do made of it when that is in.
+func (f *Follower) change(ctx context.Context, do func(t *transaction, c *Copy) error) error {
+	next := *f.copy
+	if next.UnderWay != nil {
+		underWay := *next.UnderWay
+		next.UnderWay = &underWay
+	}
+	err := f.db.inTx(ctx, func(t *transaction) error {
+		if err := next.lock(t); err != nil {
+			return err
+		}
+		if err := do(t, &next); err != nil {
+			return err
+		}
+		return next.save(t, f.o.Now())
+	})
+	if err != nil {
+		f.copy.spaces.loaded = false // what was added to it may not be there
+		return err
+	}
+	next.version++
+	f.copy = &next
+	return nil
+}
+
+func createCopy(ctx context.Context, db *database, c *Copy, now time.Time) error {
+	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, db.rebind(`INSERT INTO mutation_copy (`+copyColumns+`) VALUES (?,?,?,?,'','',0,0,'','','',0,?)`),
+		c.Name, c.Dataset, c.Source, string(settings), now.UnixMicro())
+	return inDatabase("write", err)
+}
+
+// Copies tells what copies a database holds. A database that is not there holds none.
+func Copies(ctx context.Context, name string) ([]Copy, error) {
+	db, err := openDatabase(ctx, name, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var out []Copy
+	err = db.inTx(ctx, func(t *transaction) error {
+		if there, err := t.hasTables(); !there {
+			return err
+		}
+		return t.each(`SELECT `+copyColumns+` FROM mutation_copy ORDER BY name`, nil, func(rows *sql.Rows) error {
+			c, err := scanCopy(rows.Scan)
+			if err == nil {
+				out = append(out, *c)
+			}
+			return err
+		})
+	})
+	return out, err
+}
+
+func (t *transaction) hasTables() (bool, error) {
+	query := `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'mutation_copy'`
+	if t.db.postgres {
+		query = `SELECT 1 WHERE to_regclass('mutation_copy') IS NOT NULL`
+	}
+	var one int
+	return t.get(query, nil, &one)
+}
+
+// checkSettings refuses to go on with other settings than the copy was made with.
+func (c *Copy) checkSettings(want Settings) error {
+	if c.Settings.Match != want.Match || c.Settings.Area != want.Area || !slices.Equal(c.Settings.Fields, want.Fields) || c.Settings.Tombstones != want.Tombstones {
+		return fault(ErrSettings, "it has %+v, and %+v is asked; make it anew (reinitialise) to change that", c.Settings, want)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+)
+
+// Delivery is one zip to apply, and what is known of it beside the zip.
+type Delivery struct {
+	ID       string              // of the delta at the source; default: the delivery id in its files
+	Type     format.DeliveryType // empty: not known
+	Number   int64               // of the delta; 0: not known
+	Chained  bool                // Previous is known
+	Previous string              // the delta before it; empty with Chained: it is the first (MUT-35)
+	Lineage  string              // empty: not known (MUT-38)
+	Includes string              // the last delta in an initial delivery (MUT-34); default: the delivery id in its files
+	Overlap  bool                // what it does may be in the copy already (MUT-36)
+	Anew     bool                // an initial delivery is applied also when it was before
+	Until    string              // the last delta that an initial delivery may have a part of; empty: it is exact
+	Manifest *archive.Manifest   // nil: there is none
+	Source   string              // where it comes from, as people know it
+	Again    bool                // Open can be called again
+	// Open gives the zip from its first byte.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// tries is how often a delivery is read when it is not what it should be.
+const tries = 3
+
+// Apply brings a delivery into the copy, or what is left of it when a part is in. A delivery that is in already does
+// nothing. Whatever error comes, whole groups are in up to some group, and the copy knows up to which.
+func (f *Follower) Apply(ctx context.Context, d Delivery, report *Report) error {
+	for try := 1; ; try++ {
+		err := f.applyOnce(ctx, &d, report)
+		again := errors.Is(err, ErrChanged) || errors.Is(err, ErrManifest)
+		if !again || !d.Again || try == tries || ctx.Err() != nil {
+			return err
+		}
+		report.note(fmt.Sprintf("delivery %s is read again: %v", d.ID, err))
+		f.o.Log.WarnContext(ctx, "delivery is read again", "delivery", d.ID, "err", err)
+	}
+}
+
+func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	body, err := d.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("open delivery: %w", err)
+	}
+	defer body.Close()
+	zip := archive.NewDeliveryReader(body, f.o.Archive, f.o.Format)
+	h, err := zip.Header()
+	if errors.Is(err, io.EOF) {
+		err = fault(ErrRefused, "the zip has no files")
+	}
+	if err != nil {
+		return err
+	}
+	if d.ID == "" {
+		d.ID = h.DeliveryID
+	}
+	skip, err := f.begin(ctx, h, d)
+	if err != nil || skip {
+		if skip {
+			report.Deliveries = append(report.Deliveries, Applied{ID: d.ID, Type: d.Type, Skipped: true})
+		}
+		return err
+	}
+	r := &run{f: f, d: d, zip: zip, report: report, start: *f.copy.UnderWay}
+	if r.area, err = f.areaOf(h, d); err != nil {
+		return err
+	}
+	return r.all(ctx)
+}
+
+// areaOf is the area that the copy is bounded to; nil is everything.
+func (f *Follower) areaOf(h format.Header, d *Delivery) (Area, error) {
+	if f.o.Area != nil || d.Manifest == nil || d.Manifest.Area == "" {
+		return f.o.Area, nil
+	}
+	if f.o.AreaOf == nil {
+		return nil, fault(ErrRefused, "it is bounded to an area, which must be given to tell what leaves it")
+	}
+	area, err := f.o.AreaOf(d.Manifest.Area)
+	if err != nil {
+		return nil, fault(ErrRefused, "the area of dataset %.60q cannot be read: %v", h.Dataset, err)
+	}
+	return area, nil
+}
