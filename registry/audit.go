@@ -47,6 +47,16 @@ const (
 	ActionSubscriptionPaused    = "subscription.paused"
 	ActionSubscriptionUnpaused  = "subscription.unpaused"
 	ActionSubscriptionEnded     = "subscription.ended"
+	ActionSubscriptionArea      = "subscription.area-changed"
+
+	ActionDatasetCreated  = "dataset.created"
+	ActionDatasetChanged  = "dataset.changed"
+	ActionDatasetEnded    = "dataset.ended"
+	ActionDatasetDelta    = "dataset.delta-asked"
+	ActionDatasetSnapshot = "dataset.snapshot-asked"
+	ActionDatasetLineage  = "dataset.lineage-started"
+
+	ActionPublicationCancelled = "dataset.publication-cancelled"
 
 	ActionRouteAdded   = "route.added"
 	ActionRouteRemoved = "route.removed"
@@ -183,11 +193,19 @@ func clientDetails(c store.Client) details {
 }
 
 func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
-	d := details{"partner": p.Name, "endpoint": e.Name, "types": s.Types, "reason": reason}
+	d := details{"partner": p.Name, "endpoint": e.Name, "types": subscribedTo(s), "reason": reason}
 	if len(s.Versions) > 0 {
 		d["versions"] = s.Versions
 	}
 	return d
+}
+
+// subscribedTo lists the event types of a subscription, or names its dataset.
+func subscribedTo(s store.Subscription) []string {
+	if s.DatasetID != "" {
+		return []string{"dataset " + s.DatasetID}
+	}
+	return s.Types
 }
 
 func routeDetails(r store.Route, from, to store.Partner) details {

@@ -47,6 +47,16 @@ func sentences() map[string]string {
 		ActionSubscriptionPaused:    "paused the subscription of {partner} to {types} at endpoint {endpoint}",
 		ActionSubscriptionUnpaused:  "ended the pause of the subscription of {partner} to {types} at endpoint {endpoint}",
 		ActionSubscriptionEnded:     "ended the subscription of {partner} to {types} at endpoint {endpoint}",
+		ActionSubscriptionArea:      "changed the area or object types of the subscription of {partner} to {types} at endpoint {endpoint}",
+
+		ActionDatasetCreated:  "created dataset {object}",
+		ActionDatasetChanged:  "changed dataset {object}",
+		ActionDatasetEnded:    "ended dataset {object}",
+		ActionDatasetDelta:    "asked for a delta of dataset {object}",
+		ActionDatasetSnapshot: "asked for a snapshot of dataset {object}",
+		ActionDatasetLineage:  "started a new lineage of dataset {object}, so that every copy begins anew",
+
+		ActionPublicationCancelled: "stopped what was being published in dataset {object}",
 
 		ActionRouteAdded:   "allowed {types} from {from} to go to {to}",
 		ActionRouteRemoved: "no longer allowed {types} from {from} to go to {to}",

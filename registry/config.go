@@ -34,6 +34,10 @@ type Config struct {
 	// CheckWindows judges when an endpoint may be sent to; its error is shown to
 	// that partner. Default none: no windows are taken.
 	CheckWindows func(string) error
+	// ReadArea checks the boundary of an area, WKT or GeoJSON, given in the coordinate
+	// system crs where it does not say, and gives it as WKT in the system target (EPSG
+	// codes); its error is shown to the partner. Default none: no polygons are taken.
+	ReadArea func(given string, crs, target int) (wkt string, err error)
 	// ServedKinds are the kinds of endpoint this program can serve. Default
 	// webhook alone.
 	ServedKinds []string
@@ -83,6 +87,7 @@ type Services struct {
 	Endpoints     *Endpoints
 	Subscriptions *Subscriptions
 	Routes        *Routes
+	Datasets      *Datasets
 	Contracts     *Contracts
 	OwnContracts  *OwnContracts
 	Downloads     *Downloads
@@ -121,6 +126,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		Endpoints:     &Endpoints{cfg},
 		Subscriptions: &Subscriptions{cfg, profiles},
 		Routes:        &Routes{cfg},
+		Datasets:      &Datasets{cfg},
 		Contracts:     contracts,
 		OwnContracts:  own,
 		Downloads:     newDownloads(cfg),

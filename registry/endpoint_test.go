@@ -17,7 +17,7 @@ func TestEndpointInput(t *testing.T) {
 			spoil func(*EndpointInput)
 		}{
 			{"name", func(e *EndpointInput) { e.Name = " " }},
-			{"kind", func(e *EndpointInput) { e.Kind = store.EndpointFiles }},
+			{"kind", func(e *EndpointInput) { e.Kind = store.EndpointPull }},
 			{"url", func(e *EndpointInput) { e.URL = "http://noord.example/" }},
 			{"contentMode", func(e *EndpointInput) { e.ContentMode = "batch" }},
 			{"tokenUrl", func(e *EndpointInput) { e.TokenURL = "" }},

@@ -143,9 +143,14 @@ func mirrorSentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// parseSchedule reads a schedule as cron writes it. It refuses what comes round too
-// often, or never.
+// parseSchedule reads the schedule of a mirror.
 func parseSchedule(text string) (cron.Schedule, error) {
+	return parseScheduleOf(text, leastMirrorPause)
+}
+
+// parseScheduleOf reads a schedule as cron writes it. It refuses what comes round more
+// often than once in least, or never.
+func parseScheduleOf(text string, least time.Duration) (cron.Schedule, error) {
 	const example = `write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h"`
 	// What sets a time zone is left out on purpose: every time here is UTC.
 	if text == "" || len(text) > 100 || strings.Contains(text, "=") {
@@ -161,12 +166,25 @@ func parseSchedule(text string) (cron.Schedule, error) {
 		if at.IsZero() || next.IsZero() {
 			return nil, errors.New("this never comes round; " + example)
 		}
-		if next.Sub(at) < leastMirrorPause {
-			return nil, errors.New("leave at least five minutes between two runs")
+		if next.Sub(at) < least {
+			return nil, fmt.Errorf("leave at least %s between two runs", inWords(least))
 		}
 		at = next
 	}
 	return plan, nil
+}
+
+// inWords writes a whole number of minutes below ten, or an hour.
+func inWords(d time.Duration) string {
+	switch d {
+	case time.Hour:
+		return "an hour"
+	case time.Minute:
+		return "a minute"
+	case leastMirrorPause:
+		return "five minutes"
+	}
+	return d.String()
 }
 
 // Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule,

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// Subscriptions are the wishes of partners to get event types at an endpoint.
+// Subscriptions are the wishes of partners to get event types, or what changes in a dataset, at an endpoint.
 type Subscriptions struct {
 	cfg     Config
 	profile *Profiles
@@ -54,6 +54,9 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		endpoint, partner, err := endpointFor(ctx, tx, actor, in.EndpointID)
 		if err != nil {
 			return err
+		}
+		if endpoint.Kind == store.EndpointFiles {
+			return invalidFields(problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset."})
 		}
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err

@@ -17,6 +17,14 @@ type Grant struct {
 	Host         string // where events would be sent
 	Types        []GrantType
 	Sources      []GrantSource
+	Dataset      *GrantDataset // nil for a subscription to event types
+}
+
+// GrantDataset is what of a dataset would be given.
+type GrantDataset struct {
+	Dataset  store.Dataset
+	Follower store.MutationFollower
+	Area     *store.MutationArea // nil: everything
 }
 
 // GrantType is one event type of a grant. Type is empty but for its name when
@@ -51,6 +59,10 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 		return Grant{}, found("endpoint", err)
 	}
 	g.Host = EndpointHost(g.Endpoint)
+	if sub.DatasetID != "" {
+		g.Dataset, err = s.grantDataset(ctx, sub)
+		return g, err
+	}
 	for _, name := range sub.Types {
 		t, err := s.grantType(ctx, name, sub.Versions[name])
 		if err != nil {
@@ -63,6 +75,15 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 	}
 	g.Sources, err = s.grantSources(ctx, sub)
 	return g, err
+}
+
+func (s *Subscriptions) grantDataset(ctx context.Context, sub store.Subscription) (*GrantDataset, error) {
+	row, err := s.cfg.DB.Dataset(ctx, sub.DatasetID)
+	if err != nil {
+		return nil, found("dataset", err)
+	}
+	f, err := followerOf(ctx, &s.cfg.DB.Queries, sub)
+	return &GrantDataset{Dataset: row, Follower: f.Follower, Area: f.Area}, err
 }
 
 func (s *Subscriptions) grantType(ctx context.Context, name, line string) (GrantType, error) {

@@ -38,6 +38,9 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		if err := requireApproved(partner); err != nil {
 			return err
 		}
+		if sub.DatasetID != "" {
+			return conflict("This subscription is to a dataset: it has no filters, order or retries. Change its area instead.")
+		}
 		if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
 			return conflict("You cannot change this subscription: it is %s.", sub.Status)
 		}

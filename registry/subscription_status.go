@@ -131,6 +131,11 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 	if endpoint.Status == store.EndpointEnded {
 		return conflict("Endpoint %s has ended.", endpoint.Name)
 	}
+	if sub.DatasetID != "" {
+		if _, err := askedDataset(ctx, tx, sub.DatasetID); err != nil {
+			return conflict("Dataset %s has ended.", sub.DatasetID)
+		}
+	}
 	for _, name := range sub.Types {
 		t, err := tx.EventType(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {

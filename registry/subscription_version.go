@@ -138,6 +138,9 @@ func lineLeft(ctx context.Context, tx *store.Tx, name, line string) (bool, error
 
 // typesWithVersions names event types with the line wanted of each.
 func typesWithVersions(s store.Subscription) []string {
+	if s.DatasetID != "" {
+		return subscribedTo(s)
+	}
 	list := make([]string, len(s.Types))
 	for i, name := range s.Types {
 		list[i] = name

@@ -63,7 +63,7 @@ func newWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *world {
 	accounts, err := NewAccounts(db, clock.Now)
 	must(t, err)
 	cfg := testConfig(t, db, clock)
-	cfg.ServedKinds = []string{store.EndpointWebhook, store.EndpointAMQP}
+	cfg.ServedKinds, cfg.ReadArea = []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles}, squares
 	services, err := New(cfg, accounts)
 	must(t, err)
 	own, err := services.Partners.EnsureOwn(t.Context(), "Chain Office", "")

@@ -103,6 +103,9 @@ func (q *Queries) Subscription(ctx context.Context, id string) (Subscription, er
 // SubscriptionFilter selects subscriptions; empty members select all.
 type SubscriptionFilter struct {
 	PartnerID, EndpointID, Status, EventType string
+	DatasetID                                string
+	OfTypes                                  bool // leaves out those to datasets
+	OfDatasets                               bool // leaves out those to event types
 	Page
 }
 
@@ -112,6 +115,13 @@ func (q *Queries) Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Su
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`status = ?`, f.Status)
+	w.text(`dataset_id <> '' AND dataset_id = ?`, f.DatasetID) // as the partial index has it
+	if f.OfTypes {
+		w.add(`dataset_id = ''`)
+	}
+	if f.OfDatasets {
+		w.add(`dataset_id <> ''`)
+	}
 	w.text(`id IN (SELECT subscription_id FROM subscription_type WHERE event_type = ?)`, f.EventType)
 	var rows []Subscription
 	total, err := q.page(ctx, &rows, `*`, `subscription`, w, `id DESC`, f.Page)

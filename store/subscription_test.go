@@ -75,6 +75,9 @@ func TestSubscriptions(t *testing.T) {
 			"status":   {store.SubscriptionFilter{Status: store.SubscriptionPaused}, []string{b.ID}, 1},
 			"type":     {store.SubscriptionFilter{EventType: eventType}, []string{a.ID, w.subscription.ID}, 2},
 			"none":     {store.SubscriptionFilter{Status: "x"}, []string{}, 0},
+			"dataset":  {store.SubscriptionFilter{DatasetID: "x"}, []string{}, 0},
+			"datasets": {store.SubscriptionFilter{OfDatasets: true}, []string{}, 0},
+			"types":    {store.SubscriptionFilter{OfTypes: true}, all, 3},
 		} {
 			t.Run(name, func(t *testing.T) { listed(t, id, c.want, c.total)(w.db.Subscriptions(w.ctx, c.f)) })
 		}

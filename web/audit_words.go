@@ -78,6 +78,7 @@ func auditActions() []string {
 	list = append(list, exchangeActions()...)
 	list = append(list, contractActions()...)
 	list = append(list, amqpActions()...)
+	list = append(list, datasetActions()...)
 	slices.Sort(list)
 	return list
 }
@@ -100,7 +101,7 @@ func exchangeActions() []string {
 		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged,
 		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
-		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded,
+		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded, registry.ActionSubscriptionArea,
 	}
 }
 
@@ -110,6 +111,13 @@ func amqpActions() []string {
 		registry.ActionPartyImported, registry.ActionCertificateAdded, registry.ActionCertificateRemoved, registry.ActionProcessAdded,
 		registry.ActionProcessChanged, registry.ActionProcessRemoved, registry.ActionMessagePutBack, registry.ActionMessageDropped,
 		registry.ActionAppRecResent,
+	}
+}
+
+func datasetActions() []string {
+	return []string{
+		registry.ActionDatasetCreated, registry.ActionDatasetChanged, registry.ActionDatasetEnded, registry.ActionDatasetDelta,
+		registry.ActionDatasetSnapshot, registry.ActionDatasetLineage, registry.ActionPublicationCancelled,
 	}
 }
 

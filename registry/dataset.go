@@ -1,0 +1,231 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"schakel/store"
+)
+
+// Datasets are the registers whose changes are delivered as mutation files. An administrator makes them; partners ask
+// for a subscription with Subscriptions.RequestDataset.
+type Datasets struct{ cfg Config }
+
+// Get finds a dataset. All partners see which there are.
+func (d *Datasets) Get(ctx context.Context, id string) (store.Dataset, error) {
+	row, err := d.cfg.DB.Dataset(ctx, id)
+	return row, found("dataset", err)
+}
+
+// List lists datasets with their total count.
+func (d *Datasets) List(ctx context.Context, f store.DatasetFilter) ([]store.Dataset, int, error) {
+	rows, total, err := d.cfg.DB.Datasets(ctx, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list datasets: %w", err)
+	}
+	return rows, total, nil
+}
+
+// Create adds a dataset. Fields: id, title, description, rootPrefix, rootSpace, rootLocal, namespaces, objectTypes, crs,
+// areaKind, geometryElements, keyElements, perFile, deltaSchedule, snapshotSchedule.
+func (d *Datasets) Create(ctx context.Context, actor Actor, in DatasetInput) (store.Dataset, error) {
+	if err := actor.requireAdministrator(); err != nil {
+		return store.Dataset{}, err
+	}
+	in = in.clean()
+	if err := in.check().err(); err != nil {
+		return store.Dataset{}, err
+	}
+	row := store.Dataset{ID: in.ID, Status: store.DatasetActive, Lineage: uuid.NewString(), CreatedBy: actor.Name}
+	err := d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		in.fill(&row)
+		row.LineageAt = tx.Now
+		err := tx.InsertDataset(ctx, &row)
+		if errors.Is(err, store.ErrConflict) {
+			return invalidFields(problems{"id": "There is a dataset with this id already; ids are never given again."})
+		}
+		if err != nil {
+			return fmt.Errorf("add dataset: %w", err)
+		}
+		return record(ctx, tx, actor, ActionDatasetCreated, datasetObject(row), datasetDetails(row))
+	})
+	return row, err
+}
+
+// Update changes a dataset; its id stays. What was published keeps its meaning: object types stay, and what decides what
+// is in an area stays while anybody is bounded by one. Fields: as Create.
+func (d *Datasets) Update(ctx context.Context, actor Actor, id string, edit func(*DatasetInput)) (store.Dataset, error) {
+	var row store.Dataset
+	err := d.change(ctx, actor, id, func(tx *store.Tx, now *store.Dataset) error {
+		before := *now
+		in := InputOfDataset(before)
+		edit(&in)
+		in.ID = id
+		in = in.clean()
+		wrong := in.check()
+		areas, err := countAreas(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		in.checkKept(before, areas, wrong)
+		if err := wrong.err(); err != nil {
+			return err
+		}
+		in.fill(now)
+		row = *now
+		if err := tx.UpdateDataset(ctx, now); err != nil {
+			return fmt.Errorf("change dataset: %w", err)
+		}
+		row = *now
+		return record(ctx, tx, actor, ActionDatasetChanged, datasetObject(row), datasetDetails(row))
+	})
+	return row, err
+}
+
+// countAreas counts the open subscriptions to a dataset that are bounded by an area.
+func countAreas(ctx context.Context, tx *store.Tx, id string) (int, error) {
+	n := 0
+	followers, err := openFollowers(ctx, &tx.Queries, store.SubscriptionFilter{DatasetID: id})
+	for _, f := range followers {
+		if f.Follower.AreaID != "" {
+			n++
+		}
+	}
+	return n, err
+}
+
+// End ends a dataset and the subscriptions to it, for good.
+func (d *Datasets) End(ctx context.Context, actor Actor, id, reason string) error {
+	reason = strings.TrimSpace(reason)
+	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
+		if err := checkReason(reason, true); err != nil {
+			return err
+		}
+		if err := tx.EndDataset(ctx, id); err != nil {
+			return fmt.Errorf("end dataset: %w", err)
+		}
+		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{DatasetID: id}, "Dataset "+row.Title+" has ended: "+reason); err != nil {
+			return err
+		}
+		return record(ctx, tx, actor, ActionDatasetEnded, datasetObject(*row), details{"reason": reason})
+	})
+}
+
+// AskDelta asks for a delta of what is not in one yet; it is cut within seconds.
+func (d *Datasets) AskDelta(ctx context.Context, actor Actor, id string) error {
+	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
+		if err := tx.AskDelta(ctx, id); err != nil {
+			return fmt.Errorf("ask delta: %w", err)
+		}
+		return record(ctx, tx, actor, ActionDatasetDelta, datasetObject(*row), nil)
+	})
+}
+
+// AskSnapshot asks for a new initial state; it is begun within seconds.
+func (d *Datasets) AskSnapshot(ctx context.Context, actor Actor, id string) error {
+	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
+		if err := tx.AskSnapshot(ctx, id); err != nil {
+			return fmt.Errorf("ask snapshot: %w", err)
+		}
+		return record(ctx, tx, actor, ActionDatasetSnapshot, datasetObject(*row), nil)
+	})
+}
+
+// ResetLineage starts a new lineage (MUT-38): what was delivered is not to be built on any more, so every copy begins
+// anew from the next snapshot, which is asked for at once. What is in the dataset stays. Field: reason, which is told to
+// all who follow it.
+func (d *Datasets) ResetLineage(ctx context.Context, actor Actor, id, reason string) (store.Dataset, error) {
+	reason = strings.TrimSpace(reason)
+	var row store.Dataset
+	err := d.change(ctx, actor, id, func(tx *store.Tx, now *store.Dataset) error {
+		if err := checkReason(reason, true); err != nil {
+			return err
+		}
+		before := now.Lineage
+		lineage := uuid.NewString()
+		if err := tx.SetDatasetLineage(ctx, id, lineage, reason, false); err != nil {
+			return fmt.Errorf("start new lineage: %w", err)
+		}
+		if err := tx.AskSnapshot(ctx, id); err != nil {
+			return fmt.Errorf("ask snapshot: %w", err)
+		}
+		var err error
+		if row, err = tx.Dataset(ctx, id); err != nil {
+			return found("dataset", err)
+		}
+		return record(ctx, tx, actor, ActionDatasetLineage, datasetObject(row), details{"reason": reason, "lineage": lineage, "lineageBefore": before})
+	})
+	return row, err
+}
+
+// CancelPublication stops what is being published. What is in stays in, whole groups of it.
+func (d *Datasets) CancelPublication(ctx context.Context, actor Actor, id, publicationID string) error {
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	return d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.Dataset(ctx, id)
+		if err != nil {
+			return found("dataset", err)
+		}
+		p, err := tx.Publication(ctx, publicationID)
+		if err != nil || p.DatasetID != id {
+			return found("publication", errors.Join(err, store.ErrNotFound))
+		}
+		err = tx.CancelPublication(ctx, publicationID)
+		if errors.Is(err, store.ErrNotFound) {
+			return conflict("This publication does not run any more.")
+		}
+		if err != nil {
+			return fmt.Errorf("stop publication: %w", err)
+		}
+		return record(ctx, tx, actor, ActionPublicationCancelled, datasetObject(row), details{"publication": p.ID, "name": p.Name, "groups": p.Groups})
+	})
+}
+
+// change reads an active dataset and keeps others from changing it meanwhile.
+func (d *Datasets) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Dataset) error) error {
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	return d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.LockDataset(ctx, id)
+		if err != nil {
+			return found("dataset", err)
+		}
+		if row.Status == store.DatasetEnded {
+			return conflict("Dataset %s has ended.", row.Title)
+		}
+		return fn(tx, &row)
+	})
+}
+
+// Next tells when a delta and a snapshot come round by schedule; zero is on demand.
+func (d *Datasets) Next(row store.Dataset) (delta, snapshot time.Time) {
+	now := d.cfg.Now().UTC()
+	if plan, err := parseScheduleOf(row.DeltaSchedule, leastDeltaPause); err == nil {
+		delta = plan.Next(now)
+	}
+	if plan, err := parseScheduleOf(row.SnapshotSchedule, leastSnapshotPause); err == nil {
+		snapshot = plan.Next(now)
+	}
+	if row.Status == store.DatasetEnded {
+		return time.Time{}, time.Time{}
+	}
+	return delta, snapshot
+}
+
+func datasetObject(d store.Dataset) object { return object{"dataset", d.ID, d.Title, ""} }
+
+func datasetDetails(d store.Dataset) details {
+	return details{
+		"objectTypes": []string(d.ObjectTypes), "crs": d.CRS, "areaKind": d.AreaKind, "perFile": d.PerFile,
+		"geometryElements": []string(d.GeometryElements), "keyElements": []string(d.KeyElements),
+		"deltaSchedule": d.DeltaSchedule, "snapshotSchedule": d.SnapshotSchedule,
+	}
+}

@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"schakel/store"
+)
+
+// DatasetFollower is an open subscription to a dataset, with what it gets and how far its copy is.
+type DatasetFollower struct {
+	Subscription store.Subscription
+	Partner      store.Partner
+	Follower     store.MutationFollower
+	Area         *store.MutationArea // nil: everything
+}
+
+// Followers lists the open subscriptions to a dataset within a scope, oldest first.
+func (d *Datasets) Followers(ctx context.Context, scope Scope, datasetID string) ([]DatasetFollower, error) {
+	id, ok := scope.narrow("")
+	if !ok {
+		return nil, nil
+	}
+	return openFollowers(ctx, &d.cfg.DB.Queries, store.SubscriptionFilter{DatasetID: datasetID, PartnerID: id})
+}
+
+func openFollowers(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) ([]DatasetFollower, error) {
+	subs, _, err := q.Subscriptions(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("list subscriptions: %w", err)
+	}
+	var list []DatasetFollower
+	for _, sub := range slices.Backward(subs) {
+		if !openSubscription(sub) {
+			continue
+		}
+		f, err := followerOf(ctx, q, sub)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// followerOf reads what a subscription to a dataset gets.
+func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (DatasetFollower, error) {
+	f := DatasetFollower{Subscription: sub}
+	var err error
+	if f.Follower, err = q.MutationFollower(ctx, sub.ID); err != nil {
+		return f, found("follower", err)
+	}
+	if f.Partner, err = q.Partner(ctx, sub.PartnerID); err != nil {
+		return f, found("partner", err)
+	}
+	if f.Follower.AreaID == "" {
+		return f, nil
+	}
+	area, err := q.MutationArea(ctx, f.Follower.AreaID)
+	f.Area = &area
+	return f, found("area", err)
+}
+
+// Area finds an area of a dataset within a scope (MUT-41).
+func (d *Datasets) Area(ctx context.Context, scope Scope, datasetID, areaID string) (store.MutationArea, error) {
+	area, err := d.cfg.DB.MutationArea(ctx, areaID)
+	if err != nil {
+		return store.MutationArea{}, found("area", err)
+	}
+	if area.DatasetID != datasetID || !scope.sees(area.PartnerID) {
+		return store.MutationArea{}, notFound("area")
+	}
+	return area, nil
+}
+
+// DatasetAccess is as what a partner reads a dataset.
+type DatasetAccess struct {
+	Dataset  store.Dataset
+	Own      bool             // it is the organisation that runs this Schakel, which reads everything
+	Follower *DatasetFollower // the subscription by which it reads; nil for the own organisation without one
+}
+
+// Access tells by which subscription a partner reads a dataset: the one that is named, or else the oldest that is open.
+// Without one that is approved it is refused (CodeForbidden) with what to do. The own organisation needs none, and reads
+// everything unless it names a subscription of its own.
+func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID, subscriptionID string) (DatasetAccess, error) {
+	row, err := d.Get(ctx, datasetID)
+	if err != nil {
+		return DatasetAccess{}, err
+	}
+	access := DatasetAccess{Dataset: row, Own: partner.Own}
+	if partner.Own && subscriptionID == "" {
+		return access, nil
+	}
+	f, err := d.followerFor(ctx, partner, row, subscriptionID)
+	if err != nil {
+		return DatasetAccess{}, err
+	}
+	if err := d.mayRead(ctx, row, f.Subscription); err != nil {
+		return DatasetAccess{}, err
+	}
+	access.Follower = &f
+	return access, nil
+}
+
+func (d *Datasets) followerFor(ctx context.Context, partner store.Partner, row store.Dataset, subscriptionID string) (DatasetFollower, error) {
+	list, err := d.Followers(ctx, ScopeOf(partner.ID), row.ID)
+	if err != nil {
+		return DatasetFollower{}, err
+	}
+	for _, f := range list {
+		if subscriptionID == "" || f.Subscription.ID == subscriptionID {
+			return f, nil
+		}
+	}
+	if subscriptionID != "" {
+		return DatasetFollower{}, notFound("subscription")
+	}
+	return DatasetFollower{}, forbidden("Your organisation has no subscription to dataset %s. Ask for one with POST /mutations/v1/subscriptions, or at %s.", row.ID, d.page(row))
+}
+
+// mayRead wants a subscription that is approved, at an endpoint in use.
+func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, sub store.Subscription) error {
+	switch sub.Status {
+	case store.SubscriptionApproved:
+	case store.SubscriptionRequested:
+		return forbidden("Subscription %s to dataset %s waits for approval by an administrator. Deltas are kept for 31 days, so nothing is lost by waiting.", sub.ID, row.ID)
+	case store.SubscriptionPaused:
+		return forbidden("Subscription %s to dataset %s is paused. End the pause at %s.", sub.ID, row.ID, d.subscriptionPage(sub))
+	default:
+		return forbidden("Subscription %s to dataset %s is %s: %s Ask the administrator of %s.", sub.ID, row.ID, sub.Status, sub.StatusReason, d.cfg.Organisation)
+	}
+	endpoint, err := d.cfg.DB.Endpoint(ctx, sub.EndpointID)
+	if err != nil {
+		return found("endpoint", err)
+	}
+	if endpoint.Status != store.EndpointActive {
+		return forbidden("Endpoint %s of subscription %s is %s. Resume it at %s/partner/endpoints/%s.", endpoint.Name, sub.ID, endpoint.Status, d.cfg.BaseURL, endpoint.ID)
+	}
+	return nil
+}
+
+func (d *Datasets) page(row store.Dataset) string {
+	return d.cfg.BaseURL + "/partner/datasets/" + row.ID
+}
+
+func (d *Datasets) subscriptionPage(sub store.Subscription) string {
+	return d.cfg.BaseURL + "/partner/subscriptions/" + sub.ID
+}
+
+func forbidden(format string, args ...any) error {
+	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+}

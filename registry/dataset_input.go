@@ -1,0 +1,227 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// Bounds of a dataset.
+const (
+	leastDeltaPause    = time.Minute
+	leastSnapshotPause = time.Hour
+	defaultPerFile     = 5000 // MUT-20
+	mostPerFile        = 100_000
+	mostElements       = 200
+	mostNamespaces     = 50
+)
+
+// Codes of the coordinate systems that a dataset may have (EPSG).
+const (
+	crsNone = 0
+	crsRD   = 28992
+	crsWGS  = 4326
+)
+
+// DatasetInput is what is told of a dataset.
+type DatasetInput struct {
+	ID          string // a letter, then 1 to 39 lower-case letters, digits and hyphens; it stays what it was
+	Title       string
+	Description string // may be empty
+	// RootPrefix, RootSpace and RootLocal name the element around the message in the files of the dataset.
+	RootPrefix, RootSpace, RootLocal string
+	// Namespaces are declared on that element, by prefix.
+	Namespaces  map[string]string
+	ObjectTypes []string // local names of the types, 1 to 200
+	CRS         int64    // EPSG code of the geometries: 28992, 4326, or 0 for none
+	AreaKind    string   // what subscribers can bound it by: store.AreaNone, AreaGeometry or AreaKeys
+	// GeometryElements are the local names whose geometry counts; empty for every geometry.
+	GeometryElements []string
+	// KeyElements are the local names whose text is a key; needed with AreaKeys.
+	KeyElements      []string
+	PerFile          int64  // mutations after which a file ends, 1 to 100,000; 0 is 5,000
+	DeltaSchedule    string // as cron writes it, UTC; empty for on demand
+	SnapshotSchedule string // likewise
+}
+
+// InputOfDataset is a dataset as it is, to be changed.
+func InputOfDataset(d store.Dataset) DatasetInput {
+	in := DatasetInput{
+		ID: d.ID, Title: d.Title, Description: d.Description, RootPrefix: d.RootPrefix, RootSpace: d.RootSpace, RootLocal: d.RootLocal,
+		ObjectTypes: slices.Clone(d.ObjectTypes), CRS: d.CRS, AreaKind: d.AreaKind, GeometryElements: slices.Clone(d.GeometryElements),
+		KeyElements: slices.Clone(d.KeyElements), PerFile: d.PerFile, DeltaSchedule: d.DeltaSchedule, SnapshotSchedule: d.SnapshotSchedule,
+	}
+	_ = json.Unmarshal([]byte(d.Namespaces), &in.Namespaces) // written by fill
+	return in
+}
+
+func (in DatasetInput) clean() DatasetInput {
+	for _, s := range []*string{
+		&in.ID, &in.Title, &in.Description, &in.RootPrefix, &in.RootSpace, &in.RootLocal, &in.DeltaSchedule, &in.SnapshotSchedule,
+	} {
+		*s = strings.TrimSpace(*s)
+	}
+	in.ObjectTypes, in.GeometryElements, in.KeyElements = filled(in.ObjectTypes), filled(in.GeometryElements), filled(in.KeyElements)
+	if in.PerFile == 0 {
+		in.PerFile = defaultPerFile
+	}
+	if in.AreaKind == "" {
+		in.AreaKind = store.AreaNone
+	}
+	return in
+}
+
+var (
+	datasetID = regexp.MustCompile(`^[a-z][a-z0-9-]{1,39}$`)
+	xmlName   = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_.-]{0,79}$`)
+)
+
+func (in DatasetInput) check() problems {
+	wrong := problems{}
+	if !datasetID.MatchString(in.ID) {
+		wrong.add("id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
+	}
+	wrong.add("title", line(in.Title, 2, 120))
+	wrong.add("description", prose(in.Description, 0, 4000))
+	in.checkRoot(wrong)
+	in.checkElements(wrong)
+	between(wrong, "perFile", in.PerFile, 1, mostPerFile)
+	if _, err := parseScheduleOf(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
+		wrong.add("deltaSchedule", mirrorSentence(err))
+	}
+	if _, err := parseScheduleOf(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
+		wrong.add("snapshotSchedule", mirrorSentence(err))
+	}
+	return wrong
+}
+
+func (in DatasetInput) checkRoot(wrong problems) {
+	wrong.add("rootPrefix", checkPrefix(in.RootPrefix))
+	wrong.add("rootSpace", checkNamespace(in.RootSpace))
+	if !xmlName.MatchString(in.RootLocal) {
+		wrong.add("rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
+	}
+	if len(in.Namespaces) > mostNamespaces {
+		wrong.add("namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
+		for _, text := range []string{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
+			if text != "" {
+				wrong.add("namespaces", prefix+": "+text)
+			}
+		}
+	}
+	if space, there := in.Namespaces[in.RootPrefix]; there && space != in.RootSpace {
+		wrong.add("namespaces", "Prefix "+in.RootPrefix+" is that of the root element; leave it out here.")
+	}
+}
+
+func checkPrefix(prefix string) string {
+	if !xmlName.MatchString(prefix) || strings.HasPrefix(strings.ToLower(prefix), "xml") {
+		return "Use a prefix of letters, digits, hyphens and dots that does not begin with xml, such as bgt."
+	}
+	return ""
+}
+
+func checkNamespace(space string) string {
+	u, err := url.Parse(space)
+	if err != nil || !u.IsAbs() || len(space) > 300 || strings.ContainsAny(space, " \"<>") {
+		return "Use the address of a namespace, such as http://www.example.nl/schemas/buildings/1.0."
+	}
+	return ""
+}
+
+func (in DatasetInput) checkElements(wrong problems) {
+	if len(in.ObjectTypes) == 0 {
+		wrong.add("objectTypes", "Give at least one object type.")
+	}
+	wrong.add("objectTypes", checkNames(in.ObjectTypes))
+	wrong.add("geometryElements", checkNames(in.GeometryElements))
+	wrong.add("keyElements", checkNames(in.KeyElements))
+	if !slices.Contains([]int64{crsNone, crsRD, crsWGS}, in.CRS) {
+		wrong.add("crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
+	}
+	switch in.AreaKind {
+	case store.AreaNone:
+	case store.AreaGeometry:
+		if in.CRS == crsNone {
+			wrong.add("crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
+		}
+	case store.AreaKeys:
+		if len(in.KeyElements) == 0 {
+			wrong.add("keyElements", "Name at least one element whose text is a key, such as schoolId.")
+		}
+	default:
+		wrong.add("areaKind", "Choose none, geometry or keys.")
+	}
+}
+
+// checkNames wants local names of XML elements, each once: featuretypes are compared without regard to case (MUT-63).
+func checkNames(names []string) string {
+	if len(names) > mostElements {
+		return fmt.Sprintf("Give at most %d names.", mostElements)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		switch folded := strings.ToLower(name); {
+		case !xmlName.MatchString(name):
+			return name + " is not the name of an XML element without prefix, such as Pand."
+		case seen[folded]:
+			return name + " is there twice."
+		default:
+			seen[folded] = true
+		}
+	}
+	return ""
+}
+
+// checkKept refuses changes that would silently give what was delivered another meaning. areas is how many subscriptions
+// are bounded by one.
+func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong problems) {
+	if before.LastSeq > 0 {
+		for _, name := range before.ObjectTypes {
+			if !slices.Contains(in.ObjectTypes, name) {
+				wrong.add("objectTypes", name+" must stay: there may be objects of it.")
+			}
+		}
+		if in.CRS != before.CRS {
+			wrong.add("crs", "This stays, because objects were published. Make another dataset.")
+		}
+	}
+	if areas == 0 {
+		return
+	}
+	text := fmt.Sprintf("This stays while subscriptions are bounded by an area (%d now): the area would select other objects.", areas)
+	if in.CRS != before.CRS {
+		wrong.add("crs", text)
+	}
+	if in.AreaKind != before.AreaKind {
+		wrong.add("areaKind", text)
+	}
+	if !slices.Equal(in.GeometryElements, []string(before.GeometryElements)) {
+		wrong.add("geometryElements", text)
+	}
+	if !slices.Equal(in.KeyElements, []string(before.KeyElements)) {
+		wrong.add("keyElements", text)
+	}
+}
+
+// fill writes checked input into a dataset.
+func (in DatasetInput) fill(to *store.Dataset) {
+	to.Title, to.Description = in.Title, in.Description
+	to.RootPrefix, to.RootSpace, to.RootLocal = in.RootPrefix, in.RootSpace, in.RootLocal
+	to.ObjectTypes, to.CRS, to.AreaKind = in.ObjectTypes, in.CRS, in.AreaKind
+	to.GeometryElements, to.KeyElements, to.PerFile = in.GeometryElements, in.KeyElements, in.PerFile
+	to.DeltaSchedule, to.SnapshotSchedule = in.DeltaSchedule, in.SnapshotSchedule
+	to.Namespaces = "{}"
+	if text, err := json.Marshal(in.Namespaces); err == nil && in.Namespaces != nil {
+		to.Namespaces = string(text)
+	}
+}

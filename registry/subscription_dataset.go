@@ -1,0 +1,210 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"schakel/store"
+)
+
+// DatasetRequest is what a partner asks for of a dataset.
+type DatasetRequest struct {
+	Dataset     string
+	EndpointID  string // of kind files
+	Name        string // may be empty
+	Purpose     string // what the partner needs the data for
+	ObjectTypes []string
+	Area        AreaInput // zero: everything
+}
+
+// RequestDataset asks for a subscription to a dataset. It starts when an administrator approves it, like any other. A
+// partner has one open subscription to a dataset at an endpoint. Fields: dataset, endpoint, name, purpose, objectTypes,
+// and those of the area: areaName, area, areaCrs, keys.
+func (s *Subscriptions) RequestDataset(ctx context.Context, actor Actor, in DatasetRequest) (store.Subscription, error) {
+	in.Name, in.Purpose, in.Dataset = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), strings.TrimSpace(in.Dataset)
+	var sub store.Subscription
+	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		dataset, err := askedDataset(ctx, tx, in.Dataset)
+		if err != nil {
+			return err
+		}
+		types, area, wrong := s.cfg.readSelection(dataset, in.ObjectTypes, in.Area)
+		wrong.add("name", line(in.Name, 0, 120))
+		wrong.add("purpose", prose(in.Purpose, 3, 2000))
+		if in.EndpointID == "" {
+			wrong.add("endpoint", "Choose an endpoint of kind files.")
+		}
+		if err := wrong.err(); err != nil {
+			return err
+		}
+		endpoint, partner, err := endpointFor(ctx, tx, actor, in.EndpointID)
+		if err != nil {
+			return err
+		}
+		if err := s.checkFilesEndpoint(ctx, tx, endpoint, dataset); err != nil {
+			return err
+		}
+		sub = store.Subscription{
+			PartnerID: partner.ID, EndpointID: endpoint.ID, DatasetID: dataset.ID, Name: in.Name, Purpose: in.Purpose, Status: store.SubscriptionRequested,
+		}
+		return s.insertDataset(ctx, tx, actor, &sub, partner, endpoint, types, area)
+	})
+	return sub, err
+}
+
+func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, error) {
+	row, err := tx.Dataset(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return row, fmt.Errorf("find dataset: %w", err)
+	}
+	if err != nil || row.Status != store.DatasetActive {
+		return row, invalidFields(problems{"dataset": "Choose a dataset that is delivered here."})
+	}
+	return row, nil
+}
+
+// readSelection reads what of a dataset is asked for.
+func (c Config) readSelection(d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, problems) {
+	area, wrong := c.readArea(d, in)
+	types, text := pickObjectTypes(d, asked)
+	wrong.add("objectTypes", text)
+	return types, area, wrong
+}
+
+func (s *Subscriptions) checkFilesEndpoint(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, dataset store.Dataset) error {
+	if endpoint.Kind != store.EndpointFiles {
+		return invalidFields(problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files."})
+	}
+	others, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID})
+	if err != nil {
+		return fmt.Errorf("list subscriptions: %w", err)
+	}
+	if slices.ContainsFunc(others, openSubscription) {
+		return invalidFields(problems{"dataset": "Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files."})
+	}
+	return nil
+}
+
+func (s *Subscriptions) insertDataset(
+	ctx context.Context, tx *store.Tx, actor Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
+) error {
+	areaID, err := insertArea(ctx, tx, actor, partner.ID, area)
+	if err != nil {
+		return err
+	}
+	if err := tx.InsertSubscription(ctx, sub); err != nil {
+		return fmt.Errorf("add subscription: %w", err)
+	}
+	follower := store.MutationFollower{SubscriptionID: sub.ID, DatasetID: sub.DatasetID, AreaID: areaID, ObjectTypes: types}
+	if err := tx.InsertMutationFollower(ctx, &follower); err != nil {
+		return fmt.Errorf("add follower: %w", err)
+	}
+	what := followerDetails(*sub, partner, endpoint, follower)
+	if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(*sub), what); err != nil {
+		return err
+	}
+	return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(*sub, partner, endpoint))
+}
+
+// AreaChange is what a subscription to a dataset gets from now on.
+type AreaChange struct {
+	Area        AreaInput
+	ObjectTypes []string
+}
+
+// ChangeArea changes what of its dataset a subscription gets (MUT-49). An area never changes: this makes another one, with
+// a lineage of its own, so the copy begins anew from a snapshot and what was fetched before is forgotten. A partner's
+// change waits for approval, as who decided on the old area did not see the new one; until then nothing is read, and
+// nothing is lost, as deltas are kept for 31 days. That of an administrator counts at once. Fields: as RequestDataset.
+func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, in AreaChange) (store.Subscription, error) {
+	var sub store.Subscription
+	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		var partner store.Partner
+		var endpoint store.Endpoint
+		var err error
+		if sub, partner, endpoint, err = lockSubscription(ctx, tx, actor, id); err != nil {
+			return err
+		}
+		if err := changeableArea(sub); err != nil {
+			return err
+		}
+		dataset, err := tx.Dataset(ctx, sub.DatasetID)
+		if err != nil {
+			return found("dataset", err)
+		}
+		types, area, wrong := s.cfg.readSelection(dataset, in.ObjectTypes, in.Area)
+		if err := wrong.err(); err != nil {
+			return err
+		}
+		follower, err := tx.MutationFollower(ctx, sub.ID)
+		if err != nil {
+			return found("follower", err)
+		}
+		same, err := sameSelection(ctx, tx, follower, types, area)
+		if err != nil || same {
+			return err
+		}
+		return s.replaceArea(ctx, tx, actor, &sub, partner, endpoint, types, area)
+	})
+	return sub, err
+}
+
+func changeableArea(sub store.Subscription) error {
+	if sub.DatasetID == "" {
+		return conflict("This subscription is to event types: it has no area. Change its filters instead.")
+	}
+	if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
+		return conflict("You cannot change the area of this subscription: it is %s.", sub.Status)
+	}
+	return nil
+}
+
+// sameSelection tells whether a follower gets exactly this already: then its lineage goes on.
+func sameSelection(ctx context.Context, tx *store.Tx, now store.MutationFollower, types store.Strings, area *store.MutationArea) (bool, error) {
+	if !slices.Equal(now.ObjectTypes, types) || (now.AreaID == "") != (area == nil) {
+		return false, nil
+	}
+	if area == nil {
+		return true, nil
+	}
+	old, err := tx.MutationArea(ctx, now.AreaID)
+	if err != nil {
+		return false, found("area", err)
+	}
+	return old.WKT == area.WKT && slices.Equal(old.Keys, area.Keys), nil
+}
+
+func (s *Subscriptions) replaceArea(
+	ctx context.Context, tx *store.Tx, actor Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
+) error {
+	areaID, err := insertArea(ctx, tx, actor, partner.ID, area)
+	if err != nil {
+		return err
+	}
+	follower := store.MutationFollower{SubscriptionID: sub.ID, DatasetID: sub.DatasetID, AreaID: areaID, ObjectTypes: types}
+	if err := tx.SetMutationFollower(ctx, sub.ID, areaID, types); err != nil {
+		return fmt.Errorf("change follower: %w", err)
+	}
+	waits := !actor.Administrator && sub.Status != store.SubscriptionRequested
+	if waits {
+		sub.Status, sub.StatusReason = store.SubscriptionRequested, "Its area was changed."
+		if err := tx.UpdateSubscription(ctx, sub); err != nil {
+			return fmt.Errorf("change subscription: %w", err)
+		}
+	}
+	if err := record(ctx, tx, actor, ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower)); err != nil || !waits {
+		return err
+	}
+	return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(*sub, partner, endpoint))
+}
+
+// followerDetails are those of the subscription with what it gets.
+func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) details {
+	d := subscriptionDetails(s, p, e, "")
+	maps.Copy(d, details{"area": f.AreaID, "objectTypes": []string(f.ObjectTypes)})
+	return d
+}
