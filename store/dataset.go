@@ -64,11 +64,6 @@ func (tx *Tx) SetDatasetLineage(ctx context.Context, id, lineage, reason string,
 		WHERE id = ?`, lineage, reason, tx.Now, tx.Now, id)
 }
 
-// SetDatasetChecked says until when all groups of a dataset are known to be in deltas.
-func (tx *Tx) SetDatasetChecked(ctx context.Context, id string, at Time) error {
-	return tx.one(ctx, `UPDATE dataset SET checked_at = ? WHERE id = ?`, at, id)
-}
-
 // AskDelta says that somebody wants a delta at once.
 func (tx *Tx) AskDelta(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE dataset SET delta_asked_at = ? WHERE id = ?`, tx.Now, id)

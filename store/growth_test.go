@@ -17,6 +17,8 @@ var goesBy = map[string]string{
 	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
 	"audit": "PruneAudit", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
 	"amqp_message": "PruneAMQP", "amqp_trace": "PruneAMQP",
+	"mutation_group": "PruneMutations", "mutation": "PruneMutations", "mutation_publication": "PrunePublications",
+	"mutation_file": "PruneMutationFiles", "mutation_chunk": "PruneMutationFiles", "mutation_download": "PruneMutationDownloads",
 	"contract_download": "PruneDownloads", "contract_download_day": "PruneDownloads",
 	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "login_throttle": "PruneExpired",
 	"idempotency_key": "PruneExpired",
@@ -44,6 +46,12 @@ var goesBy = map[string]string{
 	"amqp_connection":   "stays: a row for each node and broker; a node that is silent loses its own",
 	"mirror_source":     "stays: an administrator makes it, and the copies refer to it",
 	"mirror_contract":   "stays: as its contract",
+	"dataset":           "stays: an administrator makes it",
+	"mutation_state":    "stays: it is what the dataset holds; PruneMutations removes those that went long ago",
+	"mutation_delta":    "stays: one row a delta without its bytes, so that it is known what is gone",
+	"mutation_snapshot": "stays: one row a snapshot without its bytes, so that it is known what is gone",
+	"mutation_area":     "stays: the lineage of what was downloaded refers to it",
+	"mutation_follower": "stays: as its subscription",
 	"mirror_copy":       "stays: as its version; it tells where the bytes come from",
 }
 

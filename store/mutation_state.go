@@ -29,9 +29,10 @@ func (q *Queries) LiveStatesOf(ctx context.Context, d Dataset, objectType string
 func (q *Queries) LiveStatesLike(ctx context.Context, d Dataset, objectType, objectID string, digest []byte, most int) ([]MutationState, error) {
 	var rows []MutationState
 	return rows, q.list(ctx, &rows, `SELECT `+stateFacts+` FROM mutation_state WHERE dataset_id = ? AND object_type = ? AND object_id = ? AND digest = ?
-		AND died_seq = 0 AND born_seq > ? ORDER BY id LIMIT ?`, d.ID, objectType, objectID, digest, d.ReplacedSeq, most)
+		AND died_seq = 0 AND +born_seq > ? LIMIT ?`, d.ID, objectType, objectID, digest, d.ReplacedSeq, most)
 }
 
+// statesBy finds states by the index of a column; the plus keeps SQLite from taking that of the histories.
 func (q *Queries) statesBy(ctx context.Context, d Dataset, column, and string, values []string, args ...any) ([]MutationState, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -46,7 +47,7 @@ func (q *Queries) statesBy(ctx context.Context, d Dataset, column, and string, v
 	}
 	var rows []MutationState
 	args = append(append([]any{d.ID, list}, args...), d.ReplacedSeq)
-	err := q.list(ctx, &rows, `SELECT `+stateFacts+` FROM mutation_state WHERE dataset_id = ? AND `+column+in+and+` AND born_seq > ?`, args...)
+	err := q.list(ctx, &rows, `SELECT `+stateFacts+` FROM mutation_state WHERE dataset_id = ? AND `+column+in+and+` AND +born_seq > ?`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find states: %w", err)
 	}
