@@ -29,6 +29,13 @@ const keepMirrors = 90 * day
 // keepDownloads is how long it is kept that somebody fetched a version of a contract: over a year, for some build once a year.
 const keepDownloads = 400 * day
 
+// keepMutations is how long the groups of a delta are kept after its end, as long as the delta itself (MUT-33); keepPublications
+// is how long it is told what a publication brought, and sending it again changes nothing.
+const (
+	keepMutations    = 31 * day
+	keepPublications = 90 * day
+)
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -106,6 +113,9 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - quarantine: requests that were decided, with their events;
 //   - mirrors: runs of mirrors, and other bytes of copies whose alarm was settled;
 //   - downloads: who last fetched a version of a contract, and how many did on a day;
+//   - mutations: groups of old deltas with the states that went in them; publications: what was taken in by one request;
+//     mutation-downloads: what is known of downloads that are gone;
+//   - mutation-files: the bytes of deltas and snapshots that are gone, or that nobody finished;
 //   - amqp: messages by AMQP that are done with, and their traces;
 //   - attempt-bodies empties what was answered to attempts;
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
@@ -128,6 +138,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"partitions", 0, nil, schedule, f.makePartitions},
 		{"expired", 0, nil, often, (*store.Tx).PruneExpired},
 		{"objects", 0, nil, schedule, (*store.Tx).PruneObjects},
+		{"mutation-files", 0, nil, schedule, (*store.Tx).PruneMutationFiles},
 	}
 	for _, t := range []pruneTask{
 		{"events", f.KeepEvents, sent, schedule, (*store.Tx).PruneEvents},
@@ -136,6 +147,9 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"quarantine", keepQuarantine, nil, schedule, (*store.Tx).PruneQuarantine},
 		{"mirrors", keepMirrors, nil, schedule, (*store.Tx).PruneMirrors},
 		{"downloads", keepDownloads, nil, schedule, (*store.Tx).PruneDownloads},
+		{"mutations", keepMutations, nil, schedule, (*store.Tx).PruneMutations},
+		{"publications", keepPublications, nil, schedule, (*store.Tx).PrunePublications},
+		{"mutation-downloads", keepGone, nil, schedule, (*store.Tx).PruneMutationDownloads},
 		{"amqp", f.KeepEvents, nil, schedule, (*store.Tx).PruneAMQP},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
