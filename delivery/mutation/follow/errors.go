@@ -3,6 +3,7 @@ package follow
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -32,6 +33,8 @@ var (
 	ErrChanged = errors.New("the source changed while it was read")
 	// ErrBusy is met when another program follows into the same copy.
 	ErrBusy = errors.New("another program follows into this copy")
+	// ErrUpToDate is what a source answers when the copy has all it has.
+	ErrUpToDate = errors.New("the copy is up to date")
 	// ErrSettings is met when a copy was made with settings that cannot be changed without making it anew.
 	ErrSettings = errors.New("the copy was made with other settings")
 )
@@ -64,4 +67,12 @@ func short(text string) string {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
+}
+
+// notEnd makes sure that an error on the way is not taken for the end of what is read.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w (%v)", io.ErrUnexpectedEOF, err) //nolint:errorlint // so that it is no io.EOF
+	}
+	return err
 }

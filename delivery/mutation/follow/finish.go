@@ -23,6 +23,9 @@ func (r *run) finish(t *transaction, c *Copy) error {
 		}
 	} else {
 		c.DeltaID, c.Number = u.ID, r.d.Number
+		if r.d.Until != "" {
+			c.OverlapUntil = r.d.Until
+		}
 		if c.OverlapUntil == u.ID {
 			c.OverlapUntil = ""
 		}

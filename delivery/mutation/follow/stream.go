@@ -1,0 +1,217 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stream reads a file over HTTP and goes on where it was when the line is cut, as long as the file is the same one: it asks
+// for the rest (Range) on the condition (If-Range) that the file still has the tag it had.
+type stream struct {
+	c    *client
+	ctx  context.Context //nolint:containedctx // that of the one who reads
+	stop context.CancelFunc
+	url  *url.URL
+	body io.ReadCloser // nil: to be opened
+	idle *time.Timer
+	at   int64  // bytes read
+	size int64  // of the whole file; -1 is not known
+	tag  string // what the file is recognised by; empty: nothing
+	vain int    // tries in a row that brought nothing
+	err  error
+}
+
+// openStream asks for a file; errors that asking again will not mend come at once.
+func (c *client) openStream(ctx context.Context, u *url.URL) (io.ReadCloser, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &stream{c: c, ctx: ctx, stop: stop, url: u, size: -1}
+	for {
+		err := s.connect()
+		if err == nil {
+			return s, nil
+		}
+		if err := s.again(err); err != nil {
+			stop()
+			return nil, err
+		}
+	}
+}
+
+// Read reads on, over as many connections as it takes.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.err == nil {
+		if s.body == nil {
+			if err := s.connect(); err != nil {
+				s.err = s.again(err)
+				continue
+			}
+		}
+		s.idle.Reset(s.c.o.Idle)
+		n, err := s.body.Read(p)
+		s.at += int64(n)
+		if n > 0 {
+			s.vain = 0
+		}
+		switch {
+		case err == nil && n > 0:
+			return n, nil
+		case errors.Is(err, io.EOF) && (s.size < 0 || s.at == s.size):
+			s.err = io.EOF
+		case s.size >= 0 && s.at > s.size:
+			s.err = fault(ErrChanged, "it is longer than the source said")
+		case err != nil:
+			s.drop()
+			s.err = s.again(fmt.Errorf("the line was cut after %d bytes: %w", s.at, notEnd(err)))
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+	return 0, s.err
+}
+
+// Close ends the reading.
+func (s *stream) Close() error {
+	s.drop()
+	s.stop()
+	if s.err == nil {
+		s.err = http.ErrBodyReadAfterClose
+	}
+	return nil
+}
+
+func (s *stream) drop() {
+	if s.body != nil {
+		s.idle.Stop()
+		s.body.Close()
+		s.body = nil
+	}
+}
+
+// again waits before the next try; an error says that there will be none.
+func (s *stream) again(err error) error {
+	var wait time.Duration
+	if e, ok := errors.AsType[*laterError](err); ok {
+		wait = e.wait
+	} else if status, _ := statusOf(err); status != 0 || errors.Is(err, ErrChanged) {
+		return err
+	}
+	if s.vain++; s.vain >= s.c.o.Tries || s.ctx.Err() != nil {
+		return fmt.Errorf("gave up after %d tries: %w", s.vain, err)
+	}
+	s.c.o.Log.WarnContext(s.ctx, "the download goes on", "at", s.at, "err", err)
+	return s.c.o.Wait(s.ctx, max(backoff(s.vain-1), wait))
+}
+
+// laterError is an answer that asks to come back.
+type laterError struct {
+	error
+	wait time.Duration
+}
+
+func (e *laterError) Unwrap() error { return e.error }
+
+// connect asks for the file, or for the rest of it.
+func (s *stream) connect() error {
+	header := http.Header{"Accept-Encoding": {"identity"}}
+	if s.at > 0 && s.tag != "" {
+		header.Set("Range", "bytes="+strconv.FormatInt(s.at, 10)+"-")
+		header.Set("If-Range", s.tag)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	idle := time.AfterFunc(s.c.o.Idle, cancel) // a line on which nothing comes is as good as cut
+	resp, err := s.c.send(ctx, http.MethodGet, s.url, nil, header)
+	if err != nil {
+		idle.Stop()
+		cancel()
+		return err
+	}
+	s.body, s.idle = &cancelled{resp.Body, cancel}, idle
+	if err := s.accept(resp); err != nil {
+		s.drop()
+		return err
+	}
+	return nil
+}
+
+// cancelled ends its request when it is closed.
+type cancelled struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (c *cancelled) Close() error {
+	c.cancel()
+	return c.ReadCloser.Close()
+}
+
+// accept looks whether what comes is what is missing.
+func (s *stream) accept(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
+		return s.rest(resp)
+	case http.StatusOK:
+		return s.whole(resp)
+	case http.StatusRequestedRangeNotSatisfiable:
+		return fault(ErrChanged, "it now ends before byte %d", s.at)
+	}
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	err := answer{status: resp.StatusCode, header: resp.Header, body: raw}.problem()
+	if temporary(resp.StatusCode) {
+		return &laterError{err, retryAfter(resp.Header, s.c.o.Now())}
+	}
+	return err
+}
+
+// rest takes a 206, which must begin where the reading ended.
+func (s *stream) rest(resp *http.Response) error {
+	span, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
+	from, _, _ := strings.Cut(span, "-")
+	_, total, _ := strings.Cut(span, "/")
+	start, err := strconv.ParseInt(from, 10, 64)
+	if !ok || err != nil || start != s.at {
+		return fault(ErrChanged, "bytes from %d were asked, and %.40q came", s.at, span)
+	}
+	if size, err := strconv.ParseInt(total, 10, 64); err == nil {
+		if s.size >= 0 && size != s.size {
+			return fault(ErrChanged, "it had %d bytes and now has %d", s.size, size)
+		}
+		s.size = size
+	}
+	return nil
+}
+
+// whole takes a 200: the start, or the file once more. Of the same file what was read is passed over.
+func (s *stream) whole(resp *http.Response) error {
+	tag := tagOf(resp.Header)
+	if s.at == 0 {
+		s.tag, s.size = tag, resp.ContentLength
+		return nil
+	}
+	if tag != s.tag || s.size >= 0 && resp.ContentLength >= 0 && resp.ContentLength != s.size {
+		return fault(ErrChanged, "the source has other bytes than before the line was cut")
+	}
+	for left := s.at; left > 0; {
+		s.idle.Reset(s.c.o.Idle)
+		n, err := io.CopyN(io.Discard, s.body, min(left, 1<<20))
+		if left -= n; err != nil {
+			return fmt.Errorf("pass over what was read: %w", notEnd(err))
+		}
+	}
+	return nil
+}
+
+// tagOf is a strong entity tag, or else the time of the last change.
+func tagOf(h http.Header) string {
+	if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+		return tag
+	}
+	return h.Get("Last-Modified")
+}
