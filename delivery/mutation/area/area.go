@@ -1,0 +1,179 @@
+package area
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Kind tells areas apart.
+type Kind string
+
+// The kinds of areas (MUT-40).
+const (
+	Geometry Kind = "geometry"
+	Keys     Kind = "keys"
+)
+
+// Area is what a delivery is bounded to: polygons or keys. It never changes, and is for any number of goroutines.
+type Area struct {
+	kind  Kind
+	crs   CRS
+	shape Polygons
+	wkt   string
+	keys  []string
+
+	once sync.Once
+	made *index
+}
+
+// Options says how the text of an area is to be read.
+type Options struct {
+	// Dataset is the system of the dataset, in which the area is kept. It is needed.
+	Dataset CRS
+	// Given is the system of WKT that does not name one; by default that of the dataset.
+	Given CRS
+	// Vertices is how many points an area may have; default 100,000.
+	Vertices int
+}
+
+// mostVertices and mostText bound what an area may ask. A vertex takes up to about 50 bytes.
+const (
+	mostVertices = 100_000
+	mostText     = 8 << 20
+)
+
+// Parse reads a POLYGON or MULTIPOLYGON in WKT, with or without SRID=28992; or SRID=4326; before it, as PDOK has it for
+// a geofilter; or GeoJSON: a Polygon, a MultiPolygon or a Feature of one, in longitude and latitude unless an old crs
+// member names EPSG:28992. WKT in EPSG:4326 has longitude first. The area is checked, and converted to the dataset's
+// system when it is in another. Errors are *[Error], but for a dataset without geometry.
+func Parse(text string, o Options) (*Area, error) {
+	if err := o.Dataset.known(); err != nil {
+		return nil, err
+	}
+	if o.Vertices <= 0 {
+		o.Vertices = mostVertices
+	}
+	if len(text) > mostText {
+		return nil, refuse("simplify it to fewer vertices or fewer digits", "the text has more than %d bytes", mostText)
+	}
+	parse := parseWKT
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		parse = parseGeoJSON
+	}
+	ps, crs, err := parse(text, o.Vertices)
+	if err != nil {
+		return nil, err
+	}
+	if crs == None {
+		crs = o.Given
+	}
+	if crs == None {
+		crs = o.Dataset
+	}
+	return newGeometry(ps, crs, o.Dataset)
+}
+
+// newGeometry checks polygons, converts them, and checks again: rounding may have made corners meet.
+func newGeometry(ps Polygons, crs, to CRS) (*Area, error) {
+	if err := crs.known(); err != nil {
+		return nil, refuse("give EPSG:28992 or EPSG:4326", "%s", err)
+	}
+	ps, err := ps.check(crs)
+	if err != nil {
+		return nil, err
+	}
+	if crs != to {
+		if ps, err = ps.moved(crs, to); err != nil {
+			return nil, err
+		}
+	}
+	ps = ps.canonical()
+	return &Area{kind: Geometry, crs: to, shape: ps, wkt: writeWKT(ps)}, nil
+}
+
+func (ps Polygons) moved(from, to CRS) (Polygons, error) {
+	for i, p := range ps {
+		for n, r := range p {
+			for k, q := range r {
+				if !convertible(q, from) {
+					return nil, refuse("give the area in the dataset's own system, "+to.String(),
+						"%v %v is too far from the Netherlands to be converted from %s", q.X, q.Y, from).at(i, n, k)
+				}
+			}
+		}
+	}
+	ps, err := ps.converted(from, to).check(to)
+	var wrong *Error
+	if errors.As(err, &wrong) {
+		wrong.What = "after conversion to " + to.String() + ": " + wrong.What
+	}
+	return ps, err
+}
+
+// Kind tells whether it is polygons or keys.
+func (a *Area) Kind() Kind { return a.kind }
+
+// CRS is the system of the polygons, the dataset's.
+func (a *Area) CRS() CRS { return a.crs }
+
+// WKT is the boundary as the filter uses it, in the dataset's system without SRID: the same text for the same area
+// wherever its rings start and whichever way they go, and [Parse] makes an equal area of it (MUT-41). It is empty for
+// keys.
+func (a *Area) WKT() string { return a.wkt }
+
+// Bounds is the rectangle around the polygons.
+func (a *Area) Bounds() (minX, minY, maxX, maxY float64) {
+	b := a.shape.box()
+	return b.minX, b.minY, b.maxX, b.maxY
+}
+
+// Vertices counts the points of all rings; first and last count as two.
+func (a *Area) Vertices() int { return a.shape.points() }
+
+// Polygons gives a copy of the polygons.
+func (a *Area) Polygons() Polygons {
+	out := make(Polygons, len(a.shape))
+	for i, p := range a.shape {
+		for _, r := range p {
+			out[i] = append(out[i], slices.Clone(r))
+		}
+	}
+	return out
+}
+
+// Meets tells whether a shape and the area share a point. Keys share none.
+func (a *Area) Meets(s *Shape) bool { return a.kind == Geometry && a.index().meets(s) }
+
+// index is made at first use.
+func (a *Area) index() *index {
+	a.once.Do(func() { a.made = newIndex(a.shape) })
+	return a.made
+}
+
+// Text is what the header of a file says about the area: the WKT, or the keys as a JSON array.
+func (a *Area) Text() string {
+	if a.kind == Keys {
+		return keysText(a.keys)
+	}
+	return a.wkt
+}
+
+// Digest is a SHA-256 in hexadecimal, the same for equal areas only.
+func (a *Area) Digest() string {
+	hash := sha256.Sum256([]byte(a.canonical()))
+	return hex.EncodeToString(hash[:])
+}
+
+func (a *Area) canonical() string {
+	if a.kind == Keys {
+		return "keys " + a.Text()
+	}
+	return a.crs.String() + " " + a.wkt
+}
+
+// Equal tells whether two areas are the same.
+func (a *Area) Equal(b *Area) bool { return a.canonical() == b.canonical() }

@@ -1,0 +1,139 @@
+package area
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"schakel/delivery/mutation/format"
+)
+
+// Config says what a filter lets through. Everything in it is optional.
+type Config struct {
+	// Fields tells where a state has its geometry and keys.
+	Fields Fields
+	// Areas are at most two as a rule: that of a subscription and that of a request. A state has to lie in each of them.
+	Areas []*Area
+	// ObjectTypes are those wanted; none given means all. The case of the first letter does not count (MUT-63).
+	ObjectTypes []string
+}
+
+// Filter keeps the mutations that concern an area. It is for any number of goroutines.
+type Filter struct {
+	config  Config
+	types   map[string]bool
+	readers sync.Pool
+	tally
+}
+
+// NewFilter makes a filter. It is an error when an area does not fit the dataset: polygons in another system than the
+// dataset's, or keys where the dataset names no element to find them in.
+func NewFilter(c Config) (*Filter, error) {
+	fields := c.Fields
+	fields.CRS = None // geometry is read only when an area asks for it
+	var keys bool
+	for _, a := range c.Areas {
+		switch {
+		case a.kind == Keys && len(fields.Keys) == 0:
+			return nil, errors.New("the dataset has no element to find keys in")
+		case a.kind == Geometry && a.crs != c.Fields.CRS:
+			return nil, fmt.Errorf("the area is in %s and the dataset in %s", a.crs, c.Fields.CRS)
+		case a.kind == Geometry:
+			fields.CRS = a.crs
+			a.index()
+		}
+		keys = keys || a.kind == Keys
+	}
+	if !keys {
+		fields.Keys = nil
+	}
+	f := &Filter{config: c, types: nameSet(typeSet(c.ObjectTypes))}
+	f.readers.New = func() any { return NewReader(fields) }
+	return f, nil
+}
+
+// Canonical is the text of the filter; see [Canonical].
+func (f *Filter) Canonical() string { return Canonical(f.config.Areas, f.config.ObjectTypes) }
+
+// Lineage is that of what passes; see [Lineage].
+func (f *Filter) Lineage(dataset uuid.UUID) uuid.UUID {
+	return Lineage(dataset, f.config.Areas, f.config.ObjectTypes)
+}
+
+// Group keeps the mutations that concern the area: those of a wanted object type of which the WAS, the WORDT or both
+// lie in it (MUT-42). It gives the same group when all do, nil when none does, and otherwise a group of the rest, which
+// is still one group (MUT-47). Mutations and their states are passed as they are, not marked in any way (MUT-43).
+func (f *Filter) Group(g *format.Group) *format.Group {
+	var kept []format.Mutation
+	for i := range g.Mutations {
+		if f.keeps(&g.Mutations[i]) {
+			kept = append(kept, g.Mutations[i])
+		}
+	}
+	f.groups.Add(1)
+	f.mutations.Add(int64(len(g.Mutations)))
+	f.kept.Add(int64(len(kept)))
+	switch len(kept) {
+	case 0:
+		return nil
+	case len(g.Mutations):
+		return g
+	}
+	return &format.Group{Index: g.Index, Line: g.Line, Mutations: slices.Clip(kept)}
+}
+
+func (f *Filter) keeps(m *format.Mutation) bool {
+	if len(f.types) > 0 && !f.types[foldType(m.Type())] {
+		return false
+	}
+	if len(f.config.Areas) == 0 {
+		return true
+	}
+	for _, s := range []*format.State{m.Wordt, m.Was} {
+		if s == nil {
+			continue
+		}
+		in, err := f.Holds(s)
+		if err != nil {
+			f.note(m, s, err)
+		}
+		if in {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds tells whether a state lies in all of the areas, whatever its object type. A state whose geometry cannot be read
+// lies in every area of polygons, and comes with a *[GeometryError].
+func (f *Filter) Holds(s *format.State) (bool, error) {
+	if len(f.config.Areas) == 0 {
+		return true, nil
+	}
+	r, _ := f.readers.Get().(*Reader)
+	defer f.readers.Put(r)
+	shape, keys, err := r.Read(s)
+	for _, a := range f.config.Areas {
+		if !f.in(a, shape, keys, err) {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+func (f *Filter) in(a *Area, shape *Shape, keys []string, err error) bool {
+	switch {
+	case a.kind == Keys && len(keys) == 0:
+		return f.config.Fields.Unlocated
+	case a.kind == Keys:
+		return slices.ContainsFunc(keys, a.Holds)
+	case err != nil:
+		return true
+	case shape.Empty():
+		return f.config.Fields.Unlocated
+	}
+	return a.index().meets(shape)
+}

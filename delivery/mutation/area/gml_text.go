@@ -1,0 +1,142 @@
+package area
+
+import (
+	"strconv"
+
+	"schakel/delivery/mutation/format/xmlscan"
+)
+
+// content reads the numbers that are the content of the current element.
+func (r *Reader) content() error {
+	if err := r.read(); err != nil {
+		return err
+	}
+	return r.parse(' ')
+}
+
+// read takes the text of the current element, which has no elements in it.
+func (r *Reader) read() error {
+	r.text = r.text[:0]
+	for {
+		tok, err := r.next()
+		if err != nil {
+			return err
+		}
+		switch tok.Kind {
+		case xmlscan.Text:
+			r.text = xmlscan.AppendText(r.text, tok.Text)
+		case xmlscan.CData:
+			r.text = append(r.text, tok.Text...)
+		case xmlscan.Start:
+			return r.fault("an element among the numbers")
+		case xmlscan.End:
+			return nil
+		}
+	}
+}
+
+// coordinates reads the older way of writing, x,y x,y: a comma in a position and space between them. Positions all
+// have as many numbers as the first.
+func (r *Reader) coordinates(tok *xmlscan.Token) error {
+	for _, a := range tok.Attrs {
+		value := string(a.Value)
+		switch string(a.Name) {
+		case "decimal", "cs", "ts":
+			if value != "." && value != "," && value != " " {
+				return r.fault("numbers written with %.10q", value)
+			}
+		}
+	}
+	if err := r.read(); err != nil {
+		return err
+	}
+	dim := 1
+	for i := 0; i < len(r.text) && (dim == 1 || !space(r.text[i])); i++ {
+		if r.text[i] == ',' {
+			dim++
+		}
+	}
+	if dim != 2 && dim != 3 {
+		return r.fault("coordinates of %d numbers", dim)
+	}
+	if err := r.parse(','); err != nil {
+		return err
+	}
+	return r.take(dim)
+}
+
+func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// parse makes numbers of the text, divided by space or by one more character.
+func (r *Reader) parse(also byte) error {
+	r.numbers = r.numbers[:0]
+	text := r.text
+	for i := 0; ; {
+		for i < len(text) && (space(text[i]) || text[i] == also) {
+			i++
+		}
+		if i == len(text) {
+			return nil
+		}
+		from := i
+		for i < len(text) && !space(text[i]) && text[i] != also {
+			i++
+		}
+		v, ok := number(text[from:i])
+		if !ok || !plausible(v) {
+			return r.fault("%.30q is no coordinate", text[from:i])
+		}
+		r.numbers = append(r.numbers, v)
+	}
+}
+
+// number reads a decimal number. What fits in 53 bits with up to 22 decimals, as nearly all do, is a division of two
+// exact numbers and so comes out as it should.
+func number(text []byte) (float64, bool) {
+	whole, decimals, digits, i := uint64(0), -1, 0, 0
+	if len(text) > 0 && text[0] == '-' {
+		i = 1
+	}
+	for ; i < len(text); i++ {
+		c := text[i]
+		if c == '.' && decimals < 0 {
+			decimals = 0
+			continue
+		}
+		if c < '0' || c > '9' || digits == 15 {
+			return slowNumber(text)
+		}
+		whole = whole*10 + uint64(c-'0')
+		digits++
+		if decimals >= 0 {
+			decimals++
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	v := float64(whole)
+	if decimals > 0 {
+		v /= powersOfTen(decimals)
+	}
+	if text[0] == '-' {
+		v = -v
+	}
+	return v, true
+}
+
+// slowNumber reads any other way to write a number. NaN, infinities and hexadecimals are none here.
+func slowNumber(text []byte) (float64, bool) {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	return v, err == nil
+}
+
+func powersOfTen(n int) float64 {
+	table := [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+	return table[n]
+}

@@ -1,0 +1,118 @@
+package area
+
+import (
+	"math"
+	"strconv"
+)
+
+// Frame places areas on a drawing of so many pixels, north up, at one scale in both directions. Several areas in one
+// frame lie over each other as they do on the ground.
+type Frame struct {
+	Width, Height float64
+	crs           CRS     // of the plane: RD, or WGS84 for what lies too far from the Netherlands
+	middle        Point   // of what is drawn, in the plane's metres
+	scale         float64 // pixels to a metre
+	degree        float64 // metres to a degree of longitude, when the plane is WGS84
+}
+
+// metresPerDegree is the length of a degree of latitude.
+const metresPerDegree = 111_320.0
+
+// NewFrame makes a frame that holds all of the areas with a margin of four percent. Areas of keys do not count.
+func NewFrame(width, height int, areas ...*Area) *Frame {
+	f := &Frame{Width: float64(width), Height: float64(height), crs: RD, scale: 1}
+	var points []Point
+	for _, a := range areas {
+		for _, p := range a.shape {
+			for _, q := range p[0] {
+				if a.crs == WGS84 && !convertible(q, WGS84) {
+					f.crs = WGS84
+				}
+				f.degree = max(f.degree, metresPerDegree*math.Cos(q.Y*math.Pi/180))
+			}
+		}
+	}
+	for _, a := range areas {
+		for _, p := range a.shape {
+			for _, q := range p[0] {
+				points = append(points, f.plane(q, a.crs))
+			}
+		}
+	}
+	if b := boxOf(points); len(points) > 0 {
+		f.middle = Point{(b.minX + b.maxX) / 2, (b.minY + b.maxY) / 2}
+		f.scale = 0.92 * min(f.Width/max(b.maxX-b.minX, 1e-6), f.Height/max(b.maxY-b.minY, 1e-6))
+	}
+	return f
+}
+
+// plane gives metres: RD, or degrees stretched to metres at the latitude of the drawing nearest to the equator.
+func (f *Frame) plane(p Point, crs CRS) Point {
+	switch {
+	case f.crs == RD && crs == WGS84:
+		return toRD(p)
+	case f.crs == RD:
+		return p
+	case crs == RD:
+		p = toWGS84(p)
+	}
+	return Point{p.X * f.degree, p.Y * metresPerDegree}
+}
+
+func (f *Frame) pixel(p Point, crs CRS) Point {
+	p = f.plane(p, crs)
+	return Point{f.Width/2 + (p.X-f.middle.X)*f.scale, f.Height/2 - (p.Y-f.middle.Y)*f.scale}
+}
+
+// Path is the area as data of an SVG path with fill-rule evenodd, in tenths of pixels. Vertices that one could not see
+// are left out; an outer ring smaller than that becomes a square of a pixel. It is empty for keys.
+func (f *Frame) Path(a *Area) string {
+	var out []byte
+	for _, p := range a.shape {
+		for n, r := range p {
+			line := make([]Point, len(r))
+			for i, q := range r {
+				line[i] = f.pixel(q, a.crs)
+			}
+			out = appendPath(out, line, n == 0)
+		}
+	}
+	return string(out)
+}
+
+func appendPath(out []byte, ring []Point, outer bool) []byte {
+	b := boxOf(ring)
+	if b.maxX-b.minX < 1 && b.maxY-b.minY < 1 {
+		if !outer {
+			return out
+		}
+		out = appendNumber(append(out, 'M'), (b.minX+b.maxX-1)/2)
+		out = appendNumber(append(out, ' '), (b.minY+b.maxY-1)/2)
+		return append(out, "h1v1h-1z"...)
+	}
+	command := byte('M')
+	for _, p := range simplify(ring[:len(ring)-1]) {
+		out = appendNumber(append(out, command), p.X)
+		out = appendNumber(append(out, ' '), p.Y)
+		command = 'L'
+	}
+	return append(out, 'z')
+}
+
+func appendNumber(out []byte, v float64) []byte {
+	return strconv.AppendFloat(out, math.Round(v*10)/10+0, 'f', -1, 64)
+}
+
+// ScaleBar gives a round number of metres, 1, 2 or 5 with noughts, and its length on the drawing in pixels, which is
+// up to a quarter of the width.
+func (f *Frame) ScaleBar() (metres, pixels float64) {
+	most := f.Width / 4 / f.scale
+	metres = math.Pow(10, math.Floor(math.Log10(most)))
+	for _, times := range []float64{5, 2} {
+		if metres*times <= most {
+			metres *= times
+			break
+		}
+	}
+	return metres, metres * f.scale
+}
