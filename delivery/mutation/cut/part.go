@@ -1,0 +1,143 @@
+package cut
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"schakel/delivery/mutation/area"
+	"schakel/store"
+)
+
+// part is what somebody wants of a dataset: object types, in areas that must all hold. The zero part is everything.
+type part struct {
+	types []string // none: all
+	areas []*area.Area
+}
+
+// areaSource finds areas of subscriptions.
+type areaSource interface {
+	MutationArea(ctx context.Context, id string) (store.MutationArea, error)
+}
+
+// partOf reads what a subscription, or a download, wants.
+func partOf(ctx context.Context, from areaSource, set store.Dataset, areaID, geofilter string, types []string) (part, error) {
+	wants := part{types: someTypes(set, types)}
+	if areaID != "" {
+		row, err := from.MutationArea(ctx, areaID)
+		if err != nil {
+			return wants, fmt.Errorf("find area %s: %w", areaID, err)
+		}
+		read, err := readArea(set, row)
+		if err != nil {
+			return wants, fmt.Errorf("read area %s: %w", areaID, err)
+		}
+		wants.areas = append(wants.areas, read)
+	}
+	if geofilter != "" {
+		read, err := readGeofilter(set, geofilter)
+		if err != nil {
+			return wants, err
+		}
+		wants.areas = append(wants.areas, read)
+	}
+	return wants, nil
+}
+
+func readArea(set store.Dataset, row store.MutationArea) (*area.Area, error) {
+	if row.Kind == store.AreaKeys {
+		return area.NewKeys(row.Keys)
+	}
+	return area.Parse(row.WKT, area.Options{Dataset: area.CRS(set.CRS)})
+}
+
+// readGeofilter reads what a request bounds a download by besides. Errors are ErrGeofilter.
+func readGeofilter(set store.Dataset, text string) (*area.Area, error) {
+	if set.AreaKind != store.AreaGeometry {
+		return nil, fmt.Errorf("%w: the dataset has no geometry to bound it by", ErrGeofilter)
+	}
+	read, err := area.Parse(text, area.Options{Dataset: area.CRS(set.CRS)})
+	if err != nil {
+		return nil, errors.Join(ErrGeofilter, err)
+	}
+	return read, nil
+}
+
+// all tells whether it is everything.
+func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 }
+
+// lineage is the one of this part of a dataset (MUT-38, MUT-49).
+func (p part) lineage(whole string) (string, error) {
+	base, err := uuid.Parse(whole)
+	if err != nil {
+		return "", fmt.Errorf("read lineage: %w", err)
+	}
+	return area.Lineage(base, p.areas, p.types).String(), nil
+}
+
+// text is what the files and the manifest say of the area: one as it is used, two as what lies in both (MUT-41).
+func (p part) text() string {
+	if len(p.areas) == 1 {
+		return p.areas[0].Text()
+	}
+	texts := make([]string, len(p.areas))
+	for i, a := range p.areas {
+		texts[i] = a.Text()
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "INTERSECTION(" + strings.Join(texts, ", ") + ")"
+}
+
+// filter makes what lets this part of a dataset through.
+func (p part) filter(set store.Dataset) (*area.Filter, error) {
+	return area.NewFilter(area.Config{
+		Areas: p.areas, ObjectTypes: p.types,
+		Fields: area.Fields{CRS: area.CRS(set.CRS), Geometry: set.GeometryElements, Keys: set.KeyElements},
+	})
+}
+
+// someTypes gives object types in the order and spelling of the dataset; none when they are all of them.
+func someTypes(set store.Dataset, wanted []string) []string {
+	var some []string
+	for _, t := range set.ObjectTypes {
+		if slices.ContainsFunc(wanted, func(w string) bool { return sameType(w, t) }) {
+			some = append(some, t)
+		}
+	}
+	if len(some) == len(set.ObjectTypes) {
+		return nil
+	}
+	return some
+}
+
+// sameType compares object types, whose first letter may be in either case (MUT-63).
+func sameType(a, b string) bool {
+	first, n := utf8.DecodeRuneInString(a)
+	second, m := utf8.DecodeRuneInString(b)
+	return unicode.ToLower(first) == unicode.ToLower(second) && a[n:] == b[m:]
+}
+
+// askedTypes checks the object types of a request, which can only be some of those a subscription has.
+func askedTypes(set store.Dataset, subscribed, asked []string) ([]string, error) {
+	offered := subscribed
+	if len(offered) == 0 {
+		offered = set.ObjectTypes
+	}
+	for _, t := range asked {
+		if !slices.ContainsFunc(offered, func(o string) bool { return sameType(o, t) }) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrObjectType, t, strings.Join(offered, ", "))
+		}
+	}
+	if len(asked) == 0 {
+		asked = subscribed
+	}
+	return someTypes(set, asked), nil
+}

@@ -1,0 +1,126 @@
+package cut
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"schakel/store"
+)
+
+const (
+	// againAfter is how long work that failed waits before it is tried again.
+	againAfter = time.Minute
+	// renewBefore is how long before the deltas behind the newest snapshot begin to expire another one is made, whatever the
+	// schedule says: without it who begins anew could not go on.
+	renewBefore = 7 * 24 * time.Hour
+)
+
+// DeltaTask and SnapshotTask are the names of the work on a dataset among that of the cluster.
+func DeltaTask(datasetID string) string    { return "delta " + datasetID }
+func SnapshotTask(datasetID string) string { return "snapshot " + datasetID }
+
+// DeltaDue tells when the next delta of a dataset has to be cut; seen is its task as it is now, with its name alone when it
+// never ran. The zero time is never.
+func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
+	due := nextRun(set, set.DeltaSchedule, set.DeltaAskedAt, seen)
+	if set.Status == store.DatasetActive || !set.DeltaAskedAt.IsZero() || due.IsZero() {
+		return due, nil
+	}
+	next, err := c.cfg.DB.NextMutationDelta(ctx, set.ID) // an ended one gets its last delta
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find next delta: %w", err)
+	}
+	if next.FromSeq == next.ToSeq {
+		return time.Time{}, nil
+	}
+	return due, nil
+}
+
+// SnapshotDue tells when the next snapshot of a dataset has to be made: as its schedule says, when somebody asked, when there
+// is none of the lineage while somebody subscribes, and a week before the deltas behind the newest one begin to expire.
+func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
+	due := nextRun(set, set.SnapshotSchedule, set.SnapshotAskedAt, seen)
+	if running(seen) || !set.SnapshotAskedAt.IsZero() {
+		return due, nil
+	}
+	if set.Status != store.DatasetActive {
+		return time.Time{}, nil
+	}
+	needed, err := c.needed(ctx, set)
+	if err != nil || needed.IsZero() {
+		return due, err
+	}
+	needed = tryAgain(needed, seen)
+	if due.IsZero() || needed.Before(due) {
+		return needed, nil
+	}
+	return due, nil
+}
+
+// needed tells when a snapshot is needed whatever the schedule says; the zero time when it is not known to be.
+func (c *Cutter) needed(ctx context.Context, set store.Dataset) (time.Time, error) {
+	newest, err := c.cfg.DB.LatestMutationSnapshot(ctx, set.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return c.firstNeeded(ctx, set)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find newest snapshot: %w", err)
+	}
+	behind, _, err := c.cfg.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
+		DatasetID: set.ID, Lineage: set.Lineage, After: newest.DeltaNumber, Page: store.Page{Number: 1, Size: 1},
+	})
+	if err != nil || len(behind) == 0 {
+		return time.Time{}, err
+	}
+	return behind[0].ToAt.Add(Retention - renewBefore), nil
+}
+
+// firstNeeded tells whether somebody waits for the first snapshot of a lineage. While an initial load comes in, it waits.
+func (c *Cutter) firstNeeded(ctx context.Context, set store.Dataset) (time.Time, error) {
+	readers, err := c.cfg.DB.MutationReaders(ctx, set.ID)
+	if err != nil || len(readers) == 0 {
+		return time.Time{}, err
+	}
+	_, loads, err := c.cfg.DB.Publications(ctx, store.PublicationFilter{
+		DatasetID: set.ID, Kind: store.PublicationInitial, Status: store.MutationRunning, Page: store.Page{Number: 1, Size: 1},
+	})
+	if err != nil || loads > 0 {
+		return time.Time{}, err
+	}
+	return set.LineageAt.Time, nil
+}
+
+func running(seen store.ClusterTask) bool { return !seen.StartedAt.IsZero() && seen.Running() }
+
+// nextRun tells when work has to be done by its schedule, or because somebody asked.
+func nextRun(set store.Dataset, schedule string, asked store.Time, seen store.ClusterTask) time.Time {
+	switch {
+	case running(seen):
+		return seen.LeaseUntil.Time // its node may have died
+	case !asked.IsZero():
+		return tryAgain(asked.Time, seen)
+	case schedule == "":
+		return time.Time{}
+	}
+	plan, err := cron.ParseStandard(schedule)
+	if err != nil {
+		return time.Time{} // it was checked when it was written
+	}
+	since := set.CreatedAt
+	if seen.StartedAt.After(since.Time) {
+		since = seen.StartedAt
+	}
+	return plan.Next(since.UTC())
+}
+
+// tryAgain has work that failed wait a little.
+func tryAgain(due time.Time, seen store.ClusterTask) time.Time {
+	if seen.Error != "" && seen.FinishedAt.Add(againAfter).After(due) {
+		return seen.FinishedAt.Add(againAfter)
+	}
+	return due
+}

@@ -1,0 +1,106 @@
+package cut
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"schakel/store"
+)
+
+// Request asks for a part of a delta, or of the newest snapshot (MUT-51).
+type Request struct {
+	By          string   // the client or account that asks; it is needed
+	ObjectTypes []string // none: all that the reader gets
+	Geofilter   string   // WKT or GeoJSON, besides the area of the subscription; empty: none
+	DeltaID     string   // empty: the newest snapshot
+}
+
+// Request keeps what a reader asks for, to be made in the background. When it has the bytes of what is there already, it is
+// completed at once. It answers ErrGeofilter, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot or a *[GoneError].
+func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
+	if r.By == "" {
+		return store.MutationDownload{}, errors.New("a download is asked for by nobody")
+	}
+	row := store.MutationDownload{DatasetID: v.Dataset.ID, PartnerID: v.PartnerID, RequestedBy: r.By}
+	subscribed := []string(nil)
+	if v.Follower != nil {
+		row.SubscriptionID, row.AreaID, subscribed = v.Follower.SubscriptionID, v.Follower.AreaID, v.Follower.ObjectTypes
+	}
+	types, err := askedTypes(v.Dataset, subscribed, r.ObjectTypes)
+	if err != nil {
+		return row, err
+	}
+	row.ObjectTypes = types
+	if r.Geofilter != "" {
+		read, err := readGeofilter(v.Dataset, r.Geofilter)
+		if err != nil {
+			return row, err
+		}
+		row.Geofilter = read.WKT()
+	}
+	of, err := c.source(ctx, v, r.DeltaID)
+	if err != nil {
+		return row, err
+	}
+	row.DeltaID, row.SnapshotID = of.deltaID, of.snapshotID
+	return c.keepRequest(ctx, v, of, row)
+}
+
+// source finds the delta or the snapshot that a request is about.
+func (c *Cutter) source(ctx context.Context, v View, deltaID string) (whole, error) {
+	if deltaID == "" {
+		s, err := c.latest(ctx, v)
+		return wholeSnapshot(s), err
+	}
+	d, err := c.known(ctx, v, deltaID)
+	if err != nil {
+		return whole{}, err
+	}
+	if c.Expired(d) {
+		return whole{}, c.expired(v, d)
+	}
+	return wholeDelta(d), nil
+}
+
+func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.MutationDownload) (store.MutationDownload, error) {
+	wants, err := partOf(ctx, c.cfg.DB, v.Dataset, row.AreaID, row.Geofilter, row.ObjectTypes)
+	if err != nil {
+		return row, err
+	}
+	if row.Lineage, err = wants.lineage(of.lineage); err != nil {
+		return row, err
+	}
+	if row.ID, err = newID(); err != nil {
+		return row, err
+	}
+	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		there, err := findSame(ctx, tx, of, wants, &row)
+		if err != nil {
+			return err
+		}
+		if there {
+			row.Status, row.Progress, row.FinishedAt = store.MutationCompleted, 100, tx.Now
+		}
+		return tx.InsertMutationDownload(ctx, &row)
+	})
+	if err != nil {
+		return row, fmt.Errorf("keep request: %w", err)
+	}
+	return row, nil
+}
+
+// Custom finds a download that a reader asked for, waiting, failed or completed. Of others, and of those that nobody asked
+// for, it answers store.ErrNotFound; a *[GoneError] when it is over.
+func (c *Cutter) Custom(ctx context.Context, v View, id string) (store.MutationDownload, error) {
+	row, err := c.cfg.DB.MutationDownload(ctx, id)
+	switch {
+	case err != nil:
+		return row, err
+	case row.DatasetID != v.Dataset.ID || row.PartnerID != v.PartnerID || row.RequestedBy == "":
+		return store.MutationDownload{}, store.ErrNotFound
+	case !row.GoneAt.IsZero() || row.Status == store.MutationCompleted && c.cfg.Now().After(row.FinishedAt.Add(KeepCustom)):
+		return row, &GoneError{Kind: ErrDownloadGone, DeltaID: row.DeltaID, Lineage: v.Dataset.Lineage, ExpiredAt: row.FinishedAt.Add(KeepCustom)}
+	}
+	return row, nil
+}

@@ -1,0 +1,73 @@
+package cut
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/store"
+)
+
+// made is a delivery whose zip is in the store but not finished.
+type made struct {
+	file     *store.FileWriter
+	manifest archive.Manifest
+}
+
+// header is what every file of a delivery of a dataset begins with (MUT-21).
+func header(set store.Dataset, id string, kind format.DeliveryType) (format.Header, error) {
+	spaces, err := namespaces(set.Namespaces)
+	if err != nil {
+		return format.Header{}, fmt.Errorf("read namespaces of dataset %s: %w", set.ID, err)
+	}
+	return format.Header{
+		Root: format.Name{Prefix: set.RootPrefix, Space: set.RootSpace, Local: set.RootLocal}, Dataset: set.ID, Type: kind, DeliveryID: id,
+		ObjectTypes: set.ObjectTypes, Namespaces: spaces,
+	}, nil
+}
+
+// write makes a zip of what fill writes, as a stream.
+func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(*archive.DeliveryWriter) error) (*made, error) {
+	file, err := c.cfg.DB.CreateMutationFile(ctx, set.ID)
+	if err != nil {
+		return nil, fmt.Errorf("begin file: %w", err)
+	}
+	out, err := archive.NewDeliveryWriter(file, h, archive.DeliveryOptions{PerFile: int(set.PerFile), Options: archive.Options{Modified: at}})
+	if err != nil {
+		return nil, fmt.Errorf("begin delivery: %w", err)
+	}
+	if err := fill(out); err != nil {
+		return nil, err
+	}
+	manifest, err := out.Close()
+	if err != nil {
+		return nil, fmt.Errorf("end delivery: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("end file: %w", err)
+	}
+	return &made{file, manifest}, nil
+}
+
+// Manifest reads what a row of the store keeps of a manifest; of an empty text it is the zero one.
+func Manifest(text string) (archive.Manifest, error) {
+	var m archive.Manifest
+	if text == "" {
+		return m, nil
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, fmt.Errorf("read kept manifest: %w", err)
+	}
+	return m, nil
+}
+
+func manifestText(m archive.Manifest) (string, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("write manifest: %w", err)
+	}
+	return string(text), nil
+}
