@@ -8,7 +8,7 @@ import (
 )
 
 // mostSteps bounds into how many lines one arc is cut.
-const mostSteps = 20_000
+const mostSteps = 50_000
 
 // arcs reads an Arc, ArcString or Circle. Arcs are cut into lines that stay within a millimetre of them, in the plane of
 // their own system; their ends and the points they go through stay exactly as given.
@@ -80,8 +80,8 @@ func turnOf(m, p, q Point, side int) float64 {
 	return math.Mod(turn, 2*math.Pi)
 }
 
-// sweep appends what lies between from and to on a circle, and to. A chord of a sixth of the angle whose square is the
-// tolerance over the radius bows out less than the tolerance: r(1-cos(t/2)) < rt²/8.
+// sweep appends what lies between from and to on a circle, and to. A chord over an angle t bows out by
+// r(1-cos(t/2)), which is less than rt²/8.
 func (r *Reader) sweep(m, from, to Point, turn float64, ref reference) error {
 	radius := math.Hypot(from.X-m.X, from.Y-m.Y)
 	steps := math.Ceil(math.Abs(turn) / math.Sqrt(8*ref.crs.millimetre()/radius))

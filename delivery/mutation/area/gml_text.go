@@ -39,12 +39,12 @@ func (r *Reader) read() error {
 // have as many numbers as the first.
 func (r *Reader) coordinates(tok *xmlscan.Token) error {
 	for _, a := range tok.Attrs {
-		value := string(a.Value)
-		switch string(a.Name) {
-		case "decimal", "cs", "ts":
-			if value != "." && value != "," && value != " " {
-				return r.fault("numbers written with %.10q", value)
-			}
+		switch string(a.Name) + "=" + string(a.Value) {
+		case "decimal=.", "cs=,", "ts= ":
+			continue
+		}
+		if name := string(a.Name); name == "decimal" || name == "cs" || name == "ts" {
+			return r.fault("numbers written with %s=%.10q", name, a.Value)
 		}
 	}
 	if err := r.read(); err != nil {
