@@ -1,0 +1,152 @@
+package templates
+
+import (
+	"strconv"
+	"time"
+)
+
+// DeltaRow is a delta as somebody gets it.
+type DeltaRow struct {
+	Number   int64
+	From, To time.Time
+	DeliveryCounts
+	Bytes int64
+	// Expires is its last moment; Gone is set when that is over.
+	Expires time.Time
+	Gone    bool
+	// Old is set for one of a lineage that was replaced.
+	Old bool
+	// Making is set while the file of this reader is made; Failed says why that did not work.
+	Making bool
+	Failed string
+	Href   string // of the zip; empty when it cannot be had
+}
+
+// DeliveryCounts is what is in a delivery.
+type DeliveryCounts struct{ Groups, Adds, Changes, Deletes int64 }
+
+// SnapshotRow is an initial state.
+type SnapshotRow struct {
+	State, Error      string
+	Delta             int64 // the last that it includes
+	Done, Total       int64 // states
+	Bytes             int64
+	Created, Finished time.Time
+	Href              string
+}
+
+// PublicationRow is what was taken in by one request or one import.
+type PublicationRow struct {
+	Name, Href, Kind, State, Error string
+	DeliveryCounts
+	Bytes, BytesTotal  int64
+	By                 string
+	Started, Finished  time.Time
+	CancelAction, More string
+}
+
+// FollowerRow is a subscription to a dataset, and how far its copy is.
+type FollowerRow struct {
+	Partner, Subscription, Area Named
+	Types                       []string
+	State                       string
+	// Delta is the number of the last delta that was fetched to its end, 0 for none; Behind counts those after it.
+	Delta, Behind int64
+	// Since is the end of the first delta that was not fetched.
+	Since, Fetched time.Time
+	// Snapshot is set when an initial state was fetched.
+	Snapshot bool
+	// Lost is set when a delta it needs has expired.
+	Lost bool
+}
+
+func (r FollowerRow) progress() (Kind, string) {
+	switch {
+	case r.State == "requested":
+		return KindNeutral, "Not approved yet"
+	case r.Lost:
+		return KindError, "Must begin anew"
+	case r.Fetched.IsZero():
+		return KindInfo, "Has not begun"
+	case r.Behind == 0:
+		return KindOK, "Up to date"
+	}
+	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
+}
+
+func (r FollowerRow) fetched() string {
+	switch {
+	case r.Delta > 0:
+		return "Delta " + Count(int(r.Delta))
+	case r.Snapshot:
+		return "A snapshot"
+	}
+	return "Nothing yet"
+}
+
+func (r DeltaRow) state() (Kind, string) {
+	switch {
+	case r.Gone:
+		return KindNeutral, "Expired"
+	case r.Old:
+		return KindNeutral, "Of an older lineage"
+	case r.Failed != "":
+		return KindError, "Failed"
+	case r.Making:
+		return KindInfo, "Being made"
+	}
+	return KindOK, "Ready"
+}
+
+// kindWord says what came in.
+func (r PublicationRow) kindWord() string {
+	switch r.Kind {
+	case "initial":
+		return "Initial state"
+	case "delta":
+		return "Delta"
+	}
+	return "Groups"
+}
+
+func percent(part, whole int64) int64 {
+	if whole <= 0 {
+		return 0
+	}
+	return min(100, 100*part/whole)
+}
+
+func percentText(n int64) string { return strconv.FormatInt(n, 10) }
+
+func (c DeliveryCounts) text() string {
+	return Count(int(c.Adds)) + " added, " + Count(int(c.Changes)) + " changed, " + Count(int(c.Deletes)) + " deleted"
+}
+
+func deltaTable(total int, pager *Pager, empty Empty) TableView {
+	return TableView{
+		ID: "deltas", Caption: "Deltas", Total: total, Noun: [2]string{"delta", "deltas"}, Pager: pager, Empty: empty,
+		Columns: []Column{{Label: "Delta"}, {Label: "Until"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "Size", Numeric: true}, {Label: "Expires"}},
+	}
+}
+
+func snapshotTable(total int) TableView {
+	return TableView{
+		ID: "snapshots", Caption: "Snapshots", Total: total, Noun: [2]string{"snapshot", "snapshots"},
+		Columns: []Column{{Label: "Snapshot"}, {Label: "State"}, {Label: "Includes"}, {Label: "Versions", Numeric: true}, {Label: "Size", Numeric: true}},
+		Empty:   Empty{Text: "There is no snapshot yet. Who begins to follow needs one."},
+	}
+}
+
+func publicationTable(total int, pager *Pager, empty Empty) TableView {
+	return TableView{
+		ID: "publications", Caption: "What came in", Total: total, Noun: [2]string{"publication", "publications"}, Pager: pager, Empty: empty,
+		Columns: []Column{{Label: "Started"}, {Label: "What"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "By"}},
+	}
+}
+
+func followerTable(total int, empty Empty) TableView {
+	return TableView{
+		ID: "followers", Caption: "Followers", Total: total, Noun: [2]string{"follower", "followers"}, Empty: empty,
+		Columns: []Column{{Label: "Partner"}, {Label: "State"}, {Label: "Gets"}, {Label: "Its copy"}, {Label: "Last fetched"}},
+	}
+}
