@@ -1,0 +1,186 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+)
+
+// jsonGroup is a group in JSON: {"mutations":[{"objectType":"…","objectId":"…","was":{"id":"…","xml":"…"},"wordt":{"id":"…","xml":"…"}}]}.
+// XML is one element as text, which declares its own namespaces; of a WAS the id alone will do.
+type jsonGroup struct {
+	Mutations []struct {
+		ObjectType string     `json:"objectType"`
+		ObjectID   string     `json:"objectId"`
+		Was        *jsonState `json:"was"`
+		Wordt      *jsonState `json:"wordt"`
+	} `json:"mutations"`
+}
+
+type jsonState struct {
+	ID  string `json:"id"`
+	XML string `json:"xml"`
+}
+
+// readGroup reads a group of JSON text that begins at line.
+func readGroup(raw []byte, index, line, most int) (*format.Group, error) {
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("%w: it is not UTF-8", ErrJSON)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var in *jsonGroup
+	if err := dec.Decode(&in); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrJSON, noJSONPrefix(err))
+	}
+	if in == nil {
+		return nil, fmt.Errorf("%w: null in place of a group", ErrJSON)
+	}
+	if len(in.Mutations) > most {
+		return nil, fmt.Errorf("%w: more than %d mutations in a group", format.ErrLimit, most)
+	}
+	mayReplace := bytes.ContainsRune(raw, utf8.RuneError) || bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
+	g := &format.Group{Index: index, Line: line, Mutations: make([]format.Mutation, len(in.Mutations))}
+	for i, m := range in.Mutations {
+		for _, s := range []*jsonState{m.Was, m.Wordt} {
+			if s != nil && !mayReplace && strings.ContainsRune(s.XML, utf8.RuneError) {
+				return nil, fmt.Errorf("%w: mutation %d has half a character", ErrJSON, i+1)
+			}
+		}
+		g.Mutations[i] = format.Mutation{ObjectType: m.ObjectType, ObjectID: m.ObjectID, Was: m.Was.state(), Wordt: m.Wordt.state(), Line: line}
+	}
+	return g, nil
+}
+
+// state is not checked yet.
+func (s *jsonState) state() *format.State {
+	if s == nil {
+		return nil
+	}
+	return &format.State{ID: s.ID, XML: []byte(s.XML)}
+}
+
+func noJSONPrefix(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends in the middle")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// groupBytes bounds the text of a group: an escaped character takes six bytes, but hardly all are.
+func groupBytes(l format.Limits) int64 {
+	if l.Group <= 0 {
+		return 2 * 64 << 20
+	}
+	return 2 * int64(l.Group)
+}
+
+func groupMutations(l format.Limits) int {
+	if l.Mutations <= 0 {
+		return 100_000
+	}
+	return l.Mutations
+}
+
+// FromJSON reads a document {"groups":[…]} as a stream. Its name is for errors.
+func FromJSON(name string, r io.Reader, limits format.Limits) Source {
+	in := &lineReader{counter: counter{from: r}, most: groupBytes(limits), left: groupBytes(limits)}
+	return &jsonSource{name: name, in: in, dec: json.NewDecoder(in), most: groupMutations(limits)}
+}
+
+type jsonSource struct {
+	name  string
+	in    *lineReader
+	dec   *json.Decoder
+	most  int
+	begun bool
+	count int
+	err   error
+}
+
+// Header implements Source.
+func (s *jsonSource) Header() (*format.Header, error) { return nil, nil }
+
+// Bytes implements Source.
+func (s *jsonSource) Bytes() int64 { return s.in.n }
+
+// Next implements Source.
+func (s *jsonSource) Next() (*format.Group, archive.Position, error) {
+	at := archive.Position{File: s.name, Index: 1, Group: s.count + 1}
+	if s.err != nil {
+		return nil, at, s.err
+	}
+	g, err := s.next()
+	if err != nil {
+		s.err = err
+		if !errors.Is(err, io.EOF) || errors.Is(err, ErrJSON) {
+			s.err = &format.Error{File: s.name, Line: s.in.line(s.dec.InputOffset()), Group: s.count + 1, Err: s.kindOf(err)}
+		}
+		return nil, at, s.err
+	}
+	s.count++
+	return g, at, nil
+}
+
+func (s *jsonSource) next() (*format.Group, error) {
+	if !s.begun {
+		s.begun = true
+		if err := s.expect(json.Delim('{'), "groups", json.Delim('[')); err != nil {
+			return nil, err
+		}
+	}
+	if !s.dec.More() {
+		if err := s.expect(json.Delim(']'), json.Delim('}')); err != nil {
+			return nil, err
+		}
+		if tok, err := s.dec.Token(); !errors.Is(err, io.EOF) {
+			return nil, errors.Join(err, fmt.Errorf("%w: %v behind the document", ErrJSON, tok))
+		}
+		return nil, io.EOF
+	}
+	var raw json.RawMessage
+	if err := s.dec.Decode(&raw); err != nil {
+		return nil, err
+	}
+	line := s.in.line(s.dec.InputOffset() - int64(len(raw)))
+	s.in.rewind()
+	return readGroup(raw, s.count+1, line, s.most)
+}
+
+// expect reads tokens that must be there.
+func (s *jsonSource) expect(tokens ...json.Token) error {
+	for _, want := range tokens {
+		got, err := s.dec.Token()
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf(`%w: %v where %v belongs: want {"groups":[…]}`, ErrJSON, got, want)
+		}
+	}
+	return nil
+}
+
+// kindOf tells what was cut off, or failed on its way, from what is no JSON.
+func (s *jsonSource) kindOf(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case s.in.err != nil:
+		return s.in.err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: %w", format.ErrTruncated, io.ErrUnexpectedEOF)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%w: %w", ErrJSON, syntax)
+	}
+	return err
+}
