@@ -3,6 +3,8 @@ package area
 import (
 	"math"
 	"testing"
+
+	"schakel/delivery/mutation/format"
 )
 
 // TestConvertKnownPoints holds the conversion against points whose coordinates in both systems are published.
@@ -76,15 +78,28 @@ func TestNumber(t *testing.T) {
 	for text, want := range map[string]float64{
 		"0": 0, "-0": 0, "1": 1, "-1.5": -1.5, "133247.431": 133247.431, "52.155174400000001": 52.155174400000001,
 		"3.1415926535897900073734945": 3.1415926535897900073734945, "1e3": 1000, "+7": 7, ".5": 0.5, "5.": 5,
-		"123456789012345": 123456789012345, "0.00000000000001": 1e-14, "1234567890123456789": 1234567890123456789,
+		"123456789012": 123456789012, "0.00000000000001": 1e-14, "1234567890.123456789": 1234567890.123456789,
 	} {
-		if got, ok := number([]byte(text)); !ok || got != want {
-			t.Errorf("%s: %v %v", text, got, ok)
+		if got, err := numbersIn(text); err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-", ".", "x", "1x", "NaN", "Inf", "0x10", "1e999", "1_0", "--1", "1.2.3"} {
-		if got, ok := number([]byte(text)); ok && text != "-." {
+	for _, text := range []string{"-", ".", "x", "1x", "NaN", "Inf", "0x10", "1e999", "1_0", "--1", "1.2.3", "1;2", "1e-70"} {
+		if got, err := numbersIn(text); err == nil {
 			t.Errorf("%s: read as %v", text, got)
 		}
 	}
+	if got, err := numbersIn(" 1\n2.25\t-3 "); err != nil || len(got) != 3 || got[1] != 2.25 {
+		t.Error(got, err)
+	}
+}
+
+func numbersIn(text string) ([]float64, error) {
+	r := NewReader(Fields{CRS: RD})
+	if err := r.begin(&format.State{XML: []byte("<a/>")}); err != nil {
+		return nil, err
+	}
+	r.text = []byte(text)
+	err := r.parse(' ')
+	return r.numbers, err
 }

@@ -170,7 +170,7 @@ func (full) Write([]byte) (int, error) { return 0, errDisk }
 //
 // Rules: MUT-28.
 func TestCopyMemory(t *testing.T) { // alone, since memory is counted for the whole process
-	size := int64(128 << 20)
+	size := int64(48 << 20)
 	out, in := io.Pipe()
 	made := make(chan error, 1)
 	go func() {

@@ -18,6 +18,7 @@ type feed struct {
 	open    []byte
 	begun   int // line of the scanner where the state began
 	started bool
+	total   int64 // bytes handed to the scanner, once it has read them all
 }
 
 // Read hands the pieces out. Behind the last one there is nothing more to read: a state that needs more is cut off.
@@ -35,13 +36,15 @@ func (f *feed) Read(p []byte) (int, error) {
 // begin puts the scanner at the start of a wrapper around a state.
 func (f *feed) begin(s *format.State) error {
 	if f.scan == nil {
-		f.scan, f.started = xmlscan.New(f, f.bounds), false
+		f.scan, f.started, f.total = xmlscan.New(f, f.bounds), false, 0
 	}
 	if f.open == nil || !slices.Equal(f.spaces, s.Namespaces) {
 		f.declare(s.Namespaces)
 	}
 	f.pieces = [4][]byte{nil, f.open, s.XML, []byte("</s>")}
+	f.total += int64(len(f.open) + len(s.XML) + len("</s>"))
 	if !f.started {
+		f.total += int64(len("<r>"))
 		f.pieces[0] = []byte("<r>")
 		if _, err := f.scan.Next(); err != nil {
 			return err
@@ -80,6 +83,9 @@ func (f *feed) drain() {
 		}
 	}
 }
+
+// whole tells, at the end of the wrapper, whether it is that of the whole state: what is no XML could have ended it.
+func (f *feed) whole() bool { return f.scan.Token().Offset+int64(len("</s>")) == f.total }
 
 // wrapperDepth is how deep the wrapper around a state is.
 const wrapperDepth = 2

@@ -82,6 +82,10 @@ func (r *Reader) walk() (failed error) {
 		depth := r.scan.Depth()
 		if tok.Kind == xmlscan.End {
 			if depth <= wrapperDepth {
+				if !r.whole() {
+					defer func() { r.scan = nil }()
+					return r.fault("the state is not one element")
+				}
 				return failed
 			}
 			if depth == r.inside {

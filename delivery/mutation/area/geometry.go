@@ -23,9 +23,21 @@ type box struct{ minX, minY, maxX, maxY float64 }
 
 func noBox() box { return box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)} }
 
+// take widens a box to a point. It compares by hand: min and max take several times as long, for NaN, which no
+// coordinate is.
 func (b *box) take(p Point) {
-	b.minX, b.maxX = min(b.minX, p.X), max(b.maxX, p.X)
-	b.minY, b.maxY = min(b.minY, p.Y), max(b.maxY, p.Y)
+	if p.X < b.minX {
+		b.minX = p.X
+	}
+	if p.X > b.maxX {
+		b.maxX = p.X
+	}
+	if p.Y < b.minY {
+		b.minY = p.Y
+	}
+	if p.Y > b.maxY {
+		b.maxY = p.Y
+	}
 }
 
 func boxOf(points []Point) box {

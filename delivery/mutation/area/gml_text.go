@@ -71,58 +71,57 @@ func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r'
 func (r *Reader) parse(also byte) error {
 	r.numbers = r.numbers[:0]
 	text := r.text
-	for i := 0; ; {
-		for i < len(text) && (space(text[i]) || text[i] == also) {
+	for i := 0; i < len(text); {
+		if c := text[i]; space(c) || c == also {
 			i++
+			continue
 		}
-		if i == len(text) {
-			return nil
+		v, n, ok := number(text[i:])
+		if end := i + n; !ok || end < len(text) && !space(text[end]) && text[end] != also {
+			for end = i; end < len(text) && !space(text[end]) && text[end] != also; {
+				end++
+			}
+			n = end - i
+			v, ok = slowNumber(text[i:end])
 		}
-		from := i
-		for i < len(text) && !space(text[i]) && text[i] != also {
-			i++
-		}
-		v, ok := number(text[from:i])
 		if !ok || !plausible(v) {
-			return r.fault("%.30q is no coordinate", text[from:i])
+			return r.fault("%.30q is no coordinate", text[i:i+n])
 		}
 		r.numbers = append(r.numbers, v)
+		i += n
 	}
+	return nil
 }
 
-// number reads a decimal number. What fits in 53 bits with up to 22 decimals, as nearly all do, is a division of two
-// exact numbers and so comes out as it should.
-func number(text []byte) (float64, bool) {
-	whole, decimals, digits, i := uint64(0), -1, 0, 0
+// number reads a decimal number of up to 15 digits at the start of the text and gives its length. Such a number is a
+// quotient of two that a float64 holds exactly, so that dividing them gives what the standard library would.
+func number(text []byte) (v float64, length int, ok bool) {
+	i, whole, digits, point := 0, uint64(0), 0, -1
 	if len(text) > 0 && text[0] == '-' {
 		i = 1
 	}
 	for ; i < len(text); i++ {
 		c := text[i]
-		if c == '.' && decimals < 0 {
-			decimals = 0
-			continue
-		}
-		if c < '0' || c > '9' || digits == 15 {
-			return slowNumber(text)
-		}
-		whole = whole*10 + uint64(c-'0')
-		digits++
-		if decimals >= 0 {
-			decimals++
+		if d := c - '0'; d < 10 {
+			whole = whole*10 + uint64(d)
+			digits++
+		} else if c == '.' && point < 0 {
+			point = digits
+		} else {
+			break
 		}
 	}
-	if digits == 0 {
-		return 0, false
+	if digits == 0 || digits > 15 {
+		return 0, i, false
 	}
-	v := float64(whole)
-	if decimals > 0 {
-		v /= powersOfTen(decimals)
+	v = float64(whole)
+	if point >= 0 {
+		v /= powerOfTen(digits - point)
 	}
 	if text[0] == '-' {
 		v = -v
 	}
-	return v, true
+	return v, i, true
 }
 
 // slowNumber reads any other way to write a number. NaN, infinities and hexadecimals are none here.
@@ -136,7 +135,10 @@ func slowNumber(text []byte) (float64, bool) {
 	return v, err == nil
 }
 
-func powersOfTen(n int) float64 {
+func powerOfTen(n int) float64 {
+	if n == 3 { // millimetres, as nearly all coordinates have
+		return 1e3
+	}
 	table := [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 	return table[n]
 }
