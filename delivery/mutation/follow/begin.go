@@ -32,7 +32,7 @@ func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (ski
 func (f *Follower) applied(ctx context.Context, id string) (in bool, err error) {
 	err = f.db.inTx(ctx, func(t *transaction) error {
 		var one int
-		in, err = t.get(`SELECT 1 FROM mutation_delivery WHERE copy = ? AND id = ?`, []any{f.copy.Name, id}, &one)
+		in, err = t.get(`SELECT 1 FROM follow_delivery WHERE copy = ? AND id = ?`, []any{f.copy.Name, id}, &one)
 		return err
 	})
 	return in, err

@@ -80,7 +80,7 @@ func scanCopy(scan func(...any) error) (*Copy, error) {
 
 // loadCopy gives nil when there is none of that name.
 func loadCopy(ctx context.Context, db *database, name string) (*Copy, error) {
-	row := db.QueryRowContext(ctx, db.rebind(`SELECT `+copyColumns+` FROM mutation_copy WHERE name = ?`), name)
+	row := db.QueryRowContext(ctx, db.rebind(`SELECT `+copyColumns+` FROM follow_copy WHERE name = ?`), name)
 	c, err := scanCopy(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -91,7 +91,7 @@ func loadCopy(ctx context.Context, db *database, name string) (*Copy, error) {
 // lock comes first in a transaction that changes a copy: ErrBusy when somebody else changed it since it was loaded, so that
 // two programs cannot go on side by side.
 func (c *Copy) lock(t *transaction) error {
-	n, err := t.exec(`UPDATE mutation_copy SET version = version + 1 WHERE name = ? AND version = ?`, c.Name, c.version)
+	n, err := t.exec(`UPDATE follow_copy SET version = version + 1 WHERE name = ? AND version = ?`, c.Name, c.version)
 	if err == nil && n == 0 {
 		err = ErrBusy
 	}
@@ -111,7 +111,7 @@ func (c *Copy) save(t *transaction, now time.Time) error {
 		}
 	}
 	c.UpdatedAt = now.UTC()
-	_, err = t.exec(`UPDATE mutation_copy SET dataset = ?, source = ?, settings = ?, lineage = ?, delta_id = ?, delta_number = ?, generation = ?,
+	_, err = t.exec(`UPDATE follow_copy SET dataset = ?, source = ?, settings = ?, lineage = ?, delta_id = ?, delta_number = ?, generation = ?,
 		under_way = ?, overlap_until = ?, reinitialise = ?, updated_at = ? WHERE name = ?`,
 		c.Dataset, c.Source, string(settings), c.Lineage, c.DeltaID, c.Number, c.Generation, string(underWay), c.OverlapUntil, c.Reinitialise,
 		now.UnixMicro(), c.Name)
@@ -148,7 +148,7 @@ func createCopy(ctx context.Context, db *database, c *Copy, now time.Time) error
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, db.rebind(`INSERT INTO mutation_copy (`+copyColumns+`) VALUES (?,?,?,?,'','',0,0,'','','',0,?)`),
+	_, err = db.ExecContext(ctx, db.rebind(`INSERT INTO follow_copy (`+copyColumns+`) VALUES (?,?,?,?,'','',0,0,'','','',0,?)`),
 		c.Name, c.Dataset, c.Source, string(settings), now.UnixMicro())
 	return inDatabase("write", err)
 }
@@ -168,7 +168,7 @@ func Copies(ctx context.Context, name string) ([]Copy, error) {
 		if there, err := t.hasTables(); !there {
 			return err
 		}
-		return t.each(`SELECT `+copyColumns+` FROM mutation_copy ORDER BY name`, nil, func(rows *sql.Rows) error {
+		return t.each(`SELECT `+copyColumns+` FROM follow_copy ORDER BY name`, nil, func(rows *sql.Rows) error {
 			c, err := scanCopy(rows.Scan)
 			if err == nil {
 				out = append(out, *c)
@@ -180,9 +180,9 @@ func Copies(ctx context.Context, name string) ([]Copy, error) {
 }
 
 func (t *transaction) hasTables() (bool, error) {
-	query := `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'mutation_copy'`
+	query := `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'follow_copy'`
 	if t.db.postgres {
-		query = `SELECT 1 WHERE to_regclass('mutation_copy') IS NOT NULL`
+		query = `SELECT 1 WHERE to_regclass('follow_copy') IS NOT NULL`
 	}
 	var one int
 	return t.get(query, nil, &one)

@@ -72,6 +72,9 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 		}
 		return err
 	}
+	for _, odd := range h.Deviations {
+		report.note(fmt.Sprintf("delivery %s, line %d: %s", d.ID, odd.Line, odd.What))
+	}
 	r := &run{f: f, d: d, zip: zip, report: report, start: *f.copy.UnderWay}
 	if r.area, err = f.areaOf(h, d); err != nil {
 		return err
@@ -79,9 +82,10 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 	return r.all(ctx)
 }
 
-// areaOf is the area that the copy is bounded to; nil is everything.
+// areaOf is the area that the copy is bounded to; nil is everything. What the source keeps to counts beside an area of one's
+// own: what leaves that is not heard of again.
 func (f *Follower) areaOf(h format.Header, d *Delivery) (Area, error) {
-	if f.o.Area != nil || d.Manifest == nil || d.Manifest.Area == "" {
+	if d.Manifest == nil || d.Manifest.Area == "" {
 		return f.o.Area, nil
 	}
 	if f.o.AreaOf == nil {
@@ -91,5 +95,19 @@ func (f *Follower) areaOf(h format.Header, d *Delivery) (Area, error) {
 	if err != nil {
 		return nil, fault(ErrRefused, "the area of dataset %.60q cannot be read: %v", h.Dataset, err)
 	}
+	if f.o.Area != nil {
+		return both{f.o.Area, area}, nil
+	}
 	return area, nil
+}
+
+// both is what lies in two areas.
+type both [2]Area
+
+func (b both) Inside(s *format.State) (bool, error) {
+	in, err := b[0].Inside(s)
+	if err != nil || !in {
+		return in, err
+	}
+	return b[1].Inside(s)
 }

@@ -30,7 +30,7 @@ func (r *run) finish(t *transaction, c *Copy) error {
 			c.OverlapUntil = ""
 		}
 	}
-	_, err := t.exec(`INSERT INTO mutation_delivery (copy, id, type, groups, at) VALUES (?,?,?,?,?)`, c.Name, u.ID, string(u.Type), u.Counts.Groups, r.f.o.Now().UnixMicro())
+	_, err := t.exec(`INSERT INTO follow_delivery (copy, id, type, groups, at) VALUES (?,?,?,?,?)`, c.Name, u.ID, string(u.Type), u.Counts.Groups, r.f.o.Now().UnixMicro())
 	return err
 }
 
@@ -43,7 +43,7 @@ func (r *run) swap(t *transaction, c *Copy, u *UnderWay) error {
 	if err := c.showTable(t, u.Generation); err != nil {
 		return err
 	}
-	for _, table := range []string{"mutation_delivery", "mutation_tombstone"} {
+	for _, table := range []string{"follow_delivery", "follow_tombstone"} {
 		if _, err := t.exec(`DELETE FROM `+table+` WHERE copy = ?`, c.Name); err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (f *Follower) bySource(ctx context.Context, source string) error {
 		return nil
 	}
 	var names []string
-	if err := f.db.SelectContext(ctx, &names, f.db.rebind(`SELECT name FROM mutation_copy WHERE source = ?`), source); err != nil {
+	if err := f.db.SelectContext(ctx, &names, f.db.rebind(`SELECT name FROM follow_copy WHERE source = ?`), source); err != nil {
 		return inDatabase("find the copy", err)
 	}
 	if len(names) > 1 {

@@ -23,7 +23,7 @@ func (c *Copy) loadNamespaces(t *transaction) error {
 		return nil
 	}
 	c.spaces = dictionary{byKey: map[string]int64{"": 0}, byNumber: map[int64]string{0: ""}, loaded: true}
-	return t.each(`SELECT id, key FROM mutation_namespaces WHERE copy = ?`, []any{c.Name}, func(rows *sql.Rows) error {
+	return t.each(`SELECT id, key FROM follow_namespaces WHERE copy = ?`, []any{c.Name}, func(rows *sql.Rows) error {
 		var id int64
 		var key string
 		err := rows.Scan(&id, &key)
@@ -46,7 +46,7 @@ func (r *rows) namespace(e *entry) (int64, error) {
 		return 0, nil
 	}
 	number := int64(len(d.byKey))
-	_, err := r.exec(`INSERT INTO mutation_namespaces (copy, id, key, declarations) VALUES (?,?,?,?)`, r.copy.Name, number, e.ns, namespacesJSON(e.ns))
+	_, err := r.exec(`INSERT INTO follow_namespaces (copy, id, key, declarations) VALUES (?,?,?,?)`, r.copy.Name, number, e.ns, namespacesJSON(e.ns))
 	d.byKey[e.ns], d.byNumber[number] = number, e.ns
 	return number, err
 }

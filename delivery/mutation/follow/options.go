@@ -47,7 +47,7 @@ type Options struct {
 	Tombstones bool     // remember what left the area
 	Reenter    Reenter  // needs Tombstones; default: accept
 
-	// AreaOf reads the area that a manifest tells when Area is not given; nil refuses deliveries of a part.
+	// AreaOf reads the area that a manifest tells, beside which Area counts too; nil refuses deliveries of a part.
 	AreaOf func(text string) (Area, error)
 
 	Archive archive.Limits // of zips

@@ -152,7 +152,7 @@ func (r *rows) insertArrays(list []*entry, numbers []int64) error {
 // tombstones tells which of some objects left the area before and have not come back.
 func (r *rows) tombstones(keys []objectKey) (map[objectKey]bool, error) {
 	out := map[objectKey]bool{}
-	query := r.db.rebind(`SELECT 1 FROM mutation_tombstone WHERE copy = ? AND object_type = ? AND object_id = ? AND back_at = 0`)
+	query := r.db.rebind(`SELECT 1 FROM follow_tombstone WHERE copy = ? AND object_type = ? AND object_id = ? AND back_at = 0`)
 	for _, k := range keys {
 		var one int
 		found, err := r.get(query, []any{r.copy.Name, k.objectType, k.objectID}, &one)
@@ -173,12 +173,12 @@ func (r *rows) remember(left map[objectKey]bool, policy Reenter, now time.Time) 
 		var err error
 		switch {
 		case out:
-			_, err = r.exec(`INSERT INTO mutation_tombstone (copy, object_type, object_id, left_at, back_at) VALUES (?,?,?,?,0)
+			_, err = r.exec(`INSERT INTO follow_tombstone (copy, object_type, object_id, left_at, back_at) VALUES (?,?,?,?,0)
 				ON CONFLICT (copy, object_type, object_id) DO UPDATE SET left_at = excluded.left_at, back_at = 0`, append(args, now.UnixMicro())...)
 		case policy == ReenterAccept:
-			_, err = r.exec(`DELETE FROM mutation_tombstone WHERE copy = ? AND object_type = ? AND object_id = ?`, args...)
+			_, err = r.exec(`DELETE FROM follow_tombstone WHERE copy = ? AND object_type = ? AND object_id = ?`, args...)
 		default:
-			_, err = r.exec(`UPDATE mutation_tombstone SET back_at = ? WHERE copy = ? AND object_type = ? AND object_id = ?`, append([]any{now.UnixMicro()}, args...)...)
+			_, err = r.exec(`UPDATE follow_tombstone SET back_at = ? WHERE copy = ? AND object_type = ? AND object_id = ?`, append([]any{now.UnixMicro()}, args...)...)
 		}
 		if err != nil {
 			return err

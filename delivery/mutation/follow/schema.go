@@ -7,18 +7,18 @@ import (
 
 // tables are those that all copies of a database share. Times are UTC microseconds.
 const tables = `
-CREATE TABLE IF NOT EXISTS mutation_copy (
+CREATE TABLE IF NOT EXISTS follow_copy (
 	name TEXT PRIMARY KEY, dataset TEXT NOT NULL, source TEXT NOT NULL, settings TEXT NOT NULL, lineage TEXT NOT NULL,
 	delta_id TEXT NOT NULL, delta_number BIGINT NOT NULL, generation BIGINT NOT NULL, under_way TEXT NOT NULL,
 	overlap_until TEXT NOT NULL, reinitialise TEXT NOT NULL, version BIGINT NOT NULL, updated_at BIGINT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS mutation_delivery (
+CREATE TABLE IF NOT EXISTS follow_delivery (
 	copy TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, groups BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (copy, id)
 );
-CREATE TABLE IF NOT EXISTS mutation_namespaces (
+CREATE TABLE IF NOT EXISTS follow_namespaces (
 	copy TEXT NOT NULL, id BIGINT NOT NULL, key TEXT NOT NULL, declarations TEXT NOT NULL, PRIMARY KEY (copy, id)
 );
-CREATE TABLE IF NOT EXISTS mutation_tombstone (
+CREATE TABLE IF NOT EXISTS follow_tombstone (
 	copy TEXT NOT NULL, object_type TEXT NOT NULL, object_id TEXT NOT NULL, left_at BIGINT NOT NULL, back_at BIGINT NOT NULL,
 	PRIMARY KEY (copy, object_type, object_id)
 )`
@@ -30,13 +30,13 @@ func (c *Copy) table(generation int64) string {
 
 // checkName holds names of copies to what is a name of a table everywhere.
 func checkName(name string) error {
-	bad := name == "" || len(name) > 40 || strings.HasPrefix(name, "mutation_") || strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pg_")
+	bad := name == "" || len(name) > 40 || strings.HasPrefix(name, "follow_") || strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pg_")
 	for i, c := range name {
 		letter := c >= 'a' && c <= 'z' || i > 0 && (c >= '0' && c <= '9' || c == '_')
 		bad = bad || !letter
 	}
 	if bad {
-		return fmt.Errorf("%.60q cannot be the name of a copy: small letters, digits and _, a letter first, at most 40, and not mutation_, sqlite_ or pg_ first", name)
+		return fmt.Errorf("%.60q cannot be the name of a copy: small letters, digits and _, a letter first, at most 40, and not follow_, sqlite_ or pg_ first", name)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (c *Copy) showTable(t *transaction, generation int64) error {
 		shown = c.fieldColumns(t.db.postgres)
 	}
 	_, err := t.exec(`CREATE VIEW "` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
-		` s LEFT JOIN mutation_namespaces d ON d.id = s.ns AND d.copy = '` + c.Name + `'`)
+		` s LEFT JOIN follow_namespaces d ON d.id = s.ns AND d.copy = '` + c.Name + `'`)
 	return err
 }
 
