@@ -1,0 +1,12 @@
+// Package oracle holds the whole way of a mutation - published, cut into deltas and
+// snapshots, filtered by area, followed - against sources that know what an exact
+// copy holds at every boundary (MUT-01).
+package oracle
+
+import (
+	"testing"
+
+	"schakel/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
