@@ -22,6 +22,9 @@ func (r *run) commit(ctx context.Context, batch []*group, whole bool) error {
 		if err != nil {
 			return err
 		}
+		if err := r.still(ctx, tx); err != nil {
+			return err
+		}
 		if d.Status == store.DatasetEnded && len(batch) > 0 {
 			return ErrEnded
 		}
@@ -48,7 +51,7 @@ func (r *run) commit(ctx context.Context, batch []*group, whole bool) error {
 		}
 		err = tx.StepPublication(ctx, &after, r.pub.Groups, r.pub.Status)
 		if errors.Is(err, store.ErrConflict) {
-			return errOvertaken
+			return errOvertaken // it was cancelled at this very moment
 		}
 		return err
 	})
@@ -60,6 +63,16 @@ func (r *run) commit(ctx context.Context, batch []*group, whole bool) error {
 		return &Refused{Problems: refused}
 	}
 	return nil
+}
+
+// still makes sure that nobody went on with the publication, or ended it, since this run last wrote it. That comes first: what
+// another brought would be told as a mistake in the groups.
+func (r *run) still(ctx context.Context, tx *store.Tx) error {
+	now, err := tx.Publication(ctx, r.pub.ID)
+	if err == nil && (now.Groups != r.pub.Groups || now.Status != r.pub.Status) {
+		err = errOvertaken
+	}
+	return err
 }
 
 // newID is a UUID that sorts by time, so that what came together lies together.

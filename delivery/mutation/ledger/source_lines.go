@@ -63,7 +63,7 @@ func (r *lineReader) rewind() { r.left = r.most }
 func FromNDJSON(name string, r io.Reader, limits format.Limits) Source {
 	in := &counter{from: r}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), int(groupBytes(limits)))
+	lines.Buffer(make([]byte, 0, min(64<<10, groupBytes(limits))), int(groupBytes(limits)))
 	s := &lineSource{counter: in, name: name, lines: lines, most: groupMutations(limits), bytes: groupBytes(limits)}
 	lines.Split(s.split)
 	return s
