@@ -1,5 +1,7 @@
 package area
 
+import "slices"
+
 // What a cell of an index holds.
 const (
 	cellOut   uint8 = iota // nothing of the area
@@ -13,7 +15,7 @@ type index struct {
 	cells *grid
 	kinds []uint8 // of each cell
 	slabs *grid   // one column of many rows, to find which side of the boundary a point is on
-	outer []Point // a corner of each polygon
+	outer []Point // a corner of each polygon, from left to right
 }
 
 func newIndex(ps Polygons) *index {
@@ -25,6 +27,7 @@ func newIndex(ps Polygons) *index {
 	for _, p := range ps {
 		x.outer = append(x.outer, p[0][0])
 	}
+	slices.SortFunc(x.outer, comparePoints)
 	x.classify()
 	return x
 }

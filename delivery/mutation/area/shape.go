@@ -1,5 +1,7 @@
 package area
 
+import "slices"
+
 // Shape is the geometry of a state: any number of points, lines and polygons, in the dataset's system. It serves to be
 // held against an area, and is good until its [Reader] reads again.
 type Shape struct {
@@ -82,8 +84,12 @@ func (x *index) touchedBy(line []Point) bool {
 
 // inside tells whether a polygon of the area lies in the polygon, given that their boundaries do not meet.
 func (x *index) inside(s *Shape, parts []part, bounds box) bool {
-	for _, corner := range x.outer {
-		if corner.X < bounds.minX || corner.X > bounds.maxX || corner.Y < bounds.minY || corner.Y > bounds.maxY {
+	from, _ := slices.BinarySearchFunc(x.outer, Point{bounds.minX, bounds.minY}, comparePoints)
+	for _, corner := range x.outer[from:] {
+		if corner.X > bounds.maxX {
+			return false
+		}
+		if corner.Y < bounds.minY || corner.Y > bounds.maxY {
 			continue
 		}
 		in := false
