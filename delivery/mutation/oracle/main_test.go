@@ -9,4 +9,9 @@ import (
 	"schakel/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	if stage() {
+		return
+	}
+	storetest.Main(m)
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package oracle
+
+// raceEnabled tells whether the tests look for data races, which takes several times the memory.
+const raceEnabled = false
