@@ -12,6 +12,9 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/filter"
+	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/ledger"
 	"schakel/delivery/outbox"
 	"schakel/delivery/window"
 	"schakel/registry"
@@ -25,6 +28,16 @@ type deskHarness struct {
 	reg    *registry.Services
 	admin  registry.Actor
 	mirror mirrorClient // fetches from registers that are mirrored
+	cutter *cut.Cutter
+}
+
+// readArea is how the program reads the areas of subscriptions.
+func readArea(given string, crs, target int) (string, error) {
+	a, err := area.Parse(given, area.Options{Dataset: area.CRS(target), Given: area.CRS(crs)})
+	if err != nil {
+		return "", err
+	}
+	return a.WKT(), nil
 }
 
 const deskTypes = `asyncapi: 3.1.0
@@ -47,7 +60,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
-			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP},
+			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: readArea,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")
@@ -61,7 +74,10 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now})
 		bridge := amqp.New(amqp.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
 		bridge.Join(engine)
-		cfg.Portal = &PortalConfig{DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge}
+		d.cutter = cut.New(cut.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
+		cfg.Portal = &PortalConfig{
+			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Cutter: d.cutter, Ledger: ledger.New(ledger.Config{DB: db}),
+		}
 	})
 	d.admin = registry.AccountActor(d.administrator(t))
 	return d

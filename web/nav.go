@@ -78,6 +78,7 @@ func administratorItems(w Waiting) []templates.NavItem {
 		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
 		{Label: "Contracts", Href: "/contracts", Count: w.Publications, Group: "Agreed"},
 		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
+		{Label: "Datasets", Href: "/admin/datasets", Group: "Agreed"},
 		{Label: "Mirrors", Href: "/admin/mirrors", Count: w.MirrorAlarms, Group: "Agreed"},
 		{Label: "Events", Href: "/admin/events", Group: "Moving"},
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
@@ -103,6 +104,7 @@ func partnerItems(w Waiting) []templates.NavItem {
 		{Label: "Deliveries", Href: "/partner/deliveries", Count: w.DeadLetters, Group: "Your organisation"},
 		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
 		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
+		{Label: "Datasets", Href: "/partner/datasets", Group: "Catalogue"},
 		{Label: "Your account", Href: "/account", Group: "You"},
 	}
 }
@@ -117,6 +119,11 @@ func menuPath(path string) string {
 	}
 	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
 		return "/admin/" + rest
+	}
+	for _, area := range []string{"/admin", "/partner"} { // mutation files are those of datasets
+		if rest, ok := strings.CutPrefix(path, area+"/mutations"); ok {
+			return area + "/datasets" + rest
+		}
 	}
 	if strings.HasPrefix(path, "/partner/amqp/") { // a party stands behind an endpoint
 		return "/partner/endpoints"

@@ -7,6 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/ledger"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
@@ -23,6 +25,10 @@ type PortalConfig struct {
 	Registry *registry.Services
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
+	// Cutter makes deltas and snapshots of datasets, and tells what there is.
+	Cutter *cut.Cutter
+	// Ledger takes mutation files in.
+	Ledger *ledger.Ledger
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
@@ -64,6 +70,7 @@ func (p *portal) routes() {
 	p.routesAdmin()
 	p.routesQueues()
 	p.routesAMQP()
+	p.routesDatasets()
 }
 
 // actor is who is logged in, as the registry knows it; on routes behind requireAccount.

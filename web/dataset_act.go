@@ -1,0 +1,59 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+)
+
+// cutDelta asks for a delta at once.
+func (p *portal) cutDelta(c echo.Context) error {
+	id := c.Param("dataset")
+	err := p.Registry.Datasets.AskDelta(c.Request().Context(), actor(c), id)
+	return p.ownDesk("/admin").settled(c, err, datasetHref(id), "A delta is cut within seconds, when something waits for it.")
+}
+
+// makeSnapshot asks for a snapshot at once.
+func (p *portal) makeSnapshot(c echo.Context) error {
+	id := c.Param("dataset")
+	err := p.Registry.Datasets.AskSnapshot(c.Request().Context(), actor(c), id)
+	return p.ownDesk("/admin").settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
+}
+
+// resetLineage makes every copy begin anew.
+func (p *portal) resetLineage(c echo.Context) error {
+	return p.stopDataset(c, "lineage", datasetHref(c.Param("dataset")), "A new lineage has started. Followers are told, and begin anew from a snapshot.",
+		func(ctx context.Context, a registry.Actor, id, reason string) error {
+			_, err := p.Registry.Datasets.ResetLineage(ctx, a, id, reason)
+			return err
+		})
+}
+
+// endDataset ends a dataset for good.
+func (p *portal) endDataset(c echo.Context) error {
+	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "The dataset has ended, and so have subscriptions to it.", p.Registry.Datasets.End)
+}
+
+// stopDataset does what needs a reason.
+func (p *portal) stopDataset(c echo.Context, verb, back, text string, do func(ctx context.Context, a registry.Actor, id, reason string) error) error {
+	id := c.Param("dataset")
+	if _, err := p.Registry.Datasets.Get(c.Request().Context(), id); err != nil {
+		return err
+	}
+	reason, wrong, err := readReason(c)
+	if err != nil {
+		return err
+	}
+	if wrong == "" {
+		err = do(c.Request().Context(), actor(c), id, reason)
+		if fields, ok := refused(err); ok {
+			wrong = fields["reason"]
+		}
+	}
+	if wrong != "" {
+		return p.showDataset(c, http.StatusUnprocessableEntity, datasetRefusal{verb, reason, wrong})
+	}
+	return p.ownDesk("/admin").settled(c, err, back, text)
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/area"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Bounds of what the page of an area writes out.
+const (
+	shownWKT  = 4000
+	shownKeys = 200
+)
+
+// areaDesk shows areas: all of them to administrators, its own to a partner.
+type areaDesk struct {
+	*portal
+	base string
+	sees func(echo.Context) registry.Scope
+}
+
+func (p *portal) areaAdmin() areaDesk {
+	return areaDesk{p, "/admin", func(c echo.Context) registry.Scope { return actor(c).Scope() }}
+}
+
+func (p *portal) areaPartner() areaDesk {
+	return areaDesk{p, "/partner", func(c echo.Context) registry.Scope { return registry.ScopeOf(partnerID(c)) }}
+}
+
+func (a areaDesk) routes(g routeGroup) {
+	g.GET("/datasets/:dataset/areas/:area", a.page)
+	g.GET("/datasets/:dataset/areas/:area/wkt", a.wkt)
+	g.GET("/datasets/:dataset/areas/:area/geojson", a.geoJSON)
+}
+
+// find reads the area of the address, as far as the reader may see it.
+func (a areaDesk) find(c echo.Context) (store.Dataset, store.MutationArea, error) {
+	ctx := c.Request().Context()
+	d, err := a.Registry.Datasets.Get(ctx, c.Param("dataset"))
+	if err != nil {
+		return d, store.MutationArea{}, err
+	}
+	row, err := a.Registry.Datasets.Area(ctx, a.sees(c), d.ID, c.Param("area"))
+	return d, row, err
+}
+
+// page shows an area on a map (MUT-41).
+func (a areaDesk) page(c echo.Context) error {
+	d, row, err := a.find(c)
+	if err != nil {
+		return err
+	}
+	set, here := a.base+"/datasets/"+d.ID, areaHref(a.base, d.ID, row.ID)
+	v := templates.AreaView{
+		Name: areaName(row), ID: row.ID, Dataset: templates.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.cfg.Now(),
+		Keys: row.Keys[:min(shownKeys, len(row.Keys))], KeyTotal: len(row.Keys),
+	}
+	if a.base == "/admin" {
+		if v.Partner, err = a.adminNames().partnerLink(c.Request().Context(), row.PartnerID); err != nil {
+			return err
+		}
+	}
+	if shape, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)}); err == nil {
+		v.System, v.Vertices, v.WKTHref, v.GeoJSONHref = systemName(d.CRS), shape.Vertices(), here+"/wkt", here+"/geojson"
+		v.Extent = []string{capital(extentText(boxOf([]*area.Area{shape}), d.CRS))}
+		v.Map = datasetMap(d, "map", v.Name, []mapArea{{label: v.Name, wkt: row.WKT}})
+		v.WKT, v.Cut = row.WKT, len(row.WKT) > shownWKT
+		if v.Cut {
+			v.WKT = row.WKT[:shownWKT] + "…"
+		}
+	}
+	page := a.frame(c, v.Name, templates.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, templates.Crumb{Label: d.Title, Href: set})
+	return a.render(c, http.StatusOK, templates.AreaPage(page, v))
+}
+
+// wkt answers the boundary as it is used, the same bytes each time.
+func (a areaDesk) wkt(c echo.Context) error {
+	_, row, err := a.find(c)
+	if err != nil || row.WKT == "" {
+		return orNotFound(err)
+	}
+	return sendText(c, row.ID+".wkt", "text/plain; charset=utf-8", []byte(row.WKT))
+}
+
+// geoJSON answers the boundary in longitude and latitude.
+func (a areaDesk) geoJSON(c echo.Context) error {
+	d, row, err := a.find(c)
+	if err != nil || row.WKT == "" {
+		return orNotFound(err)
+	}
+	shape, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)})
+	if err != nil {
+		return err
+	}
+	return sendText(c, row.ID+".geojson", "application/geo+json", shape.GeoJSON())
+}
+
+func orNotFound(err error) error {
+	if err == nil {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+func sendText(c echo.Context, name, contentType string, body []byte) error {
+	h := c.Response().Header()
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("Cache-Control", "private, no-cache")
+	return c.Blob(http.StatusOK, contentType, body)
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/cut"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// deltaFile sends the zip of a delta to an administrator.
+func (p *portal) deltaFile(c echo.Context) error {
+	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	return p.sendDelta(c, cut.View{Dataset: d}, datasetHref(d.ID))
+}
+
+// snapshotFile sends the zip of a snapshot to an administrator.
+func (p *portal) snapshotFile(c echo.Context) error {
+	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	return p.sendSnapshot(c, cut.View{Dataset: d}, datasetHref(d.ID))
+}
+
+// sendDelta sends what a reader gets of the delta of the address.
+func (p *portal) sendDelta(c echo.Context, v cut.View, back string) error {
+	o, err := p.Cutter.Delta(c.Request().Context(), v, c.Param("delta"))
+	if err != nil {
+		return p.notThere(c, err, back)
+	}
+	return p.sendOffer(c, o, v.Dataset.ID+"-delta-"+strconv.FormatInt(o.Delta.Number, 10)+".zip", back)
+}
+
+// sendSnapshot sends what a reader gets of the snapshot of the address.
+func (p *portal) sendSnapshot(c echo.Context, v cut.View, back string) error {
+	o, err := p.Cutter.SnapshotOf(c.Request().Context(), v, c.Param("snapshot"))
+	if err != nil {
+		return p.notThere(c, err, back)
+	}
+	return p.sendOffer(c, o, v.Dataset.ID+"-snapshot-"+strconv.FormatInt(o.Snapshot.DeltaNumber, 10)+".zip", back)
+}
+
+// notThere says on the page it was asked from why a file cannot be had.
+func (p *portal) notThere(c echo.Context, err error, back string) error {
+	text := ""
+	switch {
+	case errors.Is(err, cut.ErrDeltaUnknown), errors.Is(err, cut.ErrNoSnapshot):
+		return store.ErrNotFound
+	case errors.Is(err, cut.ErrDeltaExpired):
+		text = "This delta has expired. A copy that needs it begins anew from the newest snapshot."
+	case errors.Is(err, cut.ErrLineageChanged):
+		text = "This is of an older lineage. A copy begins anew from the newest snapshot."
+	default:
+		return err
+	}
+	p.flash(c, templates.KindWarning, text)
+	return c.Redirect(http.StatusSeeOther, back)
+}
+
+// sendOffer sends a zip, whole or in part.
+func (p *portal) sendOffer(c echo.Context, o cut.Offer, name, back string) error {
+	if !o.Ready {
+		text := "The file for this area is being made. Try again in a minute."
+		if o.Failed != "" {
+			text = "The file for this area could not be made: " + o.Failed
+		}
+		p.flash(c, templates.KindWarning, text)
+		return c.Redirect(http.StatusSeeOther, back)
+	}
+	ctx := c.Request().Context()
+	file, err := p.DB.MutationFile(ctx, o.FileID)
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("ETag", `"sha256:`+hex.EncodeToString(file.Digest)+`"`)
+	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(file.Digest)+":")
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, p.DB.OpenMutationFile(ctx, file))
+	return nil
+}

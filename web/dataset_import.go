@@ -1,0 +1,174 @@
+package web
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// Bounds of an import in the portal. It is read as a stream, so they are those of patience and not of memory.
+const (
+	maxImportBytes = 1 << 40
+	importTime     = 24 * time.Hour
+	maxFieldBytes  = 64 << 10
+)
+
+// importForm is what was typed beside the file.
+type importForm struct{ key, kind, replace string }
+
+// newImportKey tells an import from all others.
+func newImportKey() string { return "import-" + rand.Text() }
+
+// cutShort tells whether a file came in whole, but was not.
+func cutShort(err error) bool {
+	if _, broken := errors.AsType[*echo.HTTPError](err); broken {
+		return false
+	}
+	return errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// importPage asks for a mutation file. With a publication it goes on with that one.
+func (p *portal) importPage(c echo.Context) error {
+	in := importForm{key: newImportKey()}
+	if id := c.QueryParam("publication"); id != "" {
+		one, err := p.publication(c, id)
+		if err != nil {
+			return err
+		}
+		in.key, in.kind = one.RequestKey, one.Kind
+	}
+	return p.showDatasetImport(c, http.StatusOK, in, templates.ImportView{})
+}
+
+// importFile takes a mutation file in while it comes.
+func (p *portal) importFile(c echo.Context) error {
+	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	parts, err := c.Request().MultipartReader()
+	if err != nil {
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+	}
+	in, part, err := readImport(parts)
+	if err != nil {
+		return err
+	}
+	source := &heldError{from: part}
+	body := bufio.NewReaderSize(source, 64<<10)
+	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
+		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, templates.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
+	}
+	receipt, err := p.Ledger.Publish(c.Request().Context(), ledger.Request{
+		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
+		BytesTotal: max(0, c.Request().ContentLength), Source: importSource(part.FileName(), body),
+	})
+	if err := errors.Join(err, source.form()); err != nil {
+		return p.importRefused(c, in, err)
+	}
+	text := templates.Plural(int(receipt.Publication.Groups), "group is in.", "groups are in.") + " They go out with the next delta."
+	if receipt.Replayed {
+		text = "This file was in already: nothing was taken in twice."
+	}
+	return p.done(c, publicationRow(receipt.Publication).Href, text)
+}
+
+// readImport reads the fields up to the file, which is the last; the part is nil without one.
+func readImport(parts *multipart.Reader) (in importForm, file *multipart.Part, err error) {
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return in, nil, nil
+		}
+		if err != nil {
+			return in, nil, badForm(fmt.Errorf("read upload: %w", err))
+		}
+		if part.FormName() == "file" {
+			return in, part, nil
+		}
+		value, err := io.ReadAll(http.MaxBytesReader(nil, part, maxFieldBytes))
+		if err != nil || !utf8.Valid(value) {
+			return in, nil, badForm(fmt.Errorf("read upload: %w", err))
+		}
+		switch part.FormName() {
+		case "key":
+			in.key = clean(string(value))
+		case "kind":
+			in.kind = clean(string(value))
+		case "replace":
+			in.replace = clean(string(value))
+		}
+	}
+}
+
+// importSource reads a file of the format, or a delivery when it is a zip, which its first bytes tell.
+func importSource(name string, in *bufio.Reader) ledger.Source {
+	if start, err := in.Peek(4); err == nil && string(start[:2]) == "PK" {
+		return ledger.FromZip(in, archive.Limits{}, format.Limits{})
+	}
+	return ledger.FromXML(name, in, format.Limits{})
+}
+
+// importRefused shows why a file was not taken in, and what of it was.
+func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
+	v, status := templates.ImportView{Wrong: formErrors{}}, http.StatusUnprocessableEntity
+	refused, ok := errors.AsType[*ledger.Refused](err)
+	switch {
+	case ok:
+		for _, one := range refused.Problems {
+			v.Problems = append(v.Problems, templates.ImportProblem{
+				File: one.File, Line: one.Line, Group: int(one.Group), Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: capital(one.Detail), Remedy: capital(one.Remedy),
+			})
+		}
+		if refused.Publication.Groups > 0 {
+			row := publicationRow(refused.Publication)
+			v.Publication = &row
+		}
+	case errors.Is(err, ledger.ErrKind):
+		v.Wrong["kind"] = "The file does not say what it is. Choose here."
+	case errors.Is(err, ledger.ErrNotEmpty):
+		v.Wrong["replace"] = "The dataset is not empty. Import a delta, or say here why its history is replaced."
+	case errors.Is(err, ledger.ErrOtherContent):
+		in.key = newImportKey()
+		v.Wrong["file"] = "This is another file than the one this import began with. Send it again to begin a new import."
+	case errors.Is(err, ledger.ErrCancelled):
+		in.key = newImportKey()
+		v.Wrong["file"] = "This import was stopped. Send the rest again to begin a new one."
+	case errors.Is(err, ledger.ErrElsewhere):
+		v.Wrong[""], status = "This import is still running elsewhere. Wait until it has stopped, or stop it.", http.StatusConflict
+	case errors.Is(err, ledger.ErrEnded):
+		v.Wrong[""], status = "The dataset has ended: nothing is published in it any more.", http.StatusConflict
+	case cutShort(err):
+		v.Wrong["file"] = "The file ends in the middle. What was whole is in; send the whole file to go on."
+	default:
+		return err
+	}
+	return p.showDatasetImport(c, status, in, v)
+}
+
+func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v templates.ImportView) error {
+	d, page, err := p.datasetOf(c, "Import a file")
+	if err != nil {
+		return err
+	}
+	if d.Status != store.DatasetActive {
+		return p.ownDesk("/admin").closed(c, nil, "/datasets/"+d.ID)
+	}
+	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.cfg.Now()
+	v.Key, v.Kind, v.Replace = in.key, in.kind, in.replace
+	page.Invalid = len(v.Wrong)+len(v.Problems) > 0
+	return p.render(c, status, templates.ImportPage(page, v))
+}

@@ -1,0 +1,69 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// datasetsPage lists the registers whose changes are delivered.
+func (p *portal) datasetsPage(c echo.Context) error {
+	ctx, paging := c.Request().Context(), pagePaging(c)
+	f := store.DatasetFilter{
+		Status: pageChoice(c, "status", []string{store.DatasetActive, store.DatasetEnded}), Text: clean(c.QueryParam("q")),
+		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	}
+	rows, total, err := p.Registry.Datasets.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	v := templates.DatasetsView{Status: f.Status, Search: f.Text, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	for _, d := range rows {
+		row, err := p.datasetRow(ctx, actor(c).Scope(), d)
+		if err != nil {
+			return err
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	page := p.frame(c, "Datasets")
+	page.Lead = "Registers whose changes you deliver as files, so that others keep an exact copy."
+	page.Actions = templates.DatasetActions(datasetPages+"/new", "/admin/mutations/lint")
+	return p.render(c, http.StatusOK, templates.DatasetsPage(page, v))
+}
+
+func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (templates.DatasetRow, error) {
+	row := templates.DatasetRow{ID: d.ID, Title: d.Title, Href: datasetHref(d.ID), State: d.Status}
+	last, err := p.lastDelta(ctx, d.ID)
+	if err != nil {
+		return row, err
+	}
+	row.Delta, row.Cut, row.DeltaHref, row.Waiting = last.Number, last.ToAt.Time, row.Href+"/deltas", waitingGroups(d, last)
+	followers, err := p.Registry.Datasets.Followers(ctx, scope, d.ID)
+	if err != nil {
+		return row, err
+	}
+	row.Followers = len(followers)
+	row.Failed, err = p.datasetTrouble(ctx, d.ID)
+	return row, err
+}
+
+// datasetTrouble says what did not work for a dataset lately; empty when all did.
+func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) {
+	first := store.Page{Number: 1, Size: 1}
+	snapshots, _, err := p.DB.MutationSnapshots(ctx, id, first)
+	if err != nil {
+		return "", err
+	}
+	if len(snapshots) > 0 && snapshots[0].Status == store.MutationFailed {
+		return "Snapshot failed", nil
+	}
+	_, failed, err := p.DB.MutationDownloads(ctx, store.MutationDownloadFilter{DatasetID: id, Statuses: []string{store.MutationFailed}, Page: first})
+	if err != nil || failed == 0 {
+		return "", err
+	}
+	return templates.Plural(failed, "download failed", "downloads failed"), nil
+}

@@ -1,0 +1,86 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// datasetOf finds the dataset of an address, with the frame of a page about it.
+func (p *portal) datasetOf(c echo.Context, title string) (store.Dataset, templates.Page, error) {
+	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+	if err != nil {
+		return d, templates.Page{}, err
+	}
+	return d, p.frame(c, title, templates.Crumb{Label: "Datasets", Href: datasetPages}, templates.Crumb{Label: d.Title, Href: datasetHref(d.ID)}), nil
+}
+
+// datasetDeltasPage lists all deltas of a dataset, gone ones included.
+func (p *portal) datasetDeltasPage(c echo.Context) error {
+	d, page, err := p.datasetOf(c, "Deltas")
+	if err != nil {
+		return err
+	}
+	paging := pagePaging(c)
+	v := templates.DatasetListView{Now: p.cfg.Now(), Empty: templates.Empty{Text: "No delta was cut yet."}}
+	if v.Deltas, v.Total, err = p.deltaRows(c.Request().Context(), d, store.Page{Number: paging.Page, Size: paging.PerPage}); err != nil {
+		return err
+	}
+	v.Pager = pager(c, paging, v.Total)
+	return p.render(c, http.StatusOK, templates.DatasetDeltasPage(page, v))
+}
+
+// datasetPublicationsPage lists all that came in.
+func (p *portal) datasetPublicationsPage(c echo.Context) error {
+	d, page, err := p.datasetOf(c, "What came in")
+	if err != nil {
+		return err
+	}
+	paging, here := pagePaging(c), datasetHref(d.ID)+"/publications"
+	statuses := []string{store.MutationRunning, store.MutationDone, store.MutationFailed, store.MutationCancelled}
+	v := templates.DatasetListView{
+		Here: here, Filter: templates.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
+		Empty: templates.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: datasetHref(d.ID) + "/import"},
+	}
+	if v.Status != "" {
+		v.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Show all that came in", ActionHref: here}
+	}
+	rows, total, err := p.DB.Publications(c.Request().Context(), store.PublicationFilter{
+		DatasetID: d.ID, Status: v.Status, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	v.Total, v.Pager = total, longPager(c, paging, total)
+	for _, one := range rows {
+		v.Publications = append(v.Publications, publicationRow(one))
+	}
+	return p.render(c, http.StatusOK, templates.DatasetPublicationsPage(page, v))
+}
+
+// datasetFollowersPage lists all who follow a dataset.
+func (p *portal) datasetFollowersPage(c echo.Context) error {
+	d, page, err := p.datasetOf(c, "Followers")
+	if err != nil {
+		return err
+	}
+	rows, _, err := p.followerRows(c, d)
+	if err != nil {
+		return err
+	}
+	paging, here := pagePaging(c), datasetHref(d.ID)+"/followers"
+	statuses := []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended}
+	v := templates.DatasetListView{
+		Here: here, Filter: templates.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
+		Empty: templates.Empty{Text: "Nobody follows this dataset yet."},
+	}
+	if v.Status != "" {
+		v.Empty = templates.Empty{Text: "No follower matches this filter.", ActionLabel: "Show all followers", ActionHref: here}
+		rows = slices.DeleteFunc(rows, func(r templates.FollowerRow) bool { return r.State != v.Status })
+	}
+	v.Total, v.Pager, v.Followers = len(rows), pager(c, paging, len(rows)), slicePage(rows, paging)
+	return p.render(c, http.StatusOK, templates.DatasetFollowersPage(page, v))
+}

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"schakel/delivery/mutation/area"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// The size of a map, in its own units, and how many areas one map shows.
+const (
+	mapWidth     = 640
+	mapHeight    = 420
+	mostMapAreas = 40
+)
+
+// mapArea is an area on a map.
+type mapArea struct {
+	label, href, wkt string
+}
+
+// datasetMap draws areas that are in the coordinates of a dataset; nil when none of them can be drawn.
+func datasetMap(d store.Dataset, id, title string, areas []mapArea) *templates.MapView {
+	var shapes []*area.Area
+	v := &templates.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
+	for _, a := range areas {
+		shape, err := area.Parse(a.wkt, area.Options{Dataset: area.CRS(d.CRS)})
+		if err != nil {
+			continue // it was checked when it was given; a map is more than one area
+		}
+		shapes = append(shapes, shape)
+		v.Layers = append(v.Layers, templates.MapLayer{Label: a.label, Href: a.href})
+	}
+	if len(shapes) == 0 {
+		return nil
+	}
+	frame := area.NewFrame(mapWidth, mapHeight, shapes...)
+	for i, shape := range shapes {
+		v.Layers[i].Path = frame.Path(shape)
+	}
+	metres, pixels := frame.ScaleBar()
+	v.ScaleLabel, v.ScaleWidth = distance(metres), pixels
+	drawGrid(v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
+	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", templates.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
+	v.Note = "Squares of " + v.ScaleLabel + ". " + capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
+	return v
+}
+
+// box is the rectangle around areas, in their coordinates.
+type box struct{ minX, minY, maxX, maxY float64 }
+
+func boxOf(shapes []*area.Area) box {
+	b := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, s := range shapes {
+		minX, minY, maxX, maxY := s.Bounds()
+		b = box{min(b.minX, minX), min(b.minY, minY), max(b.maxX, maxX), max(b.maxY, maxY)}
+	}
+	return b
+}
+
+// drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
+// which; those in degrees are only squares, as a degree is not as long in both directions.
+func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64) {
+	line := func(middle, size, at float64, up float64) []templates.MapLine {
+		var lines []templates.MapLine
+		first := math.Ceil((at-middle/pixels*metres)/metres) * metres
+		for n := first; n < at+middle/pixels*metres; n += metres {
+			place := middle + up*(n-at)/metres*pixels
+			if place < 30 || place > size-20 {
+				continue
+			}
+			label := ""
+			if crs == area.RD {
+				label = grouped(n)
+			}
+			lines = append(lines, templates.MapLine{At: place, Label: label})
+		}
+		return lines
+	}
+	x, y := (b.minX+b.maxX)/2, (b.minY+b.maxY)/2
+	if crs != area.RD {
+		x, y = 0, 0
+	}
+	v.GridX = line(mapWidth/2, mapWidth, x, 1)
+	v.GridY = line(mapHeight/2, mapHeight, y, -1)
+}
+
+// distance is a length for people.
+func distance(metres float64) string {
+	switch {
+	case metres >= 1000:
+		return strconv.FormatFloat(metres/1000, 'f', -1, 64) + " km"
+	case metres >= 1:
+		return strconv.FormatFloat(metres, 'f', -1, 64) + " m"
+	}
+	return strconv.FormatFloat(metres*100, 'f', -1, 64) + " cm"
+}
+
+func grouped(n float64) string { return templates.Count(int(math.Round(n))) }
+
+// extentText says how far areas reach.
+func extentText(b box, crs int64) string {
+	if crs == int64(area.WGS84) {
+		return fmt.Sprintf("from longitude %.5f to %.5f and from latitude %.5f to %.5f", b.minX, b.maxX, b.minY, b.maxY)
+	}
+	return "from x " + grouped(b.minX) + " to " + grouped(b.maxX) + " and from y " + grouped(b.minY) + " to " + grouped(b.maxY)
+}

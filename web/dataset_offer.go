@@ -1,0 +1,99 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// offerRows are deltas as a reader gets them.
+func offerRows(set store.Dataset, offers []cut.Offer, now time.Time, base string) []templates.DeltaRow {
+	var rows []templates.DeltaRow
+	for _, o := range offers {
+		row := deltaRow(set, o.Delta, now, "")
+		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, templates.DeliveryCounts{}
+		if o.Ready {
+			n := o.Manifest.Counts
+			row.Bytes, row.DeliveryCounts = o.Manifest.Bytes, templates.DeliveryCounts{Groups: n.Groups, Adds: n.Adds, Changes: n.Changes, Deletes: n.Deletes}
+			row.Href = base + "/deltas/" + o.Delta.ID + "/content"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// ownReading finds one of the organisation's own subscriptions to the dataset of the address, as who reads by it.
+func (d desk) ownReading(c echo.Context) (store.Dataset, cut.View, error) {
+	ctx := c.Request().Context()
+	owner, err := d.owner(c)
+	if err != nil {
+		return store.Dataset{}, cut.View{}, err
+	}
+	access, err := d.Registry.Datasets.Access(ctx, owner, c.Param("dataset"), c.Param("id"))
+	return access.Dataset, viewOf(owner, access), err
+}
+
+// ownDeltas lists all deltas that a subscription can fetch.
+func (d desk) ownDeltas(c echo.Context) error {
+	set, view, err := d.ownReading(c)
+	if err != nil {
+		return err
+	}
+	paging := pagePaging(c)
+	offers, total, err := d.Cutter.Deltas(c.Request().Context(), view, "", store.Page{Number: paging.Page, Size: paging.PerPage})
+	if err != nil {
+		return d.notThere(c, err, d.dataset(set.ID))
+	}
+	v := templates.DatasetListView{Now: d.cfg.Now(), Total: total, Pager: pager(c, paging, total), Empty: templates.Empty{Text: "There is no delta yet."}}
+	v.Deltas = offerRows(set, offers, v.Now, d.dataset(set.ID)+"/subscriptions/"+c.Param("id"))
+	page := d.sheet(c, "Deltas", templates.Crumb{Label: "Datasets", Href: d.href("/datasets")}, templates.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
+	page.Lead = "What you can fetch, oldest first: the order in which a copy takes them."
+	return d.render(c, http.StatusOK, templates.DatasetDeltasPage(page, v))
+}
+
+// ownDeltaFile sends what a subscription gets of a delta. A person who looks at a file is no copy that follows, so it does
+// not count as fetched.
+func (d desk) ownDeltaFile(c echo.Context) error {
+	set, view, err := d.ownReading(c)
+	if err != nil {
+		return err
+	}
+	return d.sendDelta(c, view, d.dataset(set.ID))
+}
+
+// ownSnapshotFile sends what a subscription gets of a snapshot.
+func (d desk) ownSnapshotFile(c echo.Context) error {
+	set, view, err := d.ownReading(c)
+	if err != nil {
+		return err
+	}
+	return d.sendSnapshot(c, view, d.dataset(set.ID))
+}
+
+// ownFollow finds one of the organisation's own open subscriptions to the dataset of the address.
+func (d desk) ownFollow(c echo.Context) (store.Partner, store.Dataset, registry.DatasetFollower, error) {
+	ctx := c.Request().Context()
+	owner, err := d.owner(c)
+	if err != nil {
+		return owner, store.Dataset{}, registry.DatasetFollower{}, err
+	}
+	set, err := d.Registry.Datasets.Get(ctx, c.Param("dataset"))
+	if err != nil {
+		return owner, set, registry.DatasetFollower{}, err
+	}
+	list, err := d.Registry.Datasets.Followers(ctx, registry.ScopeOf(owner.ID), set.ID)
+	if err != nil {
+		return owner, set, registry.DatasetFollower{}, err
+	}
+	for _, f := range list {
+		if f.Subscription.ID == c.Param("id") {
+			return owner, set, f, nil
+		}
+	}
+	return owner, set, registry.DatasetFollower{}, store.ErrNotFound
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// datasetPage shows a dataset to an organisation: what it is, what it follows of it and how.
+func (d desk) datasetPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	set, err := d.Registry.Datasets.Get(ctx, c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	v := templates.PartnerDatasetView{
+		DatasetFacts: datasetFacts(set), Href: d.dataset(set.ID), Closed: waits(owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
+		LineageAt: set.LineageAt.Time, Now: d.cfg.Now(), Every: datasetEvery,
+	}
+	if v.Closed == "" && set.Status == store.DatasetActive {
+		v.SubscribeHref = v.Href + "/subscribe"
+	}
+	if v.Own, err = d.ownFollows(c, owner, set); err != nil {
+		return err
+	}
+	page := d.sheet(c, set.Title, templates.Crumb{Label: "Datasets", Href: d.href("/datasets")})
+	if set.Status != store.DatasetActive {
+		page.Badge = templates.State(set.Status)
+	}
+	if len(v.Own) > 0 && v.SubscribeHref != "" {
+		page.Actions = templates.LinkButton(templates.Secondary, "Ask for another subscription", v.SubscribeHref)
+	}
+	return d.render(c, http.StatusOK, templates.PartnerDatasetPage(page, v))
+}
+
+// ownFollows are the organisation's own subscriptions to a dataset.
+func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset) ([]templates.OwnFollow, error) {
+	ctx := c.Request().Context()
+	followers, err := d.Registry.Datasets.Followers(ctx, registry.ScopeOf(owner.ID), set.ID)
+	if err != nil {
+		return nil, err
+	}
+	last, err := d.lastDelta(ctx, set.ID)
+	if err != nil {
+		return nil, err
+	}
+	var list []templates.OwnFollow
+	for i, f := range followers {
+		row, err := d.followerRow(ctx, set, last, f, d.base)
+		if err != nil {
+			return nil, err
+		}
+		own := templates.OwnFollow{FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
+		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" {
+			own.ChangeHref = d.follow(f) + "/area"
+		}
+		if f.Area != nil {
+			own.Map = datasetMap(set, "map-"+string(rune('a'+i%26)), areaName(*f.Area), []mapArea{{label: areaName(*f.Area), wkt: f.Area.WKT}})
+		}
+		if err := d.fillFollow(ctx, owner, f, &own, len(followers) > 1); err != nil {
+			return nil, err
+		}
+		list = append(list, own)
+	}
+	return list, nil
+}
+
+// follow is the address of a subscription among those to its dataset.
+func (d desk) follow(f registry.DatasetFollower) string {
+	return d.dataset(f.Subscription.DatasetID) + "/subscriptions/" + f.Subscription.ID
+}
+
+// fillFollow adds what can be fetched now, and how; or why nothing can.
+func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, named bool) error {
+	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
+	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
+		own.Notice = e.Message
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	clients, err := d.Registry.Clients.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, registry.ScopeMutationsRead) })
+	client := "YOUR-CLIENT-ID"
+	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
+		client = clients[i].ID
+	}
+	sub := ""
+	if named {
+		sub = f.Subscription.ID
+	}
+	own.Commands = followCommand(d.App, access.Dataset.ID, client, sub)
+	view := viewOf(owner, access)
+	if own.Deltas, own.DeltaTotal, err = d.newestOffers(ctx, view, d.follow(f)); err != nil {
+		return err
+	}
+	o, err := d.Cutter.Latest(ctx, view)
+	if errors.Is(err, cut.ErrNoSnapshot) {
+		return nil
+	}
+	row := snapshotRow(o.Snapshot, d.follow(f)+"/snapshots/"+o.Snapshot.ID+"/content")
+	row.Total, row.Bytes = o.Manifest.Counts.Adds, o.Manifest.Bytes
+	if !o.Ready {
+		row.State, row.Href = store.MutationPending, ""
+	}
+	own.Snapshot = &row
+	return err
+}
+
+// viewOf is as who an organisation reads.
+func viewOf(owner store.Partner, access registry.DatasetAccess) cut.View {
+	view := cut.View{Dataset: access.Dataset, PartnerID: owner.ID}
+	if access.Follower != nil {
+		view.Follower = &access.Follower.Follower
+	}
+	return view
+}
+
+// followCommand keeps a copy of a dataset; sub names the subscription when there are several.
+func followCommand(app *App, dataset, client, sub string) string {
+	address := app.absolute("/mutations/v1/datasets/" + dataset)
+	if sub != "" {
+		address += "?subscription-id=" + sub
+	}
+	return "SCHAKEL_CLIENT_SECRET='…' \\\nschakel mutations follow \\\n  --url " + quoted(address) + " \\\n  --client-id " + quoted(client) +
+		" \\\n  --database " + quoted("sqlite:"+dataset+".db") + " \\\n  --every 5m"
+}
+
+// newestOffers are the newest deltas as a reader gets them, oldest first.
+func (d desk) newestOffers(ctx context.Context, view cut.View, base string) ([]templates.DeltaRow, int, error) {
+	newest, _, err := d.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
+		DatasetID: view.Dataset.ID, Lineage: view.Dataset.Lineage, NewestFirst: true, Page: store.Page{Number: 1, Size: shownDeltas + 1},
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	_, total, err := d.Cutter.Deltas(ctx, view, "", store.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	after := ""
+	if len(newest) > shownDeltas && total > shownDeltas {
+		after = newest[shownDeltas].ID
+	}
+	offers, _, err := d.Cutter.Deltas(ctx, view, after, store.Page{Number: 1, Size: shownDeltas})
+	rows := offerRows(view.Dataset, offers, d.cfg.Now(), base)
+	slices.Reverse(rows)
+	return rows, total, err
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// How much of each list the page of a dataset shows, and how often it looks again.
+const (
+	shownDeltas       = 8
+	shownSnapshots    = 4
+	shownPublications = 6
+	shownFollowers    = 25
+	datasetEvery      = 5 * time.Second
+)
+
+// datasetRefusal is an action on a dataset that was refused, with the reason that was typed.
+type datasetRefusal struct {
+	verb, typed, wrong string
+}
+
+// datasetPage shows a dataset to an administrator.
+func (p *portal) datasetPage(c echo.Context) error {
+	return p.showDataset(c, http.StatusOK, datasetRefusal{})
+}
+
+func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error {
+	ctx := c.Request().Context()
+	d, err := p.Registry.Datasets.Get(ctx, c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	v := templates.AdminDatasetView{
+		DatasetFacts: datasetFacts(d), Href: datasetHref(d.ID), Active: d.Status == store.DatasetActive, Groups: d.LastSeq,
+		Checked: d.CheckedAt.Time, Created: d.CreatedAt.Time, CreatedBy: d.CreatedBy, DeltaAsked: d.DeltaAskedAt.Time, SnapshotAsked: d.SnapshotAskedAt.Time,
+		LineageReason: d.LineageReason, LineageAt: d.LineageAt.Time, Now: p.cfg.Now(), Every: datasetEvery,
+	}
+	switch r.verb {
+	case "lineage":
+		v.LineageTyped, v.LineageError = r.typed, r.wrong
+	case "end":
+		v.EndTyped, v.EndError = r.typed, r.wrong
+	}
+	v.NextDelta, v.NextSnapshot = p.Registry.Datasets.Next(d)
+	if err := p.fillDataset(ctx, d, &v); err != nil {
+		return err
+	}
+	if err := p.fillFollowers(c, d, &v); err != nil {
+		return err
+	}
+	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "dataset", ObjectID: d.ID}, ""); err != nil {
+		return err
+	}
+	page := p.frame(c, d.Title, templates.Crumb{Label: "Datasets", Href: datasetPages})
+	page.Badge, page.Invalid = templates.State(d.Status), r.wrong != ""
+	if v.Active {
+		page.Actions = templates.DatasetButtons(v.Href)
+	}
+	return p.render(c, status, templates.AdminDatasetPage(page, v))
+}
+
+// fillDataset adds what went out and what came in.
+func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *templates.AdminDatasetView) error {
+	last, err := p.lastDelta(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	v.Waiting = waitingGroups(d, last)
+	if v.Deltas, v.DeltaTotal, err = p.deltaRows(ctx, d, store.Page{Number: 1, Size: shownDeltas}); err != nil {
+		return err
+	}
+	snapshots, total, err := p.DB.MutationSnapshots(ctx, d.ID, store.Page{Number: 1, Size: shownSnapshots})
+	if err != nil {
+		return err
+	}
+	v.SnapshotTotal = total
+	for _, s := range snapshots {
+		v.Snapshots = append(v.Snapshots, snapshotRow(s, v.Href+"/snapshots/"+s.ID+"/content"))
+	}
+	publications, total, err := p.DB.Publications(ctx, store.PublicationFilter{DatasetID: d.ID, Page: store.Page{Number: 1, Size: shownPublications}})
+	v.PublicationTotal = total
+	for _, one := range publications {
+		v.Publications = append(v.Publications, publicationRow(one))
+	}
+	return err
+}
+
+// deltaRows are deltas of a dataset as an administrator gets them, newest first.
+func (p *portal) deltaRows(ctx context.Context, d store.Dataset, page store.Page) ([]templates.DeltaRow, int, error) {
+	deltas, total, err := p.DB.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: d.ID, NewestFirst: true, Page: page})
+	var rows []templates.DeltaRow
+	for _, one := range deltas {
+		rows = append(rows, deltaRow(d, one, p.cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID+"/content"))
+	}
+	return rows, total, err
+}
+
+// fillFollowers adds who follows the dataset, with their areas on one map.
+func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *templates.AdminDatasetView) error {
+	rows, areas, err := p.followerRows(c, d)
+	if err != nil {
+		return err
+	}
+	v.FollowerTotal, v.Followers = len(rows), rows[:min(shownFollowers, len(rows))]
+	for _, row := range rows {
+		if row.Behind > 0 || row.Lost {
+			v.Behind++
+		}
+	}
+	v.Map = datasetMap(d, "map", "Areas of those who follow "+d.Title, areas)
+	return nil
+}
+
+// followerRows are all followers of a dataset, and the areas of those that have one.
+func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]templates.FollowerRow, []mapArea, error) {
+	ctx := c.Request().Context()
+	last, err := p.lastDelta(ctx, d.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	followers, err := p.Registry.Datasets.Followers(ctx, actor(c).Scope(), d.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	var rows []templates.FollowerRow
+	var areas []mapArea
+	for _, f := range followers {
+		row, err := p.followerRow(ctx, d, last, f, "/admin")
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = append(rows, row)
+		if f.Area != nil && f.Area.Kind == store.AreaGeometry && len(areas) < mostMapAreas {
+			areas = append(areas, mapArea{label: f.Partner.Name + ": " + areaName(*f.Area), href: row.Area.Href, wkt: f.Area.WKT})
+		}
+	}
+	return rows, areas, nil
+}

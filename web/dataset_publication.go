@@ -1,0 +1,55 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// publicationEvery is how often the page of a publication looks how far it is.
+const publicationEvery = 2 * time.Second
+
+// publication finds a publication of the dataset of the address.
+func (p *portal) publication(c echo.Context, id string) (store.MutationPublication, error) {
+	one, err := p.DB.Publication(c.Request().Context(), id)
+	if err == nil && one.DatasetID != c.Param("dataset") {
+		err = store.ErrNotFound
+	}
+	return one, err
+}
+
+// publicationPage shows how far a publication is.
+func (p *portal) publicationPage(c echo.Context) error {
+	one, err := p.publication(c, c.Param("publication"))
+	if err != nil {
+		return err
+	}
+	d, page, err := p.datasetOf(c, "Publication of "+templates.Time(one.CreatedAt.Time))
+	if err != nil {
+		return err
+	}
+	row := publicationRow(one)
+	v := templates.PublicationView{
+		PublicationRow: row, Here: row.Href, Dataset: templates.Named{Name: d.Title, Href: datasetHref(d.ID)},
+		First: one.FirstSeq, Last: one.LastSeq, Updated: one.UpdatedAt.Time, Now: p.cfg.Now(), Every: publicationEvery,
+	}
+	own := one.ClientID == actor(c).ID && one.RequestKey != "" && d.Status == store.DatasetActive
+	if own && (one.Status == store.MutationFailed || one.Status == store.MutationRunning) {
+		v.AgainHref = datasetHref(d.ID) + "/import?publication=" + one.ID
+	}
+	page.Badge = templates.State(one.Status)
+	return p.render(c, http.StatusOK, templates.PublicationPage(page, v))
+}
+
+// cancelPublication stops a publication; what is in stays in.
+func (p *portal) cancelPublication(c echo.Context) error {
+	one, err := p.publication(c, c.Param("publication"))
+	if err != nil {
+		return err
+	}
+	err = p.Registry.Datasets.CancelPublication(c.Request().Context(), actor(c), one.DatasetID, one.ID)
+	return p.ownDesk("/admin").settled(c, err, publicationRow(one).Href, "It is stopped. What is in stays in.")
+}

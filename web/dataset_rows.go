@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+const datasetPages = "/admin/datasets"
+
+func datasetHref(id string) string { return datasetPages + "/" + url.PathEscape(id) }
+
+// areaHref is the page of an area below a base such as /partner.
+func areaHref(base, datasetID, areaID string) string {
+	return base + "/datasets/" + url.PathEscape(datasetID) + "/areas/" + url.PathEscape(areaID)
+}
+
+// datasetFacts says what a dataset is.
+func datasetFacts(d store.Dataset) templates.DatasetFacts {
+	return templates.DatasetFacts{
+		ID: d.ID, Title: d.Title, Description: d.Description, ObjectTypes: d.ObjectTypes, CRS: systemName(d.CRS), AreaKind: d.AreaKind,
+		Root:             d.RootPrefix + ":" + d.RootLocal + " (" + d.RootSpace + ")",
+		GeometryElements: d.GeometryElements, KeyElements: d.KeyElements, PerFile: d.PerFile,
+		DeltaSchedule: d.DeltaSchedule, SnapshotSchedule: d.SnapshotSchedule, Lineage: d.Lineage,
+	}
+}
+
+// systemName names a coordinate system by its EPSG code; 0 has no name.
+func systemName(crs int64) string {
+	switch crs {
+	case 28992:
+		return "EPSG:28992 (RD New)"
+	case 4326:
+		return "EPSG:4326 (WGS 84)"
+	}
+	return ""
+}
+
+// deltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
+func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) templates.DeltaRow {
+	row := templates.DeltaRow{
+		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(cut.Retention),
+		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(cut.Retention)), Old: d.Lineage != set.Lineage, Href: href,
+	}
+	if m, err := cut.Manifest(d.Manifest); err == nil {
+		row.DeliveryCounts = templates.DeliveryCounts{Groups: m.Counts.Groups, Adds: m.Counts.Adds, Changes: m.Counts.Changes, Deletes: m.Counts.Deletes}
+	}
+	if row.Gone {
+		row.Href = ""
+	}
+	return row
+}
+
+func snapshotRow(s store.MutationSnapshot, href string) templates.SnapshotRow {
+	row := templates.SnapshotRow{
+		State: s.Status, Error: s.Error, Delta: s.DeltaNumber, Done: s.Done, Total: s.Total, Bytes: s.Bytes,
+		Created: s.CreatedAt.Time, Finished: s.FinishedAt.Time,
+	}
+	switch {
+	case !s.GoneAt.IsZero():
+		row.State = "removed"
+	case s.Status == store.MutationDone:
+		row.Href = href
+	}
+	return row
+}
+
+func publicationRow(p store.MutationPublication) templates.PublicationRow {
+	href := datasetHref(p.DatasetID) + "/publications/" + url.PathEscape(p.ID)
+	return templates.PublicationRow{
+		Name: p.Name, Href: href, Kind: p.Kind, State: p.Status, Error: p.Error, Bytes: p.Bytes, BytesTotal: p.BytesTotal, By: p.CreatedBy,
+		DeliveryCounts: templates.DeliveryCounts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
+		Started:        p.CreatedAt.Time, Finished: p.FinishedAt.Time, CancelAction: href + "/cancel",
+	}
+}
+
+// followerRow tells what a follower gets and how far it is; last is the newest delta of the dataset. The links are those
+// below base.
+func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (templates.FollowerRow, error) {
+	row := templates.FollowerRow{
+		Partner:      templates.Named{Name: f.Partner.Name, Href: "/admin/partners/" + f.Partner.ID},
+		Subscription: templates.Named{Name: orElse(f.Subscription.Name, set.Title), Href: base + "/subscriptions/" + f.Subscription.ID},
+		Types:        f.Follower.ObjectTypes, State: f.Subscription.Status, Delta: f.Follower.DeltaNumber,
+		Fetched: f.Follower.FetchedAt.Time, Snapshot: f.Follower.SnapshotID != "",
+	}
+	if f.Area != nil {
+		row.Area = templates.Named{Name: areaName(*f.Area), Href: areaHref(base, set.ID, f.Area.ID)}
+	}
+	if row.Fetched.IsZero() || last.Number <= row.Delta {
+		return row, nil
+	}
+	row.Behind = last.Number - row.Delta
+	next, _, err := p.DB.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: set.ID, After: row.Delta, Page: store.Page{Number: 1, Size: 1}})
+	if err != nil || len(next) == 0 {
+		return row, err
+	}
+	row.Since = next[0].ToAt.Time
+	expired := p.cfg.Now().After(next[0].ToAt.Add(cut.Retention))
+	row.Lost = expired || !next[0].GoneAt.IsZero() || next[0].PreviousID != f.Follower.DeltaID && row.Delta > 0
+	return row, nil
+}
+
+// areaName is what an area is called.
+func areaName(a store.MutationArea) string {
+	switch {
+	case a.Name != "":
+		return a.Name
+	case a.Kind == store.AreaKeys:
+		return templates.Plural(len(a.Keys), "key", "keys")
+	}
+	return "An area"
+}
+
+// lastDelta is the newest delta of a dataset; the zero delta when there is none.
+func (p *portal) lastDelta(ctx context.Context, datasetID string) (store.MutationDelta, error) {
+	last, err := p.DB.LastMutationDelta(ctx, datasetID)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.MutationDelta{}, nil
+	}
+	return last, err
+}
+
+// waitingGroups counts the groups that are in no delta yet.
+func waitingGroups(d store.Dataset, last store.MutationDelta) int64 {
+	return d.LastSeq - max(d.LineageSeq, last.ToSeq)
+}

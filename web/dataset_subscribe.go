@@ -1,0 +1,240 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/area"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// maxAreaForm is the largest form with an area, in bytes: a boundary of 100,000 points fits.
+const maxAreaForm = 10 << 20
+
+// subscribeForm is a subscription to a dataset as typed.
+type subscribeForm struct {
+	name, purpose, endpoint, fresh string
+	types                          []string
+	areaName, area, crs, keys      string
+	preview                        bool
+}
+
+// readSubscribe reads a form with a file in it; the file, when there is one, is the area.
+func readSubscribe(c echo.Context) (in subscribeForm, err error) {
+	parts, err := c.Request().MultipartReader()
+	if err != nil {
+		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+	}
+	file := ""
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return in, badForm(fmt.Errorf("read form: %w", err))
+		}
+		raw, err := io.ReadAll(part)
+		if err != nil {
+			return in, badForm(fmt.Errorf("read form: %w", err))
+		}
+		if !utf8.Valid(raw) {
+			return in, echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
+		}
+		value := clean(string(raw))
+		switch part.FormName() {
+		case "areaFile":
+			file = value
+		case "objectTypes":
+			in.types = append(in.types, value)
+		case "do":
+			in.preview = value == "preview"
+		default:
+			in.set(part.FormName(), value)
+		}
+	}
+	if file != "" {
+		in.area = file
+	}
+	return in, nil
+}
+
+func (in *subscribeForm) set(name, value string) {
+	field := map[string]*string{
+		"name": &in.name, "purpose": &in.purpose, "endpoint": &in.endpoint, "newEndpoint": &in.fresh,
+		"areaName": &in.areaName, "area": &in.area, "areaCrs": &in.crs, "keys": &in.keys,
+	}[name]
+	if field != nil {
+		*field = value
+	}
+}
+
+// bounds is the area as the registry takes it.
+func (in subscribeForm) bounds() registry.AreaInput {
+	crs, _ := strconv.ParseInt(in.crs, 10, 64) // what is no number is the dataset's
+	a := registry.AreaInput{Name: in.areaName, Text: in.area, CRS: crs}
+	if in.keys != "" {
+		a.Keys = strings.Split(in.keys, "\n")
+	}
+	return a
+}
+
+// subscribePage asks what of a dataset the organisation wants to follow.
+func (d desk) subscribePage(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil || waits(owner) != "" {
+		return d.closed(c, err, "/datasets")
+	}
+	return d.showSubscribe(c, http.StatusOK, owner, nil, subscribeForm{}, nil)
+}
+
+// subscribe asks for a subscription, with a new endpoint when one was named; or shows the area on a map first.
+func (d desk) subscribe(c echo.Context) error {
+	owner, err := d.owner(c)
+	if err != nil {
+		return err
+	}
+	set, err := d.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	in, err := readSubscribe(c)
+	if err != nil {
+		return err
+	}
+	if in.preview {
+		return d.showSubscribe(c, http.StatusOK, owner, nil, in, nil)
+	}
+	wrong, err := d.endpointFor(c, owner, &in)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return d.showSubscribe(c, http.StatusUnprocessableEntity, owner, nil, in, wrong)
+	}
+	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), actor(c), registry.DatasetRequest{
+		Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
+	})
+	if status, wrong := formRefusal(err); wrong != nil {
+		return d.showSubscribe(c, status, owner, nil, in, wrong)
+	}
+	if err != nil {
+		return d.settled(c, err, d.dataset(set.ID), "")
+	}
+	return d.done(c, d.dataset(set.ID), "Your request is sent: "+orElse(made.Name, set.Title)+". You can fetch once the administrator approves it.")
+}
+
+// endpointFor finds the endpoint that was chosen among those of the owner, or makes the one that was named. What was made
+// stays chosen when the rest of the form is refused.
+func (d desk) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm) (formErrors, error) {
+	if in.fresh == "" {
+		var err error
+		in.endpoint, err = d.endpointOf(c, owner, in.endpoint)
+		return nil, err
+	}
+	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, registry.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
+	if _, wrong := formRefusal(err); wrong != nil {
+		text := wrong["name"]
+		if text == "" {
+			text = sortedFields(wrong)[0].Text
+		}
+		return formErrors{"newEndpoint": text}, nil
+	}
+	in.endpoint, in.fresh = made.ID, ""
+	return nil, err
+}
+
+// changeAreaPage asks what a subscription gets from now on.
+func (d desk) changeAreaPage(c echo.Context) error {
+	owner, _, f, err := d.ownFollow(c)
+	if err != nil {
+		return err
+	}
+	in := subscribeForm{types: f.Follower.ObjectTypes}
+	if f.Area != nil {
+		in.areaName, in.area, in.crs, in.keys = f.Area.Name, f.Area.Given, strconv.FormatInt(f.Area.GivenCRS, 10), strings.Join(f.Area.Keys, "\n")
+	}
+	return d.showSubscribe(c, http.StatusOK, owner, &f, in, nil)
+}
+
+// changeArea asks for another area (MUT-49).
+func (d desk) changeArea(c echo.Context) error {
+	owner, set, f, err := d.ownFollow(c)
+	if err != nil {
+		return err
+	}
+	in, err := readSubscribe(c)
+	if err != nil {
+		return err
+	}
+	if in.preview {
+		return d.showSubscribe(c, http.StatusOK, owner, &f, in, nil)
+	}
+	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), actor(c), f.Subscription.ID, registry.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
+	if status, wrong := formRefusal(err); wrong != nil {
+		return d.showSubscribe(c, status, owner, &f, in, wrong)
+	}
+	return d.settled(c, err, d.dataset(set.ID), "Your change is sent. What you get stays as it is until you fetch again after the administrator's decision.")
+}
+
+// showSubscribe shows the form; f is the subscription that is changed, nil for a new one.
+func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *registry.DatasetFollower, in subscribeForm, wrong formErrors) error {
+	ctx := c.Request().Context()
+	set, err := d.Registry.Datasets.Get(ctx, c.Param("dataset"))
+	if err != nil {
+		return err
+	}
+	v := templates.SubscribeView{
+		Action: c.Request().URL.Path, Cancel: d.dataset(set.ID), Dataset: set.Title, Change: f != nil, Name: in.name, Purpose: in.purpose, Endpoint: in.endpoint,
+		Fresh: in.fresh, AreaKind: set.AreaKind, AreaName: in.areaName, Area: in.area, CRS: in.crs, Keys: in.keys, MaxBytes: maxAreaForm - (2 << 20), Wrong: wrong,
+	}
+	for _, name := range set.ObjectTypes {
+		v.Types = append(v.Types, templates.Option{Value: name, Label: name, Selected: slices.Contains(in.types, name)})
+	}
+	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return err
+	}
+	endpoints = slices.DeleteFunc(endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles || e.Status == store.EndpointEnded })
+	for _, e := range endpoints {
+		v.Endpoints = append(v.Endpoints, templates.Option{Value: e.ID, Label: e.Name})
+	}
+	if in.preview {
+		status = d.previewArea(set, in, &v, status)
+	}
+	title := "Follow " + set.Title
+	if f != nil {
+		title = "Change what you follow of " + set.Title
+	}
+	page := d.sheet(c, title, templates.Crumb{Label: "Datasets", Href: d.href("/datasets")}, templates.Crumb{Label: set.Title, Href: v.Cancel})
+	page.Lead = "You get what you need for your purpose, and no more."
+	page.Invalid = len(v.Wrong) > 0
+	return d.render(c, status, templates.SubscribePage(page, v))
+}
+
+// previewArea draws the area that was typed, as it would be used.
+func (d desk) previewArea(set store.Dataset, in subscribeForm, v *templates.SubscribeView, status int) int {
+	given := in.bounds()
+	if given.Empty() {
+		v.Wrong = formErrors{"area": "Give an area to show, or ask for everything."}
+		return http.StatusUnprocessableEntity
+	}
+	shape, err := area.Parse(given.Text, area.Options{Dataset: area.CRS(set.CRS), Given: area.CRS(given.CRS)})
+	if err != nil {
+		v.Wrong = formErrors{"area": capital(err.Error())}
+		return http.StatusUnprocessableEntity
+	}
+	name := orElse(given.Name, "The area")
+	v.Preview = datasetMap(set, "map", name, []mapArea{{label: name, wkt: shape.WKT()}})
+	v.PreviewText = "It has " + templates.Plural(shape.Vertices(), "point", "points") + ", in " + systemName(set.CRS) + ". Nothing is asked for yet."
+	return status
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format/lint"
+	"schakel/templates"
+)
+
+// Bounds of what is looked at for somebody in the portal; the command has none of them.
+const (
+	maxLintBytes    = 512 << 20 // as it is sent
+	maxLintUnpacked = 8 << 30
+	maxLintFindings = 200
+	lintMemory      = 16 << 20
+	lintTime        = 20 * time.Minute
+	lintAtOnce      = 2
+)
+
+// lintDesk looks at mutation files for whoever is logged in. Nothing of them is kept.
+type lintDesk struct {
+	*portal
+	// busy has room for as many as may be looked at at once.
+	busy chan struct{}
+}
+
+// routesMutationLint registers the page that looks for what is wrong in mutation files (MUT-64), the same for
+// administrators and partners.
+func (p *portal) routesMutationLint() {
+	d := lintDesk{p, make(chan struct{}, lintAtOnce)}
+	for base, who := range map[string]echo.MiddlewareFunc{"/admin": p.requireAdministrator, "/partner": p.requirePartner} {
+		g := p.pagesUpTo(maxLintBytes, base+"/mutations", who, p.slow(lintTime))
+		g.GET("/lint", d.form)
+		g.POST("/lint", d.look)
+	}
+}
+
+func (d lintDesk) form(c echo.Context) error {
+	return d.show(c, http.StatusOK, templates.LintView{})
+}
+
+// look reads the upload as a stream and shows what was found.
+func (d lintDesk) look(c echo.Context) error {
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }()
+	default:
+		c.Response().Header().Set("Retry-After", "60")
+		return d.show(c, http.StatusServiceUnavailable, templates.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
+	}
+	parts, err := c.Request().MultipartReader()
+	if err != nil {
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+	}
+	var v templates.LintView
+	for v.Report == nil {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			v.Error = "Choose a file."
+			return d.show(c, http.StatusUnprocessableEntity, v)
+		}
+		if err != nil {
+			return badForm(fmt.Errorf("read upload: %w", err))
+		}
+		switch part.FormName() {
+		case "complete":
+			v.Complete = true
+		case "file":
+			if v.Report, err = lintPart(part, v.Complete); err != nil {
+				return err
+			}
+		}
+		if v.Report == nil && part.FormName() == "file" {
+			v.Error = "Choose a file that is not empty."
+			return d.show(c, http.StatusUnprocessableEntity, v)
+		}
+	}
+	return d.show(c, http.StatusOK, v)
+}
+
+// lintPart looks at one file, or at all in it when it is a zip, which its first bytes tell; nil for an empty one.
+func lintPart(part *multipart.Part, complete bool) (*templates.LintReport, error) {
+	source := &heldError{from: part}
+	in := bufio.NewReaderSize(source, 64<<10)
+	start, err := in.Peek(4)
+	if len(start) == 0 {
+		return nil, source.form()
+	}
+	l := lint.New(lint.Options{Complete: complete, Most: maxLintFindings, Memory: lintMemory, Zip: archive.Limits{Total: maxLintUnpacked}})
+	name := orElse(part.FileName(), "the file")
+	if err == nil && (string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06") {
+		err = l.Zip(name, in)
+	} else {
+		err = l.File(name, io.LimitReader(in, maxLintUnpacked))
+	}
+	report, ended := l.Report() // also after an error, so that its temporary files go
+	if err := errors.Join(err, ended); err != nil {
+		return nil, fmt.Errorf("look at mutation file: %w", err)
+	}
+	if err := source.form(); err != nil {
+		return nil, err
+	}
+	return lintReport(name, report), nil
+}
+
+// heldError keeps why a stream broke: to the linter it is something in the file.
+type heldError struct {
+	from io.Reader
+	err  error
+}
+
+// Read implements io.Reader.
+func (h *heldError) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		h.err = err
+	}
+	return n, err
+}
+
+// form is what to answer when the upload did not come in whole.
+func (h *heldError) form() error {
+	if h.err == nil {
+		return nil
+	}
+	return badForm(fmt.Errorf("read upload: %w", h.err))
+}
+
+func lintReport(name string, r lint.Report) *templates.LintReport {
+	v := &templates.LintReport{
+		Name: name, Files: int64(r.Files), Groups: r.Groups, Mutations: r.Mutations, Errors: r.Errors, Warnings: r.Warnings,
+		Most: maxLintFindings,
+	}
+	for _, f := range r.Findings {
+		v.Rows = append(v.Rows, templates.LintRow{
+			Rule: string(f.Rule), Severity: string(f.Severity), File: f.File, Line: f.Line, Group: f.Group, ID: f.ID, What: capital(f.What),
+		})
+	}
+	return v
+}
+
+func (d lintDesk) show(c echo.Context, status int, v templates.LintView) error {
+	v.Action, v.MaxBytes = c.Request().URL.Path, maxLintBytes
+	page := d.frame(c, "Check mutation files")
+	page.Lead = "What is wrong with a delivery that its XML schema cannot see: ids used twice, references to what is gone or still to come, dates that run backwards."
+	page.Invalid = v.Error != ""
+	return d.render(c, status, templates.LintPage(page, v))
+}
