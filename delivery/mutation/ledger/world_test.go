@@ -216,3 +216,7 @@ func codes(err error) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+func fromXML(in []byte) ledger.Source {
+	return ledger.FromXML("a.xml", bytes.NewReader(in), format.Limits{})
+}
