@@ -54,23 +54,24 @@ func (r *run) done(whole bool) {
 func (r *run) take(ctx context.Context, b *batch) error {
 	switch {
 	case b.end == nil:
-		return r.commit(ctx, b)
+		return r.commit(ctx, b, false)
 	case errors.Is(b.end, errOther):
 		return errors.Join(fault(ErrChanged, "it is not what it was up to group %d of file %d", r.start.Group, r.start.File), r.f.restart(ctx))
 	case !errors.Is(b.end, io.EOF):
-		return errors.Join(b.end, r.commit(ctx, b))
+		return errors.Join(b.end, r.commit(ctx, b, false))
 	}
 	if m := r.d.Manifest; m != nil {
 		if err := m.Check(r.zip.Seen()); err != nil {
 			err = fmt.Errorf("%w: delivery %s: %w", ErrManifest, r.d.ID, err)
-			return errors.Join(err, r.commit(ctx, b), r.f.restart(ctx))
+			return errors.Join(err, r.commit(ctx, b, false), r.f.restart(ctx))
 		}
 	}
-	return r.commit(ctx, b)
+	return r.commit(ctx, b, true)
 }
 
-// commit writes the groups of a batch in one transaction, or those before the one that cannot be taken.
-func (r *run) commit(ctx context.Context, b *batch) error {
+// commit writes the groups of a batch in one transaction, or those before the one that cannot be taken. The last batch of a
+// delivery that is what it should be finishes it.
+func (r *run) commit(ctx context.Context, b *batch, last bool) error {
 	var stopped *stop
 	var did *plan
 	err := r.f.change(ctx, func(t *transaction, c *Copy) error {
@@ -79,7 +80,7 @@ func (r *run) commit(ctx context.Context, b *batch) error {
 		if did, stopped, err = r.write(t, c, b.units); err != nil {
 			return err
 		}
-		if errors.Is(b.end, io.EOF) && stopped == nil {
+		if last && stopped == nil {
 			return r.finish(t, c)
 		}
 		return nil
@@ -96,7 +97,7 @@ func (r *run) commit(ctx context.Context, b *batch) error {
 		u := b.units[stopped.unit]
 		return &GroupError{Delivery: r.d.ID, File: u.at.File, Line: stopped.line, Group: u.at.Group, Err: r.explain(stopped, b)}
 	}
-	if errors.Is(b.end, io.EOF) && r.d.Type == format.Initial {
+	if last && r.d.Type == format.Initial {
 		return r.f.sweep(ctx)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (s *stream) again(err error) error {
 		return err
 	}
 	if s.vain++; s.vain >= s.c.o.Tries || s.ctx.Err() != nil {
-		return fmt.Errorf("gave up after %d tries: %w", s.vain, err)
+		return fmt.Errorf("gave up after %d tries: %v", s.vain, err) //nolint:errorlint // an end that came too soon would pass for a broken zip
 	}
 	s.c.o.Log.WarnContext(s.ctx, "the download goes on", "at", s.at, "err", err)
 	return s.c.o.Wait(s.ctx, max(backoff(s.vain-1), wait))
