@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -45,6 +46,7 @@ func BenchmarkCut(b *testing.B) {
 	const n = 20_000
 	clock := storetest.NewClock()
 	w := newWorld(b, storetest.SQLite(b, storetest.WithClock(clock)), clock, "bgt")
+	w.bulk(n)
 	rate := func(b *testing.B, groups int64) {
 		b.ReportMetric(float64(groups)/b.Elapsed().Seconds(), "groups/s")
 		b.ReportMetric(0, "ns/op")
@@ -71,23 +73,22 @@ func BenchmarkCut(b *testing.B) {
 		groups := int64(0)
 		view := cut.View{Dataset: w.dataset(), PartnerID: "p"}
 		for b.Loop() {
-			groups += w.snapshotPart(view)
+			b.StopTimer()
+			w.clock.Advance(time.Second)
+			s := w.snapshot() // another one, since parts are shared
+			b.StartTimer()
+			w.part(view, s)
+			groups += s.Done
 		}
 		rate(b, groups)
 	})
 }
 
-// snapshotPart makes a part of the newest snapshot, and tells how many groups that has.
-func (w *world) snapshotPart(v cut.View) int64 {
+// part makes a part of a snapshot.
+func (w *world) part(v cut.View, s store.MutationSnapshot) {
 	w.t.Helper()
-	w.snapshot() // another one, since parts are shared
-	s, err := w.db.LatestMutationSnapshot(w.ctx, w.set)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	row, err := w.cutter.Request(w.ctx, v, cut.Request{By: "a", Geofilter: ring.WKT()})
 	if err != nil || row.SnapshotID != s.ID || w.work() != 1 {
-		w.t.Fatal(err)
+		w.t.Fatal(row.SnapshotID, err)
 	}
-	return s.Done
 }

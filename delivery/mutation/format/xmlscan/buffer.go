@@ -9,6 +9,15 @@ import (
 // startBuffer is what a scanner begins with; it grows only for a token or a captured piece that does not fit.
 const startBuffer = 64 << 10
 
+// firstSize is how large a buffer for r begins: no larger than what there is to read, and room to see its end, when r can
+// tell. Small pieces of XML come by the million.
+func firstSize(r io.Reader) int {
+	if sized, ok := r.(interface{ Len() int }); ok {
+		return min(startBuffer, sized.Len()+16)
+	}
+	return startBuffer
+}
+
 // buffer is a window on the document. Positions are counted from the start of the current token, so that they hold
 // when the window moves.
 type buffer struct {

@@ -27,7 +27,7 @@ type Scanner struct {
 // New reads a document from r.
 func New(r io.Reader, limits Limits) *Scanner {
 	s := &Scanner{limits: limits.filled(), line: 1, newline: -1}
-	s.buffer = buffer{src: r, capture: -1, buf: make([]byte, startBuffer)}
+	s.buffer = buffer{src: r, capture: -1, buf: make([]byte, firstSize(r))}
 	return s
 }
 
