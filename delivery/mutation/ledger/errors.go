@@ -107,9 +107,16 @@ func refusedSource(err error) error {
 		is   error
 		code string
 	}{
-		{format.ErrLimit, CodeLimit}, {archive.ErrLimit, CodeLimit},
-		{format.ErrFormat, CodeSyntax}, {xmlscan.ErrDoctype, CodeSyntax}, {xmlscan.ErrMalformed, CodeSyntax}, {ErrJSON, CodeSyntax},
-		{archive.ErrZip, CodeSyntax}, {archive.ErrName, CodeSyntax}, {archive.ErrOrder, CodeSyntax}, {archive.ErrMixed, CodeSyntax},
+		{format.ErrLimit, CodeLimit},
+		{archive.ErrLimit, CodeLimit},
+		{format.ErrFormat, CodeSyntax},
+		{xmlscan.ErrDoctype, CodeSyntax},
+		{xmlscan.ErrMalformed, CodeSyntax},
+		{ErrJSON, CodeSyntax},
+		{archive.ErrZip, CodeSyntax},
+		{archive.ErrName, CodeSyntax},
+		{archive.ErrOrder, CodeSyntax},
+		{archive.ErrMixed, CodeSyntax},
 		{archive.ErrUnsupported, CodeSyntax},
 	} {
 		if code == "" && errors.Is(err, c.is) {

@@ -8,8 +8,8 @@ import (
 // How much waits for the database, and how much it gets in one transaction: little enough that nobody waits long for it.
 const (
 	queueBytes = 4 << 20
-	batchBytes = 2 << 20
-	batchCount = 1000 // mutations
+	batchBytes = 1 << 20
+	batchCount = 300 // mutations
 )
 
 // queue is groups between who reads them and who writes them. Who writes takes all there is, so that a fast source has large

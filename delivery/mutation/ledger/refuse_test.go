@@ -113,8 +113,10 @@ func TestBrokenInput(t *testing.T) {
 		"ndjson two":        {nd(lines[0] + lines[0] + "\n"), "syntax a.ndjson", 0},
 		"ndjson cut":        {nd(lines[0] + "\n" + lines[0][:50]), format.ErrTruncated.Error(), 1},
 		"ndjson long":       {nd(lines[0] + "\n" + `{"mutations":"` + strings.Repeat("x", 3<<10)), "limit a.ndjson", 1},
-		"json long": {ledger.FromJSON("a.json", strings.NewReader(head+","+strings.Repeat(" ", 3<<10)), format.Limits{Group: 1 << 10}),
-			"limit a.json", 1},
+		"json long": {
+			ledger.FromJSON("a.json", strings.NewReader(head+","+strings.Repeat(" ", 3<<10)), format.Limits{Group: 1 << 10}),
+			"limit a.json", 1,
+		},
 		"many mutations": {ledger.FromNDJSON("a.ndjson", strings.NewReader(asJSON(t, group(add("1", "a", "a"), add("1", "b", "b")))), format.Limits{Mutations: 1}), "limit a.ndjson", 0},
 		"connection":     {&stream{groups: story(), err: errCut}, errCut.Error(), 3},
 	} {
