@@ -107,8 +107,8 @@ func (f *Filter) keeps(m *format.Mutation) bool {
 	return false
 }
 
-// Holds tells whether a state lies in all of the areas, whatever its object type. A state whose geometry cannot be read
-// lies in every area of polygons, and comes with a *[GeometryError].
+// Holds tells whether a state lies in all of the areas, whatever its object type. A state that cannot be read, and comes
+// with a *[GeometryError], lies in every area of polygons, and in one of keys unless it shows keys even so.
 func (f *Filter) Holds(s *format.State) (bool, error) {
 	if len(f.config.Areas) == 0 {
 		return true, nil
@@ -127,7 +127,7 @@ func (f *Filter) Holds(s *format.State) (bool, error) {
 func (f *Filter) in(a *Area, shape *Shape, keys []string, err error) bool {
 	switch {
 	case a.kind == Keys && len(keys) == 0:
-		return f.config.Fields.Unlocated
+		return f.config.Fields.Unlocated || err != nil
 	case a.kind == Keys:
 		return slices.ContainsFunc(keys, a.Holds)
 	case err != nil:

@@ -206,6 +206,36 @@ func TestByKey(t *testing.T) {
 	}
 }
 
+// TestGeometryAndKeys: with an area of each kind, geometry that cannot be read does not spoil the keys.
+//
+// Rules: MUT-40, MUT-42.
+func TestGeometryAndKeys(t *testing.T) {
+	t.Parallel()
+	keys, err := area.NewKeys([]string{"GM1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := filter(t, area.Config{
+		Fields: area.Fields{CRS: area.RD, Keys: []string{"k"}}, Areas: []*area.Area{boxArea(t, 155009, 463009, 2), keys},
+	})
+	for xml, c := range map[string]struct{ in, bad bool }{
+		pointGML("155010 463010") + "<d:k>GM1</d:k>": {true, false},
+		pointGML("155010 463010") + "<d:k>GM2</d:k>": {false, false},
+		pointGML("155090 463010") + "<d:k>GM1</d:k>": {false, false},
+		pointGML("x y") + "<d:k>GM1</d:k>":           {true, true},
+		pointGML("x y") + "<d:k>GM2</d:k>":           {false, true},
+		pointGML("x y"):                              {true, true},
+	} {
+		if in, err := f.Holds(state(t, xml)); in != c.in || (err != nil) != c.bad {
+			t.Errorf("%s: %v %v", xml, in, err)
+		}
+	}
+	cut := &format.State{XML: []byte("<a><b>")}
+	if in, err := f.Holds(cut); !in || err == nil {
+		t.Error(in, err)
+	}
+}
+
 // TestNewFilterRefuses what cannot work.
 func TestNewFilterRefuses(t *testing.T) {
 	t.Parallel()

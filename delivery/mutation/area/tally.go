@@ -13,7 +13,7 @@ type Stats struct {
 	Groups     int64 `json:"groups"`     // seen
 	Mutations  int64 `json:"mutations"`  // seen
 	Kept       int64 `json:"kept"`       // mutations passed
-	Unreadable int64 `json:"unreadable"` // states passed because their geometry could not be read
+	Unreadable int64 `json:"unreadable"` // states whose geometry could not be read
 }
 
 // mostNotes is how many unreadable states are told of one by one.
@@ -40,7 +40,7 @@ func (t *tally) Stats() Stats {
 	return Stats{Groups: t.groups.Load(), Mutations: t.mutations.Load(), Kept: t.kept.Load(), Unreadable: t.unreadable.Load()}
 }
 
-// Notes tells of the first twenty states that passed because their geometry could not be read, in no certain order.
+// Notes tells of the first twenty states whose geometry could not be read, in no certain order.
 func (t *tally) Notes() []string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
