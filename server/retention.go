@@ -30,10 +30,12 @@ const keepMirrors = 90 * day
 const keepDownloads = 400 * day
 
 // keepMutations is how long the groups of a delta are kept after its end, as long as the delta itself (MUT-33); keepPublications
-// is how long it is told what a publication brought, and sending it again changes nothing.
+// is how long it is told what a publication brought, and sending it again changes nothing; keepGone is how long a
+// download that is gone is told from one that never was.
 const (
 	keepMutations    = 31 * day
 	keepPublications = 90 * day
+	keepGone         = 90 * day
 )
 
 // How often what has expired is removed, and when the rest is if nothing else is said.
