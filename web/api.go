@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"schakel/delivery/claimcheck"
+	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/ledger"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
@@ -27,6 +29,10 @@ type APIConfig struct {
 	Registry *registry.Services
 	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
 	AMQP AMQPBridge
+	// Cutter makes deltas, snapshots and downloads of datasets. Default one of its own.
+	Cutter *cut.Cutter
+	// Ledger takes in what is published in datasets. Default one of its own.
+	Ledger *ledger.Ledger
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events
@@ -62,6 +68,12 @@ type machineAPI struct {
 func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
+	}
+	if cfg.Cutter == nil {
+		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+	}
+	if cfg.Ledger == nil {
+		cfg.Ledger = ledger.New(ledger.Config{DB: cfg.DB})
 	}
 	if cfg.Advised == nil {
 		cfg.Advised = func(string) {}

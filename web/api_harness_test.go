@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/uuid"
 	"schakel/delivery/filter"
+	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/ledger"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/window"
@@ -32,6 +35,7 @@ type apiHarness struct {
 	clock  *storetest.Clock
 	reg    *registry.Services
 	engine *outbox.Engine
+	cutter *cut.Cutter
 	own    store.Partner
 	spec   *apiSpecs
 	mirror mirrorClient // fetches from registers that are mirrored
@@ -53,7 +57,8 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	noError(t, err)
 	h.reg, err = registry.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
-		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull},
+		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
+		ReadArea: testArea,
 	}, accounts)
 	noError(t, err)
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
@@ -67,7 +72,8 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
-	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg}
+	h.cutter = cut.New(cut.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
+	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Cutter: h.cutter, Ledger: ledger.New(ledger.Config{DB: db})}
 	if change != nil {
 		change(&cfg)
 	}
@@ -77,6 +83,15 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	})
 	noError(t, err)
 	return h
+}
+
+// testArea checks a boundary as the program does.
+func testArea(given string, crs, target int) (string, error) {
+	a, err := area.Parse(given, area.Options{Dataset: area.CRS(target), Given: area.CRS(crs)})
+	if err != nil {
+		return "", err
+	}
+	return a.WKT(), nil
 }
 
 // newPartner makes an approved partner.

@@ -24,6 +24,8 @@ type Problem struct {
 	Code     string         `json:"code,omitempty"`
 	Instance string         `json:"instance,omitempty"`
 	Errors   []ProblemError `json:"errors,omitempty"`
+	// Publication is how much of a publication is in.
+	Publication *problemPublication `json:"publication,omitempty"`
 
 	header http.Header
 	// logged is set when the cause is ours to look at.
@@ -32,16 +34,27 @@ type Problem struct {
 
 // ProblemError is one thing wrong with what was sent. Index counts from 0 in a
 // batch; Pointer is a JSON pointer (RFC 6901), Line and Column count from 1.
-// Attribute is that of an event (CE-57), Severity that of a finding in a document.
+// Attribute is that of an event (CE-57), Severity that of a finding in a document;
+// File, Group and Mutation are places in a mutation delivery, from 1.
 type ProblemError struct {
 	Index     *int   `json:"index,omitempty"`
 	Attribute string `json:"attribute,omitempty"`
 	Pointer   string `json:"pointer,omitempty"`
+	File      string `json:"file,omitempty"`
+	Group     int64  `json:"group,omitempty"`
+	Mutation  int    `json:"mutation,omitempty"`
 	Line      int    `json:"line,omitempty"`
 	Column    int    `json:"column,omitempty"`
 	Severity  string `json:"severity,omitempty"`
 	Code      string `json:"code,omitempty"`
 	Detail    string `json:"detail"`
+}
+
+// problemPublication is a publication of mutations that ended before its end, and how
+// many of its groups are in.
+type problemPublication struct {
+	ID     string `json:"id"`
+	Groups int64  `json:"groups"`
 }
 
 // Error implements error, so that a handler can return a Problem it made itself.

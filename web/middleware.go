@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -239,9 +240,14 @@ func publicCORS(next echo.HandlerFunc) echo.HandlerFunc {
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
-			r = r.WithContext(r.Context()) // a copy: net/http looks at the method of its own
+			r = r.WithContext(context.WithValue(r.Context(), headKey{}, true)) // a copy: net/http looks at the method of its own
 			r.Method = http.MethodGet
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+type headKey struct{}
+
+// askedForHead tells whether a request is answered without its body, so that a large one need not be read.
+func askedForHead(ctx context.Context) bool { return ctx.Value(headKey{}) != nil }

@@ -20,7 +20,7 @@ type apiDocument struct{ yaml, json []byte }
 // readAPIDocuments reads the descriptions that are built in, by the name of the API.
 func readAPIDocuments() (map[string]apiDocument, error) {
 	docs := make(map[string]apiDocument)
-	for _, name := range []string{"events", "oauth", "registry"} {
+	for _, name := range []string{"events", "mutations", "oauth", "registry"} {
 		content, err := openapiFiles.ReadFile("openapi/" + name + ".yaml")
 		if err != nil {
 			return nil, fmt.Errorf("read description: %w", err)
@@ -46,6 +46,10 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read description: %w", err)
 	}
+	mutated, err := openapiFiles.ReadFile("openapi/mutation-events.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
 	return []registry.OwnDocument{
 		{
 			ID: "schakel-contracts", Title: "Contract events", Content: told,
@@ -58,6 +62,14 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 		{
 			ID: "schakel-registry", Title: "API of the contract register", Content: docs["registry"].yaml,
 			Summary: "How contracts are found, read, compared, uploaded and published.",
+		},
+		{
+			ID: "schakel-mutation-events", Title: "Mutation events", Content: mutated,
+			Summary: "What this Schakel tells followers of its datasets: that a delta can be fetched, or that a history was replaced.",
+		},
+		{
+			ID: "schakel-mutations", Title: "API for mutation files", Content: docs["mutations"].yaml,
+			Summary: "How what changes in a dataset is followed, so that a copy of it stays exact, and how it is published.",
 		},
 		{
 			ID: "schakel-oauth", Title: "API for tokens", Content: docs["oauth"].yaml,

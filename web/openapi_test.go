@@ -177,7 +177,7 @@ func templated(path string) string {
 func TestScopesAreDescribed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	all := []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}
+	all := []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish}
 	tokens := map[string]string{}
 	for _, scope := range all {
 		tokens[scope] = h.clientWithScope(t, scope).token

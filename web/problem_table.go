@@ -1,5 +1,7 @@
 package web
 
+import "slices"
+
 // problemText explains one code of a Problem to whoever meets it.
 type problemText struct {
 	code   string
@@ -11,7 +13,7 @@ type problemText struct {
 // problemTexts are the problems that the APIs answer. The type of a problem is the
 // address of the page that shows its text (RFC 9457, IDEM-I06).
 func problemTexts() []problemText {
-	return append(requestProblems(), append(keyProblems(), append(accessProblems(), stateProblems()...)...)...)
+	return slices.Concat(requestProblems(), keyProblems(), accessProblems(), stateProblems(), mutationProblems())
 }
 
 func keyProblems() []problemText {
@@ -52,6 +54,23 @@ func accessProblems() []problemText {
 		{"too-many-jobs", 409, "Twenty jobs of your organisation run already.", "Wait until one is done, or stop one with DELETE /events/v1/resends/{id}."},
 		{"too-many-counts", 429, "The people or clients of this partner have other counts of what would be sent again under way.", "Wait as long as Retry-After says; count one after the other."},
 		{"too-many-uploads", 429, "The clients of this partner have other documents or large events under way.", "Send one after the other."},
+	}
+}
+
+func mutationProblems() []problemText {
+	return []problemText{
+		{"not-mutations", 415, "The body is in none of the forms in which mutations are published.", "Send application/xml, application/zip, application/json or application/x-ndjson."},
+		{"mutations-unreadable", 400, "The body is not sound XML, JSON or zip, or not the mutation format; errors says where. The groups before that are in.", "Mend what errors names and send the rest under a new Idempotency-Key."},
+		{"mutations-refused", 422, "A group breaks a rule, such as a WAS that names no live version; errors says where. The groups before that are in.", "Mend what errors names and send the rest under a new Idempotency-Key."},
+		{"dataset-not-empty", 409, "An initial load was sent to a dataset that has objects.", "Send what changed as a delta, or replace the history with a reason; then every copy begins anew."},
+		{"publication-cancelled", 409, "An administrator stopped this publication. Whole groups of it are in.", "Ask the administrator why, and send the rest under a new Idempotency-Key."},
+		{"delta-unknown", 404, "The dataset never had this delta.", "List the deltas, or begin anew from the latest snapshot."},
+		{"no-snapshot", 404, "The dataset has no such snapshot, or none yet.", "Ask for the latest snapshot; when there is none, ask the administrator to make one."},
+		{"delta-expired", 410, "The delta was kept for 31 days after the end of its window, and is gone.", "Begin anew: fetch the latest snapshot into an empty copy, and go on after the delta that it includes."},
+		{"lineage-changed", 410, "The delta is of a history that was replaced, or of another area.", "Begin anew: fetch the latest snapshot into an empty copy, and go on after the delta that it includes."},
+		{"download-gone", 410, "The download was kept for 7 days after it was ready, and is gone.", "Ask for it again."},
+		{"download-failed", 500, "The file could not be made.", "Ask for it again, and ask the administrator when that fails too."},
+		{"not-ready", 503, "The file is being made.", "Ask again after Retry-After."},
 	}
 }
 

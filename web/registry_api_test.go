@@ -232,7 +232,7 @@ func TestCatalog(t *testing.T) {
 	answer := h.anyone().get(t, "/.well-known/api-catalog").want(t, 200)
 	var got struct{ Linkset []linkContext }
 	noError(t, json.Unmarshal(answer.body, &got))
-	if len(got.Linkset) != 5 || len(got.Linkset[0].Item) != 4 || answer.header.Get("Content-Type") != catalogType {
+	if len(got.Linkset) != 6 || len(got.Linkset[0].Item) != 5 || answer.header.Get("Content-Type") != catalogType {
 		t.Fatalf("catalog %s", answer.body)
 	}
 	for _, c := range got.Linkset[1:] {

@@ -14,6 +14,7 @@ func (m *machineAPI) routes() {
 	m.routesOAuth()
 	m.routesEvents()
 	m.routesRegister()
+	m.routesMutations()
 }
 
 // refuseOptions answers 405 to OPTIONS, which echo would answer by itself: we take
@@ -80,11 +81,11 @@ func (m *machineAPI) routesEvents() {
 
 	follow := scoped(scopeSubscriptionsWrite, scopeEventsConsume)
 	follow.GET("/subscriptions", m.listSubscriptions)
-	follow.GET("/subscriptions/:subscriptionId", m.showSubscription)
+	follow.GET("/subscriptions/:subscriptionId", m.showSubscription, m.ofEvents)
 	subscribe := scoped(scopeSubscriptionsWrite)
 	subscribe.POST("/subscriptions", m.postSubscription, m.once)
-	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription, m.once)
-	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.once)
+	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription, m.once, m.ofEvents)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.once, m.ofEvents)
 
 	consume := scoped(scopeEventsConsume)
 	consume.GET("/deliveries", m.listDeliveries)

@@ -85,7 +85,7 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 		return err
 	}
 	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.scope(), store.SubscriptionFilter{
-		EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"),
+		OfTypes: true, EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
@@ -175,6 +175,24 @@ func (m *machineAPI) showSubscription(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+// ofEvents lets requests pass that are about a subscription to event types: those to datasets are of another API.
+func (m *machineAPI) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who, err := m.caller(c)
+		if err != nil {
+			return err
+		}
+		found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+		if err == nil && found.DatasetID != "" {
+			return newProblem(http.StatusNotFound, "not-found", "This subscription is to a dataset. It is at "+mutationsBase+"/subscriptions/"+found.ID+".")
+		}
+		if err != nil {
+			return err
+		}
+		return next(c)
+	}
 }
 
 // deleteSubscription ends a subscription, or takes the request back. A second

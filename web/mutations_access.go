@@ -1,0 +1,107 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// notReadyAfter is when to ask again for what is being made.
+const notReadyAfter = 5 * time.Second
+
+// datasetReader is who reads a dataset: the own organisation, or a partner by its subscription.
+type datasetReader struct {
+	caller
+	access registry.DatasetAccess
+	view   cut.View
+}
+
+// datasetReader finds the dataset of the address, and by which subscription the caller reads it: that of the parameter
+// subscriptionId, or the oldest that is open.
+func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
+	who, err := m.caller(c)
+	if err != nil {
+		return datasetReader{}, err
+	}
+	access, err := m.Registry.Datasets.Access(c.Request().Context(), who.partner, c.Param("datasetId"), c.QueryParam("subscriptionId"))
+	if err != nil {
+		return datasetReader{}, err
+	}
+	return newDatasetReader(who, access), nil
+}
+
+func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
+	r := datasetReader{caller: who, access: access, view: cut.View{Dataset: access.Dataset, PartnerID: who.partner.ID}}
+	if access.Follower != nil {
+		r.view.Follower = &access.Follower.Follower
+	}
+	return r
+}
+
+// subscriptionID is the one by which is read; empty for the own organisation without one.
+func (r datasetReader) subscriptionID() string {
+	if r.access.Follower == nil {
+		return ""
+	}
+	return r.access.Follower.Subscription.ID
+}
+
+// path is an address below the dataset.
+func (r datasetReader) path(rest string) string { return datasetPath(r.access.Dataset.ID) + rest }
+
+// deliveryProblem turns what the making of deltas and snapshots says into answers; the rest stays as it is.
+func (m *machineAPI) deliveryProblem(dataset string, err error) error {
+	if gone, ok := errors.AsType[*cut.GoneError](err); ok {
+		return m.goneProblem(dataset, gone)
+	}
+	switch {
+	case errors.Is(err, cut.ErrDeltaUnknown):
+		return newProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
+	case errors.Is(err, cut.ErrNoSnapshot):
+		return newProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
+	}
+	return err
+}
+
+// goneProblem says that something is over, and the way back (MUT-33, MUT-38).
+func (m *machineAPI) goneProblem(dataset string, gone *cut.GoneError) error {
+	back := " Fetch the latest snapshot at " + m.app.absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
+	switch {
+	case errors.Is(gone.Kind, cut.ErrLineageChanged):
+		reason := "the delta is of an older lineage"
+		if gone.Reason != "" {
+			reason += ", which ended because: " + gone.Reason
+		}
+		return newProblem(http.StatusGone, "lineage-changed", "This cannot be gone on from: "+reason+"."+back)
+	case errors.Is(gone.Kind, cut.ErrDeltaExpired):
+		return newProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
+	}
+	return newProblem(http.StatusGone, "download-gone", "This download was kept for 7 days after it was ready, and is gone. Ask for it again.")
+}
+
+func untilWhen(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return ", " + t.UTC().Format(time.RFC3339)
+}
+
+// readyOrWait refuses what is not there yet, or cannot be made.
+func readyOrWait(o cut.Offer) error {
+	switch {
+	case o.Ready:
+		return nil
+	case o.Failed != "":
+		return newProblem(http.StatusInternalServerError, "download-failed", "The file for your area could not be made: "+o.Failed+". The administrator sees this too.")
+	}
+	return retryLater(http.StatusServiceUnavailable, "not-ready", "The file for your area is being made. Ask again in a moment.", notReadyAfter)
+}
+
+// utc writes a time of the database for JSON.
+func utc(t store.Time) time.Time { return t.UTC() }

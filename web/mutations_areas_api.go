@@ -1,0 +1,87 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/area"
+	"schakel/store"
+)
+
+const geoJSONType = "application/geo+json"
+
+// areaAnswer is what bounds a subscription, as it is used (MUT-41).
+type areaAnswer struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name,omitempty"`
+	Kind    string          `json:"kind"`
+	CRS     int64           `json:"crs,omitempty"`
+	WKT     string          `json:"wkt,omitempty"`
+	Keys    []string        `json:"keys,omitempty"`
+	GeoJSON json.RawMessage `json:"geojson,omitempty"`
+}
+
+// showArea answers the exact boundary that the filter uses: as JSON, as a GeoJSON feature in WGS 84, or as WKT in the
+// coordinates of the dataset, the same bytes each time. Another partner's is 404.
+func (m *machineAPI) showArea(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	row, err := m.Registry.Datasets.Area(ctx, who.scope(), c.Param("datasetId"), c.Param("areaId"))
+	if err != nil {
+		return err
+	}
+	dataset, err := m.Registry.Datasets.Get(ctx, row.DatasetID)
+	if err != nil {
+		return err
+	}
+	answer, err := newAreaAnswer(dataset, row)
+	if err != nil {
+		return err
+	}
+	media, content, err := answer.as(strings.Join(c.Request().Header.Values("Accept"), ","))
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Vary", "Accept")
+	c.Response().Header().Set("Cache-Control", "private, max-age=86400, immutable")
+	sum := sha256.Sum256(content)
+	if notModified(c, `"sha256:`+hex.EncodeToString(sum[:])+`"`) {
+		return nil
+	}
+	return c.Blob(http.StatusOK, media, content)
+}
+
+func newAreaAnswer(d store.Dataset, row store.MutationArea) (areaAnswer, error) {
+	a := areaAnswer{ID: row.ID, Name: row.Name, Kind: row.Kind, WKT: row.WKT, Keys: row.Keys}
+	if row.Kind != store.AreaGeometry {
+		return a, nil
+	}
+	a.CRS = d.CRS
+	read, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)})
+	if err != nil {
+		return a, fmt.Errorf("read area: %w", err)
+	}
+	a.GeoJSON = read.GeoJSON()
+	return a, nil
+}
+
+// as writes the area as Accept asks; keys have no form but JSON.
+func (a areaAnswer) as(accept string) (media string, content []byte, err error) {
+	switch {
+	case a.GeoJSON != nil && strings.Contains(accept, geoJSONType):
+		return geoJSONType, a.GeoJSON, nil
+	case a.WKT != "" && strings.Contains(accept, "text/plain"):
+		return "text/plain; charset=utf-8", []byte(a.WKT), nil
+	}
+	content, err = json.Marshal(a)
+	return "application/json", content, err
+}

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// fullCustomRequest asks for a download of what is there now.
+type fullCustomRequest struct {
+	Format       string   `json:"format"`
+	FeatureTypes []string `json:"featuretypes"`
+	Geofilter    string   `json:"geofilter"`
+}
+
+// deltaCustomRequest asks for a download of a delta, or without deltaId of the newest initial state (MUT-51).
+type deltaCustomRequest struct {
+	Format       string   `json:"format"`
+	FeatureTypes []string `json:"featuretypes"`
+	Geofilter    string   `json:"geofilter"`
+	DeltaID      string   `json:"deltaId"`
+}
+
+// postDeltaCustom asks for a download with other bounds than the subscription has, within those (MUT-51).
+func (m *machineAPI) postDeltaCustom(c echo.Context) error {
+	var in deltaCustomRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	return m.requestCustom(c, in)
+}
+
+// postFullCustom asks for a download of what is there now: the newest initial state.
+func (m *machineAPI) postFullCustom(c echo.Context) error {
+	var in fullCustomRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	return m.requestCustom(c, deltaCustomRequest{Format: in.Format, FeatureTypes: in.FeatureTypes, Geofilter: in.Geofilter})
+}
+
+func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error {
+	r, err := m.datasetReader(c)
+	if err != nil {
+		return err
+	}
+	types, err := in.check(r.access.Dataset)
+	if err != nil {
+		return err
+	}
+	row, err := m.Cutter.Request(c.Request().Context(), r.view, cut.Request{
+		By: r.client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
+	})
+	switch {
+	case errors.Is(err, cut.ErrGeofilter):
+		return fieldProblem("geofilter", err.Error())
+	case errors.Is(err, cut.ErrObjectType):
+		return fieldProblem("featuretypes", err.Error())
+	case err != nil:
+		return m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	status := strings.TrimSuffix(c.Request().URL.Path, "/") + "/" + row.ID + "/status"
+	return c.JSON(http.StatusAccepted, map[string]any{
+		"downloadRequestId": row.ID, "_links": map[string]halLink{"status": {Href: withSubscription(c, status)}},
+	})
+}
+
+// check wants the format and at least one object type of the dataset, each once; case does not count.
+func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
+	if in.Format != "gml" {
+		return nil, fieldProblem("format", "this must be gml")
+	}
+	if len(in.FeatureTypes) == 0 {
+		return nil, fieldProblem("featuretypes", "name at least one of "+strings.Join(d.ObjectTypes, ", "))
+	}
+	seen := make(map[string]bool, len(in.FeatureTypes))
+	var types []string
+	for i, name := range in.FeatureTypes {
+		at := "featuretypes/" + strconv.Itoa(i)
+		known, ok := registry.DatasetObjectType(d, name)
+		switch {
+		case !ok:
+			return nil, fieldProblem(at, "this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", "))
+		case seen[known]:
+			return nil, fieldProblem(at, name+" is there twice")
+		}
+		seen[known] = true
+		types = append(types, known)
+	}
+	return types, nil
+}
+
+// withSubscription keeps the choice of a subscription in an address.
+func withSubscription(c echo.Context, path string) string {
+	if id := c.QueryParam("subscriptionId"); id != "" {
+		return path + "?subscriptionId=" + url.QueryEscape(id)
+	}
+	return path
+}
+
+// showCustomStatus tells how far a download is: 200 while it is made, 201 when it is there (MUT-52).
+func (m *machineAPI) showCustomStatus(c echo.Context) error {
+	r, row, err := m.custom(c, c.Param("downloadRequestId"))
+	if err != nil {
+		return err
+	}
+	switch row.Status {
+	case store.MutationCompleted:
+		href := withSubscription(c, r.path("/downloads/"+row.ID+"/content"))
+		return c.JSON(http.StatusCreated, map[string]any{
+			"status": "COMPLETED", "progress": 100, "_links": map[string]halLink{"download": {Href: href}},
+		})
+	case store.MutationFailed:
+		return newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+	}
+	status := "PENDING"
+	if row.Status == store.MutationRunning {
+		status = "RUNNING"
+	}
+	c.Response().Header().Set("Retry-After", strconv.Itoa(int(notReadyAfter/time.Second)))
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.JSON(http.StatusOK, map[string]any{
+		"status": status, "progress": row.Progress, "_links": map[string]halLink{"self": {Href: withSubscription(c, c.Request().URL.Path)}},
+	})
+}
+
+// custom finds a download that was asked for; another partner's is 404 (guarantee G7).
+func (m *machineAPI) custom(c echo.Context, id string) (datasetReader, store.MutationDownload, error) {
+	r, err := m.datasetReader(c)
+	if err != nil {
+		return r, store.MutationDownload{}, err
+	}
+	row, err := m.Cutter.Custom(c.Request().Context(), r.view, id)
+	if err != nil {
+		return r, row, m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	return r, row, nil
+}
+
+// completed is custom for a download that must be there.
+func (m *machineAPI) completed(c echo.Context) (datasetReader, store.MutationDownload, error) {
+	r, row, err := m.custom(c, c.Param("downloadId"))
+	if err != nil || row.Status == store.MutationCompleted {
+		return r, row, err
+	}
+	if row.Status == store.MutationFailed {
+		return r, row, newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+	}
+	return r, row, retryLater(http.StatusServiceUnavailable, "not-ready", "The download is being made. Ask again in a moment.", notReadyAfter)
+}
+
+// showDownload answers the manifest of a download.
+func (m *machineAPI) showDownload(c echo.Context) error {
+	_, row, err := m.completed(c)
+	if err != nil {
+		return err
+	}
+	manifest, err := cut.Manifest(row.Manifest)
+	if err != nil {
+		return fmt.Errorf("read manifest of download: %w", err)
+	}
+	return serveManifest(c, manifest)
+}
+
+// showDownloadContent sends the zip of a download. It says nothing of how far the subscription is: its bounds may be others.
+func (m *machineAPI) showDownloadContent(c echo.Context) error {
+	r, row, err := m.completed(c)
+	if err != nil {
+		return err
+	}
+	return m.serveMutationFile(c, mutationFile{id: row.FileID, name: r.access.Dataset.ID + "-download.zip", reader: r})
+}
+
+// noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.
+func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
+	id := f.reader.subscriptionID()
+	if id == "" || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), 10*time.Second)
+	defer cancel()
+	err := m.DB.Write(ctx, func(tx *store.Tx) error {
+		if f.offer.Delta.ID != "" {
+			return tx.FollowedDelta(ctx, id, f.offer.Delta)
+		}
+		return tx.FollowedSnapshot(ctx, id, f.offer.Snapshot)
+	})
+	if err != nil {
+		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
+	}
+}

@@ -1,0 +1,193 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// timeWindow is from when until when a delta holds the changes.
+type timeWindow struct {
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to"`
+}
+
+// timeliness is until when the changes of an object type are in deltas, as PDOK's API has it.
+type timeliness struct {
+	FeatureType string    `json:"featuretype"`
+	DatetimeTo  time.Time `json:"datetimeTo"`
+}
+
+// datasetAnswer is a dataset as the caller sees it. What comes of reading it is there only for who may.
+type datasetAnswer struct {
+	ID            string                    `json:"id"`
+	Title         string                    `json:"title"`
+	Description   string                    `json:"description,omitempty"`
+	Status        string                    `json:"status"`
+	ObjectTypes   []string                  `json:"objectTypes"`
+	CRS           int64                     `json:"crs,omitempty"`
+	AreaKind      string                    `json:"areaKind"`
+	RetentionDays int                       `json:"retentionDays"`
+	Timeliness    []timeliness              `json:"timeliness"`
+	Lineage       string                    `json:"lineage,omitempty"`
+	LatestDelta   *datasetDelta             `json:"latestDelta,omitempty"`
+	Snapshot      *datasetSnapshot          `json:"latestSnapshot,omitempty"`
+	Subscription  *datasetSubscriptionBrief `json:"subscription,omitempty"`
+	Links         map[string]halLink        `json:"_links"`
+}
+
+type datasetDelta struct {
+	ID         string     `json:"id"`
+	Number     int64      `json:"number"`
+	TimeWindow timeWindow `json:"timeWindow"`
+}
+
+type datasetSnapshot struct {
+	ID       string `json:"id"`
+	Includes string `json:"includesDeltaId"`
+}
+
+type datasetSubscriptionBrief struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	AreaID string `json:"areaId,omitempty"`
+}
+
+// listDatasets lists the datasets that are delivered here, by id.
+func (m *machineAPI) listDatasets(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	paging, err := apiPaging(c)
+	if err != nil {
+		return err
+	}
+	rows, total, err := m.Registry.Datasets.List(c.Request().Context(), store.DatasetFilter{
+		Status: store.DatasetActive, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	})
+	if err != nil {
+		return err
+	}
+	answers := make([]datasetAnswer, len(rows))
+	for i, row := range rows {
+		if answers[i], err = m.datasetAnswer(c.Request().Context(), who, row); err != nil {
+			return err
+		}
+	}
+	m.app.setPagingHeaders(c, paging, total)
+	return c.JSON(http.StatusOK, map[string]any{"datasets": answers})
+}
+
+// showDataset answers one dataset.
+func (m *machineAPI) showDataset(c echo.Context) error {
+	who, err := m.caller(c)
+	if err != nil {
+		return err
+	}
+	row, err := m.Registry.Datasets.Get(c.Request().Context(), c.Param("datasetId"))
+	if err != nil {
+		return err
+	}
+	answer, err := m.datasetAnswer(c.Request().Context(), who, row)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// showTimeliness answers until when the changes are in deltas, as PDOK's API does.
+func (m *machineAPI) showTimeliness(c echo.Context) error {
+	row, err := m.Registry.Datasets.Get(c.Request().Context(), c.Param("datasetId"))
+	if err != nil {
+		return err
+	}
+	list, err := m.timeliness(c.Request().Context(), row)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"timeliness": list})
+}
+
+// timeliness is the end of the last delta, or the later time at which nothing new was found.
+func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timeliness, error) {
+	until := row.CheckedAt.Time
+	last, err := m.DB.LastMutationDelta(ctx, row.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if last.ToAt.After(until) {
+		until = last.ToAt.Time
+	}
+	list := make([]timeliness, 0, len(row.ObjectTypes))
+	for _, name := range row.ObjectTypes {
+		if !until.IsZero() {
+			list = append(list, timeliness{FeatureType: name, DatetimeTo: until.UTC()})
+		}
+	}
+	return list, nil
+}
+
+func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset) (datasetAnswer, error) {
+	a := datasetAnswer{
+		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
+		AreaKind: row.AreaKind, RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(row.ID),
+	}
+	var err error
+	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {
+		return a, err
+	}
+	followers, err := m.Registry.Datasets.Followers(ctx, registry.ScopeOf(who.partner.ID), row.ID)
+	if err != nil {
+		return a, err
+	}
+	if len(followers) > 0 {
+		f := followers[0]
+		a.Subscription = &datasetSubscriptionBrief{ID: f.Subscription.ID, Status: f.Subscription.Status, AreaID: f.Follower.AreaID}
+	}
+	access, err := m.Registry.Datasets.Access(ctx, who.partner, row.ID, "")
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeForbidden {
+		return a, nil
+	}
+	if err != nil {
+		return a, err
+	}
+	return a, m.addDeliveries(ctx, newDatasetReader(who, access), &a)
+}
+
+// addDeliveries adds what only who may read the dataset sees.
+func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *datasetAnswer) (err error) {
+	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil {
+		return err
+	}
+	last, err := m.DB.LastMutationDelta(ctx, a.ID)
+	switch {
+	case err == nil:
+		a.LatestDelta = &datasetDelta{last.ID, last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	snapshot, err := m.DB.LatestMutationSnapshot(ctx, a.ID)
+	switch {
+	case err == nil:
+		a.Snapshot = &datasetSnapshot{snapshot.ID, snapshot.DeltaID}
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	return nil
+}
+
+func datasetLinks(id string) map[string]halLink {
+	base := datasetPath(id)
+	return map[string]halLink{
+		"self": {Href: base}, "deltas": {Href: base + "/deltas"}, "latestSnapshot": {Href: base + "/snapshots/latest"},
+		"subscriptions": {Href: mutationsBase + "/subscriptions"},
+	}
+}

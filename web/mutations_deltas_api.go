@@ -1,0 +1,185 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/cut"
+	"schakel/store"
+)
+
+// Pages of deltas, as PDOK's API has them.
+const (
+	defaultDeltas = 10
+	mostDeltas    = 100
+)
+
+// deltaAnswer is a delta in a list: PDOK's members, and ours. What is of the file is that of the file for the caller, and
+// absent while that is made.
+type deltaAnswer struct {
+	ID         string             `json:"id"`
+	TimeWindow timeWindow         `json:"timeWindow"`
+	Number     int64              `json:"number"`
+	PreviousID string             `json:"previousId,omitempty"`
+	Lineage    string             `json:"lineage,omitempty"`
+	Counts     *archive.Counts    `json:"counts,omitempty"`
+	Bytes      int64              `json:"bytes,omitempty"`
+	SHA256     string             `json:"sha256,omitempty"`
+	ExpiresAt  time.Time          `json:"expiresAt"`
+	Links      map[string]halLink `json:"_links"`
+}
+
+func newDeltaAnswer(r datasetReader, o cut.Offer) deltaAnswer {
+	here := r.path("/deltas/" + o.Delta.ID)
+	a := deltaAnswer{
+		ID: o.Delta.ID, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Delta.PreviousID,
+		ExpiresAt: o.ExpiresAt.UTC(),
+		Links:     map[string]halLink{"content": {Href: here + "/content", Type: formatZipType}, "manifest": {Href: here, Type: "application/json"}},
+	}
+	if o.Ready {
+		counts := o.Manifest.Counts
+		a.Lineage, a.Counts, a.Bytes, a.SHA256 = o.Manifest.Lineage, &counts, o.Manifest.Bytes, o.Manifest.SHA256
+	}
+	return a
+}
+
+const formatZipType = "application/zip"
+
+// listDeltas lists the deltas behind after-delta-id, or all that are there, oldest first (MUT-35, MUT-50).
+func (m *machineAPI) listDeltas(c echo.Context) error {
+	r, err := m.datasetReader(c)
+	if err != nil {
+		return err
+	}
+	page, err := wholeNumber(c, "page", 1, maxPage)
+	if err != nil {
+		return err
+	}
+	count, err := wholeNumber(c, "count", defaultDeltas, mostDeltas)
+	if err != nil {
+		return err
+	}
+	offers, total, err := m.Cutter.Deltas(c.Request().Context(), r.view, c.QueryParam("after-delta-id"), store.Page{Number: page, Size: count})
+	if err != nil {
+		return m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	answers := make([]deltaAnswer, len(offers))
+	for i, o := range offers {
+		answers[i] = newDeltaAnswer(r, o)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"deltas": answers, "_links": deltaLinks(c, page, count, total)})
+}
+
+// deltaLinks are relative, as PDOK's are.
+func deltaLinks(c echo.Context, page, count, total int) []halLink {
+	to := func(rel string, page int) halLink {
+		q := url.Values{"page": {strconv.Itoa(page)}, "count": {strconv.Itoa(count)}}
+		for _, name := range []string{"after-delta-id", "subscriptionId"} {
+			if value := c.QueryParam(name); value != "" {
+				q.Set(name, value)
+			}
+		}
+		return halLink{Rel: rel, Href: path.Base(c.Request().URL.Path) + "?" + q.Encode(), Type: "application/json"}
+	}
+	links := []halLink{}
+	if page > 1 {
+		links = append(links, to("prev", page-1))
+	}
+	if page*count < total {
+		links = append(links, to("next", page+1))
+	}
+	return links
+}
+
+// deltaOffer finds the delta of the address as the caller gets it.
+func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, cut.Offer, error) {
+	r, err := m.datasetReader(c)
+	if err != nil {
+		return r, cut.Offer{}, err
+	}
+	o, err := m.Cutter.Delta(c.Request().Context(), r.view, c.Param("deltaId"))
+	if err != nil {
+		return r, o, m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	return r, o, readyOrWait(o)
+}
+
+// showDelta answers the manifest of a delta (MUT-65).
+func (m *machineAPI) showDelta(c echo.Context) error {
+	_, o, err := m.deltaOffer(c)
+	if err != nil {
+		return err
+	}
+	return serveManifest(c, o.Manifest)
+}
+
+func serveManifest(c echo.Context, manifest archive.Manifest) error {
+	c.Response().Header().Set("Cache-Control", "private, no-cache")
+	return c.JSON(http.StatusOK, manifest)
+}
+
+// showDeltaContent sends the zip of a delta. Sent to its end, the caller's subscription is as far as this delta.
+func (m *machineAPI) showDeltaContent(c echo.Context) error {
+	r, o, err := m.deltaOffer(c)
+	if err != nil {
+		return err
+	}
+	return m.serveMutationFile(c, mutationFile{offer: o, id: o.FileID, name: r.access.Dataset.ID + "-delta-" + strconv.FormatInt(o.Delta.Number, 10) + ".zip", reader: r})
+}
+
+// redirectDelta leads to the zip of a delta, or to the newest initial state when none is named (MUT-53).
+func (m *machineAPI) redirectDelta(c echo.Context) error {
+	id := c.QueryParam("delta-id")
+	if id == "" {
+		return m.redirectFull(c)
+	}
+	r, err := m.predefined(c)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Cutter.Delta(c.Request().Context(), r.view, id); err != nil {
+		return m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	return m.redirectTo(c, r.path("/deltas/"+url.PathEscape(id)+"/content"))
+}
+
+// redirectFull leads to the zip of the newest initial state (MUT-53).
+func (m *machineAPI) redirectFull(c echo.Context) error {
+	r, err := m.predefined(c)
+	if err != nil {
+		return err
+	}
+	o, err := m.Cutter.Latest(c.Request().Context(), r.view)
+	if err != nil {
+		return m.deliveryProblem(r.access.Dataset.ID, err)
+	}
+	return m.redirectTo(c, r.path("/snapshots/"+o.Snapshot.ID+"/content"))
+}
+
+// predefined wants the name of a zip of the dataset, such as bgt-gml-nl.zip.
+func (m *machineAPI) predefined(c echo.Context) (datasetReader, error) {
+	r, err := m.datasetReader(c)
+	if err != nil {
+		return r, err
+	}
+	rest, ok := strings.CutPrefix(c.Param("name"), r.access.Dataset.ID)
+	if !ok || !strings.HasSuffix(rest, ".zip") || rest != ".zip" && rest[0] != '-' {
+		return r, newProblem(http.StatusNotFound, "not-found", "There is no such file. The whole dataset is "+r.access.Dataset.ID+"-gml-nl.zip.")
+	}
+	return r, nil
+}
+
+func (m *machineAPI) redirectTo(c echo.Context, path string) error {
+	if id := c.QueryParam("subscriptionId"); id != "" {
+		path += "?subscriptionId=" + url.QueryEscape(id)
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.Redirect(http.StatusTemporaryRedirect, path)
+}

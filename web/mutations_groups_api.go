@@ -1,0 +1,140 @@
+package web
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
+	"schakel/store"
+)
+
+// publicationAnswer is what was taken in by one request, or how far that is.
+type publicationAnswer struct {
+	ID         string           `json:"publicationId"`
+	Dataset    string           `json:"dataset"`
+	Kind       string           `json:"kind"`
+	Status     string           `json:"status"`
+	Groups     int64            `json:"groups"`
+	Counts     archive.Counts   `json:"counts"`
+	FirstSeq   int64            `json:"firstSeq,omitempty"`
+	LastSeq    int64            `json:"lastSeq,omitempty"`
+	Bytes      int64            `json:"bytes"`
+	BytesTotal int64            `json:"bytesTotal,omitempty"`
+	Error      string           `json:"error,omitempty"`
+	CreatedAt  time.Time        `json:"createdAt"`
+	FinishedAt time.Time        `json:"finishedAt,omitzero"`
+	States     []publishedState `json:"states,omitempty"`
+	Replayed   bool             `json:"replayed,omitempty"`
+}
+
+// publishedState tells the publisher which id a version got; a later WAS may name it.
+type publishedState struct {
+	Group    int64  `json:"group"`
+	Mutation int64  `json:"mutation"`
+	ID       string `json:"id"`
+	SourceID string `json:"sourceId,omitempty"`
+}
+
+func newPublicationAnswer(p store.MutationPublication) publicationAnswer {
+	return publicationAnswer{
+		ID: p.ID, Dataset: p.DatasetID, Kind: p.Kind, Status: p.Status, Groups: p.Groups,
+		Counts:   archive.Counts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
+		FirstSeq: p.FirstSeq, LastSeq: p.LastSeq, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Error: p.Error,
+		CreatedAt: utc(p.CreatedAt), FinishedAt: utc(p.FinishedAt),
+	}
+}
+
+// postMutationGroups takes groups of mutations in, as they come over the line: each group whole or not at all, in order.
+// When the request is cut, what is in stays in; the same request under the same key goes on behind it. The key is looked
+// at before the body.
+func (m *machineAPI) postMutationGroups(c echo.Context) error {
+	who, err := m.publisher(c)
+	if err != nil {
+		return err
+	}
+	set, err := m.Registry.Profile.Current(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	key, err := m.sentKey(c, set)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return m.keyMissing()
+	}
+	keep := m.app.stayer(c)
+	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, keep})
+	if err != nil {
+		return err
+	}
+	receipt, err := m.Ledger.Publish(c.Request().Context(), ledger.Request{
+		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, Key: key, Kind: kind,
+		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
+	})
+	_ = m.app.lengthen(c, patience) // what was taken in may have taken longer than an answer may
+	if err != nil {
+		return m.publishProblem(c, who, key, err)
+	}
+	answer := newPublicationAnswer(receipt.Publication)
+	answer.Replayed = receipt.Replayed
+	for _, s := range receipt.States {
+		answer.States = append(answer.States, publishedState{Group: s.Group, Mutation: s.Mutation, ID: s.ID, SourceID: s.SourceID})
+	}
+	c.Response().Header().Set("Location", datasetPath(answer.Dataset)+"/publications/"+answer.ID)
+	return c.JSON(http.StatusCreated, answer)
+}
+
+// publisher is the caller, who must be a client of the organisation that runs this Schakel.
+func (m *machineAPI) publisher(c echo.Context) (caller, error) {
+	who, err := m.caller(c)
+	if err == nil && !who.partner.Own {
+		return who, newProblem(http.StatusForbidden, "forbidden", "Only clients of the organisation that runs this Schakel publish its datasets. To follow a dataset, ask for a subscription with POST "+mutationsBase+"/subscriptions.")
+	}
+	return who, err
+}
+
+// mutationSource reads the body as its media type says, and of which kind it is; empty is as its header says.
+func mutationSource(c echo.Context, body io.Reader) (ledger.Source, string, error) {
+	kind, err := apiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
+	if err != nil {
+		return nil, "", err
+	}
+	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	var limits format.Limits
+	switch media {
+	case "application/xml", "text/xml":
+		return ledger.FromXML("request", body, limits), kind, nil
+	case formatZipType:
+		return ledger.FromZip(body, archive.Limits{}, limits), kind, nil
+	case "application/json":
+		return ledger.FromJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+	case "application/x-ndjson":
+		return ledger.FromNDJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+	}
+	return nil, "", newProblem(http.StatusUnsupportedMediaType, "not-mutations", "Send a file of the mutation format as application/xml, a delivery as application/zip, or groups as application/json or application/x-ndjson.")
+}
+
+// showPublication answers how far a publication is, to the clients that may publish.
+func (m *machineAPI) showPublication(c echo.Context) error {
+	if _, err := m.publisher(c); err != nil {
+		return err
+	}
+	p, err := m.DB.Publication(c.Request().Context(), c.Param("publicationId"))
+	if err != nil {
+		return err
+	}
+	if p.DatasetID != c.Param("datasetId") {
+		return store.ErrNotFound
+	}
+	return c.JSON(http.StatusOK, newPublicationAnswer(p))
+}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
+)
+
+// publishProblem says why a publication ended, where, and how much of it is in.
+func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err error) error {
+	if refused, ok := errors.AsType[*ledger.Refused](err); ok {
+		return refusedProblem(refused)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrEnded):
+		return newProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
+	case errors.Is(err, ledger.ErrNotEmpty):
+		return newProblem(http.StatusConflict, "dataset-not-empty", capital(err.Error())+".")
+	case errors.Is(err, ledger.ErrOtherContent):
+		return m.keyReused()
+	case errors.Is(err, ledger.ErrElsewhere):
+		return m.keyInUse()
+	case errors.Is(err, ledger.ErrCancelled):
+		return newProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
+	case errors.Is(err, ledger.ErrKind):
+		return fieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
+	case brokenOff(err):
+		return m.brokenOff(c, who, key)
+	}
+	return err
+}
+
+// brokenOff tells whether the body ended in the middle, or came too slowly.
+func brokenOff(err error) bool {
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		ok && timeout.Timeout()
+}
+
+// brokenOff tells how many groups are in, and that the same request goes on behind them.
+func (m *machineAPI) brokenOff(c echo.Context, who caller, key string) error {
+	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.client.ID, key)
+	if err != nil {
+		return newProblem(http.StatusBadRequest, "body-broken", "The body broke off before its first group. Send the whole request again, under the same Idempotency-Key.")
+	}
+	problem := newProblem(http.StatusBadRequest, "body-broken", fmt.Sprintf("The body broke off behind %d whole groups, which are in. Send the whole request again under the same Idempotency-Key: it goes on behind them.", p.Groups))
+	problem.Publication = &problemPublication{ID: p.ID, Groups: p.Groups}
+	return problem
+}
+
+// refusedProblem names every mistake with its place. What came before it is in.
+func refusedProblem(refused *ledger.Refused) error {
+	in := fmt.Sprintf("The %d groups before it are in. Mend it and send the rest under a new Idempotency-Key.", refused.Publication.Groups)
+	p := newProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule, which errors name. "+in)
+	switch refused.Problems[0].Code {
+	case ledger.CodeSyntax:
+		p = newProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read on, which errors name. "+in)
+	case ledger.CodeLimit:
+		p = newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body asks more than is taken here, which errors name. "+in)
+	}
+	for _, found := range refused.Problems {
+		p.Errors = append(p.Errors, ProblemError{
+			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: withRemedy(found.Detail, found.Remedy),
+		})
+	}
+	if refused.Publication.ID != "" {
+		p.Publication = &problemPublication{ID: refused.Publication.ID, Groups: refused.Publication.Groups}
+	}
+	return p
+}
+
+func withRemedy(detail, remedy string) string {
+	if remedy == "" {
+		return capital(detail) + "."
+	}
+	return capital(detail) + ". " + capital(remedy) + "."
+}

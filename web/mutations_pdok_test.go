@@ -1,0 +1,205 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/historytest"
+)
+
+// pdokClient is a client made by hand from DownloadApi.json: it knows no other address than those in it, and every answer
+// is held against it. Object types and the names of files are those of the dataset.
+type pdokClient struct {
+	*apiClient
+	doc  *openapi3.T
+	base string
+}
+
+func newPDOKClient(t *testing.T, c *apiClient) *pdokClient {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "mutation", "DownloadApi.json"))
+	if os.IsNotExist(err) {
+		t.Skip("the download API of PDOK is not on this machine: ../shared/data/mutation/DownloadApi.json")
+	}
+	noError(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	noError(t, err)
+	var types []any
+	for _, name := range historytest.Types() {
+		types = append(types, name)
+	}
+	schemas := doc.Components.Schemas
+	schemas["timeliness"].Value.Properties["featuretype"].Value.Enum = types
+	for _, name := range []string{"DeltaCustomDownloadRequest", "FullCustomDownloadRequest"} {
+		schemas[name].Value.Properties["featuretypes"].Value.Items.Value.Enum = types
+	}
+	return &pdokClient{apiClient: c, doc: doc, base: under("")}
+}
+
+// call sends a request of the description; target is below its server.
+func (p *pdokClient) call(t *testing.T, method, path, target, body string) apiAnswer {
+	t.Helper()
+	pairs := []string{}
+	if body != "" {
+		pairs = []string{"Content-Type", "application/json"}
+	}
+	answer := p.do(t, method, p.base+target, body, pairs...)
+	item := p.doc.Paths.Find(path)
+	r := httptest.NewRequest(method, apiTestBase+p.base+target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	route := &routers.Route{Spec: p.doc, Path: path, PathItem: item, Method: method, Operation: item.Operations()[method]}
+	input := &openapi3filter.RequestValidationInput{Request: r, Route: route}
+	err := openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: answer.status, Header: answer.header, Body: io.NopCloser(bytes.NewReader(answer.body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	})
+	if err != nil {
+		t.Errorf("%s %s is not as PDOK describes it: %v\n%s", method, target, err, answer.body)
+	}
+	return answer
+}
+
+// href reads a link of an answer.
+func (p *pdokClient) href(t *testing.T, a apiAnswer, name string) string {
+	t.Helper()
+	var got struct {
+		Links map[string]halLink `json:"_links"`
+	}
+	a.decode(t, &got)
+	if got.Links[name].Href == "" {
+		t.Fatalf("no link %s in %s", name, a.body)
+	}
+	return got.Links[name].Href
+}
+
+// custom asks for a download, asks its status until it is there, and fetches it.
+func (p *pdokClient) custom(t *testing.T, w *mutationWorld, path, body string) []byte {
+	t.Helper()
+	asked := p.call(t, "POST", path, path, body).want(t, http.StatusAccepted)
+	status := p.href(t, asked, "status")
+	below, ok := strings.CutPrefix(status, p.base)
+	if !ok {
+		t.Fatalf("the status is at %s", status)
+	}
+	statusPath := path + "/{downloadRequestId}/status"
+	first := p.call(t, "GET", statusPath, below, "")
+	if first.status == http.StatusOK && first.header.Get("Retry-After") == "" {
+		t.Error("it is not told when to ask again")
+	}
+	w.work(t)
+	done := p.call(t, "GET", statusPath, below, "").want(t, http.StatusCreated)
+	return p.get(t, p.href(t, done, "download")).want(t, http.StatusOK).body
+}
+
+// A client that knows PDOK's description alone walks all of it: how far the data is, the deltas, a download of one and of the
+// initial state with its status, and the files that are there without asking.
+//
+// Rules: MUT-50, MUT-51, MUT-52, MUT-53.
+func TestPDOKClientWalksThrough(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	p := newPDOKClient(t, w.whole)
+	var ids []string
+	for range 3 {
+		ids = append(ids, w.publish(t, 15).ID)
+	}
+	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	noError(t, err)
+
+	p.call(t, "GET", "/dataset", "/dataset", "").want(t, 200)
+	var listed []string
+	for page := "?count=2"; page != ""; {
+		answer := p.call(t, "GET", "/delta", "/delta"+page, "").want(t, 200)
+		var got struct {
+			Deltas []struct{ ID string }
+			Links  []halLink `json:"_links"`
+		}
+		answer.decode(t, &got)
+		for _, d := range got.Deltas {
+			listed = append(listed, d.ID)
+		}
+		page = ""
+		for _, l := range got.Links {
+			if l.Rel == "next" {
+				page = strings.TrimPrefix(l.Href, "delta")
+			}
+		}
+	}
+	if !slices.Equal(listed, ids) {
+		t.Errorf("listed %v, want %v", listed, ids)
+	}
+
+	types, err := json.Marshal(historytest.Types())
+	noError(t, err)
+	head, groups := readDelivery(t, p.custom(t, w, "/delta/custom", `{"format":"gml","featuretypes":`+string(types)+`,"deltaId":"`+ids[1]+`"}`))
+	if head.Type != format.Delta || len(groups) != 15 {
+		t.Errorf("the second delta is %s of %d groups", head.Type, len(groups))
+	}
+	one := strings.ToLower(historytest.Types()[0])
+	head, groups = readDelivery(t, p.custom(t, w, "/full/custom", `{"format":"gml","featuretypes":["`+one+`"],"geofilter":"`+w.ring.WKT()+`"}`))
+	for _, g := range groups {
+		for _, m := range g.Mutations {
+			if head.Type != format.Initial || m.Was != nil || !strings.EqualFold(m.Type(), one) || !w.ring.Inside(m.Wordt) {
+				t.Errorf("what was asked for has %s of %s", m.Type(), m.ObjectID)
+			}
+		}
+	}
+	if len(groups) == 0 {
+		t.Error("nothing of that type is in the area")
+	}
+
+	for name, to := range map[string]string{"/delta/predefined/bgt-gml-nl.zip?delta-id=" + ids[2]: "delta", "/delta/predefined/bgt-gml-nl.zip": "initial"} {
+		moved := p.call(t, "GET", "/delta/predefined/dkk-gml-nl.zip", name, "").want(t, http.StatusTemporaryRedirect)
+		head, _ := readDelivery(t, p.get(t, moved.header.Get("Location")).want(t, 200).body)
+		if string(head.Type) != to {
+			t.Errorf("%s leads to %s", name, head.Type)
+		}
+	}
+	moved := p.call(t, "GET", "/full/predefined/dkk-gml-nl-nohist.zip", "/full/predefined/bgt.zip", "").want(t, http.StatusTemporaryRedirect)
+	if head, _ := readDelivery(t, p.get(t, moved.header.Get("Location")).want(t, 200).body); head.Type != format.Initial {
+		t.Errorf("the full one is %s", head.Type)
+	}
+	p.call(t, "GET", "/delta/predefined/dkk-gml-nl.zip", "/delta/predefined/other.zip", "").want(t, 404)
+	p.call(t, "GET", "/delta/custom/{downloadRequestId}/status", "/delta/custom/09bf3690-e0a1-43cc-8550-f689936d374d/status", "").want(t, 404)
+}
+
+// What is wrong with a request is told where it is.
+//
+// Rules: MUT-51.
+func TestCustomDownloadInput(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	w.publish(t, 3)
+	types := historytest.Types()
+	for name, tt := range map[string]struct{ body, pointer string }{
+		"format":        {`{"format":"shape","featuretypes":["` + types[0] + `"]}`, "/format"},
+		"no types":      {`{"format":"gml","featuretypes":[]}`, "/featuretypes"},
+		"unknown type":  {`{"format":"gml","featuretypes":["` + types[0] + `","bridge"]}`, "/featuretypes/1"},
+		"type twice":    {`{"format":"gml","featuretypes":["` + types[0] + `","` + types[0] + `"]}`, "/featuretypes/1"},
+		"invalid WKT":   {`{"format":"gml","featuretypes":["` + types[0] + `"],"geofilter":"POLYGON((1 2,3))"}`, "/geofilter"},
+		"crossing ring": {`{"format":"gml","featuretypes":["` + types[0] + `"],"geofilter":"POLYGON((155000 463000,156000 464000,156000 463000,155000 464000,155000 463000))"}`, "/geofilter"},
+		"unknown":       {`{"format":"gml","featuretypes":["` + types[0] + `"],"area":1}`, "/area"},
+	} {
+		p := w.whole.postJSON(t, under("/deltas/custom"), tt.body).problem(t, 400, "invalid")
+		if len(p.Errors) != 1 || p.Errors[0].Pointer != tt.pointer {
+			t.Errorf("%s: %+v", name, p.Errors)
+		}
+	}
+	unknown := `{"format":"gml","featuretypes":["` + types[0] + `"],"deltaId":"09bf3690-e0a1-43cc-8550-f689936d374d"}`
+	w.whole.postJSON(t, under("/deltas/custom"), unknown).problem(t, 404, "delta-unknown")
+	none := `{"format":"gml","featuretypes":["` + types[0] + `"]}`
+	w.whole.postJSON(t, under("/full/custom"), none).problem(t, 404, "no-snapshot")
+}

@@ -1,0 +1,222 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/format"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// A zip is fetched in parts that make the whole; it is only fetched when its last byte went out.
+//
+// Rules: MUT-53, MUT-54.
+func TestFileInParts(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	d := w.publish(t, 40)
+	target := under("/deltas/" + d.ID + "/content")
+	fetched := func() int64 {
+		t.Helper()
+		list, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.whole].ID), testDataset)
+		noError(t, err)
+		return list[0].Follower.DeltaNumber
+	}
+	head := w.whole.do(t, http.MethodHead, target, "").want(t, 200)
+	size, err := strconv.Atoi(head.header.Get("Content-Length"))
+	noError(t, err)
+	tag := head.header.Get("ETag")
+	if tag != `"sha256:`+d.SHA256+`"` || int64(size) != d.Bytes || len(head.body) != 0 {
+		t.Fatalf("HEAD answers %v with %d bytes", head.header, len(head.body))
+	}
+	half := "bytes=0-" + strconv.Itoa(size/2-1)
+	first := w.whole.do(t, "GET", target, "", "Range", half).want(t, http.StatusPartialContent)
+	w.whole.do(t, "GET", target, "", "If-None-Match", tag).want(t, http.StatusNotModified)
+	w.whole.do(t, "GET", target, "", "Range", "bytes="+strconv.Itoa(size)+"-").problem(t, http.StatusRequestedRangeNotSatisfiable, "range-refused")
+	if n := fetched(); n != 0 {
+		t.Errorf("after half of it the copy is at delta %d", n)
+	}
+	rest := w.whole.do(t, "GET", target, "", "Range", "bytes="+strconv.Itoa(size/2)+"-", "If-Range", tag).want(t, http.StatusPartialContent)
+	if n := fetched(); n != d.Number {
+		t.Errorf("after the last byte the copy is at delta %d", n)
+	}
+	whole := w.whole.do(t, "GET", target, "", "Range", half, "If-Range", `"other"`).want(t, 200)
+	if !bytes.Equal(append(first.body, rest.body...), whole.body) || len(whole.body) != size {
+		t.Error("the parts are not the whole")
+	}
+	if _, groups := readDelivery(t, whole.body); len(groups) != 40 {
+		t.Errorf("%d groups", len(groups))
+	}
+}
+
+// A subscription with an area gets its own files, in a lineage of its own; while one is made, it is told to wait.
+//
+// Rules: MUT-41, MUT-49.
+func TestBoundedSubscription(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	d := w.publish(t, 60)
+	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	noError(t, err)
+	wait := w.bounded.get(t, under("/deltas/"+d.ID+"/content"))
+	wait.problem(t, http.StatusServiceUnavailable, "not-ready")
+	if wait.header.Get("Retry-After") == "" {
+		t.Error("it is not told when to ask again")
+	}
+	w.bounded.get(t, under("/snapshots/latest")).problem(t, http.StatusServiceUnavailable, "not-ready")
+	w.work(t)
+	var mine, all struct {
+		Lineage, SHA256, Area string
+		Includes              string `json:"includesDeltaId"`
+	}
+	w.bounded.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &mine)
+	w.whole.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &all)
+	if mine.Lineage == all.Lineage || mine.SHA256 == all.SHA256 || mine.Includes != d.ID || all.Area != "" {
+		t.Errorf("bounded %+v, whole %+v", mine, all)
+	}
+	head, groups := readDelivery(t, w.bounded.get(t, under("/deltas/"+d.ID+"/content")).want(t, 200).body)
+	for _, g := range groups {
+		for _, m := range g.Mutations {
+			if !(m.Was != nil && w.ring.Inside(m.Was)) && !(m.Wordt != nil && w.ring.Inside(m.Wordt)) {
+				t.Errorf("%s %s lies outside", m.Kind(), m.ObjectID)
+			}
+		}
+	}
+	list, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset)
+	noError(t, err)
+	target := under("/areas/" + list[0].Follower.AreaID)
+	var area areaAnswer
+	w.bounded.get(t, target).want(t, 200).decode(t, &area)
+	plain := w.bounded.do(t, "GET", target, "", "Accept", "text/plain").want(t, 200)
+	if area.WKT == "" || area.WKT != head.Area || string(plain.body) != area.WKT || mine.Area != area.WKT || area.CRS != 28992 {
+		t.Errorf("the area is %s, in the files %s", area.WKT, head.Area)
+	}
+	feature := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType).want(t, 200)
+	if again := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType); !bytes.Equal(again.body, feature.body) || !json.Valid(feature.body) || !bytes.Contains(feature.body, []byte(`"Polygon"`)) {
+		t.Errorf("GeoJSON %s", feature.body)
+	}
+	w.bounded.do(t, "GET", target, "", "If-None-Match", w.bounded.get(t, target).header.Get("ETag")).want(t, http.StatusNotModified)
+	w.whole.get(t, target).problem(t, 404, "not-found")
+}
+
+// What is over says so, and the way back; what never was does not.
+//
+// Rules: MUT-33, MUT-38.
+func TestGoneTellsTheWayBack(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	old := w.publish(t, 5)
+	w.clock.Advance(20 * 24 * time.Hour)
+	later := w.publishAgain(t, 5)
+	w.renew(t)
+	w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).want(t, 200)
+	w.whole.get(t, under("/deltas?after-delta-id=09bf3690-e0a1-43cc-8550-f689936d374d")).problem(t, 404, "delta-unknown")
+	w.clock.Advance(cut.Retention - 20*24*time.Hour)
+	w.renew(t)
+	w.whole.get(t, under("/deltas/"+old.ID+"/content")).want(t, 200) // the last moment
+	w.clock.Advance(time.Second)
+	for _, target := range []string{"/deltas/" + old.ID, "/deltas/" + old.ID + "/content", "/delta/predefined/bgt.zip?delta-id=" + old.ID} {
+		p := w.whole.get(t, under(target)).problem(t, http.StatusGone, "delta-expired")
+		if !strings.Contains(p.Detail, "/snapshots/latest") || !strings.Contains(p.Detail, "includesDeltaId") {
+			t.Errorf("%s: %s", target, p.Detail)
+		}
+	}
+	w.whole.get(t, under("/deltas?after-delta-id="+old.ID)).want(t, 200) // what comes after it is there
+	_, err := w.reg.Datasets.ResetLineage(t.Context(), registry.SystemActor(), testDataset, "deltas of May were wrong")
+	noError(t, err)
+	p := w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).problem(t, http.StatusGone, "lineage-changed")
+	if !strings.Contains(p.Detail, "deltas of May were wrong") || !strings.Contains(p.Detail, "/snapshots/latest") {
+		t.Error(p.Detail)
+	}
+}
+
+// publishAgain is publish after the tokens ran out.
+func (w *mutationWorld) publishAgain(t *testing.T, n int) store.MutationDelta {
+	t.Helper()
+	w.renew(t)
+	return w.publish(t, n)
+}
+
+func (w *mutationWorld) renew(t *testing.T) {
+	t.Helper()
+	for _, c := range []*apiClient{w.publisher, w.whole, w.bounded} {
+		c.token = c.newToken(t, "")
+	}
+}
+
+// Who may read, and what others learn of it (guarantee G7).
+//
+// Rules: MUT-40.
+func TestWhoReadsADataset(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	d := w.publish(t, 4)
+	stranger := w.reader(t, "Gemeente West")
+	for _, target := range []string{"/deltas", "/delta", "/deltas/" + d.ID, "/deltas/" + d.ID + "/content", "/snapshots/latest", "/full/predefined/bgt.zip"} {
+		if p := stranger.get(t, under(target)).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(p.Detail, "POST /mutations/v1/subscriptions") {
+			t.Errorf("%s: no remedy in %s", target, p.Detail)
+		}
+	}
+	var listed struct{ Datasets []datasetAnswer }
+	stranger.get(t, "/mutations/v1/datasets").want(t, 200).decode(t, &listed)
+	if len(listed.Datasets) != 1 || listed.Datasets[0].Lineage != "" || listed.Datasets[0].LatestDelta != nil || listed.Datasets[0].Subscription != nil {
+		t.Errorf("a stranger sees %+v", listed.Datasets)
+	}
+	var mine datasetAnswer
+	w.whole.get(t, under("")).want(t, 200).decode(t, &mine)
+	if mine.Lineage != d.Lineage || mine.LatestDelta == nil || mine.LatestDelta.ID != d.ID || mine.Subscription.Status != store.SubscriptionApproved || mine.RetentionDays != 31 {
+		t.Errorf("a follower sees %+v", mine)
+	}
+	w.publisher.get(t, under("/deltas")).want(t, 200) // the own organisation
+
+	asked := w.whole.postJSON(t, under("/deltas/custom"), `{"format":"gml","featuretypes":["`+mine.ObjectTypes[0]+`"],"deltaId":"`+d.ID+`"}`).want(t, 202)
+	id := asked.member(t, "downloadRequestId").(string)
+	w.whole.get(t, under("/downloads/"+id)).problem(t, http.StatusServiceUnavailable, "not-ready")
+	w.work(t)
+	w.whole.get(t, under("/downloads/"+id)).want(t, 200)
+	w.bounded.get(t, under("/deltas/custom/"+id+"/status")).problem(t, 404, "not-found")
+	w.bounded.get(t, under("/downloads/"+id+"/content")).problem(t, 404, "not-found")
+	w.whole.get(t, "/mutations/v1/datasets/other/deltas").problem(t, 404, "not-found")
+
+	sub := mine.Subscription.ID
+	noError(t, w.reg.Subscriptions.Pause(t.Context(), registry.SystemActor(), sub, ""))
+	if p := w.whole.get(t, under("/deltas")).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(p.Detail, "paused") {
+		t.Error(p.Detail)
+	}
+	w.whole.get(t, under("/deltas?subscriptionId=sub_x")).problem(t, 404, "not-found")
+}
+
+// Nothing but the files and the receipt of a publisher has an id of a state.
+//
+// Rules: MUT-18.
+func TestNoStateIDsOutsideFiles(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	sent := w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, format.Delta, w.groups(20))).want(t, 201)
+	var receipt publicationAnswer
+	sent.decode(t, &receipt)
+	d := w.cut(t)
+	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	noError(t, err)
+	if len(receipt.States) == 0 {
+		t.Fatal("the publisher is not told the ids of states")
+	}
+	for _, target := range []string{
+		"/mutations/v1/datasets", under(""), under("/dataset"), under("/deltas"), under("/deltas/" + d.ID), under("/snapshots/latest"),
+		"/mutations/v1/subscriptions", under("/deltas/other"), under("/areas/other"),
+	} {
+		body := string(w.whole.get(t, target).body)
+		for _, s := range receipt.States {
+			if strings.Contains(body, s.ID) || s.SourceID != "" && strings.Contains(body, `"`+s.SourceID+`"`) {
+				t.Errorf("%s shows state %s", target, s.ID)
+			}
+		}
+	}
+}

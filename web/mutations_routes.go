@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+const mutationsBase = "/mutations/v1"
+
+// routesMutations registers the API for mutation files. Below a dataset it has the shapes of PDOK's download API
+// (MUT-50..53), so that a client made for that takes {base}/datasets/{id} for its server; our own names beside those are
+// plural.
+func (m *machineAPI) routesMutations() {
+	scoped := func(scopes ...string) routeGroup {
+		return m.app.api(maxJSONBytes, mutationsBase, m.app.requireScope(scopes...), m.withCaller)
+	}
+	look := scoped(scopeMutationsRead, scopeMutationsPublish)
+	look.GET("/datasets", m.listDatasets)
+	look.GET("/datasets/:datasetId", m.showDataset)
+	look.GET("/datasets/:datasetId/dataset", m.showTimeliness)
+
+	read := scoped(scopeMutationsRead)
+	m.routesDownloads(read)
+	read.GET("/datasets/:datasetId/areas/:areaId", m.showArea)
+	m.routesDatasetSubscriptions(scoped)
+
+	// No limit of the group here: it is read as a stream, which bounds each group by itself.
+	intake := routeGroup{echo: m.app.echo, prefix: mutationsBase}
+	few := m.fewAtOnce(newShares(uploadsPerPartner), tooManyUploads)
+	intake.POST("/datasets/:datasetId/mutation-groups", m.postMutationGroups, m.app.requireScope(scopeMutationsPublish), m.withCaller, few)
+	scoped(scopeMutationsPublish).GET("/datasets/:datasetId/publications/:publicationId", m.showPublication)
+
+	m.describe(m.app.api(maxJSONBytes, mutationsBase), "mutations")
+}
+
+// routesDownloads registers what a subscriber reads; PDOK's names and ours have the same handlers.
+func (m *machineAPI) routesDownloads(read routeGroup) {
+	for _, name := range []string{"/datasets/:datasetId/delta", "/datasets/:datasetId/deltas"} {
+		read.GET(name, m.listDeltas)
+		read.POST(name+"/custom", m.postDeltaCustom, m.onceIfKeyed)
+		read.GET(name+"/custom/:downloadRequestId/status", m.showCustomStatus)
+	}
+	const dataset = "/datasets/:datasetId"
+	read.GET(dataset+"/delta/predefined/:name", m.redirectDelta)
+	read.POST(dataset+"/full/custom", m.postFullCustom, m.onceIfKeyed)
+	read.GET(dataset+"/full/custom/:downloadRequestId/status", m.showCustomStatus)
+	read.GET(dataset+"/full/predefined/:name", m.redirectFull)
+
+	read.GET(dataset+"/deltas/:deltaId", m.showDelta)
+	read.GET(dataset+"/deltas/:deltaId/content", m.showDeltaContent)
+	read.GET(dataset+"/snapshots/:snapshotId", m.showSnapshot)
+	read.GET(dataset+"/snapshots/:snapshotId/content", m.showSnapshotContent)
+	read.GET(dataset+"/downloads/:downloadId", m.showDownload)
+	read.GET(dataset+"/downloads/:downloadId/content", m.showDownloadContent)
+}
+
+func (m *machineAPI) routesDatasetSubscriptions(scoped func(...string) routeGroup) {
+	follow := scoped(scopeSubscriptionsWrite, scopeMutationsRead)
+	follow.GET("/subscriptions", m.listDatasetSubscriptions)
+	follow.GET("/subscriptions/:subscriptionId", m.showDatasetSubscription)
+	// An area may have 100,000 vertices, or 10,000 keys.
+	subscribe := m.app.api(maxAreaBytes, mutationsBase, m.app.requireScope(scopeSubscriptionsWrite), m.withCaller)
+	subscribe.POST("/subscriptions", m.postDatasetSubscription, m.once)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteDatasetSubscription, m.once)
+	subscribe.PUT("/subscriptions/:subscriptionId/area", m.putSubscriptionArea, m.once)
+}
+
+// onceIfKeyed is once for requests with an Idempotency-Key, and lets those without pass: clients of PDOK's API send none,
+// and asking for the same download twice only makes it twice.
+func (m *machineAPI) onceIfKeyed(next echo.HandlerFunc) echo.HandlerFunc {
+	keyed := m.once(next)
+	return func(c echo.Context) error {
+		if len(c.Request().Header.Values("Idempotency-Key")) > 0 {
+			return keyed(c)
+		}
+		return next(c)
+	}
+}
+
+// link of PDOK's API: HAL as an object, and as a member of a list.
+type halLink struct {
+	Href string `json:"href"`
+	Rel  string `json:"rel,omitempty"`
+	Type string `json:"type,omitempty"`
+}
+
+func datasetPath(id string) string { return mutationsBase + "/datasets/" + id }
+
+// notModified answers an immutable document by its tag.
+func notModified(c echo.Context, tag string) bool {
+	c.Response().Header().Set("ETag", tag)
+	return matchesTag(c.Request().Header, tag) && c.NoContent(http.StatusNotModified) == nil
+}

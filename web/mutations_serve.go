@@ -1,0 +1,149 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/delivery/mutation/cut"
+)
+
+// mutationFile is a zip that is sent to a reader.
+type mutationFile struct {
+	offer  cut.Offer // of which delta or snapshot it is; zero for a download that was asked for
+	id     string
+	name   string
+	reader datasetReader
+}
+
+// serveMutationFile sends a zip, whole or in part. It may take hours: only a client that takes nothing for a while is cut
+// off. Its bytes never change, so that a client goes on with Range and If-Range wherever it was cut (MUT-53).
+func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
+	ctx := c.Request().Context()
+	row, err := m.DB.MutationFile(ctx, f.id)
+	if err != nil {
+		return fmt.Errorf("find mutation file: %w", err)
+	}
+	if !row.GoneAt.IsZero() {
+		return m.goneProblem(f.reader.access.Dataset.ID, &cut.GoneError{Kind: cut.ErrDeltaExpired, ExpiredAt: f.offer.ExpiresAt})
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", formatZipType)
+	h.Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("ETag", `"sha256:`+hex.EncodeToString(row.Digest)+`"`)
+	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(row.Digest)+":")
+	request := c.Request().Clone(ctx)
+	if asked := request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
+		request.Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
+	} else {
+		request.Header.Set("Range", withoutNone(asked, row.Size))
+	}
+	if askedForHead(ctx) {
+		request.Method = http.MethodHead
+	}
+	out := &fileWriter{objectWriter: objectWriter{ResponseWriter: c.Response()}, keep: m.app.stayer(c)}
+	body := &fileBody{ReadSeeker: m.DB.OpenMutationFile(ctx, row), size: row.Size}
+	http.ServeContent(out, request, "", time.Time{}, body)
+	if out.refused {
+		h.Set("Content-Range", "bytes */"+strconv.FormatInt(row.Size, 10))
+		return rangeProblem(h)
+	}
+	if body.failed != nil {
+		m.app.logFailure(c, fmt.Errorf("read mutation file: %w", body.failed))
+	}
+	if body.ended && out.failed == nil {
+		m.noteFetched(c, f)
+	}
+	return nil
+}
+
+// fileWriter sends a large file, and knows whether all of it went out.
+type fileWriter struct {
+	objectWriter
+	keep   func()
+	failed error
+}
+
+// Write implements io.Writer.
+func (w *fileWriter) Write(p []byte) (int, error) {
+	w.keep()
+	n, err := w.objectWriter.Write(p)
+	if err != nil {
+		w.failed = err
+	}
+	return n, err
+}
+
+// fileBody knows whether the last byte of a file was read.
+type fileBody struct {
+	io.ReadSeeker
+	at, size int64
+	ended    bool
+	failed   error
+}
+
+// Read implements io.Reader.
+func (b *fileBody) Read(p []byte) (int, error) {
+	n, err := b.ReadSeeker.Read(p)
+	b.at += int64(n)
+	b.ended = b.ended || n > 0 && b.at == b.size
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.failed = err
+	}
+	return n, err
+}
+
+// Seek implements io.Seeker.
+func (b *fileBody) Seek(offset int64, whence int) (int64, error) {
+	at, err := b.ReadSeeker.Seek(offset, whence)
+	b.at = at
+	return at, err
+}
+
+const (
+	// patience is how long a client of a large body may be still.
+	patience = 2 * time.Minute
+	// stayEvery is how often that is said to the connection.
+	stayEvery = 10 * time.Second
+)
+
+// stayer makes a function that keeps a connection open for as long as a client is patient with, from each call on; it is
+// called whenever something went over the line.
+func (a *App) stayer(c echo.Context) func() {
+	var last time.Time
+	return func() {
+		if now := a.cfg.Now(); last.IsZero() || now.Sub(last) >= stayEvery || now.Before(last) {
+			last = now
+			_ = a.lengthen(c, patience) // without it the times of the server hold
+		}
+	}
+}
+
+// streamedBody is a request body that may take hours, as long as something comes.
+type streamedBody struct {
+	body io.ReadCloser
+	keep func()
+}
+
+// Read implements io.Reader.
+func (b *streamedBody) Read(p []byte) (int, error) {
+	b.keep()
+	n, err := b.body.Read(p)
+	if err != nil {
+		b.keep()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *streamedBody) Close() error { return b.body.Close() }
