@@ -12,6 +12,9 @@ func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (ski
 	if m := d.Manifest; m != nil && (m.Dataset != h.Dataset || m.DeliveryID != h.DeliveryID) {
 		return false, fault(ErrRefused, "its files are of delivery %.60q of %.60q, and its manifest of %.60q of %.60q", h.DeliveryID, h.Dataset, m.DeliveryID, m.Dataset)
 	}
+	if err := f.reload(ctx); err != nil { // somebody else may have followed
+		return false, err
+	}
 	if err := f.forDataset(ctx, h.Dataset, d.Source); err != nil {
 		return false, err
 	}

@@ -38,7 +38,7 @@ func play(database, from string) (err error) {
 	o := follow.Options{Progress: func(p follow.Progress) { fmt.Println(p.Delivery, p.Groups) }}
 	source := follow.NewStream(os.Stdin)
 	if from != "-" {
-		o.Mutations = 3
+		o.Mutations = 2
 		if source, err = follow.NewFolder(from); err != nil {
 			return err
 		}

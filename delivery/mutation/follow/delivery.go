@@ -27,6 +27,8 @@ type Delivery struct {
 	Again    bool                // Open can be called again
 	// Open gives the zip from its first byte.
 	Open func(ctx context.Context) (io.ReadCloser, error)
+
+	file string // on disk
 }
 
 // tries is how often a delivery is read when it is not what it should be.

@@ -3,6 +3,7 @@ package follow
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"schakel/delivery/mutation/format"
 )
@@ -36,11 +37,12 @@ func (r *run) finish(t *transaction, c *Copy) error {
 
 // swap makes the table that was filled the copy.
 func (r *run) swap(t *transaction, c *Copy, u *UnderWay) error {
+	same := c.Generation > 0 && slices.Equal(c.Settings.Fields, u.Settings.Fields)
 	c.Settings = *u.Settings
 	if err := c.createIndex(t, u.Generation, r.f.o.Match); err != nil {
 		return err
 	}
-	if err := c.showTable(t, u.Generation); err != nil {
+	if err := c.showTable(t, u.Generation, same); err != nil {
 		return err
 	}
 	for _, table := range []string{"follow_delivery", "follow_tombstone"} {

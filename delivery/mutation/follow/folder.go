@@ -62,7 +62,7 @@ func (s *folder) Next(context.Context, Copy) (*Delivery, error) {
 	}
 	path := s.zips[s.given]
 	s.given++
-	d := &Delivery{Source: s.path, Open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
+	d := &Delivery{Source: s.path, file: filepath.Base(path), Open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
 	m, err := manifestBeside(path)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,10 @@ func (f *Follower) reload(ctx context.Context) (err error) {
 	if f.o.Name == "" {
 		return nil
 	}
-	f.copy, err = loadCopy(ctx, f.db, f.o.Name)
+	before := f.copy
+	if f.copy, err = loadCopy(ctx, f.db, f.o.Name); err == nil && before != nil && f.copy != nil && before.version == f.copy.version {
+		f.copy.spaces = before.spaces
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const (
 // Follow brings the copy to where the source is: from an initial delivery when there is no copy yet, and then delta by
 // delta, all of them in order (MUT-35). The report tells what was done, also beside an error.
 func (f *Follower) Follow(ctx context.Context, s Source, when Remake) (Report, error) {
-	var report Report
+	report := Report{Deliveries: []Applied{}}
 	start := f.o.Now()
 	err := f.follow(ctx, s, when, &report)
 	if report.Seconds = f.o.Now().Sub(start).Seconds(); report.Seconds > 0 {
@@ -148,6 +149,9 @@ func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
 		}
 		return []Step{d.step()}, nil
 	}
+	if c.Reinitialise != "" {
+		return nil, fault(ErrReinitialise, "%s", c.Reinitialise)
+	}
 	at := *c
 	for {
 		d, err := s.Next(ctx, at)
@@ -163,7 +167,7 @@ func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
 }
 
 func (d *Delivery) step() Step {
-	s := Step{ID: d.ID, Type: d.Type, Number: d.Number}
+	s := Step{ID: cmp.Or(d.ID, d.file), Type: d.Type, Number: d.Number}
 	if d.Manifest != nil {
 		s.Bytes = d.Manifest.Bytes
 	}

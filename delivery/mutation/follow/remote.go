@@ -107,13 +107,16 @@ func NewRemote(ctx context.Context, o RemoteOptions) (Source, error) {
 	return &own{client: c}, nil
 }
 
-// stayTLS follows a few redirects, but not out of TLS.
+// stayTLS follows a few redirects, but not out of TLS, and takes no token to another host.
 func stayTLS(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("more than 5 redirects")
 	}
 	if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
 		return errors.New("a redirect out of TLS")
+	}
+	if req.URL.Host != via[0].URL.Host {
+		req.Header.Del("Authorization")
 	}
 	return nil
 }

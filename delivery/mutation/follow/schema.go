@@ -86,23 +86,24 @@ func (c *Copy) createIndex(t *transaction, generation int64, m Match) error {
 	if _, err := t.exec(query); err != nil {
 		return err
 	}
-	if c.Settings.Tombstones {
-		_, err := t.exec(`CREATE INDEX ` + name + `_object" ON ` + table + ` (object_type, object_id)`)
-		return err
-	}
-	return nil
+	_, err := t.exec(`CREATE INDEX ` + name + `_object" ON ` + table + ` (object_id)`) // what users of the copy ask by
+	return err
 }
 
-// showTable makes the view of the copy show a generation; nothing in it tells an id of a state (MUT-18).
-func (c *Copy) showTable(t *transaction, generation int64) error {
-	if _, err := t.exec(`DROP VIEW IF EXISTS "` + c.Name + `"`); err != nil {
+// showTable makes the view of the copy show a generation; nothing in it tells an id of a state (MUT-18). Where it can be, a
+// view with the same columns is replaced, so that views of others on it stay.
+func (c *Copy) showTable(t *transaction, generation int64, same bool) error {
+	create := `CREATE VIEW `
+	if same && t.db.postgres {
+		create = `CREATE OR REPLACE VIEW `
+	} else if _, err := t.exec(`DROP VIEW IF EXISTS "` + c.Name + `"`); err != nil {
 		return err
 	}
 	shown := `s.body AS xml, COALESCE(d.declarations, '{}') AS namespaces`
 	if len(c.Settings.Fields) > 0 {
 		shown = c.fieldColumns(t.db.postgres)
 	}
-	_, err := t.exec(`CREATE VIEW "` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
+	_, err := t.exec(create + `"` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
 		` s LEFT JOIN follow_namespaces d ON d.id = s.ns AND d.copy = '` + c.Name + `'`)
 	return err
 }
