@@ -193,26 +193,35 @@ func (a *announcer) tell(ctx context.Context, row store.Audit, status string) er
 	if err != nil {
 		return err
 	}
-	own, err := a.db.OwnPartner(ctx)
-	if err != nil {
-		return err
-	}
-	source := a.base
-	if own.OIN != "" {
-		source = "urn:nld:oin:" + own.OIN + ":systeem:schakel"
-	}
-	body, err := json.Marshal(map[string]any{
-		"specversion": "1.0", "id": row.ID, "source": source, "type": typeContractPublished, "subject": about.ID,
+	s, err := ownEvent(ctx, a.db, a.base, audience, map[string]any{
+		"id": row.ID, "type": typeContractPublished, "subject": about.ID,
 		"time": row.At.UTC().Format(time.RFC3339Nano), "datacontenttype": "application/json",
 		"data": contractChanged{about.ID, v.Version, status, "sha256:" + v.Digest, a.base + "/contracts/" + url.PathEscape(about.ID) + "/versions/" + url.PathEscape(v.Version)},
 	})
 	if err != nil {
 		return err
 	}
+	_, err = a.accept(ctx, s)
+	return err
+}
+
+// ownEvent makes what hands in one event of this Schakel: its attributes and data but for specversion and source.
+func ownEvent(ctx context.Context, db *store.DB, base string, to store.Audience, members map[string]any) (outbox.Submission, error) {
+	own, err := db.OwnPartner(ctx)
+	if err != nil {
+		return outbox.Submission{}, fmt.Errorf("find own organisation: %w", err)
+	}
+	members["specversion"], members["source"] = "1.0", base
+	if own.OIN != "" {
+		members["source"] = "urn:nld:oin:" + own.OIN + ":systeem:schakel"
+	}
+	body, err := json.Marshal(members)
+	if err != nil {
+		return outbox.Submission{}, fmt.Errorf("write event: %w", err)
+	}
 	_, events, err := event.Read(http.Header{"Content-Type": {event.MediaType}}, body, event.Limits{})
 	if err != nil {
-		return fmt.Errorf("make event: %w", err)
+		return outbox.Submission{}, fmt.Errorf("make event: %w", err)
 	}
-	_, err = a.accept(ctx, outbox.Submission{ClientID: "schakel", PartnerID: own.ID, FromOwn: true, Events: events, Audience: audience})
-	return err
+	return outbox.Submission{ClientID: "schakel", PartnerID: own.ID, FromOwn: true, Events: events, Audience: to}, nil
 }

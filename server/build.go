@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
+	"schakel/delivery/mutation/cut"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
@@ -28,6 +29,8 @@ type program struct {
 	pull     *pull.Service
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
+	cutter   *cut.Cutter
+	counts   *mutationCounts
 	app      *web.App
 	metrics  *prometheus.Registry
 	group    *Group
@@ -89,6 +92,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
+	p.cutter = cut.New(cut.Config{DB: p.db, Now: clock, Log: log})
+	p.counts = newMutationCounts(p.db)
+	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
 	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
@@ -117,7 +123,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log),
+	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.mutations(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public)
 	return p, nil
 }
@@ -134,7 +140,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &web.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Cutter: p.cutter, DocumentBytes: cfg.MaxDocumentBytes,
 	}
 	return nil
 }

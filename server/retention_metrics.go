@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/delivery/mutation/cut"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -66,7 +67,7 @@ func (l *lastRuns) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	for _, t := range tasks {
-		if strings.HasPrefix(t.Name, registry.MirrorTask("")) {
+		if strings.HasPrefix(t.Name, registry.MirrorTask("")) || strings.HasPrefix(t.Name, cut.DeltaTask("")) || strings.HasPrefix(t.Name, cut.SnapshotTask("")) {
 			continue // it removes nothing
 		}
 		gauge := func(d *prometheus.Desc, v float64) {

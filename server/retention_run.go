@@ -56,14 +56,7 @@ func (r *retention) Start(ctx context.Context) error {
 // Stop implements Service: it breaks off after the step at hand; another node, or the next start, does the rest.
 func (r *retention) Stop(ctx context.Context) error {
 	r.cancel()
-	finished := make(chan struct{})
-	go func() { r.done.Wait(); close(finished) }()
-	select {
-	case <-finished:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return waitFor(ctx, &r.done)
 }
 
 // Ready implements Readier: it tells whether the tasks can be read.
@@ -101,12 +94,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // turn runs a task when it is due and no other node does, and tells when to look again.
 func (r *retention) turn(ctx context.Context, t pruneTask) (time.Time, error) {
-	seen, err := r.db.ClusterTask(ctx, t.name)
-	if errors.Is(err, store.ErrNotFound) {
-		seen, err = store.ClusterTask{Name: t.name}, nil
-	}
+	seen, err := seenTask(ctx, r.db, t.name)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read task: %w", err)
+		return time.Time{}, err
 	}
 	now := r.now()
 	if due := t.due(seen); now.Before(due) {
@@ -184,17 +174,5 @@ func (r *retention) finish(ctx context.Context, t pruneTask, failure error) erro
 		return nil
 	}
 	stopped := failure != nil && ctx.Err() != nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err := r.db.Write(ctx, func(tx *store.Tx) error {
-		if stopped {
-			return tx.LetGoOfTask(ctx, t.name, r.node)
-		}
-		text := ""
-		if failure != nil {
-			text = failure.Error()
-		}
-		return tx.FinishTask(ctx, t.name, r.node, text)
-	})
-	return errors.Join(failure, err)
+	return errors.Join(failure, finishTask(ctx, r.db, t.name, r.node, failure, stopped))
 }

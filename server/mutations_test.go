@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"schakel/delivery/event"
+	"schakel/delivery/mutation/cut"
+	"schakel/registry/contract"
+	"schakel/store"
+	"schakel/web"
+)
+
+// newDataset adds a dataset with n buildings.
+func newDataset(t *testing.T, p *program, id string, n int) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		return tx.InsertDataset(ctx, &store.Dataset{
+			ID: id, Title: "Buildings", Status: store.DatasetActive, RootPrefix: "g", RootSpace: "urn:g", RootLocal: "mutaties", Namespaces: "{}",
+			ObjectTypes: store.Strings{"Pand", "Weg"}, AreaKind: store.AreaNone, PerFile: 100, Lineage: uuid.NewString(),
+		})
+	}))
+	for range n {
+		publishOne(t, p, id)
+	}
+}
+
+// publishOne adds a building to a dataset.
+func publishOne(t *testing.T, p *program, dataset string) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		set, err := tx.LockDataset(ctx, dataset)
+		if err != nil {
+			return err
+		}
+		seq, id := set.LastSeq+1, uuid.NewString()
+		return tx.AppendGroups(ctx, set, store.Appended{
+			Groups:    []store.MutationGroup{{DatasetID: dataset, Seq: seq, At: tx.Now}},
+			Mutations: []store.Mutation{{DatasetID: dataset, Seq: seq, Number: 1, ObjectType: "Pand", ObjectID: fmt.Sprint(seq), WordtID: id}},
+			States: []store.MutationState{{
+				ID: id, DatasetID: dataset, ObjectType: "Pand", ObjectID: fmt.Sprint(seq), BornSeq: seq, Digest: []byte{1}, Namespaces: "{}", XML: []byte("<Pand/>"),
+			}},
+		})
+	}))
+}
+
+// followDataset makes an approved subscription to a dataset.
+func followDataset(t *testing.T, p *program, dataset, partner string, types ...string) string {
+	t.Helper()
+	ctx := t.Context()
+	e := store.Endpoint{PartnerID: partner, Name: "files", Kind: "files", Status: store.EndpointActive}
+	s := store.Subscription{PartnerID: partner, DatasetID: dataset, Status: store.SubscriptionApproved}
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertEndpoint(ctx, &e); err != nil {
+			return err
+		}
+		s.EndpointID = e.ID
+		if err := tx.InsertSubscription(ctx, &s); err != nil {
+			return err
+		}
+		return tx.InsertMutationFollower(ctx, &store.MutationFollower{SubscriptionID: s.ID, DatasetID: dataset, ObjectTypes: types})
+	}))
+	return s.ID
+}
+
+func built(t *testing.T) *program {
+	t.Helper()
+	p, err := build(t.Context(), inDir(t.TempDir()), quiet(), func(err error) { t.Error(err) })
+	must(t, err)
+	t.Cleanup(func() { _ = p.db.Close() })
+	return p
+}
+
+// TestMutationTeller: followers are told of each delta when what they get of it is ready, each in the same event however often
+// that is told, and of a replaced history. The events are those of the contract.
+//
+// Rules: MUT-38.
+func TestMutationTeller(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), built(t)
+	north, south := approvedPartner(t, p, "North"), approvedPartner(t, p, "South")
+	newDataset(t, p, "gebouwen", 3)
+	followDataset(t, p, "gebouwen", north)
+	part := followDataset(t, p, "gebouwen", south, "Pand")
+	heard := &announced{events: map[string]event.Event{}, to: map[string]store.Audience{}}
+	fresh := func() *mutationTeller {
+		return &mutationTeller{db: p.db, accept: heard.accept, base: "https://here.example", told: map[string]string{}}
+	}
+	must(t, fresh().turn(ctx))
+	if len(heard.events) != 0 {
+		t.Errorf("there is nothing to tell: %v", heard.events)
+	}
+	d, err := p.cutter.Cut(ctx, "gebouwen", cut.Options{})
+	must(t, err)
+	heard.fail = context.DeadlineExceeded // the engine is busy
+	if err := fresh().turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a failure was not told: %v", err)
+	}
+	heard.fail = nil
+	must(t, fresh().turn(ctx))
+	if e := heard.events[d.ID]; len(heard.events) != 1 || heard.to["gebouwen"] != store.OnlyFor(north) || !available(e, d) {
+		t.Errorf("heard %v, for %v", heard.events, heard.to)
+	}
+	_, err = p.cutter.Work(ctx)
+	must(t, err)
+	must(t, fresh().turn(ctx))
+	if e := heard.events[d.ID+"-"+part]; len(heard.events) != 2 || heard.to["gebouwen"] != store.OnlyFor(south) || !available(e, d) {
+		t.Errorf("heard %v, for %v", heard.events, heard.to)
+	}
+	lineage := uuid.NewString()
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		return tx.SetDatasetLineage(ctx, "gebouwen", lineage, "It was wrong.", false)
+	}))
+	teller := fresh()
+	must(t, teller.turn(ctx))
+	must(t, teller.turn(ctx))
+	must(t, fresh().turn(ctx))
+	told := heard.events[lineage]
+	if len(heard.events) != 3 || told.Type != typeLineageChanged || !strings.Contains(string(told.Data), "It was wrong.") || heard.to["gebouwen"] != store.OnlyFor(north, south) {
+		t.Errorf("heard %v, for %v", heard.events, heard.to)
+	}
+	delete(heard.events, lineage)
+	must(t, fresh().turn(ctx))
+	if len(heard.events) != 2 {
+		t.Error("a lineage that was told is told again")
+	}
+	contractHas(t, typeDeliveryAvailable, typeLineageChanged)
+}
+
+// available checks the event of a delta.
+func available(e event.Event, d store.MutationDelta) bool {
+	sequence, _ := e.Extension("sequence")
+	at, _ := e.Extension("dataref")
+	key, _ := e.Extension("partitionkey")
+	return e.Type == typeDeliveryAvailable && e.Subject == "gebouwen" && sequence == "00000000000000000001" && key == "gebouwen" && len(e.Data) == 0 &&
+		at == "https://here.example/mutations/v1/datasets/gebouwen/deltas/"+d.ID+"/content"
+}
+
+// contractHas checks that the own contracts define event types.
+func contractHas(t *testing.T, types ...string) {
+	t.Helper()
+	docs, err := web.OwnDocuments()
+	must(t, err)
+	defined := map[string]bool{}
+	for _, d := range docs {
+		read, _, err := contract.Parse(d.Content, contract.Limits{})
+		must(t, err)
+		for _, e := range read.EventTypes() {
+			defined[e.Type] = true
+		}
+	}
+	for _, name := range types {
+		if !defined[name] {
+			t.Errorf("no contract defines %s", name)
+		}
+	}
+}
+
+// TestMutationService: what is asked for is made at once and once, and what is at work when the program stops ends soon.
+func TestMutationService(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), built(t)
+	newDataset(t, p, "gebouwen", 3)
+	m, other := p.mutations(quiet()), p.mutations(quiet())
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		return errors.Join(tx.AskDelta(ctx, "gebouwen"), tx.AskSnapshot(ctx, "gebouwen"))
+	}))
+	for {
+		must(t, m.look(ctx))
+		must(t, other.look(ctx))
+		m.done.Wait()
+		other.done.Wait()
+		set, err := p.db.Dataset(ctx, "gebouwen")
+		must(t, err)
+		if set.DeltaAskedAt.IsZero() && set.SnapshotAskedAt.IsZero() {
+			break
+		}
+	}
+	deltas, _, err := p.db.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: "gebouwen"})
+	must(t, err)
+	snapshots, _, err := p.db.MutationSnapshots(ctx, "gebouwen", store.Page{})
+	must(t, err)
+	if len(deltas) != 1 || len(snapshots) != 1 || snapshots[0].DeltaID != deltas[0].ID {
+		t.Errorf("%d deltas and %d snapshots", len(deltas), len(snapshots))
+	}
+	must(t, m.work(ctx))
+	must(t, m.expire(ctx))
+	text := scraped(t, p)
+	for _, want := range []string{`schakel_mutation_deliveries_total{kind="snapshot"} 1`, `schakel_mutation_downloads{status="pending"} 0`, `schakel_mutation_delta_age_seconds{dataset="gebouwen"}`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
+	service := p.mutations(quiet())
+	must(t, service.Start(ctx))
+	ended, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	must(t, service.Stop(ended))
+}
+
+// scraped is what Prometheus gets.
+func scraped(t *testing.T, p *program) string {
+	t.Helper()
+	got := httptest.NewRecorder()
+	promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}).ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if got.Code != http.StatusOK {
+		t.Errorf("metrics: %d", got.Code)
+	}
+	return got.Body.String()
+}
