@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"sync"
@@ -85,9 +86,14 @@ func TestBackupRestore(t *testing.T) {
 					{DeliveryID: ids[2], StartedAt: w.now()},
 				}))
 		})
+		dataset := w.newDataset("panden " + target).ID
+		w.publish("mpb_1", dataset, []change{{"", "a" + target}, {"", "b" + target}}, []change{{"a" + target, ""}})
+		made := w.finish(w.writeFile(bytes.Repeat([]byte("zip"), store.ObjectChunk)))
 		file := backupOf(t, w.db)
 		same(t, restore(t, file, target), nil, nil)
 		restored := open(t, target)
+		bytesOf, err := io.ReadAll(restored.OpenMutationFile(w.ctx, made))
+		same(t, len(bytesOf), err, 3*store.ObjectChunk)
 		again := backupOf(t, restored)
 		before, _, err := store.Entries(file)
 		same(t, err, nil, nil)

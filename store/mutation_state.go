@@ -68,9 +68,11 @@ func aliveAt(d Dataset, seq int64) where {
 	return w
 }
 
-// CountStates counts the states that were there behind a group.
+// CountStates counts the states that were there behind a group: those that had come without those that had gone, by the
+// indexes alone. What is of a replaced history goes no more.
 func (q *Queries) CountStates(ctx context.Context, d Dataset, seq int64) (int64, error) {
 	var n int64
-	w := aliveAt(d, seq)
-	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mutation_state`+w.sql(), w.args...)
+	return n, q.get(ctx, &n, `SELECT (SELECT COUNT(*) FROM mutation_state WHERE dataset_id = ? AND born_seq > ? AND born_seq <= ?)
+		- (SELECT COUNT(*) FROM mutation_state WHERE dataset_id = ? AND died_seq > 0 AND died_seq > ? AND died_seq <= ?)`,
+		d.ID, d.ReplacedSeq, seq, d.ID, d.ReplacedSeq, seq)
 }

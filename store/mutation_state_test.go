@@ -65,6 +65,8 @@ func TestMutationPlans(t *testing.T) {
 			"alive":     {"mutation_state_born", func(tx *store.Tx) error { _, err := tx.OpenStates(d, 5).Next(w.ctx); return end(err) }},
 			"groups":    {"mutation_state", func(tx *store.Tx) error { _, err := tx.OpenGroups("panden", 0, 5).Next(w.ctx); return end(err) }},
 			"deaths":    {"mutation_state", func(tx *store.Tx) error { return w.append(tx, "mpb_1", "panden", [][]change{{{"a", ""}}}) }},
+			"count":     {"mutation_state_died", func(tx *store.Tx) error { _, err := tx.CountStates(w.ctx, d, 5); return err }},
+			"prune":     {"mutation_state_born", func(tx *store.Tx) error { _, err := tx.PruneMutations(w.ctx, tx.Now, "", 5); return err }},
 			"published": {"mutation_state", func(tx *store.Tx) error {
 				_, err := tx.PublishedStates(w.ctx, store.MutationPublication{DatasetID: "panden", FirstSeq: 1, LastSeq: 1}, 10)
 				return err

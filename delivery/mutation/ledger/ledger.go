@@ -48,6 +48,8 @@ type Receipt struct {
 // Publish takes in what the source gives, and returns when all of it is durable. What is in stays in when it fails; how much
 // that is [Refused] tells, or the publication itself.
 //
+// The source is read here and not elsewhere: Publish ends no sooner than a read that waits, so bound those.
+//
 // Errors: [*Refused] for what breaks a rule; store.ErrNotFound for no such dataset; [ErrEnded], [ErrNotEmpty], [ErrKind],
 // [ErrOtherContent], [ErrElsewhere], [ErrCancelled]; else what the source answered, such as format.ErrTruncated, after which
 // the same may be sent again.

@@ -114,7 +114,7 @@ func TestPublishForms(t *testing.T) {
 }
 
 // A WAS refers to a state by the id it got here, by its publisher's, or by its fields, also within a group and a transaction.
-// Rules: MUT-12, MUT-13, MUT-15, MUT-26.
+// Rules: MUT-12, MUT-13, MUT-15, MUT-19, MUT-26.
 func TestWaysToRefer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		got := w.publish("a", group(add("1", "", "een")), group(add("2", "s2", "twee"))).States
