@@ -45,7 +45,7 @@ type AccountRow struct {
 }
 
 func subscriptionColumns() []Column {
-	return []Column{{Label: "Subscription"}, {Label: "Partner"}, {Label: "Event types"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Asked"}}
+	return []Column{{Label: "Subscription"}, {Label: "Partner"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Asked"}}
 }
 
 func clientColumns() []Column {

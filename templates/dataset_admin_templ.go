@@ -8,9 +8,7 @@ package templates
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import (
-	"time"
-)
+import "time"
 
 // AdminDatasetView is one dataset for an administrator. Of its lists these are the newest.
 type AdminDatasetView struct {

@@ -158,7 +158,7 @@ func CataloguePage(p Page, v CatalogueView) templ.Component {
 								var templ_7745c5c3_Var7 string
 								templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Description)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dataset_partner.templ`, Line: 48, Col: 23}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_partner.templ`, Line: 48, Col: 23}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 								if templ_7745c5c3_Err != nil {
@@ -203,7 +203,7 @@ func CataloguePage(p Page, v CatalogueView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs("and " + Count(more) + " more")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dataset_partner.templ`, Line: 56, Col: 40}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_partner.templ`, Line: 56, Col: 40}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -239,7 +239,7 @@ func CataloguePage(p Page, v CatalogueView) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(DatasetFacts{AreaKind: r.Areas}.areas())
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dataset_partner.templ`, Line: 61, Col: 47}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_partner.templ`, Line: 61, Col: 47}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -271,7 +271,7 @@ func CataloguePage(p Page, v CatalogueView) templ.Component {
 								var templ_7745c5c3_Var13 string
 								templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("none yet")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dataset_partner.templ`, Line: 65, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_partner.templ`, Line: 65, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 								if templ_7745c5c3_Err != nil {
@@ -309,7 +309,7 @@ func CataloguePage(p Page, v CatalogueView) templ.Component {
 								var templ_7745c5c3_Var15 string
 								templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs("none")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dataset_partner.templ`, Line: 72, Col: 15}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_partner.templ`, Line: 72, Col: 15}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 								if templ_7745c5c3_Err != nil {

@@ -207,7 +207,7 @@ func SubscriptionListPage(p Page, v SubscriptionListView) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = Cell("Event types").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Cell("Gets").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -299,7 +299,7 @@ func SubscriptionListPage(p Page, v SubscriptionListView) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = Table(TableView{ID: "subscriptions", Caption: "Subscriptions", Total: v.Total, Noun: [2]string{"subscription", "subscriptions"},
-				Columns: []Column{{Label: "Subscription"}, {Label: "Event types"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Last change"}},
+				Columns: []Column{{Label: "Subscription"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Last change"}},
 				Empty:   v.empty(), Pager: v.Pager}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -45,10 +45,18 @@ func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscript
 		}
 		rows = append(rows, templates.SubscriptionRow{
 			Name: subscriptionName(s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
-			Types: s.Types, Status: s.Status, Since: s.CreatedAt.Time,
+			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
 		})
 	}
 	return rows, nil
+}
+
+// gets is what a subscription gets: its event types, or its dataset.
+func gets(s store.Subscription) []string {
+	if s.DatasetID != "" {
+		return []string{getsText(s)}
+	}
+	return s.Types
 }
 
 // subscriptionName is how a subscription is called: by what it gets when it has
@@ -57,6 +65,8 @@ func subscriptionName(s store.Subscription) string {
 	switch {
 	case s.Name != "":
 		return s.Name
+	case s.DatasetID != "":
+		return getsText(s)
 	case len(s.Types) == 0:
 		return s.ID
 	case len(s.Types) == 1:

@@ -22,6 +22,9 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	sub := grant.Subscription
 	v := subscriptionView(grant)
 	v.Now, v.Message = p.cfg.Now(), r.message
+	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
+		return err
+	}
 	if v.Retries, v.Repeats, err = p.handling(ctx, sub); err != nil {
 		return err
 	}

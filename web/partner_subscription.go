@@ -68,6 +68,12 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 		return err
 	}
 	v := d.subscriptionView(owner, grant)
+	if v.Dataset, err = d.subscribedDataset(c.Request().Context(), grant, d.base); err != nil {
+		return err
+	}
+	if v.Dataset != nil && v.ChangeHref != "" {
+		v.Dataset.ChangeHref, v.ChangeHref = d.dataset(grant.Subscription.DatasetID)+"/subscriptions/"+grant.Subscription.ID+"/area", ""
+	}
 	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription); err != nil {
 		return err
 	}
@@ -107,6 +113,9 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 
 // subscriptionText says what a state means for who reads it.
 func subscriptionText(s store.Subscription, e store.Endpoint) string {
+	if text := followingText(s); text != "" {
+		return text
+	}
 	switch s.Status {
 	case store.SubscriptionRequested:
 		return "The administrator has to decide on this request. You are mailed the answer."

@@ -49,7 +49,7 @@ func (d desk) subscriptions(c echo.Context) error {
 		v.Rows = append(v.Rows, d.subscriptionRow(s, endpoints))
 	}
 	page := d.page(c, "Subscriptions")
-	page.Lead = "The event types you get, or asked for."
+	page.Lead = "The event types and datasets you get, or asked for."
 	if v.Closed == "" {
 		page.Actions = templates.LinkButton(templates.Primary, "Ask for a subscription", v.NewHref)
 	}
@@ -58,7 +58,7 @@ func (d desk) subscriptions(c echo.Context) error {
 
 func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) templates.OwnSubscription {
 	row := templates.OwnSubscription{
-		Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Types: typesText(s.Types), State: s.Status,
+		Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Types: getsText(s), State: s.Status,
 		Endpoint: "an endpoint that ended", EndpointHref: d.href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
 	for _, e := range endpoints {
@@ -82,7 +82,15 @@ func endpointOptions(endpoints []store.Endpoint) []templates.Option {
 }
 
 // subscriptionLabel is what a subscription is called: its name, or else its event types.
-func subscriptionLabel(s store.Subscription) string { return orElse(s.Name, typesText(s.Types)) }
+func subscriptionLabel(s store.Subscription) string { return orElse(s.Name, getsText(s)) }
+
+// getsText is what a subscription gets: event types, or a dataset.
+func getsText(s store.Subscription) string {
+	if s.DatasetID != "" {
+		return "Dataset " + s.DatasetID
+	}
+	return typesText(s.Types)
+}
 
 // typesText names one or two event types, and counts more.
 func typesText(types []string) string {

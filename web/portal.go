@@ -25,9 +25,9 @@ type PortalConfig struct {
 	Registry *registry.Services
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
-	// Cutter makes deltas and snapshots of datasets, and tells what there is.
+	// Cutter tells what there is of datasets. Default one of its own.
 	Cutter *cut.Cutter
-	// Ledger takes mutation files in.
+	// Ledger takes mutation files in. Default one of its own.
 	Ledger *ledger.Ledger
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
@@ -55,6 +55,12 @@ type portal struct {
 func newPortal(app *App, cfg PortalConfig) (*portal, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")
+	}
+	if cfg.Cutter == nil {
+		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+	}
+	if cfg.Ledger == nil {
+		cfg.Ledger = ledger.New(ledger.Config{DB: cfg.DB})
 	}
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20

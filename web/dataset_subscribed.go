@@ -1,0 +1,48 @@
+package web
+
+import (
+	"context"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// subscribedDataset is what of a dataset a subscription gets; nil for one to event types. The links are those below base.
+func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base string) (*templates.SubscribedDataset, error) {
+	if g.Dataset == nil {
+		return nil, nil
+	}
+	set := g.Dataset.Dataset
+	last, err := p.lastDelta(ctx, set.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := &templates.SubscribedDataset{Dataset: templates.Named{Name: set.Title, Href: base + "/datasets/" + set.ID}, Types: g.Dataset.Follower.ObjectTypes}
+	f := registry.DatasetFollower{Subscription: g.Subscription, Partner: g.Partner, Follower: g.Dataset.Follower, Area: g.Dataset.Area}
+	if v.Copy, err = p.followerRow(ctx, set, last, f, base); err != nil || f.Area == nil {
+		return v, err
+	}
+	v.Area = v.Copy.Area
+	if f.Area.Kind == store.AreaKeys {
+		v.Keys = f.Area.Keys[:min(shownKeys, len(f.Area.Keys))]
+		return v, nil
+	}
+	v.Map = datasetMap(set, "map", v.Area.Name, []mapArea{{label: v.Area.Name, wkt: f.Area.WKT}})
+	return v, nil
+}
+
+// followingText says what the state of a subscription to a dataset means for who reads it; empty for one to event types.
+func followingText(s store.Subscription) string {
+	if s.DatasetID == "" {
+		return ""
+	}
+	return map[string]string{
+		store.SubscriptionRequested: "The administrator has to decide on this request. You are mailed the answer; until then nothing can be fetched.",
+		store.SubscriptionApproved:  "You can fetch snapshots and deltas of this dataset, as far as this subscription goes.",
+		store.SubscriptionPaused:    "You paused this subscription: nothing can be fetched by it. Deltas are kept for 31 days.",
+		store.SubscriptionSuspended: "The administrator suspended this subscription: nothing can be fetched by it until it is resumed. Deltas are kept for 31 days.",
+		store.SubscriptionRejected:  "The administrator rejected this request. You can ask again in another way.",
+		store.SubscriptionEnded:     "This subscription has ended. Ask for a new one to follow the dataset again.",
+	}[s.Status]
+}
