@@ -73,7 +73,7 @@ func openSQLite(path string, make bool) (*sqlx.DB, error) {
 		return nil, err
 	}
 	pool.SetMaxOpenConns(1)
-	_, err = pool.Exec(`PRAGMA wal_autocheckpoint=4000`)
+	_, err = pool.Exec(`PRAGMA wal_autocheckpoint=16000`)
 	return pool, err
 }
 

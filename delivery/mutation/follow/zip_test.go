@@ -166,9 +166,9 @@ func beginEmpty(t *testing.T, f *follow.Follower, doc string) {
 	if !strings.Contains(doc, "<ml:mutatieType>delta") {
 		return
 	}
-	header, _, _ := strings.Cut(doc, "<ml:mutatieGroep>")
-	_, end, _ := strings.Cut(doc[strings.LastIndex(doc, "</ml:mutatieGroep>"):], ">")
-	apply(t, f, plain(packed(t, strings.NewReplacer(">delta<", ">initial<", "leveringsId>112c", "leveringsId>0000").Replace(header)+end)))
+	const end = "</ml:mutatieGroep>"
+	from, to := strings.Index(doc, "<ml:mutatieGroep>"), strings.LastIndex(doc, end)
+	apply(t, f, plain(packed(t, strings.NewReplacer(">delta<", ">initial<", "<ml:leveringsId>", "<ml:leveringsId>0-").Replace(doc[:from])+doc[to+len(end):])))
 }
 
 // TestBrokenSample judges the sample that PDOK broke: its header has something twice, which is told, and a WAS in it lacks a
