@@ -25,8 +25,11 @@ type MutationDownloadKey struct{ DeltaID, SnapshotID, Lineage string }
 
 func (k MutationDownloadKey) where() where {
 	w := where{}
-	w.add(`delta_id = ?`, k.DeltaID)
-	w.add(`snapshot_id = ?`, k.SnapshotID)
+	if k.DeltaID != "" { // one of them alone, so that its index is taken
+		w.add(`delta_id = ?`, k.DeltaID)
+	} else {
+		w.add(`snapshot_id = ?`, k.SnapshotID)
+	}
 	w.text(`lineage = ?`, k.Lineage)
 	return w
 }

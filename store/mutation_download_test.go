@@ -108,6 +108,7 @@ func (w *world) expireDownloads() {
 	inUse(true)
 	w.write(func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d2") })
 	inUse(false)
+	w.write(func(tx *store.Tx) error { return tx.TouchMutationFile(w.ctx, "file") })
 	w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d2") })
 	w.write(func(tx *store.Tx) error {
 		none, err := tx.PruneMutationDownloads(w.ctx, w.now(), "", 9)
@@ -146,7 +147,9 @@ func TestMutationFollowers(t *testing.T) {
 		same(t, readers, err, []store.MutationReader{{MutationFollower: f, PartnerID: w.partner.ID}})
 		same(t, readers[0].Everything(), nil, false)
 
-		w.write(func(tx *store.Tx) error { return tx.SetMutationFollower(w.ctx, f.SubscriptionID, "mar_2", []string{"b"}) })
+		w.write(func(tx *store.Tx) error {
+			return tx.SetMutationFollower(w.ctx, f.SubscriptionID, "mar_2", []string{"b"})
+		})
 		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
 		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}})
 		w.write(func(tx *store.Tx) error {

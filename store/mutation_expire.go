@@ -21,12 +21,19 @@ func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
 // MutationFileInUse tells whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
 // snapshotID are those it was made of.
 func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
+	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.where()
+	w.add(`file_id = ? AND gone_at IS NULL`, fileID)
 	var n int
 	err := q.get(ctx, &n, `SELECT (SELECT COUNT(*) FROM mutation_delta WHERE id = ? AND file_id = ? AND gone_at IS NULL)
 		+ (SELECT COUNT(*) FROM mutation_snapshot WHERE id = ? AND file_id = ? AND gone_at IS NULL)
-		+ (SELECT COUNT(*) FROM mutation_download WHERE delta_id = ? AND snapshot_id = ? AND file_id = ? AND gone_at IS NULL)`,
-		deltaID, fileID, snapshotID, fileID, deltaID, snapshotID, fileID)
+		+ (SELECT COUNT(*) FROM mutation_download`+w.sql()+`)`, append([]any{deltaID, fileID, snapshotID, fileID}, w.args...)...)
 	return n > 0, err
+}
+
+// TouchMutationFile says that a file is still on its way in, though no piece of it came.
+func (tx *Tx) TouchMutationFile(ctx context.Context, id string) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_file SET touched_at = ? WHERE id = ?`, tx.Now, id)
+	return err
 }
 
 // PruneMutationDownloads removes what is known of downloads that were gone before the moment given.

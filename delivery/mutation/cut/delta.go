@@ -65,7 +65,7 @@ func (c *Cutter) writeDelta(ctx context.Context, set store.Dataset, d store.Muta
 		return nil, err
 	}
 	from, as := c.cfg.DB.OpenGroups(d.DatasetID, d.FromSeq, d.ToSeq), newGroups()
-	m, err := c.write(ctx, set, h, d.ToAt.Time, func(out *archive.DeliveryWriter) error {
+	m, err := c.write(ctx, set, h, d.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
 		for {
 			record, err := from.Next(ctx)
 			if errors.Is(err, io.EOF) {

@@ -158,7 +158,8 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	b := &beats{total: manifest.Counts.Groups}
 	var m *made
 	var kept sync.WaitGroup
-	m, err = c.write(ctx, set, h, manifest.To, func(out *archive.DeliveryWriter) error {
+	m, err = c.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
+		b.fileID = fileID
 		kept.Go(func() { c.beat(ctx, row, b, cancel) })
 		in := archive.NewDeliveryReader(c.cfg.DB.OpenMutationFile(ctx, file), unbounded, format.Limits{})
 		return area.Copy(ctx, in, out, filter, b.done.Store)
@@ -197,8 +198,9 @@ func (c *Cutter) keepPart(ctx context.Context, row *store.MutationDownload, m *m
 
 // beats is how far a download is.
 type beats struct {
-	total int64
-	done  atomic.Int64
+	fileID string
+	total  int64 // groups to look at
+	done   atomic.Int64
 }
 
 func (b *beats) progress() int64 { return min(99, b.done.Load()*100/max(b.total, 1)) }
@@ -214,7 +216,10 @@ func (c *Cutter) beat(ctx context.Context, row *store.MutationDownload, b *beats
 		case <-tick.C:
 		}
 		err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-			return tx.KeepMutationDownload(ctx, row.ID, c.cfg.Node, store.At(tx.Now.Add(c.cfg.Lease)), b.progress())
+			if err := tx.KeepMutationDownload(ctx, row.ID, c.cfg.Node, store.At(tx.Now.Add(c.cfg.Lease)), b.progress()); err != nil {
+				return err
+			}
+			return tx.TouchMutationFile(ctx, b.fileID) // a small part of much gets no piece for hours
 		})
 		if errors.Is(err, store.ErrLeaseLost) {
 			end(store.ErrLeaseLost)

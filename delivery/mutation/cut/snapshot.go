@@ -77,7 +77,7 @@ func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *stor
 		return nil, err
 	}
 	from, as, told := c.cfg.DB.OpenStates(set, row.Seq), newGroups(), c.cfg.Now()
-	m, err := c.write(ctx, set, h, delta.ToAt.Time, func(out *archive.DeliveryWriter) error {
+	m, err := c.write(ctx, set, h, delta.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
 		for {
 			state, err := from.Next(ctx)
 			if errors.Is(err, io.EOF) {

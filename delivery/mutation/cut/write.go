@@ -30,7 +30,7 @@ func header(set store.Dataset, id string, kind format.DeliveryType) (format.Head
 }
 
 // write makes a zip of what fill writes, as a stream.
-func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(*archive.DeliveryWriter) error) (*made, error) {
+func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(fileID string, out *archive.DeliveryWriter) error) (*made, error) {
 	file, err := c.cfg.DB.CreateMutationFile(ctx, set.ID)
 	if err != nil {
 		return nil, fmt.Errorf("begin file: %w", err)
@@ -39,7 +39,7 @@ func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, 
 	if err != nil {
 		return nil, fmt.Errorf("begin delivery: %w", err)
 	}
-	if err := fill(out); err != nil {
+	if err := fill(file.ID, out); err != nil {
 		return nil, err
 	}
 	manifest, err := out.Close()

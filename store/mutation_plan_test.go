@@ -1,0 +1,73 @@
+package store_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"schakel/store"
+)
+
+// mutationQueries are those on deltas and downloads that run every few seconds, and the index each must use: the rows of
+// deltas stay for ever.
+var mutationQueries = map[string]struct {
+	index string
+	run   func(w *world, tx *store.Tx) error
+}{
+	"last delta": {"mutation_delta", func(w *world, tx *store.Tx) error { _, err := tx.LastMutationDelta(w.ctx, "bgt"); return err }},
+	"untold deltas": {"mutation_delta_untold", func(w *world, tx *store.Tx) error {
+		_, err := tx.MutationDeltasToTell(w.ctx, "bgt", 9)
+		return err
+	}},
+	"deltas that are over": {"mutation_delta_there", func(w *world, tx *store.Tx) error {
+		_, err := tx.MutationDeltasOver(w.ctx, w.now(), w.now(), 9)
+		return err
+	}},
+	"untold parts": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.MutationDownloadsToTell(w.ctx, "bgt", 9)
+		return err
+	}},
+	"downloads that are over": {"mutation_download_there", func(w *world, tx *store.Tx) error {
+		_, err := tx.MutationDownloadsOver(w.ctx, w.now(), 9)
+		return err
+	}},
+	"part of a subscription": {"mutation_download_delta", func(w *world, tx *store.Tx) error {
+		_, err := tx.SubscribedDownload(w.ctx, store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered"}, "sub_1")
+		return err
+	}},
+	"who shares a file": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.MutationFileInUse(w.ctx, "file", "one", "")
+		return err
+	}},
+	"waiting downloads": {"mutation_download_waiting", func(w *world, tx *store.Tx) error {
+		_, err := tx.ClaimMutationDownload(w.ctx, "north", w.now())
+		return err
+	}},
+}
+
+// wholeMutations finds a table read from end to end; a scan of a partial index is none.
+var wholeMutations = regexp.MustCompile(`SCAN [dst](\n|$)|SCAN mutation_\w+(\n|$)|Seq Scan on mutation_`)
+
+func TestDeltaPlans(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.history("bgt", 5)
+		w.cut("bgt", "one")
+		w.wanted("d1", "one", "sub_1", "")
+		for name, q := range mutationQueries {
+			t.Run(name, func(t *testing.T) {
+				var plan string
+				w.fails(errStop, func(tx *store.Tx) error {
+					recorder := tx.Record()
+					if err := q.run(w, tx); err != nil {
+						return err
+					}
+					plan = w.plan(tx, recorder.Statements)
+					return errStop
+				})
+				if !strings.Contains(plan, q.index) || wholeMutations.MatchString(plan) {
+					t.Errorf("want index %s and no full scan:\n%s", q.index, plan)
+				}
+			})
+		}
+	})
+}
