@@ -13,7 +13,9 @@ import (
 
 // MutationsCmd holds the commands for files of mutation delivery.
 type MutationsCmd struct {
-	Lint MutationsLintCmd `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
+	Follow MutationsFollowCmd `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
+	Status MutationsStatusCmd `cmd:"" help:"Tell what copies a database holds, and how far they are."`
+	Lint   MutationsLintCmd   `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
 }
 
 // MutationsLintCmd looks at files of mutation delivery as a consumer would have to (MUT-64).

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"schakel/delivery/mutation/follow"
+)
+
+// CopyFlags say where copies of datasets are.
+type CopyFlags struct {
+	Database string `required:"" env:"SCHAKEL_COPY_DATABASE" placeholder:"DATABASE" help:"Where the copy is: sqlite:PATH, or postgres://…. Give it a database of its own, not the one of schakel serve."`
+}
+
+// MutationsFollowCmd keeps an exact copy of somebody's dataset (MUT-01).
+type MutationsFollowCmd struct {
+	CopyFlags
+	FollowSourceFlags
+	FollowCopyFlags
+	FollowAreaFlags
+	Reinitialise bool          `help:"Make the copy anew from an initial delivery when it cannot go on: after too long a time, a replaced history, a gap, or other settings."`
+	Anew         bool          `help:"Make the copy anew now."`
+	Once         bool          `help:"Bring the copy to where the source is and stop; this is what happens without --every too."`
+	Every        time.Duration `placeholder:"TIME" help:"Go on and look again so often, as 1h."`
+	DryRun       bool          `help:"Tell what would be applied, and do nothing."`
+	JSON         bool          `name:"json" help:"Print the report as JSON."`
+}
+
+// FollowCopyFlags say what is kept and how it is checked.
+type FollowCopyFlags struct {
+	Name   string   `placeholder:"NAME" help:"Name of the copy, and of the view that shows it. Default: that of the dataset."`
+	Match  string   `default:"id" help:"How the state that a WAS refers to is found: id, all-fields, or key=ELEMENT,ELEMENT…"`
+	Fields []string `placeholder:"ELEMENT" help:"Keep only the texts of these elements, in a column each, in place of the whole XML. An element can be named with those around it, as NEN3610ID/lokaalID."`
+	Verify string   `enum:"off,warn,repair,stop" default:"off" help:"Compare the fields of a WAS with those of the copy, and when they differ: warn, repair (a state that is lost too), or stop."`
+}
+
+// FollowAreaFlags say what part of a dataset is kept.
+type FollowAreaFlags struct {
+	Area            string   `type:"existingfile" placeholder:"FILE" help:"Keep only what lies in this polygon: WKT or GeoJSON, or a JSON array of keys. Default: what the source says of the area it keeps to."`
+	CRS             int      `name:"crs" enum:"28992,4326" default:"28992" help:"Coordinates of the dataset: 28992 (RD) or 4326."`
+	GeometryElement []string `placeholder:"ELEMENT" help:"Element below which geometry counts. Default: all geometry of an object."`
+	KeyElement      []string `placeholder:"ELEMENT" help:"Element whose text is a key, for an area of keys."`
+	Unlocated       bool     `help:"Objects without geometry or key lie in the area."`
+	Tombstones      bool     `help:"Remember which objects left the area."`
+	OnReenter       string   `enum:"accept,flag,request-initial" default:"accept" help:"What to do when one comes back, whose history outside is missing: accept it, flag it, or request-initial to make the copy anew."`
+}
+
+// Help is what --help adds.
+func (c *MutationsFollowCmd) Help() string {
+	return "Follows a dataset of a Schakel or of an API like PDOK's (--url), or applies zips on disk or on standard input (--from). " +
+		"The copy is the view NAME in the database; it is right after every group, also when this program, the machine or the line is cut, and the next run goes on there. " +
+		"Exit codes: 0 the copy is up to date; 1 it is not, such as after a refused delivery, a gap, or when it must be made anew (--reinitialise); the message says why, and what was applied stays; 2 wrong flags."
+}
+
+// Validate checks what flags cannot say one by one.
+func (c *MutationsFollowCmd) Validate() error {
+	switch {
+	case c.Once && c.Every != 0:
+		return errors.New("--once and --every do not go together")
+	case c.Every < 0 || c.Every > 0 && c.Every < time.Second:
+		return errors.New("--every must be at least a second")
+	case c.Every > 0 && c.From != "":
+		return errors.New("--every goes with --url")
+	case c.DryRun && c.From == "-":
+		return errors.New("--dry-run cannot look into standard input")
+	}
+	if _, err := follow.ParseMatch(c.Match); err != nil {
+		return fmt.Errorf("--match: %w", err)
+	}
+	return nil
+}
+
+// Run follows until the copy is up to date, or with --every until it is stopped.
+func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	o, err := c.options(streams, log)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	for {
+		err := c.round(ctx, o, streams, log)
+		if c.Every == 0 || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			log.ErrorContext(ctx, "the copy is not up to date", "error", err, "again", c.Every)
+		}
+		c.Anew = false // once is enough
+		if !pause(ctx, c.Every) {
+			return nil
+		}
+	}
+}
+
+// round brings the copy to where the source is.
+func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, streams Streams, log *slog.Logger) error {
+	source, err := c.open(ctx, streams.In, log)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.plan(ctx, source, streams)
+	}
+	f, err := follow.Open(ctx, c.Database, o)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	when := follow.RemakeNever
+	switch {
+	case c.Anew:
+		when = follow.RemakeNow
+	case c.Reinitialise:
+		when = follow.RemakeNeeded
+	}
+	report, err := f.Follow(ctx, source, when)
+	if errors.Is(err, follow.ErrReinitialise) || errors.Is(err, follow.ErrGap) || errors.Is(err, follow.ErrSettings) {
+		err = fmt.Errorf("%w; --reinitialise does that", err)
+	}
+	return errors.Join(err, c.print(streams.Out, report))
+}
+
+// options are those of the copy.
+func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.Options, error) {
+	match, err := follow.ParseMatch(c.Match)
+	if err != nil {
+		return follow.Options{}, err
+	}
+	o := follow.Options{
+		Name: c.Name, Match: match, Fields: c.Fields, Verify: follow.Verify(c.Verify),
+		Tombstones: c.Tombstones, Reenter: follow.Reenter(c.OnReenter), AreaOf: c.areaOf, Now: clock, Log: log,
+	}
+	told := clock()
+	o.Progress = func(p follow.Progress) {
+		if now := clock(); now.Sub(told) >= time.Second {
+			told = now
+			fmt.Fprintf(streams.Err, "%s %s: file %d, %d groups, %d mutations\n", p.Type, p.Delivery, p.At.Index, p.Groups, p.Counts.Mutations())
+		}
+	}
+	if c.Area != "" {
+		o.Area, o.AreaName, err = c.areaFile()
+	}
+	return o, err
+}
+
+// plan tells what a run would apply.
+func (c *MutationsFollowCmd) plan(ctx context.Context, source follow.Source, streams Streams) error {
+	copies, err := follow.Copies(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	var at *follow.Copy
+	for i := range copies {
+		if copies[i].Name == c.Name || c.Name == "" && copies[i].Source == source.Name() {
+			at = &copies[i]
+		}
+	}
+	if c.Anew {
+		at = nil
+	}
+	steps, err := follow.Plan(ctx, source, at)
+	if c.JSON {
+		if steps == nil {
+			steps = []follow.Step{}
+		}
+		return errors.Join(err, printJSON(streams.Out, steps))
+	}
+	for _, s := range steps {
+		fmt.Fprintln(streams.Out, strings.TrimSpace(fmt.Sprintf("%s %s", s.Type, s.ID)))
+	}
+	if len(steps) == 0 && err == nil {
+		fmt.Fprintln(streams.Out, "up to date")
+	}
+	return err
+}
+
+func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
+	if c.JSON {
+		return printJSON(w, r)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(w, "note:", n)
+	}
+	for _, m := range r.Mismatches {
+		fmt.Fprintf(w, "%s %s (state %s): expected %s, found %s\n", m.ObjectType, m.ObjectID, m.ID, m.Expected, m.Found)
+	}
+	k := r.Counts
+	fmt.Fprintf(w, "%s: %d deliveries, %d groups: %d adds, %d changes, %d deletes", r.Copy, len(r.Deliveries), k.Groups, k.Adds, k.Changes, k.Deletes)
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{
+		{k.Entered, "entered the area"},
+		{k.Left, "left it"},
+		{k.Reentered, "came back"},
+		{k.Outside, "outside"},
+		{k.Again, "in already"},
+		{k.Verified, "verified"},
+		{k.Wrong, "of them wrong"},
+		{k.Repaired, "repaired"},
+	} {
+		if n.count > 0 {
+			fmt.Fprintf(w, ", %d %s", n.count, n.what)
+		}
+	}
+	_, err := fmt.Fprintf(w, "; last delta %q; %.1f s, %.0f groups/s\n", r.DeltaID, r.Seconds, r.PerSecond)
+	return err
+}
+
+// FollowSourceFlags say what is followed, and as whom.
+type FollowSourceFlags struct {
+	URL              string   `name:"url" placeholder:"URL" help:"Dataset at a download API, as https://host/mutations/v1/datasets/bgt."`
+	From             string   `placeholder:"PATH" help:"Folder with zips and their manifests, one zip, or - for a zip on standard input."`
+	Kind             string   `enum:"auto,schakel,pdok" default:"auto" help:"How the API speaks: schakel, pdok, or auto to find out."`
+	Token            string   `placeholder:"TOKEN" help:"Access token; better in SCHAKEL_TOKEN or --token-file, where other users cannot see it."`
+	TokenFile        string   `placeholder:"FILE" help:"File that holds the token."`
+	ClientID         string   `placeholder:"ID" help:"Client to get an access token for, in place of --token."`
+	ClientSecret     string   `placeholder:"SECRET" help:"Its secret; better in SCHAKEL_CLIENT_SECRET or --client-secret-file."`
+	ClientSecretFile string   `placeholder:"FILE" help:"File that holds the secret."`
+	TokenURL         string   `name:"token-url" placeholder:"URL" help:"Token endpoint. Default: /oauth/token at the host of --url."`
+	FeatureTypes     []string `name:"featuretypes" placeholder:"TYPE" help:"PDOK: feature types to ask for. Default: all that the source tells."`
+	Geofilter        string   `placeholder:"WKT" help:"PDOK: polygon to ask for, in EPSG:28992. What comes is a little more; --area keeps it exact."`
+	Predefined       string   `placeholder:"NAME" help:"PDOK: predefined download to take, as dkk-gml-nl, in place of custom ones."`
+}
+
+// Validate checks what flags cannot say one by one.
+func (f *FollowSourceFlags) Validate() error {
+	if (f.URL == "") == (f.From == "") {
+		return errors.New("give either --url or --from")
+	}
+	for name, raw := range map[string]string{"--url": f.URL, "--token-url": f.TokenURL} {
+		if raw == "" {
+			continue
+		}
+		if err := checkPublishURL(raw); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// open makes the source.
+func (f *FollowSourceFlags) open(ctx context.Context, stdin io.Reader, log *slog.Logger) (follow.Source, error) {
+	switch {
+	case f.From == "-":
+		return follow.NewStream(stdin), nil
+	case f.From != "":
+		return follow.NewFolder(f.From)
+	}
+	token, err := f.tokens()
+	if err != nil {
+		return nil, err
+	}
+	return follow.NewRemote(ctx, follow.RemoteOptions{
+		URL: f.URL, Kind: follow.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + version,
+		FeatureTypes: f.FeatureTypes, GeoFilter: f.Geofilter, Predefined: f.Predefined, Now: clock, Log: log,
+	})
+}
+
+// tokens gives what fetches access tokens; nil when none is sent.
+func (f *FollowSourceFlags) tokens() (func(ctx context.Context, renew bool) (string, error), error) {
+	fixed := f.Token
+	var err error
+	if f.TokenFile != "" {
+		if fixed, err = readSecretFile(f.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	if fixed != "" {
+		return func(context.Context, bool) (string, error) { return fixed, nil }, nil
+	}
+	if f.ClientID == "" {
+		return nil, nil
+	}
+	m := newMachine("follow", hostOf(f.URL), f.TokenURL)
+	m.id, m.secret, m.scope = f.ClientID, f.ClientSecret, "mutations.read"
+	if f.ClientSecretFile != "" {
+		if m.secret, err = readSecretFile(f.ClientSecretFile); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, renew bool) (string, error) {
+		if m.token != "" && !renew {
+			return m.token, nil
+		}
+		a, err := m.fetchToken(ctx)
+		if err == nil && a.status != http.StatusOK {
+			err = fmt.Errorf("the token endpoint answers with status %d", a.status)
+		}
+		return m.token, err
+	}, nil
+}
+
+// hostOf is an address without its path.
+func hostOf(raw string) string {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
+}

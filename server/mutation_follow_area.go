@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/format"
+)
+
+// maxAreaBytes bounds the file of an area.
+const maxAreaBytes = 64 << 20
+
+// areaFile reads the area of --area, and what tells it from another.
+func (f *FollowAreaFlags) areaFile() (follow.Area, string, error) {
+	file, err := os.Open(f.Area)
+	if err != nil {
+		return nil, "", fmt.Errorf("open area: %w", err)
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxAreaBytes+1))
+	if err == nil && len(raw) > maxAreaBytes {
+		err = fmt.Errorf("it has more than %d bytes", maxAreaBytes)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read area: %w", err)
+	}
+	filter, err := f.filter(string(raw))
+	if err != nil {
+		return nil, "", fmt.Errorf("read area: %w", err)
+	}
+	elements := fmt.Sprint(f.GeometryElement, f.KeyElement, f.Unlocated)
+	return areaFilter{filter}, filter.Canonical() + " " + elements, nil
+}
+
+// areaOf reads the area that a manifest tells.
+func (f *FollowAreaFlags) areaOf(text string) (follow.Area, error) {
+	filter, err := f.filter(text)
+	if err != nil {
+		return nil, err
+	}
+	return areaFilter{filter}, nil
+}
+
+// filter makes a filter of a polygon, or of a JSON array of keys.
+func (f *FollowAreaFlags) filter(text string) (*area.Filter, error) {
+	fields := area.Fields{CRS: area.CRS(f.CRS), Geometry: f.GeometryElement, Keys: f.KeyElement, Unlocated: f.Unlocated}
+	var bound *area.Area
+	var keys []string
+	err := errors.New("no keys")
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		err = json.Unmarshal([]byte(text), &keys)
+	}
+	if err == nil {
+		bound, err = area.NewKeys(keys)
+	} else {
+		bound, err = area.Parse(text, area.Options{Dataset: fields.CRS})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return area.NewFilter(area.Config{Fields: fields, Areas: []*area.Area{bound}})
+}
+
+// areaFilter is an area as a follower asks for it. What cannot be located counts as inside, as it does at the source, so
+// that nothing is lost.
+type areaFilter struct{ *area.Filter }
+
+// Inside implements follow.Area.
+func (a areaFilter) Inside(s *format.State) (bool, error) {
+	in, err := a.Holds(s)
+	if errors.Is(err, area.ErrGeometry) {
+		return in, nil
+	}
+	return in, err
+}

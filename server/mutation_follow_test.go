@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/format"
+)
+
+// parcelZip is a delivery of parcels: each adds one at x, as id:x.
+func parcelZip(t *testing.T, kind format.DeliveryType, id, previous, area string, parcels ...string) ([]byte, archive.Manifest) {
+	t.Helper()
+	var out bytes.Buffer
+	space := format.Namespace{Prefix: "d", URI: "urn:d"}
+	h := format.Header{
+		Root: format.Name{Prefix: "d", Space: "urn:d", Local: "dMutaties"}, Dataset: "percelen-nl", Type: kind, DeliveryID: id, Area: area,
+		ObjectTypes: []string{"Perceel"}, Namespaces: []format.Namespace{space},
+	}
+	w, err := archive.NewDeliveryWriter(&out, h, archive.DeliveryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parcels {
+		name, x, _ := strings.Cut(p, ":")
+		s, err := format.ParseState(id+name, fmt.Appendf(nil, `<d:o><d:Perceel><d:nr>%s</d:nr><d:gemeente>%[2]s</d:gemeente><gml:Point xmlns:gml="http://www.opengis.net/gml/3.2"><gml:pos>%[2]s 463000</gml:pos></gml:Point></d:Perceel></d:o>`, name, x), space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{{ObjectType: "Perceel", ObjectID: name, Wordt: s}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Lineage = "lin-1"; kind == format.Delta {
+		m.Previous = previous
+	} else {
+		m.Includes = previous
+	}
+	return out.Bytes(), m
+}
+
+// parcelFolder writes an initial delivery and a delta with their manifests.
+func parcelFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for n, kind := range []format.DeliveryType{format.Initial, format.Delta} {
+		raw, m := parcelZip(t, kind, fmt.Sprint("d-", n), "d-x", "", fmt.Sprintf("p%d:155000", n), fmt.Sprintf("q%d:200000", n))
+		about, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ext, text := range map[string][]byte{".zip": raw, ".json": about} {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(n, ext)), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// TestMutationsFollow applies zips on disk and from standard input, tells what it did and what copies there are, keeps to
+// areas of polygons and of keys, and ends with the codes its help names.
+//
+// Rules: MUT-01, MUT-40, MUT-48.
+func TestMutationsFollow(t *testing.T) {
+	t.Parallel()
+	dir, work := parcelFolder(t), t.TempDir()
+	area, keys := filepath.Join(work, "area.wkt"), filepath.Join(work, "keys.json")
+	for name, text := range map[string]string{area: "POLYGON((154000 462000,156000 462000,156000 464000,154000 464000,154000 462000))", keys: `["200000"]`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, _ := parcelZip(t, format.Initial, "d-0", "d-x", "", "p0:155000")
+	cut, _ := parcelZip(t, format.Delta, "d-9", "", "", "p9:155000")
+	for name, tt := range map[string]struct {
+		input string
+		args  []string
+		code  int
+		says  string
+		has   string
+	}{
+		"a folder":         {"", []string{"--from", dir}, exitOK, `percelen_nl: 2 deliveries, 4 groups: 4 adds`, "p0 p1 q0 q1"},
+		"standard input":   {string(one), []string{"--from", "-", "--json"}, exitOK, `"deltaId": "d-0"`, "p0"},
+		"what it would do": {"", []string{"--from", dir, "--dry-run"}, exitOK, "initial d-0", ""},
+		"an area":          {"", []string{"--from", dir, "--area", area}, exitOK, "2 outside", "p0 p1"},
+		"keys":             {"", []string{"--from", dir, "--area", keys, "--key-element", "gemeente"}, exitOK, "2 outside", "q0 q1"},
+		"no copy":          {string(cut), []string{"--from", "-"}, exitFailed, "no copy yet", ""},
+		"cut off":          {string(one[:len(one)-9]), []string{"--from", "-"}, exitFailed, "ends in the middle", ""},
+		"nothing":          {"", nil, exitUsage, "either --url or --from", ""},
+		"both":             {"", []string{"--from", dir, "--url", "https://x.example"}, exitUsage, "either --url or --from", ""},
+		"no TLS":           {"", []string{"--url", "http://x.example/d"}, exitUsage, "must be https", ""},
+		"a wrong match":    {"", []string{"--from", dir, "--match", "name"}, exitUsage, "no way to match", ""},
+		"a wrong area":     {"", []string{"--from", dir, "--area", filepath.Join(dir, "0.json")}, exitUsage, "area", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "copy.db")
+			code, out, problems := commandWith(t, tt.input, append([]string{"mutations", "follow", "--database", "sqlite:" + file}, tt.args...)...)
+			if code != tt.code || !strings.Contains(out+problems, tt.says) {
+				t.Errorf("exit %d\n%s\n%s", code, out, problems)
+			}
+			if tt.has == "" {
+				return
+			}
+			if got := parcelsIn(t, file); got != tt.has {
+				t.Errorf("the copy has %s", got)
+			}
+			code, out, _ = command(t, "mutations", "status", "--database", "sqlite:"+file)
+			if code != exitOK || !strings.Contains(out, "percelen_nl") || !strings.Contains(out, "whole") {
+				t.Errorf("status: exit %d\n%s", code, out)
+			}
+		})
+	}
+	says(t, exitOK, "no copies", "mutations", "status", "--database", "sqlite:"+filepath.Join(work, "none.db"))
+	says(t, exitOK, "[]", "mutations", "status", "--json", "--database", "sqlite:"+filepath.Join(work, "none.db"))
+}
+
+func parcelsIn(t *testing.T, file string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite3", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var all string
+	if err := db.QueryRowContext(t.Context(), `SELECT group_concat(object_id, ' ') FROM (SELECT object_id FROM percelen_nl ORDER BY object_id)`).Scan(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestAreaOfAManifest reads what stands in the header of files: a polygon or keys.
+//
+// Rules: MUT-41, MUT-45.
+func TestAreaOfAManifest(t *testing.T) {
+	t.Parallel()
+	f := FollowAreaFlags{CRS: 28992, KeyElement: []string{"gemeente"}}
+	var _ func(string) (follow.Area, error) = f.areaOf
+	for text, want := range map[string]bool{
+		"POLYGON((154000 462000,156000 462000,156000 464000,154000 464000,154000 462000))": true,
+		`["155000"]`: true, `["1"]`: false, "POLYGON((0 300000,9000 300000,9000 310000,0 300000))": false,
+	} {
+		a, err := f.areaOf(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		s, err := format.ParseState("1", []byte(`<d:o xmlns:d="urn:d"><d:P><d:gemeente>155000</d:gemeente><gml:Point xmlns:gml="http://www.opengis.net/gml/3.2"><gml:pos>155000 463000</gml:pos></gml:Point></d:P></d:o>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in, err := a.Inside(s); in != want || err != nil {
+			t.Errorf("%s: %v, %v", text, in, err)
+		}
+	}
+	if _, err := f.areaOf("49446,49447"); err == nil {
+		t.Error("a list of tiles was taken")
+	}
+}
