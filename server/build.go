@@ -136,7 +136,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Tokens = issuer
 	w.API = &web.APIConfig{
-		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Cutter: p.cutter, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &web.PortalConfig{
