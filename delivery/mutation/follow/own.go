@@ -46,8 +46,10 @@ func (s *own) Initial(ctx context.Context) (*Delivery, error) {
 		return nil, err
 	}
 	s.coming = nil
-	return &Delivery{ID: doc.ID, Type: format.Initial, Lineage: doc.Lineage, Includes: doc.Includes, Number: doc.Number, Manifest: manifestIn(a.body),
-		Again: true, Source: s.Name(), Open: s.opened(content)}, nil
+	return &Delivery{
+		ID: doc.ID, Type: format.Initial, Lineage: doc.Lineage, Includes: doc.Includes, Number: doc.Number, Manifest: manifestIn(a.body),
+		Again: true, Source: s.Name(), Open: s.opened(content),
+	}, nil
 }
 
 // ready asks for a description until the bytes it describes are there: a part of a dataset is made when it is asked for.
@@ -112,8 +114,10 @@ func (s *own) delta(ctx context.Context, item listed) (*Delivery, error) {
 	if m == nil {
 		return nil, fmt.Errorf("get the manifest of delta %s: it is not whole", item.ID)
 	}
-	d := &Delivery{ID: item.ID, Type: format.Delta, Number: item.Number, Chained: true, Previous: m.Previous, Lineage: m.Lineage, Manifest: m,
-		Again: true, Source: s.Name(), Open: s.opened(content)}
+	d := &Delivery{
+		ID: item.ID, Type: format.Delta, Number: item.Number, Chained: true, Previous: m.Previous, Lineage: m.Lineage, Manifest: m,
+		Again: true, Source: s.Name(), Open: s.opened(content),
+	}
 	if item.Previous != nil {
 		d.Previous = *item.Previous
 	}

@@ -161,8 +161,13 @@ func one(list ...format.Mutation) []*format.Group { return []*format.Group{{Muta
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, o := range []follow.Options{
-		{Name: `a"; DROP TABLE x`}, {Name: "follow_copy"}, {Name: "Groot"}, {Name: strings.Repeat("a", 41)},
-		{Fields: []string{`a'b`}}, {Match: follow.Match{Key: []string{`a"`}}}, {Reenter: follow.ReenterFlag},
+		{Name: `a"; DROP TABLE x`},
+		{Name: "follow_copy"},
+		{Name: "Groot"},
+		{Name: strings.Repeat("a", 41)},
+		{Fields: []string{`a'b`}},
+		{Match: follow.Match{Key: []string{`a"`}}},
+		{Reenter: follow.ReenterFlag},
 	} {
 		if f, err := follow.Open(t.Context(), sqlitePath(t), o); err == nil {
 			t.Errorf("%+v was taken", o)

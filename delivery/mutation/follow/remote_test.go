@@ -100,8 +100,10 @@ func (s *ours) list(w http.ResponseWriter, r *http.Request) {
 	for n, z := range s.deltas {
 		if found || z.Previous == after {
 			found = true
-			items = append(items, map[string]any{"id": z.DeliveryID, "number": n + 1, "previousId": z.Previous, "lineage": z.Lineage, "timeWindow": map[string]any{"to": "2026-01-01T00:00:00Z"},
-				"_links": map[string]any{"content": map[string]any{"href": s.base + "/deltas/" + z.DeliveryID + "/content"}, "manifest": map[string]any{"href": "deltas/" + z.DeliveryID}}})
+			items = append(items, map[string]any{
+				"id": z.DeliveryID, "number": n + 1, "previousId": z.Previous, "lineage": z.Lineage, "timeWindow": map[string]any{"to": "2026-01-01T00:00:00Z"},
+				"_links": map[string]any{"content": map[string]any{"href": s.base + "/deltas/" + z.DeliveryID + "/content"}, "manifest": map[string]any{"href": "deltas/" + z.DeliveryID}},
+			})
 		}
 		found = found || z.DeliveryID == after
 	}

@@ -189,8 +189,10 @@ func (r *run) plan(table *rows, units []unit) (*plan, *stop, error) {
 		}
 	}
 	fresh := func() *plan {
-		p := &plan{o: &r.f.o, area: r.area, initial: initial, replay: r.f.copy.UnderWay.Replay, tombs: tombs, body: table.body,
-			live: make(map[string][]*entry, len(found)), left: map[objectKey]bool{}}
+		p := &plan{
+			o: &r.f.o, area: r.area, initial: initial, replay: r.f.copy.UnderWay.Replay, tombs: tombs, body: table.body,
+			live: make(map[string][]*entry, len(found)), left: map[objectKey]bool{},
+		}
 		for _, e := range found {
 			e.gone = false
 			p.live[e.ref] = append(p.live[e.ref], e)

@@ -65,8 +65,10 @@ var worldSpaces = []format.Namespace{{Prefix: "d", URI: "urn:d"}}
 func (w *world) version(object string) version {
 	w.ids++
 	x := w.random.IntN(100)
-	return version{fmt.Sprintf("%08x-0000-4000-8000-%012d", w.random.Uint32(), w.ids), object,
-		fmt.Sprintf(`<d:o><d:Ding><d:id>%s</d:id><d:x>%d</d:x><d:nr>%d</d:nr><d:vul>%s</d:vul></d:Ding></d:o>`, object, x, w.ids, strings.Repeat("é&amp; ", w.size/8))}
+	return version{
+		fmt.Sprintf("%08x-0000-4000-8000-%012d", w.random.Uint32(), w.ids), object,
+		fmt.Sprintf(`<d:o><d:Ding><d:id>%s</d:id><d:x>%d</d:x><d:nr>%d</d:nr><d:vul>%s</d:vul></d:Ding></d:o>`, object, x, w.ids, strings.Repeat("é&amp; ", w.size/8)),
+	}
 }
 
 func state(t testing.TB, v version) *format.State {
@@ -170,8 +172,10 @@ func pack(t testing.TB, kind format.DeliveryType, id, previous string, groups []
 
 // delivery is what a source gives of a zip that it has a manifest of.
 func (z zipped) delivery() follow.Delivery {
-	return follow.Delivery{Type: z.Type, Chained: z.Type == format.Delta, Previous: z.Previous, Lineage: z.Lineage, Manifest: &z.Manifest, Again: true,
-		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(z.raw)), nil }}
+	return follow.Delivery{
+		Type: z.Type, Chained: z.Type == format.Delta, Previous: z.Previous, Lineage: z.Lineage, Manifest: &z.Manifest, Again: true,
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(z.raw)), nil },
+	}
 }
 
 func open(t testing.TB, database string, o follow.Options) *follow.Follower {
