@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,15 +122,17 @@ func stayTLS(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// kind asks for the newest snapshot, which PDOK's API does not know. Ours answers with it, or with a problem of its own.
+// kind asks for the dataset itself, which PDOK's API does not know. Ours tells about it, or answers with a problem of its own.
 func (c *client) kind(ctx context.Context) (Kind, error) {
-	a, err := c.ask(ctx, http.MethodGet, c.path("snapshots", "latest"), nil)
+	a, err := c.ask(ctx, http.MethodGet, c.base, nil)
 	if err != nil {
 		return "", err
 	}
-	problem := strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json")
+	var doc struct {
+		ID string `json:"id"`
+	}
 	switch {
-	case a.status == http.StatusOK, problem:
+	case strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json"), a.status == http.StatusOK && json.Unmarshal(a.body, &doc) == nil && doc.ID != "":
 		return Schakel, nil
 	case a.status == http.StatusUnauthorized:
 		return "", a.problem()
