@@ -55,7 +55,7 @@ func (p *preparer) prepare(g *format.Group, at archive.Position) (*group, []Prob
 	hash := sha256.New()
 	for i := range g.Mutations {
 		out.mutations[i].line = g.Mutations[i].Line
-		if err := p.mutation(&out.mutations[i], &g.Mutations[i]); err != nil && len(problems) < mostProblems {
+		if err := p.mutation(&out.mutations[i], g.Mutations[i]); err != nil && len(problems) < mostProblems {
 			problems = append(problems, out.problem(i, err.Code, err.ID, err.Detail, err.Remedy))
 		}
 		out.mutations[i].addTo(hash)
@@ -77,7 +77,8 @@ func (g *group) problem(i int, code, id, detail, remedy string) Problem {
 	return p
 }
 
-func (p *preparer) mutation(out *mutation, m *format.Mutation) *Problem {
+// mutation looks at a mutation; what the source has of it is not changed.
+func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
 	switch {
 	case m.Kind() == 0:
 		return &Problem{Code: CodeKind, Detail: "the mutation has neither a WAS nor a WORDT", Remedy: "Tell what was, what becomes, or both."}
@@ -87,10 +88,10 @@ func (p *preparer) mutation(out *mutation, m *format.Mutation) *Problem {
 	out.objectID = m.ObjectID
 	var problem *Problem
 	if m.Was != nil {
-		out.was, problem = p.was(m.Was)
+		out.was, m.Was, problem = p.was(m.Was)
 	}
 	if m.Wordt != nil && problem == nil {
-		out.wordt, problem = p.wordt(m.Wordt)
+		out.wordt, m.Wordt, problem = p.wordt(m.Wordt)
 	}
 	if problem != nil {
 		return problem
@@ -106,47 +107,47 @@ func (p *preparer) mutation(out *mutation, m *format.Mutation) *Problem {
 	return nil
 }
 
-func (p *preparer) was(s *format.State) (*was, *Problem) {
+func (p *preparer) was(s *format.State) (*was, *format.State, *Problem) {
 	out := &was{id: s.ID}
 	if len(s.XML) == 0 {
 		if s.ID == "" {
-			return nil, &Problem{Code: CodeNoState, Detail: "the WAS has neither an id nor XML", Remedy: "Give the id of the state that was, or the state itself."}
+			return nil, s, &Problem{Code: CodeNoState, Detail: "the WAS has neither an id nor XML", Remedy: "Give the id of the state that was, or the state itself."}
 		}
-		return out, nil
+		return out, s, nil
 	}
-	digest, problem := p.read(s)
+	s, digest, problem := p.read(s)
 	out.digest = digest
-	return out, problem
+	return out, s, problem
 }
 
-func (p *preparer) wordt(s *format.State) (*store.MutationState, *Problem) {
+func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, *Problem) {
 	if len(s.XML) == 0 {
-		return nil, &Problem{Code: CodeNoState, ID: s.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
+		return nil, s, &Problem{Code: CodeNoState, ID: s.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
 	}
-	digest, problem := p.read(s)
+	s, digest, problem := p.read(s)
 	if problem != nil {
-		return nil, problem
+		return nil, s, problem
 	}
 	if p.text == "" || !slices.Equal(p.spaces, s.Namespaces) {
 		p.spaces, p.text = s.Namespaces, FormatNamespaces(s.Namespaces)
 	}
-	return &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}, nil
+	return &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}, s, nil
 }
 
 // read checks the payload of a state that no reader of files has checked, and takes its digest.
-func (p *preparer) read(s *format.State) ([]byte, *Problem) {
+func (p *preparer) read(s *format.State) (*format.State, []byte, *Problem) {
 	if s.Object == "" {
 		parsed, err := format.ParseState(s.ID, s.XML, s.Namespaces...)
 		if err != nil {
-			return nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state is not one sound element: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+			return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state is not one sound element: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
 		}
-		*s = *parsed
+		s = parsed
 	}
 	digest, err := s.Digest()
 	if err != nil {
-		return nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state cannot be read: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+		return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state cannot be read: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
 	}
-	return digest[:], nil
+	return s, digest[:], nil
 }
 
 // addTo adds what the mutation says to a hash: the same for the same content, however it is written.

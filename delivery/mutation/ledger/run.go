@@ -75,23 +75,23 @@ func (r *run) room(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 
 // do reads the source here and writes beside it.
 func (r *run) do(ctx context.Context, d store.Dataset) error {
-	written := make(chan error, 1)
+	written, begun := make(chan error, 1), r.pub // the writer moves the other on
 	go func() {
 		err := r.write(ctx)
 		r.queue.stop()
 		written <- err
 	}()
-	r.queue.end(r.read(&preparer{dataset: d, kind: r.req.Kind}))
+	r.queue.end(r.read(&preparer{dataset: d, kind: r.req.Kind}, begun))
 	return <-written
 }
 
-// read gives the groups behind what is in to the queue.
-func (r *run) read(p *preparer) error {
+// read gives the groups behind what is in to the queue; begun is the publication as it was before this run.
+func (r *run) read(p *preparer, begun store.MutationPublication) error {
 	chain := make([]byte, sha256.Size)
-	for skip := r.pub.Groups; ; {
+	for skip := begun.Groups; ; {
 		in, at, err := r.req.Source.Next()
 		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return r.whole(p.count, skip, chain)
+			return whole(p.count, begun, chain)
 		}
 		if err != nil {
 			return refusedSource(err)
@@ -102,7 +102,7 @@ func (r *run) read(p *preparer) error {
 		}
 		g.read = r.req.Source.Bytes()
 		if p.count <= skip {
-			if chain = link(chain, g); p.count == skip && string(chain) != string(r.pub.Hash) {
+			if chain = link(chain, g); p.count == skip && string(chain) != string(begun.Hash) {
 				return ErrOtherContent
 			}
 			continue
@@ -117,8 +117,8 @@ func (r *run) read(p *preparer) error {
 }
 
 // whole looks at the end of the source.
-func (r *run) whole(count, skip int64, chain []byte) error {
-	if count < skip || count == skip && string(chain) != string(r.pub.Hash) {
+func whole(count int64, begun store.MutationPublication, chain []byte) error {
+	if count < begun.Groups || count == begun.Groups && string(chain) != string(begun.Hash) {
 		return ErrOtherContent
 	}
 	return nil
