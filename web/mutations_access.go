@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +21,7 @@ type datasetReader struct {
 	caller
 	access registry.DatasetAccess
 	view   cut.View
+	named  string // the subscription in the address
 }
 
 // datasetReader finds the dataset of the address, and by which subscription the caller reads it: that of the parameter
@@ -33,7 +35,9 @@ func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
 	if err != nil {
 		return datasetReader{}, err
 	}
-	return newDatasetReader(who, access), nil
+	r := newDatasetReader(who, access)
+	r.named = c.QueryParam("subscriptionId")
+	return r, nil
 }
 
 func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
@@ -52,8 +56,14 @@ func (r datasetReader) subscriptionID() string {
 	return r.access.Follower.Subscription.ID
 }
 
-// path is an address below the dataset.
-func (r datasetReader) path(rest string) string { return datasetPath(r.access.Dataset.ID) + rest }
+// path is an address below the dataset, for the same subscription.
+func (r datasetReader) path(rest string) string {
+	path := datasetPath(r.access.Dataset.ID) + rest
+	if r.named != "" {
+		path += "?subscriptionId=" + url.QueryEscape(r.named)
+	}
+	return path
+}
 
 // deliveryProblem turns what the making of deltas and snapshots says into answers; the rest stays as it is.
 func (m *machineAPI) deliveryProblem(dataset string, err error) error {

@@ -117,7 +117,7 @@ func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	}
 	switch row.Status {
 	case store.MutationCompleted:
-		href := withSubscription(c, r.path("/downloads/"+row.ID+"/content"))
+		href := r.path("/downloads/" + row.ID + "/content")
 		return c.JSON(http.StatusCreated, map[string]any{
 			"status": "COMPLETED", "progress": 100, "_links": map[string]halLink{"download": {Href: href}},
 		})

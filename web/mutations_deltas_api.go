@@ -37,11 +37,11 @@ type deltaAnswer struct {
 }
 
 func newDeltaAnswer(r datasetReader, o cut.Offer) deltaAnswer {
-	here := r.path("/deltas/" + o.Delta.ID)
+	here := "/deltas/" + o.Delta.ID
 	a := deltaAnswer{
 		ID: o.Delta.ID, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Delta.PreviousID,
 		ExpiresAt: o.ExpiresAt.UTC(),
-		Links:     map[string]halLink{"content": {Href: here + "/content", Type: formatZipType}, "manifest": {Href: here, Type: "application/json"}},
+		Links:     map[string]halLink{"content": {Href: r.path(here + "/content"), Type: formatZipType}, "manifest": {Href: r.path(here), Type: "application/json"}},
 	}
 	if o.Ready {
 		counts := o.Manifest.Counts
@@ -177,9 +177,6 @@ func (m *machineAPI) predefined(c echo.Context) (datasetReader, error) {
 }
 
 func (m *machineAPI) redirectTo(c echo.Context, path string) error {
-	if id := c.QueryParam("subscriptionId"); id != "" {
-		path += "?subscriptionId=" + url.QueryEscape(id)
-	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.Redirect(http.StatusTemporaryRedirect, path)
 }

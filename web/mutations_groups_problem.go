@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -80,8 +81,9 @@ func refusedProblem(refused *ledger.Refused) error {
 }
 
 func withRemedy(detail, remedy string) string {
-	if remedy == "" {
-		return capital(detail) + "."
+	text := capital(strings.TrimSuffix(detail, ".")) + "."
+	if remedy != "" {
+		text += " " + capital(strings.TrimSuffix(remedy, ".")) + "."
 	}
-	return capital(detail) + ". " + capital(remedy) + "."
+	return text
 }

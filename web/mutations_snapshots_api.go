@@ -47,11 +47,11 @@ func (m *machineAPI) showSnapshot(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	here := r.path("/snapshots/" + o.Snapshot.ID)
+	here := "/snapshots/" + o.Snapshot.ID
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return c.JSON(http.StatusOK, snapshotAnswer{
 		ID: o.Snapshot.ID, Includes: o.Snapshot.DeltaID, CreatedAt: utc(o.Snapshot.CreatedAt), Manifest: o.Manifest,
-		Links: map[string]halLink{"self": {Href: here}, "content": {Href: here + "/content", Type: formatZipType}},
+		Links: map[string]halLink{"self": {Href: r.path(here)}, "content": {Href: r.path(here + "/content"), Type: formatZipType}},
 	})
 }
 
