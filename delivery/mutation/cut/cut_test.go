@@ -15,7 +15,7 @@ import (
 // TestCutsAndSnapshots publishes, cuts and makes snapshots in a random order, and replays each snapshot with the deltas behind
 // it: at each boundary the copy is exact.
 //
-// Rules: MUT-01, MUT-22, MUT-26, MUT-31, MUT-32, MUT-34, MUT-35.
+// Rules: MUT-01, MUT-22, MUT-26, MUT-31, MUT-32, MUT-34, MUT-35, MUT-65.
 func TestCutsAndSnapshots(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		random := rand.New(rand.NewPCG(3, 9))

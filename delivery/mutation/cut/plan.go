@@ -19,8 +19,10 @@ const (
 	renewBefore = 7 * 24 * time.Hour
 )
 
-// DeltaTask and SnapshotTask are the names of the work on a dataset among that of the cluster.
-func DeltaTask(datasetID string) string    { return "delta " + datasetID }
+// DeltaTask is the name of cutting deltas of a dataset among the work of the cluster.
+func DeltaTask(datasetID string) string { return "delta " + datasetID }
+
+// SnapshotTask is the name of making snapshots of a dataset among the work of the cluster.
 func SnapshotTask(datasetID string) string { return "snapshot " + datasetID }
 
 // DeltaDue tells when the next delta of a dataset has to be cut; seen is its task as it is now, with its name alone when it
