@@ -77,6 +77,9 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 	for _, odd := range h.Deviations {
 		report.note(fmt.Sprintf("delivery %s, line %d: %s", d.ID, odd.Line, odd.What))
 	}
+	if f.copy.UnderWay.Replay {
+		report.note(fmt.Sprintf("delta %s may be in for a part: what it does is done over that", d.ID))
+	}
 	r := &run{f: f, d: d, zip: zip, report: report, start: *f.copy.UnderWay}
 	if r.area, err = f.areaOf(h, d); err != nil {
 		return err

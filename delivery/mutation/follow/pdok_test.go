@@ -169,7 +169,7 @@ func TestFollowPDOK(t *testing.T) {
 				s.busy = 2
 				f := open(t, database, follow.Options{Mutations: 9})
 				r, err := run(t, f, o, follow.RemakeNever)
-				if err != nil || r.DeltaID != "d-5" || len(r.Deliveries) != 4 || r.Counts.Again == 0 {
+				if err != nil || r.DeltaID != "d-5" || len(r.Deliveries) != 4 || r.Counts.Again == 0 || len(r.Notes) != 3 {
 					t.Fatalf("%v: %s", err, asJSON(r))
 				}
 				w.check(t, database)
@@ -177,7 +177,7 @@ func TestFollowPDOK(t *testing.T) {
 					t.Errorf("%v", s.bodies)
 				}
 				s.deltas = append(s.deltas, pack(t, format.Delta, "d-6", "", w.groups(10)))
-				if r, err = run(t, f, o, follow.RemakeNever); err != nil || len(r.Deliveries) != 1 || r.Counts.Again != 0 {
+				if r, err = run(t, f, o, follow.RemakeNever); err != nil || len(r.Deliveries) != 1 || r.Counts.Again != 0 || len(r.Notes) != 0 {
 					t.Errorf("%v: %s", err, asJSON(r))
 				}
 				w.check(t, database)
