@@ -44,6 +44,7 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 	}
 	d.tell(streams)
 	d.trickle(ctx, log)
+	go d.buildings(ctx, streams.Out, log)
 	d.dialogue(ctx, streams.Out, log)
 	<-ctx.Done()
 	err = d.stop(ctx)
@@ -167,6 +168,10 @@ func (d *demonstration) seed(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill the demonstration: %w", err)
 	}
+	if d.made.Buildings, err = d.chainA.SeedBuildings(ctx); err != nil {
+		return fmt.Errorf("fill the demonstration: %w", err)
+	}
+	d.made.Partners = append(d.made.Partners, d.made.Buildings.Login)
 	return nil
 }
 

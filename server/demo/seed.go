@@ -21,6 +21,7 @@ func OwnB() Organisation {
 type Seeded struct {
 	PublisherA, PublisherB Credentials // of the own organisation of each
 	Partners               []Login     // who can log in at the first Schakel
+	Buildings              Buildings   // after SeedBuildings
 }
 
 // Login is an account and what there is to see with it.

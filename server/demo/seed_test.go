@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/mutation/area"
 	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
@@ -26,7 +27,8 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: base, Organisation: own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckWindows: window.Check,
-		ServedKinds: []string{store.EndpointWebhook, store.EndpointAMQP},
+		ServedKinds: []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles},
+		ReadArea:    area.Boundary,
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,8 @@ type Trickle struct {
 	Every  time.Duration
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Scope of the token; empty is that to publish events.
+	Scope string
 
 	http  http.Client
 	token string
@@ -72,7 +75,7 @@ func (t *Trickle) ensureToken(ctx context.Context) error {
 	if t.Now().Before(t.until) {
 		return nil
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "scope": {"events.publish"}}
+	form := url.Values{"grant_type": {"client_credentials"}, "scope": {cmp.Or(t.Scope, "events.publish")}}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Base+"/oauth/token", strings.NewReader(form.Encode()))
 	if err != nil {
 		return err

@@ -1,0 +1,151 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// The dataset of the demonstration: school buildings of a made-up register in and around Zutphen, kept as the BAG keeps
+// its objects: a version that ends gets its end, and another one says what is so from then on.
+const (
+	BuildingsID    = "schoolgebouwen"
+	buildingsSpace = "urn:nl:voorbeeld:schoolgebouwen:1.0"
+	gmlSpace       = "http://www.opengis.net/gml/3.2"
+	buildingType   = "Schoolgebouw"
+)
+
+// The middle of the town in the national grid, and how far buildings lie from it, in metres.
+const (
+	townX, townY = 210_400, 461_700
+	townReach    = 2_600
+)
+
+// building is one object with its version of now.
+type building struct {
+	number  int
+	version int // counts the states it had
+	voork   int // of the version in the history of the object, as the BAG numbers them
+	name    string
+	status  string
+	begin   time.Time
+	end     time.Time // zero while it lasts
+	x, y    float64   // of its middle, in metres
+	w, h    float64
+	turn    float64 // radians
+}
+
+// stateID is what the register calls a state of a building.
+func (b building) stateID() string { return fmt.Sprintf("sg-%04d-%d", b.number, b.version) }
+
+func (b building) objectID() string { return fmt.Sprintf("9901200000%06d", b.number) }
+
+// xml is the building as the register writes it.
+func (b building) xml() string {
+	end := ""
+	if !b.end.IsZero() {
+		end = "<sg:eindGeldigheid>" + b.end.Format(time.RFC3339) + "</sg:eindGeldigheid>"
+	}
+	return `<sg:Schoolgebouw xmlns:sg="` + buildingsSpace + `" xmlns:gml="` + gmlSpace + `"><sg:identificatie>` + b.objectID() + `</sg:identificatie>` +
+		fmt.Sprintf(`<sg:voorkomen>%d</sg:voorkomen>`, b.voork) + `<sg:naam>` + b.name + `</sg:naam><sg:status>` + b.status + `</sg:status>` +
+		`<sg:beginGeldigheid>` + b.begin.Format(time.RFC3339) + `</sg:beginGeldigheid>` + end +
+		`<sg:geometrie><gml:Polygon gml:id="g.` + b.stateID() + `" srsName="urn:ogc:def:crs:EPSG::28992"><gml:exterior><gml:LinearRing><gml:posList>` +
+		b.positions() + `</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></sg:geometrie></sg:Schoolgebouw>`
+}
+
+// positions are the corners of a turned rectangle, in millimetres.
+func (b building) positions() string {
+	var list []string
+	sin, cos := math.Sincos(b.turn)
+	for _, c := range [][2]float64{{-1, -1}, {1, -1}, {1, 1}, {-1, 1}, {-1, -1}} {
+		x, y := c[0]*b.w/2, c[1]*b.h/2
+		list = append(list, fmt.Sprintf("%.3f %.3f", b.x+x*cos-y*sin, b.y+x*sin+y*cos))
+	}
+	return strings.Join(list, " ")
+}
+
+// register is the source of the dataset: it makes mutations of what happens to buildings.
+type register struct {
+	random *rand.Rand
+	now    func() time.Time
+	all    []building // those that are there
+	given  int
+}
+
+func newRegister(seed uint64, now func() time.Time) *register {
+	return &register{random: rand.New(rand.NewPCG(seed, 7)), now: now}
+}
+
+// mutation is one mutation of a group, as the API takes it in JSON.
+type mutation struct {
+	ObjectType string `json:"objectType"`
+	ObjectID   string `json:"objectId"`
+	Was        *state `json:"was,omitempty"`
+	Wordt      *state `json:"wordt,omitempty"`
+}
+
+type state struct {
+	ID  string `json:"id"`
+	XML string `json:"xml,omitempty"`
+}
+
+// group is what happens in one go.
+type group struct {
+	Mutations []mutation `json:"mutations"`
+}
+
+// open adds a building at a random place.
+func (r *register) open(begin time.Time) group {
+	r.given++
+	names := []string{"De Berkel", "Het Talent", "Willibrord", "De Waaier", "IJsselcollege", "De Parel", "Het Kompas", "De Lindeboom"}
+	b := building{
+		number: r.given, version: 1, voork: 1, name: fmt.Sprintf("%s %d", names[r.random.IntN(len(names))], r.given), status: "in gebruik", begin: begin,
+		x: townX + townReach*(2*r.random.Float64()-1), y: townY + townReach*0.7*(2*r.random.Float64()-1),
+		w: 20 + 60*r.random.Float64(), h: 12 + 25*r.random.Float64(), turn: math.Pi * r.random.Float64(),
+	}
+	r.all = append(r.all, b)
+	return r.add(b)
+}
+
+func (r *register) add(b building) group {
+	return group{[]mutation{{ObjectType: buildingType, ObjectID: b.objectID(), Wordt: &state{b.stateID(), b.xml()}}}}
+}
+
+// change replaces the state of a building by another one.
+func (r *register) change(from, to building) group {
+	return group{[]mutation{{ObjectType: buildingType, ObjectID: from.objectID(), Was: &state{ID: from.stateID()}, Wordt: &state{to.stateID(), to.xml()}}}}
+}
+
+// renew ends the version of now and begins another one, in which edit changes something: two groups, as real registers do.
+func (r *register) renew(i int, edit func(*building)) []group {
+	before := r.all[i]
+	ended := before
+	ended.version, ended.end = before.version+1, r.now().UTC()
+	next := ended
+	next.version, next.voork, next.begin, next.end = ended.version+1, before.voork+1, ended.end, time.Time{}
+	edit(&next)
+	r.all[i] = next
+	return []group{r.change(before, ended), r.add(next)}
+}
+
+// happen is something that happens: a building gets another name, is moved to where it really stands, opens or closes.
+func (r *register) happen() []group {
+	i := r.random.IntN(len(r.all))
+	switch n := r.random.IntN(10); {
+	case n < 2:
+		return []group{r.open(r.now().UTC())}
+	case n < 6:
+		return r.renew(i, func(b *building) { b.name, b.w = strings.TrimSuffix(b.name, " (verbouwd)")+" (verbouwd)", b.w*1.2 })
+	case n < 9 || len(r.all) < 10:
+		wrong, right := r.all[i], r.all[i]
+		right.version++
+		right.x, right.y = wrong.x+800*(2*r.random.Float64()-1), wrong.y+800*(2*r.random.Float64()-1)
+		r.all[i] = right
+		return []group{r.change(wrong, right)}
+	}
+	closed := r.renew(i, func(b *building) { b.status = "beëindigd" })
+	r.all = append(r.all[:i], r.all[i+1:]...)
+	return closed
+}

@@ -1,0 +1,77 @@
+package demo
+
+import (
+	"testing"
+	"time"
+
+	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/format"
+	"schakel/registry"
+	"schakel/store"
+)
+
+// Whatever happens to the buildings, a WAS refers to a state that is there, no id is given twice, and every state is one
+// sound element with a geometry that can be read.
+func TestBuildingsHistory(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := newRegister(7, func() time.Time { now = now.Add(time.Minute); return now })
+	var groups []group
+	for range firstBuildings {
+		groups = append(groups, r.open(now))
+	}
+	for range 2000 {
+		groups = append(groups, r.happen()...)
+	}
+	live, given := map[string]bool{}, map[string]bool{}
+	shapes := area.NewReader(area.Fields{CRS: area.RD, Geometry: []string{"geometrie"}})
+	for _, g := range groups {
+		m := g.Mutations[0]
+		if m.Was != nil {
+			if !live[m.Was.ID] {
+				t.Fatalf("a WAS refers to %s, which is not there", m.Was.ID)
+			}
+			delete(live, m.Was.ID)
+		}
+		if given[m.Wordt.ID] {
+			t.Fatalf("id %s is given twice", m.Wordt.ID)
+		}
+		given[m.Wordt.ID], live[m.Wordt.ID] = true, true
+		s, err := format.ParseState(m.Wordt.ID, []byte(m.Wordt.XML))
+		if err != nil {
+			t.Fatalf("%v: %s", err, m.Wordt.XML)
+		}
+		if shape, _, err := shapes.Read(s); err != nil || shape.Empty() {
+			t.Fatalf("geometry of %s: %v", m.Wordt.XML, err)
+		}
+	}
+}
+
+// The dataset is there with a partner that follows a part of it, with a hole.
+func TestSeedBuildings(t *testing.T) {
+	t.Parallel()
+	a := newChain(t, OwnA(), "http://a.example")
+	ctx := t.Context()
+	if err := a.Administrator(ctx, OwnA().Contact, OwnA().Email); err != nil {
+		t.Fatal(err)
+	}
+	made, err := a.SeedBuildings(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Publisher.Secret == "" || made.Follower.Secret == "" || made.Login.Email == "" {
+		t.Errorf("made %+v", made)
+	}
+	followers, err := a.Datasets.Followers(ctx, registry.Scope{All: true}, BuildingsID)
+	if err != nil || len(followers) != 1 {
+		t.Fatalf("followers %+v, %v", followers, err)
+	}
+	f := followers[0]
+	if f.Subscription.Status != store.SubscriptionApproved || f.Area == nil {
+		t.Fatalf("follower %+v", f)
+	}
+	shape, err := area.Parse(f.Area.WKT, area.Options{Dataset: area.RD})
+	if err != nil || len(shape.Polygons()) != 1 || len(shape.Polygons()[0]) != 2 {
+		t.Errorf("area %s: %v", f.Area.WKT, err)
+	}
+}
