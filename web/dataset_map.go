@@ -14,6 +14,7 @@ import (
 const (
 	mapWidth     = 640
 	mapHeight    = 420
+	mapLabel     = 100.0 // room for a coordinate, also in the larger letters of a phone
 	mostMapAreas = 40
 )
 
@@ -73,7 +74,7 @@ func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64)
 				continue
 			}
 			label := ""
-			if crs == area.RD {
+			if crs == area.RD && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
 				label = grouped(n)
 			}
 			lines = append(lines, templates.MapLine{At: place, Label: label})

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/cut"
 	"schakel/registry"
 	"schakel/store"
@@ -68,7 +70,7 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 		if f.Area != nil {
 			own.Map = datasetMap(set, "map-"+string(rune('a'+i%26)), areaName(*f.Area), []mapArea{{label: areaName(*f.Area), wkt: f.Area.WKT}})
 		}
-		if err := d.fillFollow(ctx, owner, f, &own, len(followers) > 1); err != nil {
+		if err := d.fillFollow(ctx, owner, f, &own, i == 0); err != nil {
 			return nil, err
 		}
 		list = append(list, own)
@@ -82,7 +84,7 @@ func (d desk) follow(f registry.DatasetFollower) string {
 }
 
 // fillFollow adds what can be fetched now, and how; or why nothing can.
-func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, named bool) error {
+func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, first bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
 		own.Notice = e.Message
@@ -100,11 +102,9 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
 		client = clients[i].ID
 	}
-	sub := ""
-	if named {
-		sub = f.Subscription.ID
+	if first {
+		own.Commands = followCommand(d.App, access.Dataset, client)
 	}
-	own.Commands = followCommand(d.App, access.Dataset.ID, client, sub)
 	view := viewOf(owner, access)
 	if own.Deltas, own.DeltaTotal, err = d.newestOffers(ctx, view, d.follow(f)); err != nil {
 		return err
@@ -131,14 +131,21 @@ func viewOf(owner store.Partner, access registry.DatasetAccess) cut.View {
 	return view
 }
 
-// followCommand keeps a copy of a dataset; sub names the subscription when there are several.
-func followCommand(app *App, dataset, client, sub string) string {
-	address := app.absolute("/mutations/v1/datasets/" + dataset)
-	if sub != "" {
-		address += "?subscription-id=" + sub
+// followCommand keeps a copy of a dataset by the oldest subscription to it.
+func followCommand(app *App, set store.Dataset, client string) string {
+	lines := []string{
+		"SCHAKEL_CLIENT_SECRET='…'", "schakel mutations follow", "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), "  --client-id " + quoted(client),
 	}
-	return "SCHAKEL_CLIENT_SECRET='…' \\\nschakel mutations follow \\\n  --url " + quoted(address) + " \\\n  --client-id " + quoted(client) +
-		" \\\n  --database " + quoted("sqlite:"+dataset+".db") + " \\\n  --every 5m"
+	if set.CRS == int64(area.WGS84) {
+		lines = append(lines, "  --crs 4326")
+	}
+	for _, name := range set.GeometryElements {
+		lines = append(lines, "  --geometry-element "+quoted(name))
+	}
+	for _, name := range set.KeyElements {
+		lines = append(lines, "  --key-element "+quoted(name))
+	}
+	return strings.Join(append(lines, "  --database "+quoted("sqlite:"+set.ID+".db"), "  --every 5m"), " \\\n")
 }
 
 // newestOffers are the newest deltas as a reader gets them, oldest first.

@@ -31,15 +31,6 @@ type deskHarness struct {
 	cutter *cut.Cutter
 }
 
-// readArea is how the program reads the areas of subscriptions.
-func readArea(given string, crs, target int) (string, error) {
-	a, err := area.Parse(given, area.Options{Dataset: area.CRS(target), Given: area.CRS(crs)})
-	if err != nil {
-		return "", err
-	}
-	return a.WKT(), nil
-}
-
 const deskTypes = `asyncapi: 3.1.0
 info: {title: Student events, version: 1.2.0}
 channels:
@@ -60,7 +51,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		d.reg, err = registry.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
-			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: readArea,
+			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")
