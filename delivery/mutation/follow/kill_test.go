@@ -171,6 +171,9 @@ func TestFlatMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skipf("this machine does not tell the memory of a process: %v", err)
 	}
+	if raceEnabled {
+		t.Skip("looking for data races takes many times the memory that this test weighs")
+	}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(generate(w, *bytesFlag)) }()
 	_, out := start(t, sqlitePath(t), "-", r)
