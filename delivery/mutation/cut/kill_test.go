@@ -112,7 +112,7 @@ func TestKill(t *testing.T) {
 	if err := w.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 12 {
+	for range 8 {
 		killed(t, path)
 	}
 	w.db, _ = openDB(t, path)

@@ -102,13 +102,13 @@ func (w *world) stopped(work func(context.Context) error) {
 }
 
 // TestFlatMemory cuts a delta and makes a snapshot of much, and weighs the memory in use; it runs alone, since it weighs the
-// whole process. The states take 60 MB.
+// whole process. The states take 40 MB.
 //
 // Rules: MUT-28, MUT-54.
 func TestFlatMemory(t *testing.T) {
 	clock := storetest.NewClock()
 	w := newWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, "bgt")
-	w.bulk(60_000)
+	w.bulk(40_000)
 	before := inUse()
 	peak := uint64(0)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -123,7 +123,7 @@ func TestFlatMemory(t *testing.T) {
 	s := w.snapshot()
 	cancel()
 	<-weighed
-	if d.ToSeq != 60_000 || s.Done != 60_000 || peak > before+30<<20 {
+	if d.ToSeq != 40_000 || s.Done != 40_000 || peak > before+24<<20 {
 		t.Errorf("%d bytes in use before, %d at most", before, peak)
 	}
 	t.Logf("%d KiB before, %d KiB at most; zips of %d KiB", before>>10, peak>>10, d.Bytes>>10)
