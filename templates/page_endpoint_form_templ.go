@@ -20,6 +20,8 @@ type EndpointFormView struct {
 	Pull bool
 	// AMQP is set for an endpoint that is reached by queues of a message broker: its party tells which.
 	AMQP bool
+	// Files is set for an endpoint with which mutation files are fetched.
+	Files bool
 	// Others lead to the forms for other kinds, when New.
 	Others                              []Crumb
 	Name, URL, ContentMode              string
@@ -204,6 +206,11 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
+					} else if v.Files {
+						templ_7745c5c3_Err = Text("Your own program fetches files with what changed in a dataset from us, with an access token of a client of yours. There is no address to give.").Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					} else {
 						templ_7745c5c3_Err = TextField(v.required("url", "Webhook address", v.URL, "We send a POST request with each event to this https address.")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
@@ -228,7 +235,7 @@ func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if !v.Pull && !v.AMQP {
+				if !v.Pull && !v.AMQP && !v.Files {
 					templ_7745c5c3_Err = endpointSending(v).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -39,6 +39,11 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 	return p.render(c, r.code(), templates.AdminEndpoint(page, v))
 }
 
+// fetches tells whether whoever has an endpoint fetches from us: then nothing is sent.
+func fetches(e store.Endpoint) bool {
+	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
+}
+
 func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpointView {
 	v := templates.AdminEndpointView{
 		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
@@ -46,10 +51,10 @@ func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpoi
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time,
-		Pull: e.Kind == store.EndpointPull, When: windowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
+		Pull: fetches(e), When: windowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
-	if e.Status != store.EndpointEnded && e.Kind != store.EndpointPull && partner.Status == store.PartnerApproved {
+	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {
 		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
 		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
 	}

@@ -32,6 +32,8 @@ func (d desk) testEndpoint(c echo.Context) error {
 		return d.notNow(c, here, "A health party takes business messages alone, so no test event is sent to it. Publish a business message instead.")
 	case e.Kind == store.EndpointPull:
 		return d.notNow(c, here, "Nothing is sent to an endpoint of kind pull, so there is nothing to test. Receive from it as this page shows.")
+	case e.Kind == store.EndpointFiles:
+		return d.notNow(c, here, "Nothing is sent to an endpoint of kind files, so there is nothing to test. Fetch the files of a dataset with it.")
 	case e.Status != store.EndpointActive:
 		return d.notNow(c, here, "The endpoint is "+e.Status+", so nothing is sent to it.")
 	}
@@ -128,7 +130,7 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 	v := d.endpointView(owner, e)
 	for _, s := range subs {
 		v.Subscriptions = append(v.Subscriptions, templates.EndpointSubscription{
-			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: typesText(s.Types),
+			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: getsText(s),
 		})
 	}
 	if e.Kind == store.EndpointPull {
@@ -136,6 +138,10 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 			return err
 		}
 		v.CanTest = false
+	}
+	if e.Kind == store.EndpointFiles {
+		v.Datasets, v.CanTest, v.ReplayHref = d.datasetsHref(c), false, ""
+		v.NewSubscription = v.Datasets
 	}
 	if e.Kind == store.EndpointAMQP {
 		if v.AMQP, err = d.endpointParty(c, e, v.CanEnd); err != nil {
@@ -150,6 +156,14 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 		page.Actions = templates.LinkButton(templates.Secondary, "Change", v.Href+"/edit")
 	}
 	return d.render(c, status, templates.EndpointPage(page, v))
+}
+
+// datasetsHref is where the datasets are that can be subscribed to.
+func (d desk) datasetsHref(c echo.Context) string {
+	if actor(c).Administrator {
+		return "/admin/datasets"
+	}
+	return "/partner/datasets"
 }
 
 func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.EndpointView {

@@ -14,7 +14,7 @@ import (
 // takesTests tells whether a test event can be sent to an endpoint: a health party takes business messages alone.
 func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
 	if e.Kind != store.EndpointAMQP {
-		return e.Kind != store.EndpointPull
+		return e.Kind != store.EndpointPull && e.Kind != store.EndpointFiles
 	}
 	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
 	return err == nil && row.Kind == store.AMQPCloudEvents

@@ -65,6 +65,9 @@ func (d desk) createEndpoint(c echo.Context) error {
 	if made.Kind == store.EndpointPull {
 		text = "Endpoint " + made.Name + " is added. Ask for a subscription with it; this page tells how to receive."
 	}
+	if made.Kind == store.EndpointFiles {
+		text = "Endpoint " + made.Name + " is added. Ask for a subscription to a dataset with it."
+	}
 	if made.Kind == store.EndpointAMQP {
 		text = "Endpoint " + made.Name + " is added. Fill in its party: the HER-id and queues that events go to."
 	}
@@ -147,7 +150,7 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
 	}
-	v.Pull, v.AMQP = v.Kind == store.EndpointPull, v.Kind == store.EndpointAMQP
+	v.Pull, v.AMQP, v.Files = v.Kind == store.EndpointPull, v.Kind == store.EndpointAMQP, v.Kind == store.EndpointFiles
 	var err error
 	if v.Contracts, err = d.apiContracts(c); err != nil {
 		return err
@@ -171,6 +174,8 @@ func otherKind(kind string) string {
 	switch kind {
 	case store.EndpointPull:
 		return "Fetch the events yourself instead (pull)"
+	case store.EndpointFiles:
+		return "Fetch files with what changed in a dataset instead"
 	case store.EndpointWebhook:
 		return "Have the events sent to you instead (webhook)"
 	}

@@ -146,6 +146,7 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 	if err != nil {
 		return err
 	}
+	endpoints = slices.DeleteFunc(endpoints, func(e store.Endpoint) bool { return e.Kind == store.EndpointFiles }) // those are for datasets
 	reader, err := d.reader(c)
 	if err != nil {
 		return err

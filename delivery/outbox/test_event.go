@@ -30,7 +30,7 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		if !actor.sees(ep.PartnerID) {
 			return store.ErrNotFound
 		}
-		if ep.Kind == store.EndpointPull {
+		if ep.Kind == store.EndpointPull || ep.Kind == store.EndpointFiles {
 			return ErrNothingSent
 		}
 		ev, err := testEvent(source, ep, tx.Now)
