@@ -41,17 +41,8 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 		OwnDocuments: own,
 		DB:           db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles},
-		ReadArea: readArea,
+		ReadArea: area.Boundary,
 	}, nil
-}
-
-// readArea checks the boundary of an area, and gives it in the coordinates of the dataset.
-func readArea(given string, crs, target int) (string, error) {
-	a, err := area.Parse(given, area.Options{Dataset: area.CRS(target), Given: area.CRS(crs)})
-	if err != nil {
-		return "", err
-	}
-	return a.WKT(), nil
 }
 
 // ownContracts puts the descriptions of our own APIs in the register when the program

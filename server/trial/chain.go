@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"schakel/delivery/filter"
+	"schakel/delivery/mutation/area"
 	"schakel/registry"
 	"schakel/server/demo"
 	"schakel/store"
@@ -54,7 +55,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	services, err := registry.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
-		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP},
+		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)
