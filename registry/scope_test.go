@@ -20,6 +20,12 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 		e := w.endpoint(t, actor)
 		sub := w.subscribe(t, actor, e.ID, enrolled)
 		must(t, w.Subscriptions.Approve(ctx, w.admin, sub.ID))
+		w.dataset(t, buildings())
+		_, err = w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square}})
+		must(t, err)
+		mine, err := w.Datasets.Followers(ctx, actor.Scope(), "buildings")
+		must(t, err)
+		area := mine[0].Area
 		drop := func(_ any, err error) error { return err }
 		for _, who := range []Actor{eve, {Kind: ActorAccount, Name: "Nobody"}} {
 			for name, try := range map[string]func(context.Context, Scope) error{
@@ -60,6 +66,10 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 				"pause subscription":   func(ctx context.Context, _ Scope) error { return w.Subscriptions.Pause(ctx, who, sub.ID, "") },
 				"unpause subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Unpause(ctx, who, sub.ID) },
 				"end subscription":     func(ctx context.Context, _ Scope) error { return w.Subscriptions.End(ctx, who, sub.ID, "") },
+				"change area": func(ctx context.Context, _ Scope) error {
+					return drop(w.Subscriptions.ChangeArea(ctx, who, sub.ID, AreaChange{}))
+				},
+				"area": func(ctx context.Context, s Scope) error { return drop(w.Datasets.Area(ctx, s, "buildings", area.ID)) },
 				"contract it never had": func(ctx context.Context, _ Scope) error {
 					return w.Contracts.DeleteDraft(ctx, who, "student-events", "1.0.0")
 				},
@@ -84,8 +94,8 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 		if list, _ := w.Endpoints.List(ctx, ScopeOf(other.ID), ""); len(list) != 0 {
 			t.Error("another's endpoint is listed")
 		}
-		if list, _ := w.Endpoints.List(ctx, actor.Scope(), ""); len(list) != 1 {
-			t.Error("one's own endpoint is not listed")
+		if list, _ := w.Endpoints.List(ctx, actor.Scope(), ""); len(list) != 2 {
+			t.Error("one's own endpoints are not listed")
 		}
 	})
 }

@@ -92,7 +92,7 @@ func TestPartnerReadsNoEventThatWasHeldBack(t *testing.T) {
 	path := "/partner/deliveries/"
 	shows(t, w.first.browser.get(path+held.ID), http.StatusOK, `"withheld"`)
 	w.subscriptionIs(w.first, store.SubscriptionSuspended)
-	lacks(t, shows(t, w.first.browser.get(path+held.ID), http.StatusOK, "The event has not arrived"), "withheld", "urn:x:records", "/data")
+	lacks(t, shows(t, w.first.browser.get(path+held.ID), http.StatusOK, "The event has not arrived"), "withheld", "urn:x:records", held.ID+"/data")
 	wantStatus(t, w.first.browser.get(path+held.ID+"/data"), http.StatusNotFound)
 	shows(t, w.first.browser.get(path+got.ID), http.StatusOK, `"arrived"`)
 	if body := text(w.first.browser.get(path + got.ID + "/data")); body != `"arrived"` {

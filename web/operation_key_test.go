@@ -17,7 +17,7 @@ import (
 func (h *apiHarness) everything(t testing.TB) *apiClient {
 	t.Helper()
 	return h.newClient(t, "", registry.NewClient{
-		Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite},
+		Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish},
 	})
 }
 
