@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
+	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
@@ -38,33 +38,33 @@ func (f *FollowAreaFlags) areaFile() (follow.Area, string, error) {
 	return areaFilter{filter}, filter.Canonical() + " " + elements, nil
 }
 
-// areaOf reads the area that a manifest tells.
-func (f *FollowAreaFlags) areaOf(text string) (follow.Area, error) {
-	filter, err := f.filter(text)
+// areaOf reads the area that a manifest tells. By what objects lie in it the manifest may tell too; flags come first.
+func (f *FollowAreaFlags) areaOf(text string, by *archive.Located) (follow.Area, error) {
+	told := *f
+	if by != nil {
+		told.CRS = cmp.Or(by.CRS, f.CRS)
+		if len(f.GeometryElement) == 0 {
+			told.GeometryElement = by.GeometryElements
+		}
+		if len(f.KeyElement) == 0 {
+			told.KeyElement = by.KeyElements
+		}
+	}
+	filter, err := told.filter(text)
 	if err != nil {
 		return nil, err
 	}
 	return areaFilter{filter}, nil
 }
 
-// filter makes a filter of a polygon, or of a JSON array of keys.
+// filter makes a filter of polygons, or of a JSON array of keys.
 func (f *FollowAreaFlags) filter(text string) (*area.Filter, error) {
 	fields := area.Fields{CRS: area.CRS(f.CRS), Geometry: f.GeometryElement, Keys: f.KeyElement, Unlocated: f.Unlocated}
-	var bound *area.Area
-	var keys []string
-	err := errors.New("no keys")
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		err = json.Unmarshal([]byte(text), &keys)
-	}
-	if err == nil {
-		bound, err = area.NewKeys(keys)
-	} else {
-		bound, err = area.Parse(text, area.Options{Dataset: fields.CRS})
-	}
+	bounds, err := area.Split(text, area.Options{Dataset: fields.CRS})
 	if err != nil {
 		return nil, err
 	}
-	return area.NewFilter(area.Config{Fields: fields, Areas: []*area.Area{bound}})
+	return area.NewFilter(area.Config{Fields: fields, Areas: bounds})
 }
 
 // areaFilter is an area as a follower asks for it. What cannot be located counts as inside, as it does at the source, so

@@ -146,13 +146,13 @@ func parcelsIn(t *testing.T, file string) string {
 // Rules: MUT-41, MUT-45.
 func TestAreaOfAManifest(t *testing.T) {
 	t.Parallel()
-	f := FollowAreaFlags{CRS: 28992, KeyElement: []string{"gemeente"}}
-	var _ func(string) (follow.Area, error) = f.areaOf
+	f, by := FollowAreaFlags{CRS: 28992}, &archive.Located{CRS: 28992, KeyElements: []string{"gemeente"}}
+	var _ func(string, *archive.Located) (follow.Area, error) = f.areaOf
 	for text, want := range map[string]bool{
 		"POLYGON((154000 462000,156000 462000,156000 464000,154000 464000,154000 462000))": true,
 		`["155000"]`: true, `["1"]`: false, "POLYGON((0 300000,9000 300000,9000 310000,0 300000))": false,
 	} {
-		a, err := f.areaOf(text)
+		a, err := f.areaOf(text, by)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -165,7 +165,7 @@ func TestAreaOfAManifest(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, in, err)
 		}
 	}
-	if _, err := f.areaOf("49446,49447"); err == nil {
+	if _, err := f.areaOf("49446,49447", nil); err == nil {
 		t.Error("a list of tiles was taken")
 	}
 }

@@ -20,12 +20,20 @@ type Manifest struct {
 	Includes    string              `json:"includes,omitempty"` // the last delta that an initial state has in it (MUT-34)
 	From        time.Time           `json:"from,omitzero"`
 	To          time.Time           `json:"to,omitzero"`
-	Area        string              `json:"area,omitempty"` // as in the files; empty is everything (MUT-41)
+	Area        string              `json:"area,omitempty"`    // as in the files; empty is everything (MUT-41)
+	Located     *Located            `json:"located,omitempty"` // by what its objects lie in the area
 	ObjectTypes []string            `json:"objectTypes"`
 	Counts      Counts              `json:"counts"`
 	Files       int                 `json:"files"`
 	Bytes       int64               `json:"bytes"`  // of the zip
 	SHA256      string              `json:"sha256"` // of the zip, in hexadecimal
+}
+
+// Located tells by what the objects of a dataset lie in an area, so that who keeps a part can tell what leaves it (MUT-45).
+type Located struct {
+	CRS              int      `json:"crs,omitempty"`              // EPSG code of the dataset
+	GeometryElements []string `json:"geometryElements,omitempty"` // local names below which geometry counts; none: all of it
+	KeyElements      []string `json:"keyElements,omitempty"`      // local names whose text is a key
 }
 
 // Counts is how much there is of each kind.

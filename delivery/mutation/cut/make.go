@@ -174,7 +174,7 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 		return fmt.Errorf("write part: %w", err)
 	}
 	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, manifest.Previous, manifest.Includes
-	m.manifest.From, m.manifest.To = manifest.From, manifest.To
+	m.manifest.From, m.manifest.To, m.manifest.Located = manifest.From, manifest.To, wants.located(set)
 	return c.keepPart(context.WithoutCancel(ctx), row, m)
 }
 

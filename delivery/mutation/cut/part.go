@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/area"
 	"schakel/store"
 )
@@ -81,19 +82,15 @@ func (p part) lineage(whole string) (string, error) {
 	return area.Lineage(base, p.areas, p.types).String(), nil
 }
 
-// text is what the files and the manifest say of the area: one as it is used, two as what lies in both (MUT-41).
-func (p part) text() string {
-	if len(p.areas) == 1 {
-		return p.areas[0].Text()
+// text is what the files and the manifest say of the area.
+func (p part) text() string { return area.Join(p.areas) }
+
+// located tells by what objects lie in the areas; nil without any.
+func (p part) located(set store.Dataset) *archive.Located {
+	if len(p.areas) == 0 {
+		return nil
 	}
-	texts := make([]string, len(p.areas))
-	for i, a := range p.areas {
-		texts[i] = a.Text()
-	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return "INTERSECTION(" + strings.Join(texts, ", ") + ")"
+	return &archive.Located{CRS: int(set.CRS), GeometryElements: set.GeometryElements, KeyElements: set.KeyElements}
 }
 
 // filter makes what lets this part of a dataset through.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
 )
@@ -152,7 +153,7 @@ func TestAreaOfManifest(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	database := sqlitePath(t)
-	f := open(t, database, follow.Options{Area: below(60), AreaOf: func(text string) (follow.Area, error) {
+	f := open(t, database, follow.Options{Area: below(60), AreaOf: func(text string, _ *archive.Located) (follow.Area, error) {
 		var n below
 		_, err := fmt.Sscanf(text, "below %d", &n)
 		return n, err

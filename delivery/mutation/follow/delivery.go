@@ -96,7 +96,7 @@ func (f *Follower) areaOf(h format.Header, d *Delivery) (Area, error) {
 	if f.o.AreaOf == nil {
 		return nil, fault(ErrRefused, "it is bounded to an area, which must be given to tell what leaves it")
 	}
-	area, err := f.o.AreaOf(d.Manifest.Area)
+	area, err := f.o.AreaOf(d.Manifest.Area, d.Manifest.Located)
 	if err != nil {
 		return nil, fault(ErrRefused, "the area of dataset %.60q cannot be read: %v", h.Dataset, err)
 	}

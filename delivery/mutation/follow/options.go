@@ -47,8 +47,9 @@ type Options struct {
 	Tombstones bool     // remember what left the area
 	Reenter    Reenter  // needs Tombstones; default: accept
 
-	// AreaOf reads the area that a manifest tells, beside which Area counts too; nil refuses deliveries of a part.
-	AreaOf func(text string) (Area, error)
+	// AreaOf reads the area that a manifest tells, and by what objects lie in it, when that is told. Area counts beside it.
+	// Nil refuses deliveries of a part.
+	AreaOf func(text string, by *archive.Located) (Area, error)
 
 	Archive archive.Limits // of zips
 	Format  format.Limits  // of XML

@@ -51,12 +51,12 @@ type held struct{ *mutationarea.Filter }
 // Inside implements follow.Area.
 func (h held) Inside(s *format.State) (bool, error) { return h.Holds(s) }
 
-func areaOf(text string) (follow.Area, error) {
-	a, err := mutationarea.Parse(text, mutationarea.Options{Dataset: mutationarea.RD})
+func areaOf(text string, by *archive.Located) (follow.Area, error) {
+	list, err := mutationarea.Split(text, mutationarea.Options{Dataset: mutationarea.CRS(by.CRS)})
 	if err != nil {
 		return nil, err
 	}
-	f, err := mutationarea.NewFilter(mutationarea.Config{Fields: mutationarea.Fields{CRS: mutationarea.RD}, Areas: []*mutationarea.Area{a}})
+	f, err := mutationarea.NewFilter(mutationarea.Config{Fields: mutationarea.Fields{CRS: mutationarea.RD}, Areas: list})
 	return held{f}, err
 }
 
