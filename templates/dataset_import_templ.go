@@ -60,7 +60,7 @@ func (p ImportProblem) place() string {
 
 func importKinds() []Option {
 	return []Option{
-		{Value: "", Label: "As the file says", Hint: "Files of namespace 2.0 tell."},
+		{Value: "auto", Label: "As the file says", Hint: "Files of namespace 2.0 tell."},
 		{Value: "delta", Label: "A delta", Hint: "Changes on what is in."}, {Value: "initial", Label: "An initial state", Hint: "Everything there is. The dataset must be empty, unless its history is replaced."},
 	}
 }

@@ -191,7 +191,7 @@ func LintPage(p Page, v LintView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Checkbox(Field{Name: "complete", Label: "The history starts with this file", Hint: "Then every state that a change refers to must be in it. An initial state always starts one.", Value: v.complete()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Checkbox(Field{Name: "complete", Label: "The history starts with this file", Hint: "Tick this when every state that a change refers to must be in the file. An initial state always starts a history.", Value: v.complete()}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -16,7 +16,8 @@ type DeltaRow struct {
 	Gone    bool
 	// Old is set for one of a lineage that was replaced.
 	Old bool
-	// Making is set while the file of this reader is made; Failed says why that did not work.
+	// Making is set when the file of this reader is not there yet; who asks for it has it made. Failed says why that did not
+	// work.
 	Making bool
 	Failed string
 	Href   string // of the zip; empty when it cannot be had
@@ -93,7 +94,7 @@ func (r DeltaRow) state() (Kind, string) {
 	case r.Failed != "":
 		return KindError, "Failed"
 	case r.Making:
-		return KindInfo, "Being made"
+		return KindInfo, "Not made yet"
 	}
 	return KindOK, "Ready"
 }

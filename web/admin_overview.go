@@ -32,6 +32,11 @@ func (p *portal) adminOverview(c echo.Context) error {
 	if v.Warnings, err = p.ownTroubles(ctx); err != nil {
 		return err
 	}
+	failed, err := p.failedDownloads(ctx)
+	if err != nil {
+		return err
+	}
+	v.Waiting = append(v.Waiting, failed...)
 	if v.Moving, err = p.movingTiles(ctx); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func subscriptionSteps() []step {
 	return []step{
 		{
 			verb: "approve", from: []string{store.SubscriptionRequested}, kind: templates.Primary,
-			label: "Approve the subscription", done: "The subscription is approved. Events of these types go to it from now on.",
+			label: "Approve the subscription", done: "The subscription is approved. It gets what it asked for from now on.",
 		},
 		{
 			verb: "reject", from: []string{store.SubscriptionRequested}, reason: true,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -107,7 +108,9 @@ func readImport(parts *multipart.Reader) (in importForm, file *multipart.Part, e
 		case "key":
 			in.key = clean(string(value))
 		case "kind":
-			in.kind = clean(string(value))
+			if in.kind = clean(string(value)); in.kind == "auto" {
+				in.kind = ""
+			}
 		case "replace":
 			in.replace = clean(string(value))
 		}
@@ -130,7 +133,7 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 	case ok:
 		for _, one := range refused.Problems {
 			v.Problems = append(v.Problems, templates.ImportProblem{
-				File: one.File, Line: one.Line, Group: int(one.Group), Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: capital(one.Detail), Remedy: capital(one.Remedy),
+				File: one.File, Line: one.Line, Group: int(one.Group), Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: fullStop(one.Detail), Remedy: fullStop(one.Remedy),
 			})
 		}
 		if refused.Publication.Groups > 0 {
@@ -159,6 +162,14 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 	return p.showDatasetImport(c, status, in, v)
 }
 
+// fullStop makes a sentence of what is told without capital and full stop.
+func fullStop(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return capital(text)
+	}
+	return capital(text) + "."
+}
+
 func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v templates.ImportView) error {
 	d, page, err := p.datasetOf(c, "Import a file")
 	if err != nil {
@@ -168,7 +179,7 @@ func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v 
 		return p.ownDesk("/admin").closed(c, nil, "/datasets/"+d.ID)
 	}
 	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.cfg.Now()
-	v.Key, v.Kind, v.Replace = in.key, in.kind, in.replace
+	v.Key, v.Kind, v.Replace = in.key, orElse(in.kind, "auto"), in.replace
 	page.Invalid = len(v.Wrong)+len(v.Problems) > 0
 	return p.render(c, status, templates.ImportPage(page, v))
 }

@@ -67,3 +67,14 @@ func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) 
 	}
 	return templates.Plural(failed, "download failed", "downloads failed"), nil
 }
+
+// failedDownloads is a tile about files of datasets that could not be made; none when there are no such files.
+func (p *portal) failedDownloads(ctx context.Context) ([]templates.Tile, error) {
+	counts, err := p.DB.CountMutationDownloads(ctx)
+	if err != nil || counts[store.MutationFailed] == 0 {
+		return nil, err
+	}
+	return []templates.Tile{{
+		Label: "Files of datasets", Value: templates.Count(counts[store.MutationFailed]), Href: datasetPages, Kind: templates.KindError, Hint: "could not be made",
+	}}, nil
+}

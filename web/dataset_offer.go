@@ -17,10 +17,12 @@ func offerRows(set store.Dataset, offers []cut.Offer, now time.Time, base string
 	for _, o := range offers {
 		row := deltaRow(set, o.Delta, now, "")
 		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, templates.DeliveryCounts{}
+		if !row.Gone && o.Failed == "" {
+			row.Href = base + "/deltas/" + o.Delta.ID + "/content" // one that is not ready is made when it is asked for
+		}
 		if o.Ready {
 			n := o.Manifest.Counts
 			row.Bytes, row.DeliveryCounts = o.Manifest.Bytes, templates.DeliveryCounts{Groups: n.Groups, Adds: n.Adds, Changes: n.Changes, Deletes: n.Deletes}
-			row.Href = base + "/deltas/" + o.Delta.ID + "/content"
 		}
 		rows = append(rows, row)
 	}

@@ -137,7 +137,7 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 			"admin": {
 				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
 				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/admin/jobs/new", "/account", "/admin/contracts/new",
-				"/admin/mirrors", "/admin/mirrors/new",
+				"/admin/mirrors", "/admin/mirrors/new", "/admin/mutations/lint",
 				"/admin/amqp", "/admin/amqp/messages", "/admin/amqp/brokers/new", "/admin/amqp/parties/new", "/admin/amqp/import",
 				"/admin/settings", "/admin/settings/edit", "/admin/settings/import", "/problems", "/problems/key-reused",
 			},

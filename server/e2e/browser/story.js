@@ -4,6 +4,7 @@
 // Settings come as JSON in the environment variable STORY.
 const { execFileSync } = require("node:child_process");
 const { randomUUID } = require("node:crypto");
+const { datasets } = require("./datasets.js");
 const { Kit, until } = require("./kit.js");
 
 const set = JSON.parse(process.env.STORY);
@@ -256,6 +257,7 @@ async function main() {
     await delivery(partner, "/partner/deliveries", set.ids[1], "delivered");
     await portions(kit, await kit.person("partner with batches", { javaScriptEnabled: set.javaScript }));
     await aside(kit, admin, as);
+    await datasets(kit, set.base, admin, partner);
     for (const path of set.tour.admin) {
       await admin.goto(set.base + path);
       await kit.look(admin);
