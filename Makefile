@@ -40,6 +40,7 @@ lint: ## vet, staticcheck, formatting, and whether generated code is current
 
 bench: ## measure the parts, then a whole program with its own loader; LOAD='--seconds 60 --only single' narrows it
 	$(GO) test -run '^$$' -bench . -skip '$(MILLION)' -benchtime 0.3s -benchmem ./delivery/event ./store ./delivery/outbox
+	$(GO) test -run '^$$' -bench . -benchtime 0.3s ./delivery/mutation/...
 	$(GO) run ./server/load $(LOAD)
 
 million: ## measure what is slow to prepare: lists and deliveries among a million rows

@@ -46,7 +46,7 @@ type world struct {
 // TestCopies publishes random histories of three registers in every form, over lines that break and are tried again;
 // cuts deltas, makes snapshots while more is published, filters, and follows. Every copy is exact at every boundary.
 //
-// Rules: MUT-01, MUT-02, MUT-04, MUT-15, MUT-17, MUT-29, MUT-32, MUT-34, MUT-36, MUT-42, MUT-44, MUT-45, MUT-48.
+// Rules: MUT-01, MUT-02, MUT-04, MUT-15, MUT-17, MUT-29, MUT-32, MUT-34, MUT-36, MUT-42, MUT-44, MUT-45, MUT-48, MUT-55.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	for n, model := range historytest.Models() {
