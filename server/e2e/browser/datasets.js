@@ -77,7 +77,7 @@ async function ask(kit, base, page, id) {
   await page.locator("[name=areaName]").fill("Deventer");
   await page.locator("[name=area]").fill(area);
   await press(page, "Show it on the map first");
-  await saw(kit, page, "from x 207,000 to 209,000");
+  await saw(kit, page, "x 207,000 to 209,000");
   await kit.look(page, "/partner/datasets/id/subscribe");
   await press(page, "Ask for it");
   await page.waitForURL(`**/partner/datasets/${id}`);
