@@ -57,8 +57,8 @@ func (r *receiver) wait(t *testing.T) store.Claimed {
 	select {
 	case c := <-r.came:
 		return c
-	case <-time.After(30 * time.Second):
-		t.Fatal("nothing came within 30 s")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nothing came within two minutes")
 		return store.Claimed{}
 	}
 }
