@@ -118,6 +118,7 @@ type MutationState struct {
 	Digest     []byte `db:"digest"`     // SHA-256 over its fields
 	Namespaces string `db:"namespaces"` // JSON object: prefix to namespace, declared around the XML
 	XML        []byte `db:"xml"`
+	Size       int64  `db:"size"` // bytes of the XML, when read without it
 }
 
 // MutationFile is a zip that is kept in pieces; its bytes never change.

@@ -16,6 +16,9 @@ type Limits struct {
 	Header    int // elements in the header; default 10,000
 }
 
+// DefaultLimits are the bounds that a reader keeps when it is told no other; whoever writes stays within them.
+func DefaultLimits() Limits { return Limits{}.filled() }
+
 func (l Limits) filled() Limits {
 	or := func(n *int, value int) {
 		if *n <= 0 {

@@ -46,6 +46,7 @@ const (
 	CodeAmbiguous = "ambiguous-was"  // the fields fit more than one state (MUT-16)
 	CodeOther     = "other-was"      // the WAS has other fields than the state (MUT-17)
 	CodeObject    = "object-differs" // the state is of another object
+	CodeText      = "text"           // an id that is too long, or cannot be written in XML
 	CodeIDUsed    = "id-used"        // a WORDT has an id that a state had before (MUT-10)
 )
 

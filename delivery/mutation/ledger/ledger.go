@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 
 	"schakel/delivery/mutation/format"
 	"schakel/store"
@@ -99,8 +100,9 @@ func checkHeader(req *Request, d store.Dataset, h *format.Header) error {
 			return ErrKind
 		}
 	}
-	if req.Replace != "" && req.Kind != store.PublicationInitial {
-		return headerProblem(req.Name, "only an initial load replaces a history", "Publish it as an initial load, or leave the reason out.")
+	req.Replace = strings.TrimSpace(req.Replace)
+	if err := checkReason(req); err != nil {
+		return err
 	}
 	if h == nil {
 		return nil

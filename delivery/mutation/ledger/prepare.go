@@ -86,7 +86,10 @@ func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
 		return &Problem{Code: CodeKind, Detail: "an initial load only adds", Remedy: "Publish it as a delta."}
 	}
 	out.objectID = m.ObjectID
-	var problem *Problem
+	problem := checkIDs(m)
+	if problem != nil {
+		return problem
+	}
 	if m.Was != nil {
 		out.was, m.Was, problem = p.was(m.Was)
 	}
@@ -130,6 +133,9 @@ func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, 
 	}
 	if p.text == "" || !slices.Equal(p.spaces, s.Namespaces) {
 		p.spaces, p.text = s.Namespaces, FormatNamespaces(s.Namespaces)
+	}
+	if problem := checkState(s, p.text); problem != nil {
+		return nil, s, problem
 	}
 	return &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}, s, nil
 }

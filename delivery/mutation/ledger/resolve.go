@@ -18,6 +18,11 @@ func (b *batcher) add(g *group) (problems []Problem) {
 		}
 	}
 	if len(problems) == 0 {
+		if p := b.fitsDelivery(g); p != nil {
+			problems = append(problems, *p)
+		}
+	}
+	if len(problems) == 0 {
 		b.out.Groups = append(b.out.Groups, store.MutationGroup{DatasetID: b.dataset.ID, Seq: b.seq, PublicationID: b.publication, At: b.at})
 		return nil
 	}
@@ -79,7 +84,7 @@ func (b *batcher) born(g *group, i int, row *store.Mutation) *Problem {
 	s.ID, s.ObjectType, s.ObjectID, s.BornSeq = b.newID(), row.ObjectType, row.ObjectID, b.seq
 	row.WordtID = s.ID
 	b.out.States = append(b.out.States, s)
-	s.XML = nil // only facts are looked at
+	s.Size, s.XML = int64(len(s.XML)), nil // only facts are looked at
 	b.remember(&known{MutationState: s, in: len(b.out.States)})
 	return nil
 }

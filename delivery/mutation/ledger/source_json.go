@@ -34,6 +34,9 @@ func readGroup(raw []byte, index, line, most int) (*format.Group, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("%w: it is not UTF-8", ErrJSON)
 	}
+	if err := checkNames(raw); err != nil {
+		return nil, err
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	var in *jsonGroup

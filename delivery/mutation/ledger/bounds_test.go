@@ -1,0 +1,49 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
+	"schakel/store"
+)
+
+// A group that readers of the delivery would refuse is not taken in: there, every WAS has its fields.
+// Rules: MUT-30.
+func TestGroupsFitInADelivery(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		text := strings.Repeat("x", 15<<20)
+		var all []format.Mutation
+		for i := range 5 {
+			id := fmt.Sprint("s", i)
+			w.publish("add "+id, group(add("1", id, text)))
+			all = append(all, mut("1", &format.State{ID: id}, nil))
+		}
+		_, err := w.led.Publish(w.ctx, w.request("k", ledger.FromNDJSON("a", strings.NewReader(asJSON(t, group(all...))), format.Limits{})))
+		if got := codes(err); got != "limit 1.0" {
+			t.Fatalf("%v: %s", err, got)
+		}
+		if _, err = w.led.Publish(w.ctx, w.request("k", ledger.FromNDJSON("a", strings.NewReader(asJSON(t, group(all[:4]...))), format.Limits{}))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The reason of a new lineage is short text, and nothing is replaced for one that is not.
+func TestReasonOfReplacement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite(t))
+	w.publish("before", group(add("1", "s1", "een")))
+	for _, reason := range []string{strings.Repeat("r", 1001), "a\x00b", "a\nb"} {
+		req := w.request("k", of(group(add("2", "s2", "twee"))))
+		req.Kind, req.Replace = store.PublicationInitial, reason
+		_, err := w.led.Publish(w.ctx, req)
+		var refused *ledger.Refused
+		if !errors.As(err, &refused) || refused.Problems[0].Code != ledger.CodeHeader || w.alive() != "1=een" {
+			t.Errorf("%v: %s", err, w.alive())
+		}
+	}
+}
