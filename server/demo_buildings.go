@@ -40,7 +40,7 @@ func (d *demonstration) buildings(ctx context.Context, out io.Writer, log *slog.
 	copyAt := filepath.Join(d.dir, demo.BuildingsID+"-copy.db")
 	who := d.made.Buildings.Follower
 	fmt.Fprintf(out, "A dataset changes, and a partner's copy of its area follows: see %s/admin/datasets/%s. Follow it too with:\n"+
-		"  SCHAKEL_CLIENT_SECRET=%s schakel mutations follow --url %s --client-id %s --geometry-element geometrie --database sqlite:copy.db\n",
+		"  SCHAKEL_CLIENT_SECRET=%s schakel mutations follow --url %s --client-id %s --database sqlite:copy.db\n",
 		d.a.base, demo.BuildingsID, who.Secret, d.buildingsURL(), who.ID)
 	d.follow(ctx, copyAt, log)
 }
@@ -54,7 +54,8 @@ func (d *demonstration) follow(ctx context.Context, copyAt string, log *slog.Log
 	cmd := MutationsFollowCmd{
 		CopyFlags: CopyFlags{Database: "sqlite:" + copyAt},
 		FollowSourceFlags: FollowSourceFlags{
-			URL: d.buildingsURL(), Kind: "auto", ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret,
+			URL: d.buildingsURL(), Kind: "auto",
+			MutationCredentials: MutationCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret},
 		},
 		FollowCopyFlags: FollowCopyFlags{Match: "id", Verify: "off"},
 		FollowAreaFlags: FollowAreaFlags{CRS: 28992, GeometryElement: []string{"geometrie"}, OnReenter: "accept"},

@@ -73,7 +73,7 @@ func (m *mutationTeller) deltas(ctx context.Context, set store.Dataset) error {
 	}
 	for _, d := range rows {
 		if d.GoneAt.IsZero() {
-			if err := m.delta(ctx, set, d, d.ID, d.CreatedAt, store.OnlyFor(whole...)); err != nil {
+			if err := m.delta(ctx, set, d, d.ID, d.CreatedAt, store.OnlyFor(whole...), ""); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 			if err != nil {
 				return fmt.Errorf("find delta: %w", err)
 			}
-			if err := m.delta(ctx, set, d, d.ID+"-"+row.SubscriptionID, row.FinishedAt, store.OnlyFor(row.PartnerID)); err != nil {
+			if err := m.delta(ctx, set, d, d.ID+"-"+row.SubscriptionID, row.FinishedAt, store.OnlyFor(row.PartnerID), row.SubscriptionID); err != nil {
 				return err
 			}
 		}
@@ -115,12 +115,16 @@ func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 	return nil
 }
 
-// delta hands in the event of a delta.
-func (m *mutationTeller) delta(ctx context.Context, set store.Dataset, d store.MutationDelta, id string, at store.Time, to store.Audience) error {
+// delta hands in the event of a delta, or of the part of it that a subscription gets.
+func (m *mutationTeller) delta(ctx context.Context, set store.Dataset, d store.MutationDelta, id string, at store.Time, to store.Audience, subscription string) error {
+	content := m.at(set, "deltas", d.ID, "content")
+	if subscription != "" {
+		content += "?" + url.Values{"subscriptionId": {subscription}}.Encode()
+	}
 	return m.tell(ctx, to, map[string]any{
 		"id": id, "type": typeDeliveryAvailable, "subject": set.ID, "time": at.UTC().Format(time.RFC3339Nano),
 		"sequence": fmt.Sprintf("%020d", d.Number), "partitionkey": set.ID,
-		"dataref": m.at(set, "deltas", d.ID, "content"),
+		"dataref": content,
 	})
 }
 

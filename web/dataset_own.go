@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/cut"
 	"schakel/registry"
 	"schakel/store"
@@ -70,7 +69,7 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 		if f.Area != nil {
 			own.Map = datasetMap(set, "map-"+string(rune('a'+i%26)), areaName(*f.Area), []mapArea{{label: areaName(*f.Area), wkt: f.Area.WKT}})
 		}
-		if err := d.fillFollow(ctx, owner, f, &own, i == 0); err != nil {
+		if err := d.fillFollow(ctx, owner, f, &own, len(followers) > 1); err != nil {
 			return nil, err
 		}
 		list = append(list, own)
@@ -84,7 +83,7 @@ func (d desk) follow(f registry.DatasetFollower) string {
 }
 
 // fillFollow adds what can be fetched now, and how; or why nothing can.
-func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, first bool) error {
+func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, several bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
 		own.Notice = e.Message
@@ -102,8 +101,9 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
 		client = clients[i].ID
 	}
-	if first {
-		own.Commands = followCommand(d.App, access.Dataset, client)
+	own.Commands = followCommand(d.App, access.Dataset, client, "")
+	if several {
+		own.Commands = followCommand(d.App, access.Dataset, client, f.Subscription.ID)
 	}
 	view := viewOf(owner, access)
 	if own.Deltas, own.DeltaTotal, err = d.newestOffers(ctx, view, d.follow(f)); err != nil {
@@ -131,21 +131,17 @@ func viewOf(owner store.Partner, access registry.DatasetAccess) cut.View {
 	return view
 }
 
-// followCommand keeps a copy of a dataset by the oldest subscription to it.
-func followCommand(app *App, set store.Dataset, client string) string {
+// followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named.
+func followCommand(app *App, set store.Dataset, client, subscription string) string {
 	lines := []string{
 		"SCHAKEL_CLIENT_SECRET='…'", "schakel mutations follow", "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), "  --client-id " + quoted(client),
 	}
-	if set.CRS == int64(area.WGS84) {
-		lines = append(lines, "  --crs 4326")
+	copied := set.ID
+	if subscription != "" {
+		lines = append(lines, "  --subscription "+quoted(subscription))
+		copied += "-" + subscription
 	}
-	for _, name := range set.GeometryElements {
-		lines = append(lines, "  --geometry-element "+quoted(name))
-	}
-	for _, name := range set.KeyElements {
-		lines = append(lines, "  --key-element "+quoted(name))
-	}
-	return strings.Join(append(lines, "  --database "+quoted("sqlite:"+set.ID+".db"), "  --every 5m"), " \\\n")
+	return strings.Join(append(lines, "  --database "+quoted("sqlite:"+copied+".db"), "  --every 5m"), " \\\n")
 }
 
 // newestOffers are the newest deltas as a reader gets them, oldest first.

@@ -152,8 +152,14 @@ func (c *client) send(ctx context.Context, method string, u *url.URL, body []byt
 	}
 }
 
-// path is an address below the base.
-func (c *client) path(elements ...string) *url.URL { return c.base.JoinPath(elements...) }
+// path is an address below the base, for the subscription that is followed. What answers refer to keeps that by itself.
+func (c *client) path(elements ...string) *url.URL {
+	u := c.base.JoinPath(elements...)
+	if c.o.Subscription != "" {
+		u.RawQuery = url.Values{"subscriptionId": {c.o.Subscription}}.Encode()
+	}
+	return u
+}
 
 // link is the address that an answer refers to, which may be relative. A source that is reached by TLS may not lead away
 // from that.

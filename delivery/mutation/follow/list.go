@@ -41,7 +41,9 @@ const (
 // list gets deltas, oldest first (MUT-50): those after one, or all, over as many pages as there are.
 func (c *client) list(ctx context.Context, path, after string, pages int) ([]listed, error) {
 	u := c.path(path)
-	query := url.Values{"page": {"1"}, "count": {strconv.Itoa(perPage)}}
+	query := u.Query()
+	query.Set("page", "1")
+	query.Set("count", strconv.Itoa(perPage))
 	if after != "" {
 		query.Set("after-delta-id", after)
 	}

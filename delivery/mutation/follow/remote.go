@@ -42,6 +42,7 @@ type RemoteOptions struct {
 	HTTP  *http.Client // without a time limit; default: a client with that of a connection only
 	Agent string       // User-Agent
 
+	Subscription string   // ours: which of several subscriptions to the dataset; default: the oldest
 	FeatureTypes []string // of PDOK's custom downloads; default: those of GET /dataset
 	GeoFilter    string   // WKT of PDOK's custom downloads; default: everything (MUT-48)
 	Predefined   string   // name of PDOK's predefined download, as dkk-gml-nl, in place of custom ones (MUT-53)

@@ -1,0 +1,34 @@
+package follow_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/format"
+)
+
+// TestOneOfSeveralSubscriptions names the subscription that is followed wherever something is asked for by name.
+func TestOneOfSeveralSubscriptions(t *testing.T) {
+	t.Parallel()
+	s, o := newOurs(t)
+	o.Subscription = "sub_2"
+	asked := map[string]bool{}
+	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		for _, name := range []string{"/snapshots/latest", "/deltas"} {
+			if strings.HasSuffix(r.URL.Path, name) {
+				asked[name] = r.URL.Query().Get("subscriptionId") == "sub_2"
+			}
+		}
+		return false
+	}
+	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
+	f := open(t, sqlitePath(t), follow.Options{})
+	if _, err := run(t, f, o, follow.RemakeNever); err != nil {
+		t.Fatal(err)
+	}
+	if !asked["/snapshots/latest"] || !asked["/deltas"] {
+		t.Errorf("named the subscription: %v", asked)
+	}
+}
