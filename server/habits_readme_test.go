@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // TestReadme holds what the README says of flags, make targets and places
@@ -24,11 +26,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := map[string]bool{"--help": true}
-	for _, command := range parser.Model.Children {
-		for _, flag := range command.Flags {
-			flags["--"+flag.Name] = true
-		}
-	}
+	addFlags(flags, parser.Model.Children)
 	for _, flag := range regexp.MustCompile("`(--[a-z-]+)").FindAllStringSubmatch(readme, -1) {
 		if !flags[flag[1]] {
 			t.Errorf("README names %s, which is no flag", flag[1])
@@ -47,5 +45,15 @@ func TestReadme(t *testing.T) {
 		if !strings.Contains(readme, target) || !strings.Contains(string(makefile), "\n"+target+":") {
 			t.Errorf("target %s is missing in the README or the Makefile", target)
 		}
+	}
+}
+
+// addFlags notes the flags of commands and of those below them.
+func addFlags(flags map[string]bool, commands []*kong.Node) {
+	for _, command := range commands {
+		for _, flag := range command.Flags {
+			flags["--"+flag.Name] = true
+		}
+		addFlags(flags, command.Children)
 	}
 }
