@@ -20,6 +20,12 @@ func (q *Queries) MutationDownload(ctx context.Context, id string) (MutationDown
 	return d, q.get(ctx, &d, `SELECT * FROM mutation_download WHERE id = ?`, id)
 }
 
+// WaitingMutationDownloads counts the downloads that a partner asked for, besides its subscriptions, and that are not ready.
+func (q *Queries) WaitingMutationDownloads(ctx context.Context, partnerID string) (int, error) {
+	var n int
+	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mutation_download WHERE status IN ('pending', 'running') AND partner_id = ? AND requested_by <> ''`, partnerID)
+}
+
 // MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter.
 type MutationDownloadKey struct{ DeltaID, SnapshotID, Lineage string }
 
@@ -52,7 +58,8 @@ func (q *Queries) SameMutationDownload(ctx context.Context, k MutationDownloadKe
 	return d, q.get(ctx, &d, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at, id LIMIT 1`, w.args...)
 }
 
-// ClaimMutationDownload gives the oldest download that waits, or whose node died, to owner until lease. One with the bytes of
+// ClaimMutationDownload gives the oldest download that waits, or whose node died, to owner until lease; those of subscriptions
+// go before what was asked for besides. One with the bytes of
 // a download that is being made waits for that. ErrNotFound when there is nothing to do.
 func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Time) (MutationDownload, error) {
 	lock := ""
@@ -63,7 +70,7 @@ func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Tim
 	err := tx.get(ctx, &d, `SELECT d.* FROM mutation_download d WHERE d.status IN ('pending', 'running') AND (d.lease_until IS NULL OR d.lease_until <= ?)
 		AND NOT EXISTS (SELECT 1 FROM mutation_download o WHERE o.delta_id = d.delta_id AND o.snapshot_id = d.snapshot_id AND o.lineage = d.lineage
 			AND o.id <> d.id AND o.status = 'running' AND o.lease_until > ?)
-		ORDER BY d.created_at, d.id LIMIT 1`+lock, tx.Now, tx.Now)
+		ORDER BY d.requested_by <> '', d.created_at, d.id LIMIT 1`+lock, tx.Now, tx.Now)
 	if err != nil {
 		return d, err
 	}

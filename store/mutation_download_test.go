@@ -27,6 +27,23 @@ func (w *world) claimDownload(owner string) (d store.MutationDownload, err error
 	return d, err
 }
 
+// TestWaitingDownloads: what a partner asked for is counted, and gives way to what subscriptions bring.
+func TestWaitingDownloads(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.history("bgt", 5)
+		w.cut("bgt", "one")
+		w.cut("bgt", "two")
+		w.wanted("d1", "one", "", "cli_1")
+		w.wanted("d2", "two", "sub_1", "")
+		n, err := w.db.WaitingMutationDownloads(w.ctx, w.partner.ID)
+		same(t, n, err, 1)
+		n, err = w.db.WaitingMutationDownloads(w.ctx, "another")
+		same(t, n, err, 0)
+		got, err := w.claimDownload("north")
+		same(t, got.ID, err, "d2")
+	})
+}
+
 // TestMutationDownloads: one node makes a download at a time, another takes it over when that dies, and one with the same
 // bytes waits for it.
 func TestMutationDownloads(t *testing.T) {

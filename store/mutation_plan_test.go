@@ -39,6 +39,10 @@ var mutationQueries = map[string]struct {
 		_, err := tx.MutationFileInUse(w.ctx, "file", "one", "")
 		return err
 	}},
+	"downloads that a partner waits for": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.WaitingMutationDownloads(w.ctx, "ptn_1")
+		return err
+	}},
 	"waiting downloads": {"mutation_download_waiting", func(w *world, tx *store.Tx) error {
 		_, err := tx.ClaimMutationDownload(w.ctx, "north", w.now())
 		return err

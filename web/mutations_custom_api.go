@@ -64,7 +64,9 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	})
 	switch {
 	case errors.Is(err, cut.ErrGeofilter):
-		return fieldProblem("geofilter", err.Error())
+		return fieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))
+	case errors.Is(err, cut.ErrTooMany):
+		return retryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", cut.MostWaiting), notReadyAfter)
 	case errors.Is(err, cut.ErrObjectType):
 		return fieldProblem("featuretypes", err.Error())
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -105,6 +106,9 @@ func mutationSource(c echo.Context, body io.Reader) (ledger.Source, string, erro
 	kind, err := apiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
 	if err != nil {
 		return nil, "", err
+	}
+	if coding := c.Request().Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, "", newProblem(http.StatusUnsupportedMediaType, "not-mutations", "The body is taken without Content-Encoding. Send a delivery as application/zip to make it smaller.").with("Accept-Encoding", "identity")
 	}
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil {

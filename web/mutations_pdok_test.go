@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
+	"schakel/delivery/mutation/cut"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 )
@@ -198,8 +200,33 @@ func TestCustomDownloadInput(t *testing.T) {
 			t.Errorf("%s: %+v", name, p.Errors)
 		}
 	}
+	large := "POLYGON((155000 463000" + strings.Repeat(",155001 463001", 5000)
+	p := w.whole.postJSON(t, under("/full/custom"), `{"format":"gml","featuretypes":["`+types[0]+`"],"geofilter":"`+large+`"}`).problem(t, 400, "invalid")
+	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/geofilter" || strings.Contains(p.Errors[0].Detail, "\n") {
+		t.Errorf("large: %+v", p.Errors)
+	}
 	unknown := `{"format":"gml","featuretypes":["` + types[0] + `"],"deltaId":"09bf3690-e0a1-43cc-8550-f689936d374d"}`
 	w.whole.postJSON(t, under("/deltas/custom"), unknown).problem(t, 404, "delta-unknown")
 	none := `{"format":"gml","featuretypes":["` + types[0] + `"]}`
 	w.whole.postJSON(t, under("/full/custom"), none).problem(t, 404, "no-snapshot")
+}
+
+// A partner waits for a bounded number of downloads; others are not kept from theirs.
+func TestFewCustomDownloadsWait(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	id := w.publish(t, 3).ID
+	body := func(i int) string {
+		return fmt.Sprintf(`{"format":"gml","featuretypes":["%s"],"deltaId":"%s","geofilter":"POLYGON((155000 463000,156000 463000,156000 %d,155000 463000))"}`,
+			historytest.Types()[0], id, 464000+i)
+	}
+	for i := range cut.MostWaiting {
+		w.whole.postJSON(t, under("/delta/custom"), body(i)).want(t, 202)
+	}
+	refused := w.whole.postJSON(t, under("/delta/custom"), body(99))
+	refused.problem(t, 429, "too-many-downloads")
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("not said when to ask again")
+	}
+	w.bounded.postJSON(t, under("/delta/custom"), body(99)).want(t, 202)
 }

@@ -171,6 +171,17 @@ func TestPublishTellsWhere(t *testing.T) {
 	}
 }
 
+// A body in a coding is not guessed at.
+func TestPublishTakesNoContentEncoding(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	answer := w.publisher.do(t, "POST", groupsPath, "x", "Content-Type", "application/json", "Idempotency-Key", freshKey(), "Content-Encoding", "gzip")
+	answer.problem(t, 415, "not-mutations")
+	if answer.header.Get("Accept-Encoding") != "identity" {
+		t.Error("not said what is taken")
+	}
+}
+
 // What would eat memory or disk is refused early, with nothing half in.
 //
 // Rules: MUT-30.

@@ -22,6 +22,8 @@ func (m *machineAPI) routesMutations() {
 
 	read := scoped(scopeMutationsRead)
 	m.routesDownloads(read)
+	// A geofilter may have as many vertices as an area.
+	m.routesCustom(m.app.api(maxAreaBytes, mutationsBase, m.app.requireScope(scopeMutationsRead), m.withCaller))
 	read.GET("/datasets/:datasetId/areas/:areaId", m.showArea)
 	m.routesDatasetSubscriptions(scoped)
 
@@ -38,12 +40,10 @@ func (m *machineAPI) routesMutations() {
 func (m *machineAPI) routesDownloads(read routeGroup) {
 	for _, name := range []string{"/datasets/:datasetId/delta", "/datasets/:datasetId/deltas"} {
 		read.GET(name, m.listDeltas)
-		read.POST(name+"/custom", m.postDeltaCustom, m.onceIfKeyed)
 		read.GET(name+"/custom/:downloadRequestId/status", m.showCustomStatus)
 	}
 	const dataset = "/datasets/:datasetId"
 	read.GET(dataset+"/delta/predefined/:name", m.redirectDelta)
-	read.POST(dataset+"/full/custom", m.postFullCustom, m.onceIfKeyed)
 	read.GET(dataset+"/full/custom/:downloadRequestId/status", m.showCustomStatus)
 	read.GET(dataset+"/full/predefined/:name", m.redirectFull)
 
@@ -53,6 +53,13 @@ func (m *machineAPI) routesDownloads(read routeGroup) {
 	read.GET(dataset+"/snapshots/:snapshotId/content", m.showSnapshotContent)
 	read.GET(dataset+"/downloads/:downloadId", m.showDownload)
 	read.GET(dataset+"/downloads/:downloadId/content", m.showDownloadContent)
+}
+
+func (m *machineAPI) routesCustom(ask routeGroup) {
+	for _, name := range []string{"/delta", "/deltas"} {
+		ask.POST("/datasets/:datasetId"+name+"/custom", m.postDeltaCustom, m.onceIfKeyed)
+	}
+	ask.POST("/datasets/:datasetId/full/custom", m.postFullCustom, m.onceIfKeyed)
 }
 
 func (m *machineAPI) routesDatasetSubscriptions(scoped func(...string) routeGroup) {

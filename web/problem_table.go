@@ -53,6 +53,7 @@ func accessProblems() []problemText {
 		{"too-many-requests", 429, "The client sends faster than it may.", "Wait as long as Retry-After says, then go on more slowly."},
 		{"too-many-jobs", 409, "Twenty jobs of your organisation run already.", "Wait until one is done, or stop one with DELETE /events/v1/resends/{id}."},
 		{"too-many-counts", 429, "The people or clients of this partner have other counts of what would be sent again under way.", "Wait as long as Retry-After says; count one after the other."},
+		{"too-many-downloads", 429, "The partner waits for as many downloads as it may have asked for at once.", "Fetch those that are ready, and ask again after Retry-After."},
 		{"too-many-uploads", 429, "The clients of this partner have other documents or large events under way.", "Send one after the other."},
 	}
 }

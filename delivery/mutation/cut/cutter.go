@@ -18,6 +18,8 @@ const (
 	// KeepReplaced is how long the bytes stay of what was replaced: of snapshots that are older than the newest two, after a
 	// newer one came, and of an old lineage.
 	KeepReplaced = 24 * time.Hour
+	// MostWaiting is how many downloads a partner may have asked for that are not ready yet.
+	MostWaiting = 20
 	// keepSnapshots is how many snapshots stay, however old.
 	keepSnapshots = 2
 )

@@ -22,6 +22,8 @@ var (
 	ErrDownloadGone = errors.New("the download can be fetched no more")
 	// ErrGeofilter: the geofilter cannot be used; the error behind it says where it is wrong.
 	ErrGeofilter = errors.New("the geofilter cannot be used")
+	// ErrTooMany: the partner waits for as many downloads as it may.
+	ErrTooMany = errors.New("too many downloads are waiting")
 	// ErrObjectType: an object type is not one of the dataset's, or of the subscription's.
 	ErrObjectType = errors.New("the object type is not there")
 )

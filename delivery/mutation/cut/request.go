@@ -17,7 +17,8 @@ type Request struct {
 }
 
 // Request keeps what a reader asks for, to be made in the background. When it has the bytes of what is there already, it is
-// completed at once. It answers ErrGeofilter, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot or a *[GoneError].
+// completed at once. It answers ErrGeofilter, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany or a
+// *[GoneError].
 func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
 	if r.By == "" {
 		return store.MutationDownload{}, errors.New("a download is asked for by nobody")
@@ -81,6 +82,10 @@ func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.Mu
 		}
 		if there {
 			row.Status, row.Progress, row.FinishedAt = store.MutationCompleted, 100, tx.Now
+		} else if n, err := tx.WaitingMutationDownloads(ctx, row.PartnerID); err != nil {
+			return err
+		} else if n >= MostWaiting {
+			return ErrTooMany
 		}
 		return tx.InsertMutationDownload(ctx, &row)
 	})
