@@ -80,7 +80,8 @@ func (in DatasetInput) clean() DatasetInput {
 
 var (
 	datasetID = regexp.MustCompile(`^[a-z][a-z0-9-]{1,39}$`)
-	xmlName   = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_.-]{0,79}$`)
+	// Letters are those of XML that are in use; not all that Unicode calls so are (XML 1.0, 2.3).
+	xmlName = regexp.MustCompile(`^[A-Za-z_À-ÖØ-öø-˿][A-Za-z0-9_.À-ÖØ-öø-˿-]{0,79}$`)
 )
 
 func (in DatasetInput) check() problems {
@@ -130,7 +131,16 @@ func checkPrefix(prefix string) string {
 	return ""
 }
 
+// takenSpaces are the namespaces of the mutation format and of XML itself: no root or object is in them.
+var takenSpaces = []string{
+	"http://www.kadaster.nl/schemas/mutatielevering-generiek/1.0", "http://www.kadaster.nl/schemas/mutatielevering-generiek/2.0",
+	"http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/",
+}
+
 func checkNamespace(space string) string {
+	if slices.Contains(takenSpaces, space) {
+		return "This namespace is that of the format or of XML; use that of the objects."
+	}
 	u, err := url.Parse(space)
 	if err != nil || !u.IsAbs() || len(space) > 300 || strings.ContainsAny(space, " \"<>") {
 		return "Use the address of a namespace, such as http://www.example.nl/schemas/buildings/1.0."
