@@ -47,3 +47,31 @@ func TestReasonOfReplacement(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be taken in from its first group on replaces nothing.
+//
+// Rules: MUT-38.
+func TestBrokenReplacement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite(t))
+	w.publish("before", group(add("1", "s1", "een")))
+	for name, body := range map[string]string{
+		"cut":       `{"groups":[{"mutations":[`,
+		"no JSON":   `{"groups":[}`,
+		"no rule":   `{"groups":[{"mutations":[]}]}`,
+		"a change":  `{"groups":[{"mutations":[{"was":{"id":"s1"}}]}]}`,
+		"other XML": `{"groups":[{"mutations":[{"wordt":{"xml":"<a>"}}]}]}`,
+	} {
+		req := w.request("k "+name, ledger.FromJSON("a.json", strings.NewReader(body), format.Limits{}))
+		req.Kind, req.Replace = store.PublicationInitial, "a better history"
+		if _, err := w.led.Publish(w.ctx, req); err == nil || w.alive() != "1=een" {
+			t.Errorf("%s: %v: %s", name, err, w.alive())
+		}
+	}
+	req := w.request("k", of(group(add("2", "s2", "twee")), group(add("3", "s3", "drie"))))
+	req.Kind, req.Replace = store.PublicationInitial, "a better history"
+	r, err := w.led.Publish(w.ctx, req)
+	if err != nil || r.Publication.Groups != 2 || w.alive() != "2=twee 3=drie" {
+		t.Errorf("%v, %+v: %s", err, r.Publication, w.alive())
+	}
+}

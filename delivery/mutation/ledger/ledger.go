@@ -66,6 +66,11 @@ func (l *Ledger) Publish(ctx context.Context, req Request) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, refusedSource(err)
 	}
+	if req.Replace != "" {
+		if req.Source, err = lookAhead(req.Source, d, req.Kind); err != nil {
+			return Receipt{}, err
+		}
+	}
 	r := &run{db: l.db, req: req, queue: newQueue()}
 	if err := r.begin(ctx); err != nil {
 		return Receipt{}, err
