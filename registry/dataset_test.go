@@ -100,6 +100,10 @@ func TestDatasetLife(t *testing.T) {
 		}
 		wantCode(t, "end without a reason", CodeInvalid, w.Datasets.End(ctx, w.admin, row.ID, ""))
 		must(t, w.Datasets.End(ctx, w.admin, row.ID, "the source has ended"))
+		_, err = w.Datasets.Access(ctx, store.Partner{ID: "ptn_1"}, row.ID, "")
+		if wantCode(t, "reading an ended one", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
+			t.Errorf("told %v", err)
+		}
 		wantCode(t, "delta of an ended one", CodeConflict, w.Datasets.AskDelta(ctx, w.admin, row.ID))
 		_, err = w.Datasets.Get(ctx, "other")
 		wantCode(t, "unknown", CodeNotFound, err)
