@@ -13,9 +13,11 @@ import (
 
 // MutationsCmd holds the commands for files of mutation delivery.
 type MutationsCmd struct {
-	Follow MutationsFollowCmd `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
-	Status MutationsStatusCmd `cmd:"" help:"Tell what copies a database holds, and how far they are."`
-	Lint   MutationsLintCmd   `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
+	Publish MutationsPublishCmd `cmd:"" help:"Send files of mutations to a Schakel that delivers the dataset."`
+	Follow  MutationsFollowCmd  `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
+	Status  MutationsStatusCmd  `cmd:"" help:"Tell what copies a database holds, and how far they are."`
+	Schema  MutationsSchemaCmd  `cmd:"" help:"Print the XML schema of a dataset of your own."`
+	Lint    MutationsLintCmd    `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
 }
 
 // MutationsLintCmd looks at files of mutation delivery as a consumer would have to (MUT-64).

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// stillTime is how long nothing may move in a request before the line is taken for cut. The other side waits less long for us.
+const stillTime = 10 * time.Minute
+
+var errStill = errors.New("nothing moved for " + stillTime.String())
+
+// groupSender sends files until each is settled.
+type groupSender struct {
+	*machine
+	dataset, target string
+	tokens          tokenSource // nil: none is sent
+	maxTime         time.Duration
+	told            io.Writer
+}
+
+func newGroupSender(c *MutationsPublishCmd, tokens tokenSource, told io.Writer) *groupSender {
+	s := &groupSender{machine: newMachine("mutations-publish", c.dataset(), ""), dataset: c.dataset(), target: c.target(), tokens: tokens, maxTime: c.MaxTime, told: told}
+	s.client.Timeout = 0 // a large file takes hours
+	return s
+}
+
+// sentGroups is what came of a file.
+type sentGroups struct {
+	answer answer // the last; its status is 0 when there was none
+	err    error  // why it was not settled
+	tries  int
+	took   time.Duration
+	known  *knownGroups // of what is in, as asked for afterwards
+}
+
+// send tries until the file is in or refused, or nothing gets further for too long.
+func (s *groupSender) send(ctx context.Context, in *groupInput) (out sentGroups) {
+	farthest, since, failed, renew := int64(0), clock(), 0, false
+	for {
+		out.tries++
+		out.answer, out.err = s.try(ctx, in, renew)
+		if out.err == nil && out.answer.status == http.StatusUnauthorized && !renew && s.tokens != nil && in.again() {
+			renew = true // it may have expired between two tries
+			continue
+		}
+		if renew = false; s.settled(out) {
+			return out
+		}
+		if !in.again() {
+			out.err = errors.Join(out.cut(), errors.New("what can be read only once cannot be sent again"))
+			return out
+		}
+		if at := in.at.Load(); at > farthest {
+			farthest, since, failed = at, clock(), 0
+		}
+		pause := max(backoff(failed), out.answer.retryAfter)
+		failed++
+		if clock().Add(pause).Sub(since) > s.maxTime {
+			out.err = fmt.Errorf("gave up: %w", out.cut())
+			return out
+		}
+		fmt.Fprintf(s.told, "%s: %v; again in %s\n", in.name, out.cut(), pause)
+		if err := wait(ctx, pause); err != nil {
+			out.err = errors.Join(out.cut(), err)
+			return out
+		}
+	}
+}
+
+// settled tells whether trying again makes no difference.
+func (s *groupSender) settled(out sentGroups) bool {
+	if out.err != nil {
+		_, untrusted := errors.AsType[*tls.CertificateVerificationError](out.err)
+		return untrusted || noToken(out.err) || errors.Is(out.err, context.Canceled)
+	}
+	code := out.answer.problem().Code
+	switch {
+	case out.answer.status == http.StatusConflict:
+		return code != "key-in-use"
+	case out.answer.status == http.StatusBadRequest:
+		return code != "body-broken"
+	}
+	return !temporary(out.answer.status)
+}
+
+// cut is why a try did not settle the file.
+func (o sentGroups) cut() error {
+	if o.err != nil {
+		return o.err
+	}
+	if text := o.answer.problem().Detail; text != "" {
+		return fmt.Errorf("status %d: %s", o.answer.status, text)
+	}
+	return fmt.Errorf("the answer has status %d", o.answer.status)
+}
+
+// try sends the file once.
+func (s *groupSender) try(ctx context.Context, in *groupInput, renew bool) (answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	still := time.AfterFunc(stillTime, func() { cancel(errStill) })
+	defer still.Stop()
+	req, err := s.request(ctx, in.key, groupForms()[in.form], in.body(func() { still.Reset(stillTime) }), renew)
+	if err != nil {
+		return answer{}, err
+	}
+	req.ContentLength = in.size
+	req.Header.Set("Expect", "100-continue") // who may not publish, or must wait, is told before all is sent
+	a, err := s.do(req)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStill) {
+		err = cause
+	}
+	return a, err
+}
+
+// request is one to publish, with a token.
+func (s *groupSender) request(ctx context.Context, key, media string, body io.Reader, renew bool) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.target, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if s.tokens != nil {
+		token, err := s.tokens(ctx, renew)
+		if err != nil {
+			return nil, fmt.Errorf("get token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	req.Header.Set("Content-Type", media)
+	req.Header.Set("Idempotency-Key", strconv.Quote(key))
+	return req, nil
+}
+
+// inside asks how many groups are in under the key of a file that did not get in, also when the program was asked to stop; nil
+// when nobody tells. An empty body breaks off before its first group, so it changes nothing.
+func (s *groupSender) inside(ctx context.Context, in *groupInput) *knownGroups {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	req, err := s.request(ctx, in.key, "application/xml", bytes.NewReader(nil), false)
+	if err != nil {
+		return nil
+	}
+	a, err := s.do(req)
+	if err != nil {
+		return nil
+	}
+	p := a.groupsProblem()
+	if p.Code == "body-broken" && p.Publication == nil {
+		return &knownGroups{} // nothing was begun
+	}
+	return p.Publication
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"schakel/delivery/mutation/format"
+	"schakel/registry"
+	"schakel/registry/token"
+	"schakel/store"
+)
+
+// publishWorld is a running Schakel with a dataset of parcels, and the line to it.
+type publishWorld struct {
+	address  string // of the program
+	line     string // of what goes between, which can cut
+	cutAfter atomic.Int64
+	cuts     atomic.Int64 // how many connections are cut yet
+	flags    []string
+}
+
+// newPublishWorld starts a Schakel whose publisher calls it through a line that can be cut.
+func newPublishWorld(t *testing.T) *publishWorld {
+	t.Helper()
+	p := built(t)
+	must(t, p.start(t.Context(), Streams{Out: io.Discard}))
+	t.Cleanup(func() {
+		if err := p.stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := p.registry.Datasets.Create(t.Context(), registry.SystemActor(), registry.DatasetInput{
+		ID: "percelen-nl", Title: "Parcels", RootPrefix: "d", RootSpace: "urn:d", RootLocal: "dMutaties", ObjectTypes: []string{"Perceel"},
+		AreaKind: store.AreaNone, PerFile: 50,
+	})
+	must(t, err)
+	client, secret, err := p.registry.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
+		Name: "Source", AuthMethod: token.ClientSecretBasic, Scopes: []string{registry.ScopeMutationsPublish},
+	})
+	must(t, err)
+	w := &publishWorld{address: p.public.Addr()}
+	w.listen(t)
+	w.flags = []string{
+		"--url", "http://" + w.line + "/mutations/v1/datasets/percelen-nl", "--token-url", "http://" + w.address + "/oauth/token",
+		"--client-id", client.ID, "--client-secret", secret,
+	}
+	return w
+}
+
+// listen takes connections for the program.
+func (w *publishWorld) listen(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	w.line = l.Addr().String()
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.pass(from)
+		}
+	}()
+}
+
+// pass carries one connection, and cuts it when that is its turn.
+func (w *publishWorld) pass(from net.Conn) {
+	defer from.Close()
+	to, err := net.Dial("tcp", w.address)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() { _, _ = io.Copy(from, to); _ = from.Close() }()
+	part, since := make([]byte, 32<<10), int64(0) // connections are used for more than one request
+	for {
+		n, err := from.Read(part)
+		if since += int64(n); w.cuts.Load() == 0 {
+			since = 0
+		}
+		if since > w.cutAfter.Load() {
+			w.cuts.Add(-1)
+			return
+		}
+		if _, wrong := to.Write(part[:n]); err != nil || wrong != nil {
+			return
+		}
+	}
+}
+
+// run publishes, and reads the report.
+func (w *publishWorld) run(t *testing.T, input string, args ...string) (code int, r publishReport, problems string) {
+	t.Helper()
+	code, out, problems := commandWith(t, input, append(append([]string{"mutations", "publish", "--json"}, w.flags...), args...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("exit %d: %v\n%s\n%s", code, err, out, problems)
+	}
+	return code, r, problems
+}
+
+// parcelLines are groups of one parcel each, one a line.
+func parcelLines(name string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"mutations":[{"objectType":"Perceel","objectId":"%s%d","wordt":{"id":"%[1]s%[2]d","xml":"<d:Perceel xmlns:d=\"urn:d\"><d:nr>%[3]s</d:nr></d:Perceel>"}}]}`+"\n", name, i, strings.Repeat("7", 900))
+	}
+	return b.String()
+}
+
+// parcelFile is a file of the format in a folder.
+func parcelFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// TestMutationsPublish sends each form to a running Schakel, twice: the second time nothing changes.
+//
+// Rules: MUT-05, MUT-22.
+func TestMutationsPublish(t *testing.T) {
+	t.Parallel()
+	w := newPublishWorld(t)
+	packed, _ := parcelZip(t, format.Delta, "d-1", "", "", "z0:1", "z1:1")
+	xml := `<?xml version="1.0"?>` + parcelXML(t)
+	files := []string{
+		parcelFile(t, "load.xml", xml), parcelFile(t, "delta.zip", string(packed)), parcelFile(t, "lines.ndjson", parcelLines("n", 3)),
+		parcelFile(t, "groups.json", `{"groups":[`+strings.TrimSpace(parcelLines("j", 1))+`]}`),
+	}
+	code, first, problems := w.run(t, "", files...)
+	if code != exitOK || first.Counts.Groups != 7 || first.Counts.Adds != 7 {
+		t.Fatalf("exit %d, %+v\n%s", code, first, problems)
+	}
+	for i, want := range []struct {
+		form, kind string
+		from, to   int64
+	}{{"xml", "delta", 1, 1}, {"zip", "delta", 2, 3}, {"ndjson", "groups", 4, 6}, {"json", "groups", 7, 7}} {
+		f := first.Files[i]
+		if f.Status != filePublished || f.Form != want.form || f.Kind != want.kind || f.FirstSeq != want.from || f.LastSeq != want.to || f.PublicationID == "" || len(f.States) == 0 || f.Bytes == 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	code, again, problems := w.run(t, "", files...)
+	for i, f := range again.Files {
+		if f.Status != fileReplayed || !f.Replayed || f.Key != first.Files[i].Key || f.PublicationID != first.Files[i].PublicationID {
+			t.Errorf("exit %d, again %+v\n%s", code, f, problems)
+		}
+	}
+	code, piped, problems := w.run(t, parcelLines("s", 2), "-")
+	if code != exitOK || piped.Files[0].Form != "ndjson" || piped.Files[0].LastSeq != 9 {
+		t.Errorf("standard input: exit %d, %+v\n%s", code, piped, problems)
+	}
+	says(t, exitOK, "lines.ndjson: replayed, 3 groups: 3 adds, 0 changes, 0 deletes, seq 4 to 6; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[2])...)
+}
+
+// parcelXML is a delta with one parcel, without its declaration.
+func parcelXML(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	space := format.Namespace{Prefix: "d", URI: "urn:d"}
+	w, err := format.NewWriter(&b, format.Header{
+		Root: format.Name{Prefix: "d", Space: "urn:d", Local: "dMutaties"}, Dataset: "percelen-nl", Type: format.Delta, DeliveryID: "d-0",
+		ObjectTypes: []string{"Perceel"}, Namespaces: []format.Namespace{space},
+	})
+	must(t, err)
+	s, err := format.ParseState("x", []byte(`<d:Perceel><d:nr>1</d:nr></d:Perceel>`), space)
+	must(t, err)
+	must(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{ObjectType: "Perceel", ObjectID: "x", Wordt: s}}}))
+	must(t, w.Close())
+	_, rest, found := strings.Cut(b.String(), "?>")
+	if !found {
+		return b.String()
+	}
+	return rest
+}
+
+// TestMutationsPublishCut cuts the line in the middle: a file is sent again and goes on behind what is in, in the same run or in
+// the next; standard input goes on with the key that was told.
+//
+// Rules: MUT-22, MUT-29.
+func TestMutationsPublishCut(t *testing.T) {
+	t.Parallel()
+	w := newPublishWorld(t)
+	w.cutAfter.Store(6 << 20)
+	w.cuts.Store(1)
+	code, r, problems := w.run(t, "", parcelFile(t, "a.ndjson", parcelLines("a", 9000)))
+	if f := r.Files[0]; code != exitOK || f.Tries < 2 || f.FirstSeq != 1 || f.LastSeq != 9000 || f.Counts.Groups != 9000 || !strings.Contains(problems, "again in") {
+		t.Errorf("exit %d, %+v\n%s", code, f, problems)
+	}
+
+	w.cuts.Store(1000)
+	b := parcelFile(t, "b.ndjson", parcelLines("b", 9000))
+	code, r, problems = w.run(t, "", "--max-time", "1s", b, b)
+	f := r.Files[0]
+	if code != exitFailed || f.Status != fileUnfinished || f.Groups == nil || *f.Groups == 0 || *f.Groups >= 9000 || r.Files[1].Status != fileUnsent || !strings.Contains(problems, "groups are in; key ") {
+		t.Errorf("exit %d, %+v\n%s", code, r, problems)
+	}
+	w.cuts.Store(0)
+	code, r, problems = w.run(t, "", b)
+	if g := r.Files[0]; code != exitOK || g.Key != f.Key || g.PublicationID != f.PublicationID || g.Counts.Groups != 9000 || g.Replayed {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+
+	w.cuts.Store(1)
+	lines := parcelLines("c", 9000)
+	code, r, problems = w.run(t, lines, "-")
+	f = r.Files[0]
+	if code != exitFailed || f.Tries != 1 || f.Groups == nil || *f.Groups == 0 || !strings.Contains(problems, "cannot be sent again") {
+		t.Errorf("exit %d, %+v\n%s", code, f, problems)
+	}
+	for range 100 { // the other side may still be at work on what it got before the line was cut
+		if code, r, problems = w.run(t, lines, "--key", f.Key, "-"); r.Files[0].Code != "key-in-use" {
+			break
+		}
+	}
+	if g := r.Files[0]; code != exitOK || g.Counts.Groups != 9000 || g.PublicationID != f.PublicationID {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+}
+
+// TestMutationsPublishRefused tells where a mistake is, how much is in, and goes on behind that with the mended file.
+//
+// Rules: MUT-05, MUT-12, MUT-22.
+func TestMutationsPublishRefused(t *testing.T) {
+	t.Parallel()
+	w := newPublishWorld(t)
+	remove := `{"mutations":[{"objectType":"Perceel","objectId":"g0","was":{"id":"%s"}}]}` + "\n"
+	wrong := parcelFile(t, "g.ndjson", parcelLines("g", 2)+fmt.Sprintf(remove, "never"))
+	code, r, problems := w.run(t, "", wrong, wrong)
+	f := r.Files[0]
+	if code != exitFailed || f.Status != fileRefused || f.HTTPStatus != 422 || f.Code != "mutations-refused" || *f.Groups != 2 || f.Tries != 1 || r.Files[1].Status != fileUnsent ||
+		!strings.Contains(problems, "2 groups are in; key "+f.Key) {
+		t.Fatalf("exit %d, %+v\n%s", code, r, problems)
+	}
+	if e := f.Errors[0]; e.File != wrong || e.Line != 3 || e.Group != 3 || e.Mutation != 1 || e.Code != "unknown-was" || e.Detail == "" {
+		t.Errorf("%+v", e)
+	}
+	says(t, exitFailed, wrong+":3:", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
+	says(t, exitFailed, ": group 3, mutation 1: unknown-was: ", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
+	mended := parcelFile(t, "mended.ndjson", parcelLines("g", 2)+fmt.Sprintf(remove, "g0"))
+	code, r, problems = w.run(t, "", "--key", f.Key, mended)
+	if g := r.Files[0]; code != exitOK || g.Counts.Groups != 3 || g.Counts.Deletes != 1 || g.PublicationID != f.PublicationID {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+	initial := parcelFile(t, "initial.json", `{"groups":[`+strings.TrimSpace(parcelLines("i", 1))+`]}`)
+	code, r, problems = w.run(t, "", "--kind", "initial", initial)
+	if g := r.Files[0]; code != exitFailed || g.Code != "dataset-not-empty" || g.Groups == nil || *g.Groups != 0 {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+	code, r, problems = w.run(t, "", "--kind", "initial", "--replace-reason", "It was wrong.", initial)
+	if g := r.Files[0]; code != exitOK || g.Kind != "initial" || g.Counts.Adds != 1 {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+	packed, _ := parcelZip(t, format.Delta, "d-1", "", "", "z0:1", "i0:1", "z0:1")
+	code, r, problems = w.run(t, "", parcelFile(t, "twice.zip", string(packed)))
+	if g := r.Files[0]; code != exitFailed || len(g.Errors) == 0 || !strings.Contains(g.Errors[0].File, "twice.zip:") || g.Errors[0].Code != "id-used" {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+	code, r, problems = w.run(t, "", "--client-secret", "wrong", initial)
+	if g := r.Files[0]; code != exitFailed || g.Status != fileUnfinished || g.Groups != nil || g.Tries != 1 {
+		t.Errorf("exit %d, %+v\n%s", code, g, problems)
+	}
+}
