@@ -27,7 +27,7 @@ type CLI struct {
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
 	Contract  ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
-	Mutations MutationsCmd `cmd:"" help:"Look at files of mutation delivery."`
+	Mutations MutationsCmd `cmd:"" help:"Publish, follow and check mutation files."`
 }
 
 // DemoCmd runs two Schakels that exchange events, in a scratch folder.
