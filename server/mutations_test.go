@@ -109,13 +109,13 @@ func TestMutationTeller(t *testing.T) {
 	}
 	heard.fail = nil
 	must(t, fresh().turn(ctx))
-	if e := heard.events[d.ID]; len(heard.events) != 1 || heard.to["gebouwen"] != store.OnlyFor(north) || !available(e, d) {
+	if e := heard.events[d.ID]; len(heard.events) != 1 || heard.to["gebouwen"] != store.OnlyFor(north) || !available(e, d, "") {
 		t.Errorf("heard %v, for %v", heard.events, heard.to)
 	}
 	_, err = p.cutter.Work(ctx)
 	must(t, err)
 	must(t, fresh().turn(ctx))
-	if e := heard.events[d.ID+"-"+part]; len(heard.events) != 2 || heard.to["gebouwen"] != store.OnlyFor(south) || !available(e, d) {
+	if e := heard.events[d.ID+"-"+part]; len(heard.events) != 2 || heard.to["gebouwen"] != store.OnlyFor(south) || !available(e, d, "?subscriptionId="+part) {
 		t.Errorf("heard %v, for %v", heard.events, heard.to)
 	}
 	lineage := uuid.NewString()
@@ -138,13 +138,13 @@ func TestMutationTeller(t *testing.T) {
 	contractHas(t, typeDeliveryAvailable, typeLineageChanged)
 }
 
-// available checks the event of a delta.
-func available(e event.Event, d store.MutationDelta) bool {
+// available checks the event of a delta, or of the part of it that a query asks for.
+func available(e event.Event, d store.MutationDelta, query string) bool {
 	sequence, _ := e.Extension("sequence")
 	at, _ := e.Extension("dataref")
 	key, _ := e.Extension("partitionkey")
 	return e.Type == typeDeliveryAvailable && e.Subject == "gebouwen" && sequence == "00000000000000000001" && key == "gebouwen" && len(e.Data) == 0 &&
-		at == "https://here.example/mutations/v1/datasets/gebouwen/deltas/"+d.ID+"/content"
+		at == "https://here.example/mutations/v1/datasets/gebouwen/deltas/"+d.ID+"/content"+query
 }
 
 // contractHas checks that the own contracts define event types.
