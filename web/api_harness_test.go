@@ -58,7 +58,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.reg, err = registry.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
-		ReadArea: testArea,
+		ReadArea: area.Boundary,
 	}, accounts)
 	noError(t, err)
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
@@ -83,15 +83,6 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	})
 	noError(t, err)
 	return h
-}
-
-// testArea checks a boundary as the program does.
-func testArea(given string, crs, target int) (string, error) {
-	a, err := area.Parse(given, area.Options{Dataset: area.CRS(target), Given: area.CRS(crs)})
-	if err != nil {
-		return "", err
-	}
-	return a.WKT(), nil
 }
 
 // newPartner makes an approved partner.
