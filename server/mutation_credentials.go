@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"schakel/delivery/mutation/follow"
 )
 
 // MutationCredentials say as whom an API of mutation files is called.
@@ -37,8 +39,15 @@ type tokenRefused int
 
 // Error implements error.
 func (s tokenRefused) Error() string {
-	return fmt.Sprintf("the token endpoint answers with status %d", int(s))
+	text := fmt.Sprintf("the token endpoint answers with status %d", int(s))
+	if !temporary(int(s)) {
+		text += ": look at the id and the secret of the client, and whether it may have this scope"
+	}
+	return text
 }
+
+// Is tells a follower that asking again makes no difference.
+func (s tokenRefused) Is(target error) bool { return target == follow.ErrAccess && !temporary(int(s)) }
 
 // tokens gives what fetches access tokens with a scope for the host of an address; nil when none is sent.
 func (f *MutationCredentials) tokens(agent, address, scope string) (tokenSource, error) {

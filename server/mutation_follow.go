@@ -188,6 +188,9 @@ func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
 	for _, m := range r.Mismatches {
 		fmt.Fprintf(w, "%s %s (state %s): expected %s, found %s\n", m.ObjectType, m.ObjectID, m.ID, m.Expected, m.Found)
 	}
+	if r.Copy == "" {
+		return nil // it did not come so far
+	}
 	k := r.Counts
 	fmt.Fprintf(w, "%s: %d deliveries, %d groups: %d adds, %d changes, %d deletes", r.Copy, len(r.Deliveries), k.Groups, k.Adds, k.Changes, k.Deletes)
 	for _, n := range []struct {

@@ -95,6 +95,9 @@ func (c *client) ask(ctx context.Context, method string, u *url.URL, body []byte
 		if err == nil {
 			err = a.problem()
 		}
+		if errors.Is(err, ErrAccess) {
+			return a, err
+		}
 		if try+1 >= c.o.Tries || ctx.Err() != nil {
 			return a, fmt.Errorf("gave up after %d tries: %w", try+1, err)
 		}

@@ -31,6 +31,8 @@ var (
 	ErrManifest = errors.New("the delivery is not what its manifest says")
 	// ErrChanged is met when the source has other bytes than those that were read before the line was cut.
 	ErrChanged = errors.New("the source changed while it was read")
+	// ErrAccess is met when there will be no access token, however often it is asked for.
+	ErrAccess = errors.New("there is no access")
 	// ErrBusy is met when another program follows into the same copy.
 	ErrBusy = errors.New("another program follows into this copy")
 	// ErrUpToDate is what a source answers when the copy has all it has.

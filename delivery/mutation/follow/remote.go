@@ -37,7 +37,7 @@ const (
 type RemoteOptions struct {
 	URL  string // of the dataset, as https://host/mutations/v1/datasets/bgt
 	Kind Kind   // default: auto
-	// Token gives an access token, a new one when the last was refused; nil: none is sent.
+	// Token gives an access token, a new one when the last was refused; nil: none is sent. ErrAccess is not tried again.
 	Token func(ctx context.Context, renew bool) (string, error)
 	HTTP  *http.Client // without a time limit; default: a client with that of a connection only
 	Agent string       // User-Agent

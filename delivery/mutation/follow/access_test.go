@@ -1,6 +1,9 @@
 package follow_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,5 +33,19 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	}
 	if !asked["/snapshots/latest"] || !asked["/deltas"] {
 		t.Errorf("named the subscription: %v", asked)
+	}
+}
+
+// TestNoAccess asks once when there will be no token.
+func TestNoAccess(t *testing.T) {
+	t.Parallel()
+	_, o := newOurs(t)
+	asked := 0
+	o.Token = func(context.Context, bool) (string, error) {
+		asked++
+		return "", fmt.Errorf("refused: %w", follow.ErrAccess)
+	}
+	if _, err := follow.NewRemote(t.Context(), o); !errors.Is(err, follow.ErrAccess) || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
