@@ -129,3 +129,27 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		}
 	}
 }
+
+// TestStateSaysWhy: who is told that there is no connection finds the reason in its state.
+//
+// Rule: AMQP-08
+func TestStateSaysWhy(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := closed.Addr().String()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		c := connect(t, link.Config{URL: "amqp://" + address, Username: "u", Password: "p"})
+		if err := c.Send(within(t), "q", plain("1")); link.KindOf(err) != link.Unavailable {
+			t.Fatalf("Send gave %v", err)
+		}
+		if state := c.State(); state.Error == "" {
+			t.Fatalf("the state is %+v", state)
+		}
+	}
+}

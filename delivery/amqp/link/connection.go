@@ -114,8 +114,8 @@ func (c *Connection) run(ctx context.Context, done chan struct{}) {
 			return
 		}
 		failures = c.failures(failures, opened)
+		c.board.set("", Waiting, err) // first, so that who is told looks at a state that says why
 		c.install(nil, err)
-		c.board.set("", Waiting, err)
 		c.cfg.Log.WarnContext(ctx, "broker connection lost", "broker", c.url.Host, "failures", failures, "error", err)
 		if !pause(ctx, c.cfg.wait(failures)) {
 			c.install(nil, errNotRunning)
@@ -141,8 +141,8 @@ func (c *Connection) once(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
-	c.install(newSenders(c, w), nil)
 	c.board.set("", Opened, nil)
+	c.install(newSenders(c, w), nil)
 	c.cfg.Log.InfoContext(ctx, "broker connected", "broker", c.url.Host)
 	select {
 	case <-w.conn.Done():
