@@ -256,6 +256,60 @@ func TestDuplicates(t *testing.T) {
 	})
 }
 
+// slowEngine is an engine that takes the first event of one messageId in and then waits.
+type slowEngine struct {
+	*outbox.Engine
+	messageID string
+	once      *sync.Once
+	met, free chan struct{}
+}
+
+// Accept implements amqp.Engine.
+func (e slowEngine) Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error) {
+	r, err := e.Engine.Accept(ctx, s)
+	if id, _ := s.Events[0].Extension("amqpmessageid"); id == e.messageID {
+		e.once.Do(func() {
+			close(e.met)
+			<-e.free
+		})
+	}
+	return r, err
+}
+
+// TestSlowDuplicate: a message is being handled while the same business message is handled under another messageId, and its
+// own copy is found to be a duplicate. There is one AppRec then too.
+//
+// Rules: AMQP-105, AMQP-116
+func TestSlowDuplicate(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		a := newAlone(t, db, brokertest.Start(t, brokertest.RabbitMQ4), func(c *amqp.Config) { c.Patience = time.Second })
+		slow, fast, msgID := uuid.NewString(), uuid.NewString(), uuid.NewString()
+		e := slowEngine{a.b.engine, slow, &sync.Once{}, make(chan struct{}), make(chan struct{})}
+		a.b.bridge.Join(e)
+		document := dialogue(t, a.peer, a.b.me, msgID)
+		put := func(messageID string) { send(t, a.wire, a.b.me.Async, letter(t, a.peer, a.b.me, document, messageID)) }
+		put(slow)
+		<-e.met
+		put(fast)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
+		put(slow)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPDuplicate)
+		close(e.free)
+		a.b.eventually("the slow one is settled", func() (bool, string) {
+			known, err := a.b.db.AMQPRead(t.Context(), a.b.own.ID, a.b.me.Async, slow)
+			if err != nil {
+				return false, err.Error()
+			}
+			trail, err := a.b.db.AMQPTraces(t.Context(), known.ID)
+			return err == nil && len(trail) >= 4, fmt.Sprint(trail, err)
+		})
+		if n := a.b.outgoing(); n != 1 {
+			t.Errorf("%d messages went out", n)
+		}
+	})
+}
+
 // TestBrokerAway stops the broker: what goes out waits and is sent when it is back, and so is an AppRec that was due.
 //
 // Rules: AMQP-08, AMQP-114, AMQP-115

@@ -164,22 +164,18 @@ func nonEmpty(text string) store.Strings {
 func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
 	err := b.writes.do(ctx, func(tx *store.Tx) error {
 		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
-		in.known = err == nil
-		switch {
-		case err == nil:
-			in.row = known
-			if err := b.trace(ctx, tx, known.ID, stepAgain, ""); err != nil {
-				return err
-			}
-		case !errors.Is(err, store.ErrNotFound):
+		if in.known = err == nil; in.known {
+			in.row = known // and what it is answered with, if at all: that was decided once (AMQP-116)
+			return b.trace(ctx, tx, known.ID, stepAgain, "")
+		}
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
-		default:
-			if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
-				return err
-			}
-			if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
-				return err
-			}
+		}
+		if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
+			return err
+		}
+		if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
+			return err
 		}
 		return b.keepAnswer(ctx, tx, in, answer)
 	})
