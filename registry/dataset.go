@@ -99,17 +99,21 @@ func countAreas(ctx context.Context, tx *store.Tx, id string) (int, error) {
 	return n, err
 }
 
-// End ends a dataset and the subscriptions to it, for good.
+// End ends a dataset for good: nothing is published in it any more, and its last changes are cut. Who may read it goes on
+// until what was cut is over, and is told why (see [Datasets.EndFollowing]); who waits for approval is turned down.
 func (d *Datasets) End(ctx context.Context, actor Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
 	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
 		if err := checkReason(reason, true); err != nil {
 			return err
 		}
-		if err := tx.EndDataset(ctx, id); err != nil {
+		if err := tx.EndDataset(ctx, id, reason); err != nil {
 			return fmt.Errorf("end dataset: %w", err)
 		}
-		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{DatasetID: id}, "Dataset "+row.Title+" has ended: "+reason); err != nil {
+		if err := tx.AskDelta(ctx, id); err != nil {
+			return fmt.Errorf("ask last delta: %w", err)
+		}
+		if err := d.endRequests(ctx, tx, *row, reason); err != nil {
 			return err
 		}
 		return record(ctx, tx, actor, ActionDatasetEnded, datasetObject(*row), details{"reason": reason})

@@ -118,7 +118,7 @@ func (d *Datasets) followerFor(ctx context.Context, partner store.Partner, row s
 		return DatasetFollower{}, notFound("subscription")
 	}
 	if row.Status == store.DatasetEnded {
-		return DatasetFollower{}, forbidden("Dataset %s has ended, and the subscriptions to it too: no changes come any more. A copy stays as it is; ask %s for what it lacks.", row.ID, d.cfg.Organisation)
+		return DatasetFollower{}, forbidden("Dataset %s has ended, and the subscriptions to it too: no changes come any more, and what was cut is kept for 31 days only. A copy stays as it is; ask %s for what it lacks.", row.ID, d.cfg.Organisation)
 	}
 	return DatasetFollower{}, forbidden("Your organisation has no subscription to dataset %s. Ask for one with POST /mutations/v1/subscriptions, or at %s.", row.ID, d.page(row))
 }

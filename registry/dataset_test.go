@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/store"
 )
@@ -156,6 +157,101 @@ func TestDatasetKeepsItsMeaning(t *testing.T) {
 		in.checkKept(row, 0, wrong)
 		if got := slices.Sorted(keysOf(wrong)); !slices.Equal(got, []string{"crs", "objectTypes"}) {
 			t.Errorf("of what was published: %v", got)
+		}
+	})
+}
+
+// What fails is told once, until it works again.
+func TestDatasetFails(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		row := w.dataset(t, buildings())
+		before := len(w.mailsTo(t, "admin@example.nl"))
+		fail := func() { must(t, w.Datasets.Failed(ctx, row.ID, store.TroubleDelta, "the disk is full.")) }
+		told := func(want int) {
+			t.Helper()
+			if got := len(w.mailsTo(t, "admin@example.nl")) - before; got != want {
+				t.Errorf("%d mails, want %d", got, want)
+			}
+		}
+		fail()
+		fail()
+		told(1)
+		if m := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(m.Body, "the disk is full.") || !strings.Contains(m.Body, "/admin/datasets/"+row.ID) {
+			t.Errorf("told as %q", m.Body)
+		}
+		troubles, err := w.db.MutationTroubles(ctx, row.ID)
+		if err != nil || len(troubles) != 1 || troubles[0].Times != 2 {
+			t.Errorf("kept %+v, %v", troubles, err)
+		}
+		must(t, w.Datasets.Worked(ctx, row.ID, store.TroubleDelta))
+		told(1)
+		fail()
+		told(2)
+		wantCode(t, "unknown", CodeNotFound, w.Datasets.Failed(ctx, "other", store.TroubleDelta, "x"))
+	})
+}
+
+// Who may read a dataset when it ends does so until what was cut is over, 31 days after the last delta; who waits for approval
+// is turned down, and all are told.
+//
+// Rules: MUT-33, MUT-35.
+func TestDatasetEnds(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor, q, stranger := w.twoPartners(t)
+		row := w.dataset(t, buildings())
+		ask := func(a Actor) store.Subscription {
+			sub, err := w.Subscriptions.RequestDataset(ctx, a, DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, a).ID, Purpose: "plan visits"})
+			must(t, err)
+			return sub
+		}
+		follows, waits, paused := ask(actor), ask(stranger), ask(actor)
+		must(t, w.Subscriptions.Approve(ctx, w.admin, follows.ID))
+		must(t, w.Subscriptions.Approve(ctx, w.admin, paused.ID))
+		must(t, w.Subscriptions.Pause(ctx, actor, paused.ID, ""))
+		must(t, w.Datasets.End(ctx, w.admin, row.ID, "the source has ended"))
+		for _, one := range []store.Partner{p, q} {
+			if m := w.mailsTo(t, one.ContactEmail)[0]; !strings.Contains(m.Subject, "has ended") || !strings.Contains(m.Body, "the source has ended") {
+				t.Errorf("told as %q", m.Body)
+			}
+		}
+		row, err := w.Datasets.Get(ctx, row.ID)
+		if must(t, err); row.DeltaAskedAt.IsZero() || row.EndReason != "the source has ended" {
+			t.Errorf("its last delta is not asked for: %+v", row)
+		}
+		_, err = w.Datasets.Access(ctx, p, row.ID, "")
+		must(t, err)
+		must(t, w.Subscriptions.Unpause(ctx, actor, paused.ID))
+		_, err = w.Datasets.Access(ctx, p, row.ID, paused.ID)
+		must(t, err)
+		_, err = w.Datasets.Access(ctx, q, row.ID, "")
+		wantCode(t, "who was not approved", CodeForbidden, err)
+		wantCode(t, "approve after the end", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, waits.ID))
+		_, err = w.Subscriptions.ChangeArea(ctx, actor, follows.ID, AreaChange{Area: AreaInput{Text: square}})
+		wantCode(t, "another area", CodeConflict, err)
+
+		over := func(want int) {
+			t.Helper()
+			if n, err := w.Datasets.EndFollowing(ctx, w.clock.Now().Add(-31*24*time.Hour)); err != nil || n != want {
+				t.Errorf("%d datasets are over, %v; want %d", n, err, want)
+			}
+		}
+		w.clock.Advance(24 * time.Hour)
+		last := store.MutationDelta{
+			ID: "d1", DatasetID: row.ID, Number: 1, Lineage: row.Lineage, FromAt: row.LineageAt, ToAt: store.At(w.clock.Now()), Manifest: "{}", FileID: "f",
+		}
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertMutationDelta(ctx, &last) }))
+		w.clock.Advance(31 * 24 * time.Hour)
+		over(0)
+		_, err = w.Datasets.Access(ctx, p, row.ID, "")
+		must(t, err)
+		w.clock.Advance(time.Second)
+		over(1)
+		over(0)
+		_, err = w.Datasets.Access(ctx, p, row.ID, "")
+		if wantCode(t, "after all is over", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
+			t.Errorf("told %v", err)
 		}
 	})
 }

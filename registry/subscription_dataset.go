@@ -136,6 +136,9 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		if err != nil {
 			return found("dataset", err)
 		}
+		if dataset.Status == store.DatasetEnded {
+			return conflict("Dataset %s has ended: what you get of it stays as it is.", dataset.Title)
+		}
 		types, area, wrong := s.cfg.readSelection(dataset, in.ObjectTypes, in.Area)
 		if err := wrong.err(); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/delivery/mutation/cut"
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -17,7 +18,7 @@ const (
 	mutationPoll   = 2 * time.Second  // how often a node looks what is due
 	mutationLease  = time.Minute      // how long a node may be silent before another takes its work over
 	mutationBeat   = 15 * time.Second // how often it says that it is at work
-	mutationMost   = 4                // deltas and snapshots of one node at the same time
+	mutationMost   = 4                // deltas of one node at the same time, and half as many snapshots
 	mutationMakers = 2                // downloads of one node at the same time: a large one keeps not all others waiting
 	mutationExpiry = 5 * time.Minute  // how often a node ends what is over
 )
@@ -26,24 +27,33 @@ const (
 // what is over. Of all nodes on a database one works at a delta, a snapshot or a download at a time; when it dies or stops,
 // another begins that anew.
 type mutations struct {
-	db     *store.DB
-	cutter *cut.Cutter
-	log    *slog.Logger
-	now    func() time.Time
-	leases leases
-	tells  *mutationTeller
-	counts *mutationCounts
+	db       *store.DB
+	datasets *registry.Datasets
+	cutter   *cut.Cutter
+	log      *slog.Logger
+	now      func() time.Time
+	jobs     []*mutationJob
+	tells    *mutationTeller
+	counts   *mutationCounts
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
 func (p *program) mutations(log *slog.Logger) *mutations {
-	return &mutations{
-		db: p.db, cutter: p.cutter, log: log, now: clock, counts: p.counts,
-		leases: leases{db: p.db, log: log, node: p.db.NewID("node"), lease: mutationLease, beat: mutationBeat, most: mutationMost},
-		tells:  &mutationTeller{db: p.db, accept: p.engine.Accept, base: p.base, told: map[string]string{}},
+	m := &mutations{
+		db: p.db, datasets: p.registry.Datasets, cutter: p.cutter, log: log, now: clock, counts: p.counts,
+		tells: &mutationTeller{db: p.db, accept: p.engine.Accept, base: p.base, told: map[string]string{}},
 	}
+	node := p.db.NewID("node")
+	places := func(most int) leases {
+		return leases{db: p.db, log: log, node: node, lease: mutationLease, beat: mutationBeat, most: most}
+	}
+	m.jobs = []*mutationJob{
+		{store.TroubleDelta, cut.DeltaTask, m.cutter.DeltaDue, m.delta, places(mutationMost)},
+		{store.TroubleSnapshot, cut.SnapshotTask, m.cutter.SnapshotDue, m.snapshot, places(mutationMost / 2)}, // they take long: deltas do not wait for them
+	}
+	return m
 }
 
 // Name implements Service.
@@ -85,61 +95,11 @@ func (m *mutations) look(ctx context.Context) error {
 		return fmt.Errorf("list datasets: %w", err)
 	}
 	for _, set := range sets {
-		err = errors.Join(err,
-			m.begin(ctx, set, cut.DeltaTask(set.ID), m.cutter.DeltaDue, m.delta),
-			m.begin(ctx, set, cut.SnapshotTask(set.ID), m.cutter.SnapshotDue, m.snapshot))
+		for _, job := range m.jobs {
+			err = errors.Join(err, m.begin(ctx, set, job))
+		}
 	}
 	return err
-}
-
-// begin does work on a dataset in the background, when it is due and no other node does.
-func (m *mutations) begin(ctx context.Context, set store.Dataset, name string,
-	dueAt func(context.Context, store.Dataset, store.ClusterTask) (time.Time, error), work func(context.Context, store.Dataset) error,
-) error {
-	seen, err := m.leases.seen(ctx, name)
-	if err != nil {
-		return err
-	}
-	due, err := dueAt(ctx, set, seen)
-	if err != nil || due.IsZero() || m.now().Before(due) || !m.leases.begin(name) {
-		return err
-	}
-	m.done.Go(func() {
-		defer m.leases.end(name)
-		err := m.leases.turn(ctx, seen, func(ctx context.Context) error { return work(ctx, set) })
-		if err != nil && ctx.Err() == nil {
-			m.log.ErrorContext(ctx, "a delivery of a dataset failed", "task", name, "error", err)
-		}
-	})
-	return nil
-}
-
-func (m *mutations) delta(ctx context.Context, set store.Dataset) error {
-	d, err := m.cutter.Cut(ctx, set.ID, cut.Options{})
-	switch {
-	case err == nil:
-		m.counts.made("delta", d.Bytes)
-		m.log.InfoContext(ctx, "delta cut", "dataset", set.ID, "number", d.Number, "groups", d.ToSeq-d.FromSeq, "bytes", d.Bytes)
-	case !errors.Is(err, cut.ErrNothingNew) && !errors.Is(err, store.ErrConflict): // a conflict: a snapshot has cut it
-		return err
-	}
-	if set.DeltaAskedAt.IsZero() {
-		return nil
-	}
-	return m.db.Write(ctx, func(tx *store.Tx) error { return tx.AnswerDelta(ctx, set.ID, set.DeltaAskedAt) })
-}
-
-func (m *mutations) snapshot(ctx context.Context, set store.Dataset) error {
-	s, err := m.cutter.Snapshot(ctx, set.ID)
-	if err != nil {
-		return err
-	}
-	m.counts.made("snapshot", s.Bytes)
-	m.log.InfoContext(ctx, "snapshot made", "dataset", set.ID, "states", s.Done, "bytes", s.Bytes)
-	if set.SnapshotAskedAt.IsZero() {
-		return nil
-	}
-	return m.db.Write(ctx, func(tx *store.Tx) error { return tx.AnswerSnapshot(ctx, set.ID, set.SnapshotAskedAt) })
 }
 
 // work makes downloads until none waits.
@@ -163,5 +123,9 @@ func (m *mutations) expire(ctx context.Context) error {
 	if n > 0 {
 		m.log.InfoContext(ctx, "deliveries of datasets ended", "count", n)
 	}
-	return err
+	over, failure := m.datasets.EndFollowing(ctx, m.now().Add(-cut.Retention))
+	if over > 0 {
+		m.log.InfoContext(ctx, "nothing is left to fetch of datasets that ended", "count", over)
+	}
+	return errors.Join(err, failure)
 }

@@ -18,6 +18,7 @@ type mutationCounts struct {
 	failed       prometheus.Counter
 	waiting      *prometheus.Desc
 	age, checked *prometheus.Desc
+	failing      *prometheus.Desc
 }
 
 func newMutationCounts(db *store.DB) *mutationCounts {
@@ -35,6 +36,7 @@ func newMutationCounts(db *store.DB) *mutationCounts {
 		waiting: prometheus.NewDesc("schakel_mutation_downloads", "Downloads of datasets that are there or will be, by status.", []string{"status"}, nil),
 		age:     prometheus.NewDesc("schakel_mutation_delta_age_seconds", "Time since the window of the last delta of a dataset ended.", []string{"dataset"}, nil),
 		checked: prometheus.NewDesc("schakel_mutation_checked_age_seconds", "Time since all changes of a dataset were known to be in deltas.", []string{"dataset"}, nil),
+		failing: prometheus.NewDesc("schakel_mutation_failing", "How often a delta or a snapshot of a dataset could not be made since one could.", []string{"dataset", "kind"}, nil),
 	}
 }
 
@@ -55,6 +57,7 @@ func (m *mutationCounts) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.waiting
 	ch <- m.age
 	ch <- m.checked
+	ch <- m.failing
 }
 
 // Collect implements prometheus.Collector.
@@ -69,6 +72,7 @@ func (m *mutationCounts) Collect(ch chan<- prometheus.Metric) {
 	for _, status := range []string{store.MutationPending, store.MutationRunning, store.MutationCompleted, store.MutationFailed} {
 		ch <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(counts[status]), status)
 	}
+	m.collectFailing(ctx, ch)
 	sets, _, err := m.db.Datasets(ctx, store.DatasetFilter{Status: store.DatasetActive})
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(m.age, err)
@@ -76,6 +80,16 @@ func (m *mutationCounts) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, set := range sets {
 		m.collect(ctx, ch, set)
+	}
+}
+
+func (m *mutationCounts) collectFailing(ctx context.Context, ch chan<- prometheus.Metric) {
+	troubles, err := m.db.MutationTroubles(ctx, "")
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(m.failing, err)
+	}
+	for _, t := range troubles {
+		ch <- prometheus.MustNewConstMetric(m.failing, prometheus.GaugeValue, float64(t.Times), t.DatasetID, t.Kind)
 	}
 }
 

@@ -209,6 +209,96 @@ func TestMutationService(t *testing.T) {
 	must(t, service.Stop(ended))
 }
 
+// TestMutationFails: a delta or snapshot that cannot be made is kept for people, with how often, and is tried again; what works
+// again is cleared. Other datasets go on.
+func TestMutationFails(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), built(t)
+	newDataset(t, p, "gebouwen", 1)
+	newDataset(t, p, "wegen", 1)
+	m := p.mutations(quiet())
+	now := clock()
+	m.now = func() time.Time { return now }
+	spaces := func(text string) {
+		must(t, p.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateDataset(ctx, spaced(t, p, "gebouwen", text)) }))
+	}
+	spaces("{") // a row that was spoilt
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
+		return errors.Join(tx.AskDelta(ctx, "gebouwen"), tx.AskSnapshot(ctx, "gebouwen"), tx.AskDelta(ctx, "wegen"))
+	}))
+	troubles := func() []store.MutationTrouble {
+		t.Helper()
+		now = now.Add(2 * time.Minute)
+		must(t, m.look(ctx))
+		m.done.Wait()
+		rows, err := p.db.MutationTroubles(ctx, "")
+		must(t, err)
+		return rows
+	}
+	for n := range int64(2) {
+		rows := troubles()
+		if len(rows) != 2 || rows[0].Kind != store.TroubleDelta || rows[0].Times != n+1 || !strings.Contains(rows[0].Error, "could not be written as a file") || rows[1].Kind != store.TroubleSnapshot {
+			t.Errorf("kept %+v", rows)
+		}
+	}
+	if d, err := p.db.LastMutationDelta(ctx, "wegen"); err != nil || d.Number != 1 {
+		t.Errorf("the other dataset has %+v, %v", d, err)
+	}
+	if text := scraped(t, p); !strings.Contains(text, `schakel_mutation_failing{dataset="gebouwen",kind="delta"} 2`) {
+		t.Error("the metrics say nothing of it")
+	}
+	spaces("{}")
+	if rows := troubles(); len(rows) != 0 {
+		t.Errorf("what works again is still kept: %+v", rows)
+	}
+	set, err := p.db.Dataset(ctx, "gebouwen")
+	must(t, err)
+	if !set.DeltaAskedAt.IsZero() || !set.SnapshotAskedAt.IsZero() {
+		t.Error("what was asked for is not made")
+	}
+}
+
+// spaced is a dataset with other namespaces.
+func spaced(t *testing.T, p *program, id, text string) *store.Dataset {
+	t.Helper()
+	set, err := p.db.Dataset(t.Context(), id)
+	must(t, err)
+	set.Namespaces = text
+	return &set
+}
+
+// TestMutationAsked: who asks for a delta gets all that was there then, also when another node cuts at that moment.
+func TestMutationAsked(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), built(t)
+	newDataset(t, p, "gebouwen", 1)
+	var nodes []*mutations
+	for range 3 {
+		nodes = append(nodes, p.mutations(quiet()))
+	}
+	for range 20 {
+		publishOne(t, p, "gebouwen")
+		must(t, p.db.Write(ctx, func(tx *store.Tx) error { return tx.AskDelta(ctx, "gebouwen") }))
+		set, err := p.db.Dataset(ctx, "gebouwen")
+		must(t, err)
+		for _, m := range nodes { // as when clocks differ by more than a lease
+			m.done.Go(func() {
+				if err := m.delta(ctx, set); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, m := range nodes {
+			m.done.Wait()
+		}
+		last, err := p.db.LastMutationDelta(ctx, "gebouwen")
+		must(t, err)
+		if set, err = p.db.Dataset(ctx, "gebouwen"); err != nil || !set.DeltaAskedAt.IsZero() || last.ToSeq != set.LastSeq {
+			t.Fatalf("asked %v, delta up to %d of %d, %v", set.DeltaAskedAt, last.ToSeq, set.LastSeq, err)
+		}
+	}
+}
+
 // scraped is what Prometheus gets.
 func scraped(t *testing.T, p *program) string {
 	t.Helper()

@@ -15,9 +15,9 @@ func (tx *Tx) UpdateDataset(ctx context.Context, d *Dataset) error {
 		"area_kind", "geometry_elements", "key_elements", "per_file", "delta_schedule", "snapshot_schedule", "updated_at")
 }
 
-// EndDataset ends a dataset: nothing is published in it any more.
-func (tx *Tx) EndDataset(ctx context.Context, id string) error {
-	return tx.one(ctx, `UPDATE dataset SET status = ?, updated_at = ? WHERE id = ?`, DatasetEnded, tx.Now, id)
+// EndDataset ends a dataset: nothing is published in it any more. The reason is told to who follows it.
+func (tx *Tx) EndDataset(ctx context.Context, id, reason string) error {
+	return tx.one(ctx, `UPDATE dataset SET status = ?, end_reason = ?, ended_at = ?, updated_at = ? WHERE id = ?`, DatasetEnded, reason, tx.Now, tx.Now, id)
 }
 
 // Dataset finds a dataset.

@@ -38,13 +38,16 @@ func TestDataset(t *testing.T) {
 
 		w.clock.Advance(time.Minute)
 		fill(&d, 2, "ID", "Status", "Lineage", "LineageAt", "LineageSeq", "LineageReason", "ReplacedSeq", "LastSeq", "CheckedAt",
-			"DeltaAskedAt", "SnapshotAskedAt", "CreatedAt", "CreatedBy")
+			"DeltaAskedAt", "SnapshotAskedAt", "CreatedAt", "CreatedBy", "EndedAt", "EndReason")
 		w.write(func(tx *store.Tx) error { return tx.UpdateDataset(w.ctx, &d) })
 		same(t, w.dataset("panden"), nil, d)
 
 		w.newDataset("wegen")
-		w.write(func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden") })
-		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "none") })
+		w.write(func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "It moved.") })
+		if d := w.dataset("panden"); !d.EndedAt.Equal(w.now().Time) || d.EndReason != "It moved." {
+			t.Errorf("ended as %+v", d)
+		}
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "none", "") })
 		for _, f := range []struct {
 			filter store.DatasetFilter
 			want   []string
@@ -83,5 +86,32 @@ func TestAskOfDataset(t *testing.T) {
 		same(t, answer(first), nil, second)
 		done := answer(second)
 		same(t, [2]store.Time{done.DeltaAskedAt, done.SnapshotAskedAt}, nil, [2]store.Time{})
+	})
+}
+
+// What fails is counted until it works again, each thing of each dataset for itself.
+func TestMutationTrouble(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newDataset("panden")
+		w.newDataset("wegen")
+		fail := func(dataset, kind, text string) (got store.MutationTrouble) {
+			w.clock.Advance(time.Minute)
+			w.write(func(tx *store.Tx) (err error) { got, err = tx.FailMutation(w.ctx, dataset, kind, text); return err })
+			return got
+		}
+		first := fail("panden", store.TroubleDelta, "no room")
+		same(t, first, nil, store.MutationTrouble{DatasetID: "panden", Kind: store.TroubleDelta, Error: "no room", Times: 1, Since: w.now(), LastAt: w.now()})
+		other := fail("wegen", store.TroubleSnapshot, "no room")
+		again := fail("panden", store.TroubleDelta, "a hole")
+		same(t, again, nil, store.MutationTrouble{DatasetID: "panden", Kind: store.TroubleDelta, Error: "a hole", Times: 2, Since: first.Since, LastAt: w.now()})
+		all, err := w.db.MutationTroubles(w.ctx, "")
+		same(t, all, err, []store.MutationTrouble{again, other})
+		mend := func(kind string) (was bool) {
+			w.write(func(tx *store.Tx) (err error) { was, err = tx.MendMutation(w.ctx, "panden", kind); return err })
+			return was
+		}
+		same(t, [3]bool{mend(store.TroubleSnapshot), mend(store.TroubleDelta), mend(store.TroubleDelta)}, nil, [3]bool{false, true, false})
+		left, err := w.db.MutationTroubles(w.ctx, "panden")
+		same(t, len(left), err, 0)
 	})
 }

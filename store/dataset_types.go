@@ -43,6 +43,8 @@ type Dataset struct {
 	CreatedAt        Time    `db:"created_at"`
 	CreatedBy        string  `db:"created_by"`
 	UpdatedAt        Time    `db:"updated_at"`
+	EndedAt          Time    `db:"ended_at"`
+	EndReason        string  `db:"end_reason"`
 }
 
 // Kinds of publications.

@@ -43,14 +43,15 @@ func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.Clu
 }
 
 // SnapshotDue tells when the next snapshot of a dataset has to be made: as its schedule says, when somebody asked, when there
-// is none of the lineage while somebody subscribes, and a week before the deltas behind the newest one begin to expire.
+// is none of the lineage while somebody subscribes, and a week before the deltas behind the newest one begin to expire. Of a
+// dataset that has ended the schedule does not count.
 func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
 	due := nextRun(set, set.SnapshotSchedule, set.SnapshotAskedAt, seen)
 	if running(seen) || !set.SnapshotAskedAt.IsZero() {
 		return due, nil
 	}
-	if set.Status != store.DatasetActive {
-		return time.Time{}, nil
+	if set.Status != store.DatasetActive { // one that has ended is brought to its end, and not made again and again
+		due = time.Time{}
 	}
 	needed, err := c.needed(ctx, set)
 	if err != nil || needed.IsZero() {
@@ -116,13 +117,22 @@ func nextRun(set store.Dataset, schedule string, asked store.Time, seen store.Cl
 	if seen.StartedAt.After(since.Time) {
 		since = seen.StartedAt
 	}
-	return plan.Next(since.UTC())
+	due := plan.Next(since.UTC())
+	if again := afterFailure(seen); seen.Error != "" && again.Before(due) {
+		return again // a schedule of once a day is not a day of delay
+	}
+	return due
 }
 
 // tryAgain has work that failed wait a little.
 func tryAgain(due time.Time, seen store.ClusterTask) time.Time {
-	if seen.Error != "" && seen.FinishedAt.Add(againAfter).After(due) {
-		return seen.FinishedAt.Add(againAfter)
+	if again := afterFailure(seen); seen.Error != "" && again.After(due) {
+		return again
 	}
 	return due
+}
+
+// afterFailure is when work that failed is tried again: what took long before it failed waits as long.
+func afterFailure(seen store.ClusterTask) time.Time {
+	return seen.FinishedAt.Add(max(againAfter, seen.FinishedAt.Sub(seen.StartedAt.Time)))
 }

@@ -26,6 +26,9 @@ func TestDeltaDue(t *testing.T) {
 		"at work":      {store.Dataset{DeltaAskedAt: at(5, 3)}, store.ClusterTask{StartedAt: at(5, 0), LeaseUntil: at(5, 1)}, at(5, 1)},
 		"asked":        {store.Dataset{DeltaAskedAt: at(5, 3)}, store.ClusterTask{StartedAt: at(5, 0), FinishedAt: at(5, 1)}, at(5, 3)},
 		"asked, fails": {store.Dataset{DeltaAskedAt: at(5, 3)}, store.ClusterTask{StartedAt: at(5, 3), FinishedAt: at(5, 4), Error: "x"}, at(5, 5)},
+		"fails":        {store.Dataset{DeltaSchedule: "0 4 * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 0), Error: "x"}, at(4, 1)},
+		"fails late":   {store.Dataset{DeltaSchedule: "0 * * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 20), Error: "x"}, at(4, 40)},
+		"goes on":      {store.Dataset{DeltaSchedule: "30 * * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 20), Error: "x"}, at(4, 30)},
 	} {
 		d.set.Status, d.set.CreatedAt = store.DatasetActive, at(1, 30)
 		due, err := c.DeltaDue(t.Context(), d.set, d.seen)
@@ -63,7 +66,9 @@ func TestSnapshotDue(t *testing.T) {
 			return tx.SetDatasetLineage(w.ctx, w.set, "0b9e2b2e-3f0c-4a86-9d0c-2d4d1a4cbb4a", "Mended.", false)
 		})
 		due(w.dataset().LineageAt.Time)
-		w.write(func(tx *store.Tx) error { return tx.EndDataset(w.ctx, w.set) })
+		w.write(func(tx *store.Tx) error { return tx.EndDataset(w.ctx, w.set, "") })
+		due(w.dataset().LineageAt.Time) // who followed it still needs one to begin from
+		w.snapshot()
 		due(time.Time{})
 		w.publish(1)
 		last, err := w.cutter.DeltaDue(w.ctx, w.dataset(), store.ClusterTask{})

@@ -179,7 +179,7 @@ func TestKinds(t *testing.T) {
 		if err != nil || d.Lineage == "one" || d.LineageReason != "hersteld" || d.LineageSeq != 1 || w.alive() != "1=een" {
 			t.Errorf("dataset %+v, %v: %s", d, err, w.alive())
 		}
-		if err := w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden") }); err != nil {
+		if err := w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "") }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.led.Publish(w.ctx, w.request("late", of(first))); !errors.Is(err, ledger.ErrEnded) {
