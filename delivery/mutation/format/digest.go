@@ -48,7 +48,7 @@ func (d *digest) take(tok *xmlscan.Token) {
 			d.text = xmlscan.AppendText(d.text, tok.Text)
 		}
 	case xmlscan.CData:
-		d.text = append(d.text, bytes.ReplaceAll(tok.Text, []byte("\r\n"), []byte("\n"))...)
+		d.text = xmlscan.AppendCData(d.text, tok.Text)
 	case xmlscan.Start:
 		d.flush()
 		d.write('<', d.scan.Namespace(), string(xmlscan.Local(tok.Name)))
@@ -84,7 +84,7 @@ func (d *digest) attributes(attrs []xmlscan.Attr) {
 	var list [][3]string
 	for _, a := range attrs {
 		if _, is := xmlscan.Declares(a.Name); !is {
-			list = append(list, [3]string{d.scan.AttrNamespace(a), string(xmlscan.Local(a.Name)), xmlscan.Unescape(a.Value)})
+			list = append(list, [3]string{d.scan.AttrNamespace(a), string(xmlscan.Local(a.Name)), xmlscan.Value(a.Value)})
 		}
 	}
 	slices.SortFunc(list, func(a, b [3]string) int { return strings.Compare(a[0]+"\x00"+a[1], b[0]+"\x00"+b[1]) })

@@ -76,9 +76,9 @@ func (r *Reader) readMutation(tok *xmlscan.Token) (Mutation, error) {
 	for _, a := range tok.Attrs {
 		switch string(a.Name) {
 		case "objectType":
-			m.ObjectType = r.scan.Intern([]byte(xmlscan.Unescape(a.Value)))
+			m.ObjectType = r.scan.Intern([]byte(xmlscan.Value(a.Value)))
 		case "objectId":
-			m.ObjectID = xmlscan.Unescape(a.Value)
+			m.ObjectID = xmlscan.Value(a.Value)
 		}
 	}
 	if err := r.readSides(&m); err != nil {
@@ -124,7 +124,7 @@ func (r *Reader) readSide(tok *xmlscan.Token, name string) (*State, error) {
 	s := &State{}
 	for _, a := range tok.Attrs {
 		if string(a.Name) == "id" {
-			s.ID = xmlscan.Unescape(a.Value)
+			s.ID = xmlscan.Value(a.Value)
 		}
 	}
 	r.scan.Forget()

@@ -74,7 +74,7 @@ func (r *Reader) enterMessage() error {
 func (r *Reader) declared(tok *xmlscan.Token) error {
 	for _, a := range tok.Attrs {
 		if prefix, is := xmlscan.Declares(a.Name); is {
-			own := Namespace{Prefix: string(prefix), URI: xmlscan.Unescape(a.Value)}
+			own := Namespace{Prefix: string(prefix), URI: xmlscan.Value(a.Value)}
 			r.header.Namespaces = slices.DeleteFunc(r.header.Namespaces, func(n Namespace) bool { return n.Prefix == own.Prefix })
 			r.header.Namespaces = append(r.header.Namespaces, own)
 		}

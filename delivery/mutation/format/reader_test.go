@@ -213,3 +213,34 @@ func TestLenient(t *testing.T) {
 		t.Errorf("a header without end: %v", err)
 	}
 }
+
+// TestOddButSound reads what few write and XML allows: a byte order mark, sections, comments and instructions anywhere, line
+// ends of Windows, and white space in attributes, which is spaces unless it is written as a reference.
+//
+// Rules: MUT-23, MUT-25
+func TestOddButSound(t *testing.T) {
+	t.Parallel()
+	payload := "<d:o><!-- c --><T><?p?><![CDATA[<x> & y]]></T>\r\n</d:o>"
+	doc := "\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<!-- x --><?x y?>" +
+		group("<!-- a --><?b?><ml:toevoeging objectType=\"T\" objectId='a\tb\r\nc&#9;d\n&lt;'><!-- --><ml:wordt id=\"i\nj\"><?p?>"+payload+"<!-- --></ml:wordt></ml:toevoeging>") +
+		"<?end?>\r\n<!-- -->"
+	h, groups, err := readAll(iotest.OneByteReader(strings.NewReader(doc)), format.Limits{})
+	if err != nil || len(groups) != 1 || h.Dataset != "d" {
+		t.Fatalf("%+v %v, %v", h, groups, err)
+	}
+	m := groups[0].Mutations[0]
+	if m.ObjectID != "a b c\td <" || m.Wordt.ID != "i j" || string(m.Wordt.XML) != payload || m.Wordt.Object != "T" {
+		t.Errorf("%q %q %q %q", m.ObjectID, m.Wordt.ID, m.Wordt.XML, m.Wordt.Object)
+	}
+}
+
+// TestOtherEncoding reads what is not in UTF-8: it is refused, and why is said.
+func TestOtherEncoding(t *testing.T) {
+	t.Parallel()
+	for _, utf16 := range []string{"\xFE\xFF\x00<\x00a", "\xFF\xFE<\x00a\x00", "<\x00?\x00x\x00", "\x00<\x00?\x00x"} {
+		_, _, err := readAll(strings.NewReader(utf16), format.Limits{})
+		if err == nil || !strings.Contains(err.Error(), "UTF-16") {
+			t.Errorf("%q: %v", utf16, err)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (r *Reader) content() (string, error) {
 		case xmlscan.Text:
 			raw = xmlscan.AppendText(raw, tok.Text)
 		case xmlscan.CData:
-			raw = append(raw, tok.Text...)
+			raw = xmlscan.AppendCData(raw, tok.Text)
 		}
 		if len(raw) > longestValue {
 			return "", xmlscan.NewLimit("a value of more than %d bytes", longestValue)

@@ -215,6 +215,7 @@ func TestTruthOfDigests(t *testing.T) {
 		{"<x xmlns='u' q='2' p='1'>\n <y>t&#38;u</y><!-- c --> <z></z>\n</x>", true},
 		{"<x xmlns='u' q='2' p='1'><y><![CDATA[t&u]]></y><z/></x>", true},
 		{strings.Replace(one, "t&amp;u", "t&amp;v", 1), false},
+		{strings.Replace(one, `p="1"`, "p=\"1\n\"", 1), false},
 		{strings.Replace(one, `p="1"`, `p="3"`, 1), false},
 		{strings.Replace(one, `"u"`, `"v"`, 1), false},
 		{strings.Replace(one, "<a:z/>", "", 1), false},
@@ -224,6 +225,26 @@ func TestTruthOfDigests(t *testing.T) {
 	for _, c := range cases {
 		if got := digest(t, c.xml); (got == want) != c.same {
 			t.Errorf("%s: the same is %v", c.xml, !c.same)
+		}
+	}
+}
+
+// TestDigestOfWhiteSpace compares line ends and white space in attributes as XML reads them.
+//
+// Rules: MUT-15
+func TestDigestOfWhiteSpace(t *testing.T) {
+	t.Parallel()
+	want := digest(t, "<x p='a b'><y>c\nd</y></x>")
+	for xml, same := range map[string]bool{
+		"<x p='a\nb'><y>c\r\nd</y></x>":                true,
+		"<x p='a\tb'><y>c\rd</y></x>":                  true,
+		"<x p='a\r\nb'><y><![CDATA[c\rd]]></y></x>":    true,
+		"<x p='a&#32;b'><y><![CDATA[c\r\nd]]></y></x>": true,
+		"<x p='a&#10;b'><y>c\nd</y></x>":               false,
+		"<x p='a b'><y>c&#13;&#10;d</y></x>":           false,
+	} {
+		if got := digest(t, xml); (got == want) != same {
+			t.Errorf("%q: the same is %v", xml, !same)
 		}
 	}
 }

@@ -85,6 +85,33 @@ func AppendText(to, raw []byte) []byte {
 	return to
 }
 
+// Value gives what an attribute says whose raw bytes stand between the quotes: as [Unescape], and white space in it that is
+// not written as a reference is spaces (XML 1.0, 3.3.3). The bytes must have come from a scanner.
+func Value(raw []byte) string {
+	if bytes.IndexAny(raw, "\t\r\n") >= 0 {
+		raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
+		raw = bytes.Map(func(r rune) rune {
+			if r == '\t' || r == '\r' || r == '\n' {
+				return ' '
+			}
+			return r
+		}, raw)
+	}
+	return Unescape(raw)
+}
+
+// AppendCData appends what a CDATA section says: line ends are made one newline.
+func AppendCData(to, raw []byte) []byte {
+	for {
+		at := bytes.IndexByte(raw, '\r')
+		if at < 0 {
+			return append(to, raw...)
+		}
+		to = append(append(to, raw[:at]...), '\n')
+		raw = bytes.TrimPrefix(raw[at+1:], []byte("\n"))
+	}
+}
+
 // AppendEscaped writes text so that it can stand in an element or in an attribute between double quotes.
 func AppendEscaped(to []byte, text string) []byte {
 	for i := 0; i < len(text); i++ {

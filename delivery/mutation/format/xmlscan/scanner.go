@@ -72,6 +72,11 @@ func (s *Scanner) next() error {
 	if !more {
 		return s.finish()
 	}
+	if s.offset() == 0 {
+		if err := s.utf8(); err != nil {
+			return err
+		}
+	}
 	s.tokens = Token{Attrs: s.tokens.Attrs[:0], Line: s.line, Column: s.column(), Offset: s.offset()}
 	if s.buf[s.tok] != '<' {
 		return s.text()
@@ -120,13 +125,24 @@ func (s *Scanner) text() error {
 	return checkText(s.tokens.Text, true)
 }
 
-// outside takes white space around the root element, and the byte order mark.
-func (s *Scanner) outside() error {
-	text := s.tokens.Text
-	if s.tokens.Offset == 0 {
-		text, s.bom = bytes.CutPrefix(text, []byte("\xEF\xBB\xBF"))
+// utf8 refuses the encoding that a document can begin in besides UTF-8, before it is taken for something else.
+func (s *Scanner) utf8() error {
+	if more, err := s.have(2); err != nil || !more {
+		return err
 	}
-	if len(bytes.TrimLeft(text, " \t\r\n")) > 0 {
+	switch string(s.view(0, 2)) {
+	case "\xFE\xFF", "\xFF\xFE", "<\x00", "\x00<":
+		return malformed("it is in UTF-16; only UTF-8 is read")
+	}
+	return nil
+}
+
+// outside takes white space around the root element, and the byte order mark, which is no part of its token.
+func (s *Scanner) outside() error {
+	if s.tokens.Offset == 0 {
+		s.tokens.Text, s.bom = bytes.CutPrefix(s.tokens.Text, []byte("\xEF\xBB\xBF"))
+	}
+	if len(bytes.TrimLeft(s.tokens.Text, " \t\r\n")) > 0 {
 		return malformed("text outside the root element")
 	}
 	return nil

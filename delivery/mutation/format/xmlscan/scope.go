@@ -35,7 +35,7 @@ func (c *scope) enter(depth int, t *Token, most int) error {
 		if len(c.bound) >= most {
 			return NewLimit("more than %d namespaces in scope", most)
 		}
-		n := Namespace{Prefix: c.intern(prefix), URI: c.intern(AppendText(nil, a.Value))}
+		n := Namespace{Prefix: c.intern(prefix), URI: c.intern([]byte(Value(a.Value)))}
 		if err := Allowed(n); err != nil {
 			return err
 		}
