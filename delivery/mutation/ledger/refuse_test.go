@@ -3,9 +3,11 @@ package ledger_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
@@ -115,7 +117,10 @@ func TestBrokenInput(t *testing.T) {
 		"json behind":       {document(`{"groups":[]} {}`), "syntax a.json", 0},
 		"json no UTF-8":     {document(head + ",\n{\"mutations\":[{\"objectId\":\"\xff\"}]}]}"), "syntax a.json", 1},
 		"json half a char":  {document(`{"groups":[{"mutations":[{"wordt":{"xml":"<a>\ud800</a>"}}]}]}`), "syntax a.json", 0},
+		"json half an id":   {document(`{"groups":[{"mutations":[{"objectId":"\udc00�"}]}]}`), "syntax a.json", 0},
+		"json number":       {document(`{"groups":[{"mutations":[{"objectId":1}]}]}`), "syntax a.json", 0},
 		"json cut":          {document(head), format.ErrTruncated.Error(), 1},
+		"json cut at comma": {document(head + " ,\n"), format.ErrTruncated.Error(), 1},
 		"json cut in group": {document(head + ",\n{\"mutations\":["), format.ErrTruncated.Error(), 1},
 		"json empty":        {document(""), format.ErrTruncated.Error(), 0},
 		"ndjson":            {nd(lines[0] + "\n{]}\n"), "syntax a.ndjson", 1},
@@ -123,7 +128,7 @@ func TestBrokenInput(t *testing.T) {
 		"ndjson cut":        {nd(lines[0] + "\n" + lines[0][:50]), format.ErrTruncated.Error(), 1},
 		"ndjson long":       {nd(lines[0] + "\n" + `{"mutations":"` + strings.Repeat("x", 3<<10)), "limit a.ndjson", 1},
 		"json long": {
-			ledger.FromJSON("a.json", strings.NewReader(head+","+strings.Repeat(" ", 3<<10)), format.Limits{Group: 1 << 10}),
+			ledger.FromJSON("a.json", strings.NewReader(head+","+strings.Repeat(" ", 9<<10)), format.Limits{Group: 1 << 10}),
 			"limit a.json", 1,
 		},
 		"many mutations": {ledger.FromNDJSON("a.ndjson", strings.NewReader(asJSON(t, group(add("1", "a", "a"), add("1", "b", "b")))), format.Limits{Mutations: 1}), "limit a.ndjson", 0},
@@ -178,6 +183,63 @@ func TestLinesOfJSON(t *testing.T) {
 		g, at, err := s.Next()
 		if err != nil || g.Line != 3+3*i || at.Group != i+1 {
 			t.Fatalf("group %d: %+v, %+v, %v", i, g, at, err)
+		}
+	}
+}
+
+// What stands where something else belongs in JSON is told in the words of JSON, with its line.
+func TestTypesOfJSON(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"{\n\"groups\":[{\"mutations\":[\n{},\n{\"objectId\":\n7}]}]}":   "line 5, column 0, group 1: this is not the JSON form of mutations: objectId in mutation 2 is of kind number, and must be a string",
+		`{"groups":[{"mutations":[{"wordt":"<a/>"}]}]}`:                  "line 1, column 0, group 1: this is not the JSON form of mutations: wordt in mutation 1 is of kind string, and must be an object",
+		`{"groups":[{"mutations":[{"was":{"id":true}}]}]}`:               "line 1, column 0, group 1: this is not the JSON form of mutations: id in mutation 1 is of kind truth value, and must be a string",
+		`{"groups":[{"mutations":{}}]}`:                                  "line 1, column 0, group 1: this is not the JSON form of mutations: mutations is of kind object, and must be an array of objects",
+		`{"groups":[[]]}`:                                                "line 1, column 0, group 1: this is not the JSON form of mutations: a group is of kind array, and must be an object",
+		`{"groups":[{"mutations":[4]}]}`:                                 "line 1, column 0, group 1: this is not the JSON form of mutations: mutations in mutation 1 is of kind number, and must be an array of objects",
+		`{"groups":null}`:                                                `line 1, column 0, group 1: this is not the JSON form of mutations: null where [ belongs: want {"groups":[…]}`,
+		"{\"groups\":[{\"mutations\":[\n{\"objectId\":\"\\ud800x\"}]}]}": `line 2, column 0, group 1: this is not the JSON form of mutations: \ud800 is half a character`,
+	} {
+		_, _, err := ledger.FromJSON("", strings.NewReader(in), format.Limits{}).Next()
+		if err == nil || err.Error() != want {
+			t.Errorf("%s:\n%v, want\n%s", in, err, want)
+		}
+	}
+}
+
+// A byte order mark before JSON is passed over, and pairs of escapes are characters.
+func TestMarkBeforeJSON(t *testing.T) {
+	t.Parallel()
+	in := "\xEF\xBB\xBF" + `{"mutations":[{"objectId":"\\ud83d \ud83d\uDE00\ufffd","wordt":{"xml":"<a/>"}}]}`
+	for _, s := range []ledger.Source{
+		ledger.FromNDJSON("", iotest.OneByteReader(strings.NewReader(in)), format.Limits{}),
+		ledger.FromJSON("", iotest.OneByteReader(strings.NewReader(in[:3]+`{"groups":[`+in[3:]+"]}")), format.Limits{}),
+	} {
+		g, _, err := s.Next()
+		if err != nil || g.Mutations[0].ObjectID != `\ud83d 😀�` {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		if _, _, err := s.Next(); err != io.EOF {
+			t.Error(err)
+		}
+	}
+}
+
+// A JSON document that is cut at any byte is known to be cut: nothing is lost without a word.
+//
+// Rules: MUT-29
+func TestCutJSON(t *testing.T) {
+	t.Parallel()
+	one := ` { "mutations" : [ {"objectId":"é","wordt":{"xml":"<a/>"}} ] } `
+	doc := "\xEF\xBB\xBF { \"groups\" : [" + one + ",\n" + one + " ] }"
+	for n := range len(doc) {
+		s := ledger.FromJSON("", strings.NewReader(doc[:n]), format.Limits{})
+		var err error
+		for err == nil {
+			_, _, err = s.Next()
+		}
+		if n > 2 && !errors.Is(err, format.ErrTruncated) || errors.Is(err, io.EOF) {
+			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
 }

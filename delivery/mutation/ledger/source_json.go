@@ -16,12 +16,14 @@ import (
 // jsonGroup is a group in JSON: {"mutations":[{"objectType":"…","objectId":"…","was":{"id":"…","xml":"…"},"wordt":{"id":"…","xml":"…"}}]}.
 // XML is one element as text, which declares its own namespaces; of a WAS the id alone will do.
 type jsonGroup struct {
-	Mutations []struct {
-		ObjectType string     `json:"objectType"`
-		ObjectID   string     `json:"objectId"`
-		Was        *jsonState `json:"was"`
-		Wordt      *jsonState `json:"wordt"`
-	} `json:"mutations"`
+	Mutations []jsonMutation `json:"mutations"`
+}
+
+type jsonMutation struct {
+	ObjectType string     `json:"objectType"`
+	ObjectID   string     `json:"objectId"`
+	Was        *jsonState `json:"was"`
+	Wordt      *jsonState `json:"wordt"`
 }
 
 type jsonState struct {
@@ -37,11 +39,14 @@ func readGroup(raw []byte, index, line, most int) (*format.Group, error) {
 	if err := checkNames(raw); err != nil {
 		return nil, err
 	}
+	if at := halfEscape(raw); at >= 0 {
+		return nil, &badGroup{line + bytes.Count(raw[:at], []byte("\n")), fmt.Errorf("%w: %s is half a character", ErrJSON, raw[at:at+escapeSize])}
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	var in *jsonGroup
 	if err := dec.Decode(&in); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrJSON, noJSONPrefix(err))
+		return nil, typeFault(raw, line, err)
 	}
 	if in == nil {
 		return nil, fmt.Errorf("%w: null in place of a group", ErrJSON)
@@ -49,14 +54,8 @@ func readGroup(raw []byte, index, line, most int) (*format.Group, error) {
 	if len(in.Mutations) > most {
 		return nil, fmt.Errorf("%w: more than %d mutations in a group", format.ErrLimit, most)
 	}
-	mayReplace := bytes.ContainsRune(raw, utf8.RuneError) || bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
 	g := &format.Group{Index: index, Line: line, Mutations: make([]format.Mutation, len(in.Mutations))}
 	for i, m := range in.Mutations {
-		for _, s := range []*jsonState{m.Was, m.Wordt} {
-			if s != nil && !mayReplace && strings.ContainsRune(s.XML, utf8.RuneError) {
-				return nil, fmt.Errorf("%w: mutation %d has half a character", ErrJSON, i+1)
-			}
-		}
 		g.Mutations[i] = format.Mutation{ObjectType: m.ObjectType, ObjectID: m.ObjectID, Was: m.Was.state(), Wordt: m.Wordt.state(), Line: line}
 	}
 	return g, nil
@@ -94,7 +93,7 @@ func groupMutations(l format.Limits) int {
 
 // FromJSON reads a document {"groups":[…]} as a stream. Its name is for errors.
 func FromJSON(name string, r io.Reader, limits format.Limits) Source {
-	in := &lineReader{counter: counter{from: r}, most: groupBytes(limits), left: groupBytes(limits)}
+	in := &lineReader{counter: counter{from: &unmarked{from: r}}, most: groupBytes(limits), left: groupBytes(limits)}
 	return &jsonSource{name: name, in: in, dec: json.NewDecoder(in), most: groupMutations(limits)}
 }
 
@@ -124,7 +123,7 @@ func (s *jsonSource) Next() (*format.Group, archive.Position, error) {
 	if err != nil {
 		s.err = err
 		if !errors.Is(err, io.EOF) || errors.Is(err, ErrJSON) {
-			s.err = &format.Error{File: s.name, Line: s.in.line(s.dec.InputOffset()), Group: s.count + 1, Err: s.kindOf(err)}
+			s.err = &format.Error{File: s.name, Line: lineOr(err, s.in.line(s.dec.InputOffset())), Group: s.count + 1, Err: s.kindOf(err)}
 		}
 		return nil, at, s.err
 	}
@@ -144,12 +143,18 @@ func (s *jsonSource) next() (*format.Group, error) {
 			return nil, err
 		}
 		if tok, err := s.dec.Token(); !errors.Is(err, io.EOF) {
-			return nil, errors.Join(err, fmt.Errorf("%w: %v behind the document", ErrJSON, tok))
+			if err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w: %s behind the document", ErrJSON, tokenText(tok))
 		}
 		return nil, io.EOF
 	}
 	var raw json.RawMessage
-	if err := s.dec.Decode(&raw); err != nil {
+	switch err := s.dec.Decode(&raw); {
+	case errors.Is(err, io.EOF): // cut off behind a comma
+		return nil, io.ErrUnexpectedEOF
+	case err != nil:
 		return nil, err
 	}
 	line := s.in.line(s.dec.InputOffset() - int64(len(raw)))
@@ -168,7 +173,7 @@ func (s *jsonSource) expect(tokens ...json.Token) error {
 			return err
 		}
 		if got != want {
-			return fmt.Errorf(`%w: %v where %v belongs: want {"groups":[…]}`, ErrJSON, got, want)
+			return fmt.Errorf(`%w: %s where %v belongs: want {"groups":[…]}`, ErrJSON, tokenText(got), want)
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (r *lineReader) rewind() { r.left = r.most }
 // FromNDJSON reads a group a line. Blank lines do not count. The end of the input is that of the last line: whoever sends it
 // has to tell where that is, as HTTP does.
 func FromNDJSON(name string, r io.Reader, limits format.Limits) Source {
-	in := &counter{from: r}
+	in := &counter{from: &unmarked{from: r}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, min(64<<10, groupBytes(limits))), int(groupBytes(limits)))
 	s := &lineSource{counter: in, name: name, lines: lines, most: groupMutations(limits), bytes: groupBytes(limits)}
