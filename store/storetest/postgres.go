@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"schakel/store"
 )
 
 // What a fresh database is copied from: PostgreSQL's own empty one, or one that already has our tables.
@@ -64,11 +62,7 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	if _, err := s.admin.ExecContext(ctx, `CREATE DATABASE `+migratedTemplate); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, s.url(migratedTemplate), store.Options{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.Migrate(ctx), db.Close())
+	return makeMigrated(s.url(migratedTemplate))
 }
 
 func (s *server) url(database string) string {

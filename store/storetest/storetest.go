@@ -6,6 +6,7 @@
 package storetest
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -23,11 +24,25 @@ func WithClock(c *Clock) Option {
 // SQLite opens a migrated database in a file of its own, and closes it when the test ends.
 func SQLite(t testing.TB, opts ...Option) *store.DB {
 	t.Helper()
-	return open(t, "sqlite:"+SQLitePath(t), opts)
+	return open(t, "sqlite:"+MigratedSQLitePath(t), opts)
 }
 
-// SQLitePath names a file in a fresh folder, for tests that open the database themselves.
+// SQLitePath names a file in a fresh folder, for tests that open the database themselves. There is no file yet.
 func SQLitePath(t testing.TB) string { return filepath.Join(t.TempDir(), "schakel.db") }
+
+// MigratedSQLitePath is SQLitePath with a database in it that has our tables.
+func MigratedSQLitePath(t testing.TB) string {
+	t.Helper()
+	template, err := migratedFile()
+	if err != nil {
+		t.Fatalf("migrated SQLite file: %v", err)
+	}
+	path := SQLitePath(t)
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // Postgres opens a fresh migrated database, and closes and drops it when the test ends. It skips the test when no
 // PostgreSQL programs are installed.
@@ -55,6 +70,7 @@ func Each(t *testing.T, fn func(t *testing.T, db *store.DB), opts ...Option) {
 	})
 }
 
+// open opens a database that is migrated already.
 func open(t testing.TB, database string, opts []Option) *store.DB {
 	t.Helper()
 	var o store.Options
@@ -70,8 +86,5 @@ func open(t testing.TB, database string, opts []Option) *store.DB {
 			t.Errorf("close database: %v", err)
 		}
 	})
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return db
 }

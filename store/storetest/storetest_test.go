@@ -1,6 +1,9 @@
 package storetest_test
 
 import (
+	"database/sql"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +30,40 @@ func TestEachDatabaseIsFreshAndMigrated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A copy of the migrated file is as a file that was migrated itself.
+func TestMigratedFileIsAsMigrated(t *testing.T) {
+	t.Parallel()
+	own := storetest.SQLitePath(t)
+	db, err := store.Open(t.Context(), "sqlite:"+own, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Migrate(t.Context()), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want, got := contents(t, own), contents(t, storetest.MigratedSQLitePath(t))
+	if got != want || !strings.Contains(got, "CREATE TABLE") {
+		t.Fatalf("the copy has\n%s\nwant\n%s", got, want)
+	}
+}
+
+// contents tells how a SQLite file writes, and what tables and indexes it has.
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var mode, tables string
+	err = db.QueryRow(`PRAGMA journal_mode`).Scan(&mode)
+	err = errors.Join(err, db.QueryRow(`SELECT group_concat(sql, char(10) ORDER BY name) FROM sqlite_master`).Scan(&tables))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mode + "\n" + tables
 }
 
 func TestPostgresURLIsEmpty(t *testing.T) {
