@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,6 +59,9 @@ func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (
 		return f, nil
 	}
 	area, err := q.MutationArea(ctx, f.Follower.AreaID)
+	if errors.Is(err, store.ErrNotFound) { // this follower gets nothing; those who list it still see it and the others
+		area, err = store.MutationArea{ID: f.Follower.AreaID, DatasetID: sub.DatasetID, PartnerID: sub.PartnerID, Name: "An area that is lost"}, nil
+	}
 	f.Area = &area
 	return f, found("area", err)
 }

@@ -36,7 +36,11 @@ func (p *portal) adminOverview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Waiting = append(v.Waiting, failed...)
+	failing, err := p.failingDatasets(ctx)
+	if err != nil {
+		return err
+	}
+	v.Waiting = append(append(v.Waiting, failed...), failing...)
 	if v.Moving, err = p.movingTiles(ctx); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (p *portal) resetLineage(c echo.Context) error {
 
 // endDataset ends a dataset for good.
 func (p *portal) endDataset(c echo.Context) error {
-	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "The dataset has ended, and so have subscriptions to it.", p.Registry.Datasets.End)
+	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "The dataset has ended. Its last delta is cut now; who follows it is told, and can fetch what was cut for 31 days more.", p.Registry.Datasets.End)
 }
 
 // stopDataset does what needs a reason.

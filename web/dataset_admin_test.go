@@ -101,9 +101,21 @@ func TestDatasetAdministration(t *testing.T) {
 	wantRedirect(t, b.get(file), "/admin/datasets/houses")
 	wantWords(t, text(b.get("/admin/datasets/houses")), "begins anew from the newest snapshot")
 
+	noError(t, h.reg.Datasets.Failed(t.Context(), "houses", store.TroubleDelta, "no room."))
+	noError(t, h.reg.Datasets.Failed(t.Context(), "houses", store.TroubleDelta, "no room."))
+	wantWords(t, text(b.get("/admin/datasets/houses")), "A delta failed 2 times: no room.", "It is tried again by itself")
+	wantWords(t, text(b.get("/admin/datasets")), "Delta failed")
+	wantWords(t, text(b.get("/admin")), "Datasets that fail", "no delta or snapshot can be made")
+	noError(t, h.reg.Datasets.Worked(t.Context(), "houses", store.TroubleDelta))
+	for _, path := range []string{"/admin/datasets/houses", "/admin/datasets", "/admin"} {
+		if page := text(b.get(path)); strings.Contains(page, "no room") || strings.Contains(page, "Delta failed") || strings.Contains(page, "that fail") {
+			t.Errorf("%s tells of what works again", path)
+		}
+	}
+
 	wantRedirect(t, b.post("/admin/datasets/houses/end", url.Values{"reason": {"It moved."}}), "/admin/datasets/houses")
 	page = text(b.get("/admin/datasets/houses"))
-	wantWords(t, page, "Ended", "It moved.")
+	wantWords(t, page, "Ended", "It moved.", "This dataset ended at", "can be fetched by those who followed it, until")
 	if strings.Contains(page, "Cut a delta now") {
 		t.Error("a delta can be asked of a dataset that ended")
 	}

@@ -53,6 +53,13 @@ func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.D
 
 // datasetTrouble says what did not work for a dataset lately; empty when all did.
 func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) {
+	troubles, err := p.DB.MutationTroubles(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if len(troubles) > 0 {
+		return map[string]string{store.TroubleDelta: "Delta failed", store.TroubleSnapshot: "Snapshot failed"}[troubles[0].Kind], nil
+	}
 	first := store.Page{Number: 1, Size: 1}
 	snapshots, _, err := p.DB.MutationSnapshots(ctx, id, first)
 	if err != nil {
@@ -76,5 +83,25 @@ func (p *portal) failedDownloads(ctx context.Context) ([]templates.Tile, error) 
 	}
 	return []templates.Tile{{
 		Label: "Files of datasets", Value: templates.Count(counts[store.MutationFailed]), Href: datasetPages, Kind: templates.KindError, Hint: "could not be made",
+	}}, nil
+}
+
+// failingDatasets is a tile about datasets of which a delta or a snapshot cannot be made now; none when there are none. It
+// leads to the dataset when it is one.
+func (p *portal) failingDatasets(ctx context.Context) ([]templates.Tile, error) {
+	troubles, err := p.DB.MutationTroubles(ctx, "")
+	if err != nil || len(troubles) == 0 {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for _, t := range troubles {
+		ids[t.DatasetID] = true
+	}
+	href := datasetPages
+	if len(ids) == 1 {
+		href = datasetHref(troubles[0].DatasetID)
+	}
+	return []templates.Tile{{
+		Label: "Datasets that fail", Value: templates.Count(len(ids)), Href: href, Kind: templates.KindError, Hint: "no delta or snapshot can be made",
 	}}, nil
 }

@@ -35,6 +35,9 @@ func (d desk) datasetPage(c echo.Context) error {
 	if v.Own, err = d.ownFollows(c, owner, set); err != nil {
 		return err
 	}
+	if v.Ended, err = d.datasetEnd(ctx, set); err != nil {
+		return err
+	}
 	page := d.sheet(c, set.Title, templates.Crumb{Label: "Datasets", Href: d.href("/datasets")})
 	if set.Status != store.DatasetActive {
 		page.Badge = templates.State(set.Status)
@@ -63,7 +66,7 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 			return nil, err
 		}
 		own := templates.OwnFollow{FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
-		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" {
+		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" && set.Status == store.DatasetActive {
 			own.ChangeHref = d.follow(f) + "/area"
 		}
 		if f.Area != nil {

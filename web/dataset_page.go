@@ -46,6 +46,12 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 	case "end":
 		v.EndTyped, v.EndError = r.typed, r.wrong
 	}
+	if v.Ended, err = p.datasetEnd(ctx, d); err != nil {
+		return err
+	}
+	if v.Troubles, err = p.datasetTroubles(ctx, d.ID); err != nil {
+		return err
+	}
 	v.NextDelta, v.NextSnapshot = p.Registry.Datasets.Next(d)
 	if err := p.fillDataset(ctx, d, &v); err != nil {
 		return err

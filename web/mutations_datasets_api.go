@@ -40,6 +40,7 @@ type datasetAnswer struct {
 	LatestDelta   *datasetDelta             `json:"latestDelta,omitempty"`
 	Snapshot      *datasetSnapshot          `json:"latestSnapshot,omitempty"`
 	Subscription  *datasetSubscriptionBrief `json:"subscription,omitempty"`
+	Ended         *endAnswer                `json:"ended,omitempty"`
 	Links         map[string]halLink        `json:"_links"`
 }
 
@@ -144,6 +145,9 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {
 		return a, err
 	}
+	if a.Ended, err = m.ended(ctx, row); err != nil {
+		return a, err
+	}
 	followers, err := m.Registry.Datasets.Followers(ctx, registry.ScopeOf(who.partner.ID), row.ID)
 	if err != nil {
 		return a, err
@@ -164,8 +168,8 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 
 // addDeliveries adds what only who may read the dataset sees.
 func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *datasetAnswer) (err error) {
-	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil {
-		return err
+	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, cut.ErrUnreadable) {
+		return err // who cannot read its area still sees what there is
 	}
 	last, err := m.DB.LastMutationDelta(ctx, a.ID)
 	switch {

@@ -24,6 +24,8 @@ var (
 	ErrGeofilter = errors.New("the geofilter cannot be used")
 	// ErrTooMany: the partner waits for as many downloads as it may.
 	ErrTooMany = errors.New("too many downloads are waiting")
+	// ErrUnreadable: what bounds the subscription cannot be read, so it is not known what it gets.
+	ErrUnreadable = errors.New("the area of the subscription cannot be read")
 	// ErrObjectType: an object type is not one of the dataset's, or of the subscription's.
 	ErrObjectType = errors.New("the object type is not there")
 )

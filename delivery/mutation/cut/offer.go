@@ -35,15 +35,19 @@ type whole struct {
 	manifest, fileID    string
 }
 
-// wants reads what the reader's subscription is to.
+// wants reads what the reader's subscription is to. An area that cannot be read is no error here: what is offered says so.
 func (c *Cutter) wants(ctx context.Context, v View) (part, error) {
 	if v.Follower == nil {
 		return part{}, nil
 	}
-	return partOf(ctx, c.cfg.DB, v.Dataset, v.Follower.AreaID, "", v.Follower.ObjectTypes)
+	p, err := partOf(ctx, c.cfg.DB, v.Dataset, v.Follower.AreaID, "", v.Follower.ObjectTypes)
+	if err != nil && unreadable(err) {
+		return part{unread: err}, nil
+	}
+	return p, err
 }
 
-// Lineage is the lineage of what a reader gets (MUT-38).
+// Lineage is the lineage of what a reader gets (MUT-38). It answers ErrUnreadable when its area cannot be read.
 func (c *Cutter) Lineage(ctx context.Context, v View) (string, error) {
 	wants, err := c.wants(ctx, v)
 	if err != nil {
@@ -59,6 +63,10 @@ func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offe
 		o.Ready, o.FileID = true, of.fileID
 		o.Manifest, err = Manifest(of.manifest)
 		return err
+	}
+	if wants.unread != nil {
+		o.Failed = ErrUnreadable.Error() + " (" + wants.unread.Error() + "); set it again"
+		return nil
 	}
 	lineage, err := wants.lineage(of.lineage)
 	if err != nil {

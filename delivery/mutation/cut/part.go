@@ -18,8 +18,9 @@ import (
 
 // part is what somebody wants of a dataset: object types, in areas that must all hold. The zero part is everything.
 type part struct {
-	types []string // none: all
-	areas []*area.Area
+	types  []string // none: all
+	areas  []*area.Area
+	unread error // why an area of it cannot be read: nothing is in it then
 }
 
 // areaSource finds areas of subscriptions.
@@ -70,11 +71,19 @@ func readGeofilter(set store.Dataset, text string) (*area.Area, error) {
 	return read, nil
 }
 
+// unreadable tells of an error of partOf whether it is about the area itself: trying again is of no use.
+func unreadable(err error) bool {
+	return errors.Is(err, area.ErrArea) || errors.Is(err, store.ErrNotFound)
+}
+
 // all tells whether it is everything.
-func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 }
+func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 && p.unread == nil }
 
 // lineage is the one of this part of a dataset (MUT-38, MUT-49).
 func (p part) lineage(whole string) (string, error) {
+	if p.unread != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnreadable, p.unread)
+	}
 	base, err := uuid.Parse(whole)
 	if err != nil {
 		return "", fmt.Errorf("read lineage: %w", err)

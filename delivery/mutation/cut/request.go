@@ -17,7 +17,7 @@ type Request struct {
 }
 
 // Request keeps what a reader asks for, to be made in the background. When it has the bytes of what is there already, it is
-// completed at once. It answers ErrGeofilter, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany or a
+// completed at once. It answers ErrGeofilter, ErrUnreadable, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany or a
 // *[GoneError].
 func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
 	if r.By == "" {
@@ -66,6 +66,9 @@ func (c *Cutter) source(ctx context.Context, v View, deltaID string) (whole, err
 
 func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.MutationDownload) (store.MutationDownload, error) {
 	wants, err := partOf(ctx, c.cfg.DB, v.Dataset, row.AreaID, row.Geofilter, row.ObjectTypes)
+	if err != nil && unreadable(err) && !errors.Is(err, ErrGeofilter) {
+		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
 	if err != nil {
 		return row, err
 	}

@@ -22,8 +22,20 @@ func TestUnreadableArea(t *testing.T) {
 		if n := w.work(); n != 0 {
 			t.Error("what cannot be made is tried")
 		}
-		if _, err := w.cutter.Delta(w.ctx, v, d.ID); err == nil {
-			t.Error("an area that cannot be read is passed over")
+		if o, err := w.cutter.Delta(w.ctx, v, d.ID); err != nil || o.Ready || !strings.Contains(o.Failed, "cannot be read") {
+			t.Errorf("an area that cannot be read is passed over: %+v, %v", o, err)
+		}
+		if list, n, err := w.cutter.Deltas(w.ctx, v, "", store.Page{}); err != nil || n != 1 || list[0].Ready || list[0].Failed == "" {
+			t.Errorf("listed as %+v, %v", list, err)
+		}
+		w.snapshot()
+		if o, err := w.cutter.Latest(w.ctx, v); err != nil || o.Ready || o.Failed == "" {
+			t.Errorf("a snapshot is %+v, %v", o, err)
+		}
+		_, lineage := w.cutter.Lineage(w.ctx, v)
+		_, asked := w.cutter.Request(w.ctx, v, cut.Request{By: "a", DeltaID: d.ID})
+		if !errors.Is(lineage, cut.ErrUnreadable) || !errors.Is(asked, cut.ErrUnreadable) {
+			t.Error(lineage, asked)
 		}
 		if o, err := w.cutter.Delta(w.ctx, whole, d.ID); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)

@@ -31,6 +31,9 @@ func (c *Cutter) want(ctx context.Context, tx *store.Tx, set store.Dataset, line
 	if err == nil {
 		row.Lineage, err = wants.lineage(lineage)
 	}
+	if err != nil && !unreadable(err) {
+		return err
+	}
 	if err != nil { // an area that can be read no more must not keep others from their delta
 		row.Status, row.Error, row.Lineage, row.FinishedAt = store.MutationFailed, err.Error(), lineage, tx.Now
 	} else if wants.all() {

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"schakel/delivery/mutation/cut"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// availableUntil is the last moment at which something of a dataset that ended can be fetched; last is its newest delta.
+func availableUntil(d store.Dataset, last store.MutationDelta) time.Time {
+	until := d.EndedAt.Time
+	if last.ToAt.After(until) {
+		until = last.ToAt.Time
+	}
+	return until.Add(cut.Retention)
+}
+
+// datasetEnd says when and why a dataset ended; nothing of one that has not.
+func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (templates.DatasetEnd, error) {
+	if d.EndedAt.IsZero() {
+		return templates.DatasetEnd{}, nil
+	}
+	last, err := p.lastDelta(ctx, d.ID)
+	return templates.DatasetEnd{At: d.EndedAt.Time, Reason: d.EndReason, Until: availableUntil(d, last)}, err
+}
+
+// datasetTroubles are what cannot be made of a dataset now.
+func (p *portal) datasetTroubles(ctx context.Context, id string) ([]templates.DatasetTrouble, error) {
+	troubles, err := p.DB.MutationTroubles(ctx, id)
+	var list []templates.DatasetTrouble
+	for _, t := range troubles {
+		list = append(list, templates.DatasetTrouble{Kind: t.Kind, Error: t.Error, Times: t.Times, Since: t.Since.Time, Last: t.LastAt.Time})
+	}
+	return list, err
+}
+
+// endAnswer is what the API tells of a dataset that ended.
+type endAnswer struct {
+	At             time.Time `json:"at"`
+	Reason         string    `json:"reason,omitempty"`
+	Complete       bool      `json:"complete"`              // all its changes are in deltas
+	LastDeltaID    string    `json:"lastDeltaId,omitempty"` // when it is complete
+	AvailableUntil time.Time `json:"availableUntil"`
+}
+
+// ended tells of a dataset that ended; nil of one that has not.
+func (m *machineAPI) ended(ctx context.Context, d store.Dataset) (*endAnswer, error) {
+	if d.EndedAt.IsZero() {
+		return nil, nil
+	}
+	last, err := m.DB.LastMutationDelta(ctx, d.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	a := &endAnswer{At: utc(d.EndedAt), Reason: d.EndReason, Complete: waitingGroups(d, last) <= 0, AvailableUntil: availableUntil(d, last).UTC()}
+	if a.Complete {
+		a.LastDeltaID = last.ID
+	}
+	return a, nil
+}
