@@ -74,7 +74,7 @@ func (m *machineAPI) deliveryProblem(dataset string, err error) error {
 	case errors.Is(err, cut.ErrDeltaUnknown):
 		return newProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
 	case errors.Is(err, cut.ErrUnreadable):
-		return newProblem(http.StatusInternalServerError, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+mutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
+		return newProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+mutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
 	case errors.Is(err, cut.ErrNoSnapshot):
 		return newProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
 	}

@@ -80,7 +80,7 @@ func TestUnreadableArea(t *testing.T) {
 			t.Errorf("%s says %s", target, a.body)
 		}
 	}
-	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["Pand"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").problem(t, http.StatusInternalServerError, "area-unreadable")
+	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["Pand"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").problem(t, http.StatusConflict, "area-unreadable")
 	_, err = w.cutter.Cut(t.Context(), testDataset, cut.Options{Empty: true})
 	noError(t, err)
 }
