@@ -13,7 +13,7 @@ import (
 func (s *State) capture(scan *xmlscan.Scanner, most int) ([]byte, error) {
 	scan.Capture()
 	depth := scan.Depth()
-	s.ownDefault = scan.Own("")
+	s.ownDefault, s.room = scan.Own(""), newRoom(scan)
 	search := objectSearch{scan: scan, depth: depth}
 	search.look(scan.Token())
 	for {
@@ -25,6 +25,7 @@ func (s *State) capture(scan *xmlscan.Scanner, most int) ([]byte, error) {
 			return nil, xmlscan.NewLimit("a state or a group of more than %d bytes", most)
 		}
 		search.look(tok)
+		s.room.look(scan)
 		if tok.Kind == xmlscan.End && scan.Depth() == depth {
 			s.Object, s.sound = search.found, true
 			return scan.Captured(), nil

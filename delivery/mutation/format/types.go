@@ -139,4 +139,5 @@ type State struct {
 
 	ownDefault bool // its element declares the default namespace itself
 	sound      bool // this package has read XML, so a writer need not check it
+	room       room // what it asks of a reader
 }

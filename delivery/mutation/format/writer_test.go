@@ -3,6 +3,7 @@ package format_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,6 +200,84 @@ func TestCannotBeWritten(t *testing.T) {
 			t.Errorf("a header with a wrong %s was written", name)
 		}
 	}
+}
+
+// TestRoom writes states that are as deep, and have as many attributes and namespaces, as are taken, into a file that needs the
+// most around them: it can be read. With one more they are not taken, alone or in a file.
+//
+// Rules: MUT-30
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	attrs, spaces, inner := "", "", ""
+	var around []format.Namespace
+	for i := range 600 {
+		attrs += fmt.Sprintf(" a%d=''", i)
+		inner += fmt.Sprintf(" xmlns:i%d='u'", i)
+		spaces += fmt.Sprintf(" xmlns:n%d='urn:%d'", i, i)
+		if i < 100 {
+			around = append(around, format.Namespace{Prefix: fmt.Sprint("n", i), URI: fmt.Sprint("urn:", i)})
+		}
+	}
+	upTo := func(list string, n int) string { return strings.Join(strings.SplitAfter(list, "'")[:2*n], "") }
+	nested := ""
+	for i := range 3 {
+		nested = "<x" + strings.ReplaceAll(upTo(inner, 133), ":i", fmt.Sprintf(":i%c", 'a'+i)) + ">" + nested + "</x>"
+	}
+	for name, c := range map[string]struct {
+		xml    string
+		spaces []format.Namespace
+		fits   bool
+	}{
+		"deep":          {strings.Repeat("<x>", 95) + strings.Repeat("</x>", 95), nil, true},
+		"deeper":        {strings.Repeat("<x>", 96) + strings.Repeat("</x>", 96), nil, false},
+		"attributes":    {"<x" + upTo(attrs, 199) + "/>", nil, true},
+		"one more":      {"<x" + upTo(attrs, 200) + "/>", nil, false},
+		"declared":      {"<x" + upTo(attrs, 99) + ">" + mentioned(100) + "</x>", around, true},
+		"too many":      {"<x" + upTo(attrs, 100) + ">" + mentioned(100) + "</x>", around, false},
+		"namespaces":    {nested, nil, true},
+		"one too many":  {strings.Replace(nested, "<x ", "<x xmlns:more='u' ", 1), nil, false},
+		"in each other": {strings.Replace(nested, "<x ", "<x xmlns='u' ", 3), nil, false},
+	} {
+		alone, err := format.ParseState("1", []byte(c.xml), c.spaces...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in := strings.Replace(group("<ml:toevoeging objectType='T'><ml:wordt id='2'>"+c.xml+"</ml:wordt></ml:toevoeging>"), "<ml:mutatieBericht>", "<ml:mutatieBericht"+upTo(spaces, len(c.spaces))+">", 1)
+		_, groups, err := readAll(strings.NewReader(in), format.Limits{Depth: 110})
+		if err != nil {
+			t.Fatalf("%s in a file: %v", name, err)
+		}
+		for _, s := range []*format.State{alone, groups[0].Mutations[0].Wordt} {
+			if err := s.Fits(); c.fits != (err == nil) || err != nil && !errors.Is(err, format.ErrLimit) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !c.fits {
+			continue
+		}
+		var out bytes.Buffer
+		h := format.Header{Root: format.Name{Prefix: "r", Space: "urn:r", Local: "r"}, Type: format.Delta, Dataset: "d", DeliveryID: "1", ObjectTypes: []string{"T"}}
+		h.Namespaces = []format.Namespace{{URI: "urn:default"}}
+		for i := range 97 {
+			h.Namespaces = append(h.Namespaces, format.Namespace{Prefix: fmt.Sprint("n", i), URI: "urn:other"})
+		}
+		w, err := format.NewWriter(&out, h)
+		if err == nil {
+			err = errors.Join(w.WriteGroup(groups[0]), w.Close())
+		}
+		if _, again, readErr := readAll(&out, format.Limits{}); err != nil || readErr != nil || len(again) != 1 {
+			t.Errorf("%s written: %v, %v", name, err, readErr)
+		}
+	}
+}
+
+// mentioned is text with prefixes in it.
+func mentioned(n int) string {
+	text := ""
+	for i := range n {
+		text += fmt.Sprintf(" n%d:x", i)
+	}
+	return text
 }
 
 // TestTruthOfDigests compares states that differ in writing only, and in a field.

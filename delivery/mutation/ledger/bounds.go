@@ -37,6 +37,9 @@ func idOf(s *format.State) string {
 
 // checkState refuses a state that a reader of the delivery would refuse, once what was declared around it is written with it.
 func checkState(s *format.State, namespaces string) *Problem {
+	if err := s.Fits(); err != nil {
+		return &Problem{Code: CodeLimit, ID: s.ID, Detail: err.Error(), Remedy: "Make the object simpler."}
+	}
 	if most := format.DefaultLimits().State; written(int64(len(s.XML)), namespaces) > int64(most) {
 		return &Problem{Code: CodeLimit, ID: s.ID, Detail: fmt.Sprintf("the state has %d bytes with its namespaces, and at most %d are taken", written(int64(len(s.XML)), namespaces), most), Remedy: "Make the object smaller."}
 	}

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,36 @@ func TestGroupsFitInADelivery(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A state that readers of the delivery would refuse is not taken in, however it is published.
+// Rules: MUT-30.
+func TestStatesFitInADelivery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite(t))
+	deep := func(n int) string { return strings.Repeat("<a>", n) + strings.Repeat("</a>", n) }
+	asFile := func(xml string) ledger.Source {
+		in := file(t, header(format.Delta), group(add("1", "x", "x")))
+		return ledger.FromXML("a", strings.NewReader(regexp.MustCompile(`(?s)(<ml:wordt[^>]*>).*(</ml:wordt>)`).ReplaceAllString(string(in), "$1"+xml+"$2")), format.Limits{Depth: 110})
+	}
+	asJSON := func(xml string) ledger.Source {
+		return ledger.FromJSON("a", strings.NewReader(`{"groups":[{"mutations":[{"objectType":"pand","objectId":"1","wordt":{"xml":"`+xml+`"}}]}]}`), format.Limits{})
+	}
+	for name, c := range map[string]struct {
+		source ledger.Source
+		want   string
+	}{
+		"file":        {asFile(deep(96)), "limit 1.1"},
+		"json":        {asJSON(deep(96)), "limit 1.1"},
+		"json deeper": {asJSON(deep(101)), "limit 1.1"},
+		"sound file":  {asFile(deep(95)), "<nil>"},
+		"sound json":  {asJSON(deep(95)), "<nil>"},
+	} {
+		_, err := w.led.Publish(w.ctx, w.request(name, c.source))
+		if got := codes(err); got != c.want {
+			t.Errorf("%s: %v: %s, want %s", name, err, got, c.want)
+		}
+	}
 }
 
 // The reason of a new lineage is short text, and nothing is replaced for one that is not.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -144,6 +145,9 @@ func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, 
 func (p *preparer) read(s *format.State) (*format.State, []byte, *Problem) {
 	if s.Object == "" {
 		parsed, err := format.ParseState(s.ID, s.XML, s.Namespaces...)
+		if errors.Is(err, format.ErrLimit) {
+			return s, nil, &Problem{Code: CodeLimit, ID: s.ID, Detail: "the state asks too much: " + err.Error(), Remedy: "Make the object smaller or simpler."}
+		}
 		if err != nil {
 			return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state is not one sound element: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
 		}

@@ -65,6 +65,9 @@ func (s *Scanner) Own(prefix string) bool {
 	return false
 }
 
+// Bound is how many declarations hold for the current element, those that others hide included.
+func (s *Scanner) Bound() int { return len(s.scope.bound) }
+
 // Declare makes namespaces hold for the whole document, as if an element around it had declared them. It comes before
 // the first token.
 func (s *Scanner) Declare(list []Namespace) error {

@@ -30,6 +30,12 @@ type Token struct {
 	Offset       int64  // where it starts, from 0
 }
 
+// Defaults of Limits that a writer stays within.
+const (
+	MostAttributes = 200
+	MostNamespaces = 500
+)
+
 // Limits bounds what a document may ask of the reader. A zero field takes its default.
 type Limits struct {
 	Depth      int // elements in elements; default 100
@@ -46,7 +52,7 @@ func (l Limits) filled() Limits {
 	}
 	or(&l.Depth, 100)
 	or(&l.Token, 16<<20)
-	or(&l.Attributes, 200)
-	or(&l.Namespaces, 500)
+	or(&l.Attributes, MostAttributes)
+	or(&l.Namespaces, MostNamespaces)
 	return l
 }
