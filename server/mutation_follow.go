@@ -54,6 +54,7 @@ type FollowAreaFlags struct {
 func (c *MutationsFollowCmd) Help() string {
 	return "Follows a dataset of a Schakel or of an API like PDOK's (--url), or applies zips on disk or on standard input (--from). " +
 		"The copy is the view NAME in the database; it is right after every group, also when this program, the machine or the line is cut, and the next run goes on there. " +
+		"When the dataset has ended and the copy is complete it says so and stops, also with --every. " +
 		"Exit codes: 0 the copy is up to date; 1 it is not, such as after a refused delivery, a gap, or when it must be made anew (--reinitialise); the message says why, and what was applied stays; 2 wrong flags."
 }
 
@@ -82,8 +83,8 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog
 		return &exitError{exitUsage, err}
 	}
 	for {
-		err := c.round(ctx, o, streams, log)
-		if c.Every == 0 || ctx.Err() != nil {
+		ended, err := c.round(ctx, o, streams, log)
+		if c.Every == 0 || ended || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
@@ -96,18 +97,18 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog
 	}
 }
 
-// round brings the copy to where the source is.
-func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, streams Streams, log *slog.Logger) error {
+// round brings the copy to where the source is, and tells whether nothing comes any more.
+func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, streams Streams, log *slog.Logger) (ended bool, err error) {
 	source, err := c.open(ctx, streams.In, log)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if c.DryRun {
-		return c.plan(ctx, source, streams)
+		return false, c.plan(ctx, source, streams)
 	}
 	f, err := follow.Open(ctx, c.Database, o)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer f.Close()
 	when := follow.RemakeNever
@@ -121,7 +122,7 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, stream
 	if errors.Is(err, follow.ErrReinitialise) || errors.Is(err, follow.ErrGap) || errors.Is(err, follow.ErrSettings) {
 		err = fmt.Errorf("%w; --reinitialise does that", err)
 	}
-	return errors.Join(err, c.print(streams.Out, report))
+	return err == nil && report.Ended != nil, errors.Join(err, c.print(streams.Out, report))
 }
 
 // options are those of the copy.
@@ -188,6 +189,9 @@ func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
 	for _, m := range r.Mismatches {
 		fmt.Fprintf(w, "%s %s (state %s): expected %s, found %s\n", m.ObjectType, m.ObjectID, m.ID, m.Expected, m.Found)
 	}
+	if e := r.Ended; e != nil {
+		fmt.Fprintf(w, "note: dataset %s ended at %s: %s The copy is complete; nothing comes any more.\n", r.Dataset, e.At.Format(time.RFC3339), sentence(e.Reason))
+	}
 	if r.Copy == "" {
 		return nil // it did not come so far
 	}
@@ -212,4 +216,12 @@ func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
 	}
 	_, err := fmt.Fprintf(w, "; last delta %q; %.1f s, %.0f groups/s\n", r.DeltaID, r.Seconds, r.PerSecond)
 	return err
+}
+
+// sentence ends a text that somebody typed.
+func sentence(text string) string {
+	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"schakel/delivery/mutation/format"
 )
@@ -46,7 +47,11 @@ func (f *Follower) follow(ctx context.Context, s Source, when Remake, report *Re
 	for once := true; ; {
 		d, err := f.next(ctx, s)
 		if errors.Is(err, ErrUpToDate) {
+			f.atEnd(ctx, s, report)
 			return f.settled(ctx)
+		}
+		if status, _ := statusOf(err); status == http.StatusForbidden && f.atEnd(ctx, s, report) {
+			return f.settled(ctx) // what there was can be read no more, and the copy has it
 		}
 		if err == nil {
 			err = f.Apply(ctx, *d, report)

@@ -66,6 +66,7 @@ type Report struct {
 	PerSecond  float64    `json:"groupsPerSecond"`
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 	Notes      []string   `json:"notes,omitempty"`
+	Ended      *Ended     `json:"ended,omitempty"` // the dataset has ended, and the copy is complete
 }
 
 func (r *Report) note(text string) {

@@ -1,0 +1,51 @@
+package follow_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/format"
+)
+
+// A copy of a dataset that ended is brought to its end, and then it is known to be complete: also when nothing can be fetched
+// any more. One that is not complete is not said to be.
+//
+// Rules: MUT-33, MUT-35.
+func TestEndedDataset(t *testing.T) {
+	t.Parallel()
+	s, o := newOurs(t)
+	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
+	told, closed := "", false
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/datasets/dingen") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"id":"dingen","status":"ended"` + told + `}`))
+			return true
+		}
+		if closed {
+			trouble(w, http.StatusForbidden, "forbidden", "Dataset dingen has ended.")
+		}
+		return closed
+	}
+	f := open(t, sqlitePath(t), follow.Options{})
+	for _, step := range []struct {
+		told   string
+		closed bool
+		ended  bool
+		fails  bool
+	}{
+		{"", false, false, false},
+		{`,"ended":{"at":"2026-05-01T12:00:00Z","complete":false}`, false, false, false},
+		{`,"ended":{"at":"2026-05-01T12:00:00Z","complete":true,"lastDeltaId":"d-1"}`, true, false, true}, // there was more
+		{`,"ended":{"at":"2026-05-01T12:00:00Z","reason":"It moved","complete":true,"lastDeltaId":"d-0"}`, false, true, false},
+		{`,"ended":{"at":"2026-05-01T12:00:00Z","complete":true,"lastDeltaId":"d-0"}`, true, true, false},
+	} {
+		told, closed = step.told, step.closed
+		report, err := run(t, f, o, follow.RemakeNever)
+		if (report.Ended != nil) != step.ended || (err != nil) != step.fails {
+			t.Errorf("%+v: %+v, %v", step, report.Ended, err)
+		}
+	}
+}
