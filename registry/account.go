@@ -21,9 +21,22 @@ type Accounts struct {
 	hasher *passwordHasher
 }
 
+// AccountOption changes how [NewAccounts] makes the service.
+type AccountOption func(*passwordCost)
+
+// WithWeakPasswords makes what is kept of a password as cheap to compute as it can be: for tests, where the passwords are
+// known to all, and nowhere else.
+func WithWeakPasswords() AccountOption {
+	return func(c *passwordCost) { *c = passwordCost{kibibytes: 8, passes: 1} }
+}
+
 // NewAccounts makes the service.
-func NewAccounts(db *store.DB, now func() time.Time) (*Accounts, error) {
-	hasher, err := newPasswordHasher()
+func NewAccounts(db *store.DB, now func() time.Time, options ...AccountOption) (*Accounts, error) {
+	cost := fullCost
+	for _, option := range options {
+		option(&cost)
+	}
+	hasher, err := newPasswordHasher(cost)
 	if err != nil {
 		return nil, err
 	}

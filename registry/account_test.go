@@ -15,7 +15,7 @@ func newTestAccounts(t *testing.T) (*Accounts, *store.DB, *storetest.Clock) {
 	t.Helper()
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
-	a, err := NewAccounts(db, clock.Now)
+	a, err := NewAccounts(db, clock.Now, WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ func TestNewWantsItsParts(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
-	accounts, err := NewAccounts(db, clock.Now)
+	accounts, err := NewAccounts(db, clock.Now, WithWeakPasswords())
 	must(t, err)
 	for name, spoil := range map[string]func(*Config){
 		"db": func(c *Config) { c.DB = nil }, "clock": func(c *Config) { c.Now = nil }, "vault": func(c *Config) { c.Vault = nil },

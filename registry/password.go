@@ -46,6 +46,12 @@ func distinct(s string) int {
 	return len(seen)
 }
 
+// passwordCost is the work of making one hash.
+type passwordCost struct{ kibibytes, passes uint32 }
+
+// fullCost is what OWASP advises for argon2id.
+var fullCost = passwordCost{kibibytes: 19 * 1024, passes: 2}
+
 // passwordHasher makes and checks argon2id hashes. A hash takes 19 MiB, so the
 // number made at the same time is bounded: a flood of logins waits, and does not
 // fill the memory.
@@ -55,9 +61,9 @@ type passwordHasher struct {
 	dummy  string // checked when there is no such account, to take as long
 }
 
-func newPasswordHasher() (*passwordHasher, error) {
+func newPasswordHasher(cost passwordCost) (*passwordHasher, error) {
 	h := &passwordHasher{
-		params: &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		params: &argon2id.Params{Memory: cost.kibibytes, Iterations: cost.passes, Parallelism: 1, SaltLength: 16, KeyLength: 32},
 		slots:  make(chan struct{}, max(2, runtime.NumCPU())),
 	}
 	var err error

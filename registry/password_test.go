@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCheckPassword(t *testing.T) {
@@ -36,7 +37,7 @@ func TestCheckPassword(t *testing.T) {
 
 func TestPasswordHasher(t *testing.T) {
 	t.Parallel()
-	h, err := newPasswordHasher()
+	h, err := newPasswordHasher(fullCost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +65,30 @@ func TestPasswordHasher(t *testing.T) {
 	}
 }
 
+// The hashes of the program take time and memory to guess; only who asks for weak ones gets those, and they work alike.
+func TestPasswordCost(t *testing.T) {
+	t.Parallel()
+	for want, options := range map[string][]AccountOption{
+		"$argon2id$v=19$m=19456,t=2,p=1$": nil, "$argon2id$v=19$m=8,t=1,p=1$": {WithWeakPasswords()},
+	} {
+		a, err := NewAccounts(nil, time.Now, options...)
+		must(t, err)
+		hash, err := a.hasher.hash(t.Context(), goodPassword)
+		must(t, err)
+		if !strings.HasPrefix(hash, want) || !strings.HasPrefix(a.hasher.dummy, want) {
+			t.Errorf("got %s and for no account %s, want %s", hash, a.hasher.dummy, want)
+		}
+		for password, right := range map[string]bool{goodPassword: true, goodPassword + "x": false} {
+			if got, err := a.hasher.matches(t.Context(), password, hash); err != nil || got != right {
+				t.Errorf("%s: %q matches: %v, %v", want, password, got, err)
+			}
+		}
+	}
+}
+
 func TestPasswordHasherWaits(t *testing.T) {
 	t.Parallel()
-	h, err := newPasswordHasher()
+	h, err := newPasswordHasher(fullCost)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func onlyHTTPS(raw string) error {
 
 func newWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *world {
 	t.Helper()
-	accounts, err := NewAccounts(db, clock.Now)
+	accounts, err := NewAccounts(db, clock.Now, WithWeakPasswords())
 	must(t, err)
 	cfg := testConfig(t, db, clock)
 	cfg.ServedKinds, cfg.ReadArea = []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles}, squares

@@ -205,3 +205,16 @@ func TestNoSleep(t *testing.T) {
 		})
 	}
 }
+
+// Passwords that are cheap to guess are for tests.
+func TestNoWeakPasswords(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		if f.test() || f.folder() == "server/trial" || f.path == "registry/account.go" {
+			continue
+		}
+		if strings.Contains(f.text, "WithWeakPasswords") {
+			t.Errorf("%s makes passwords that are cheap to guess", f.path)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
-	accounts, err := registry.NewAccounts(db, clock.Now)
+	accounts, err := registry.NewAccounts(db, clock.Now, registry.WithWeakPasswords())
 	noError(t, err)
 	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 	noError(t, err)

@@ -58,7 +58,7 @@ func newHarness(t *testing.T, change func(*Config)) *harness {
 	clock := storetest.NewClockAt(time.Now())
 	h := &harness{db: storetest.SQLite(t, storetest.WithClock(clock)), clock: clock, log: &lockedBuffer{}}
 	var err error
-	if h.accounts, err = registry.NewAccounts(h.db, h.clock.Now); err != nil {
+	if h.accounts, err = registry.NewAccounts(h.db, h.clock.Now, registry.WithWeakPasswords()); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{

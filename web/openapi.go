@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -17,8 +18,11 @@ var openapiFiles embed.FS
 // apiDocument is the OpenAPI description of one of our APIs in both forms (EDU-06a).
 type apiDocument struct{ yaml, json []byte }
 
-// readAPIDocuments reads the descriptions that are built in, by the name of the API.
-func readAPIDocuments() (map[string]apiDocument, error) {
+// readAPIDocuments gives the descriptions that are built in, by the name of the API. They are the same for all who ask:
+// nobody may change them.
+var readAPIDocuments = sync.OnceValues(convertAPIDocuments)
+
+func convertAPIDocuments() (map[string]apiDocument, error) {
 	docs := make(map[string]apiDocument)
 	for _, name := range []string{"events", "mutations", "oauth", "registry"} {
 		content, err := openapiFiles.ReadFile("openapi/" + name + ".yaml")

@@ -2,11 +2,13 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -15,24 +17,34 @@ import (
 	"schakel/registry/contract"
 )
 
-// apiSpecs are our OpenAPI documents as a library that is not ours reads them.
+// apiSpecs are our OpenAPI documents as a library that is not ours reads them. All tests share them.
 type apiSpecs struct {
 	docs map[string]*openapi3.T
 }
 
 func loadSpecs(t testing.TB) *apiSpecs {
 	t.Helper()
-	files, err := readAPIDocuments()
+	s, err := sharedSpecs()
 	noError(t, err)
-	s := &apiSpecs{docs: map[string]*openapi3.T{}}
-	for name, file := range files {
-		doc, err := openapi3.NewLoader().LoadFromData(file.json)
-		noError(t, err)
-		noError(t, doc.Validate(t.Context()))
-		s.docs[name] = doc
-	}
 	return s
 }
+
+var sharedSpecs = sync.OnceValues(func() (*apiSpecs, error) {
+	files, err := readAPIDocuments()
+	if err != nil {
+		return nil, err
+	}
+	s := &apiSpecs{docs: map[string]*openapi3.T{}}
+	for name, file := range files {
+		if s.docs[name], err = openapi3.NewLoader().LoadFromData(file.json); err != nil {
+			return nil, err
+		}
+		if err := s.docs[name].Validate(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+})
 
 // base is the address under which a path of a document is served.
 func base(doc *openapi3.T, item *openapi3.PathItem) string {

@@ -20,7 +20,7 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := registry.NewAccounts(db, time.Now)
+	accounts, err := registry.NewAccounts(db, time.Now, registry.WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}

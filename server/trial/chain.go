@@ -48,7 +48,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	if err := vault.Check(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := registry.NewAccounts(db, time.Now)
+	accounts, err := registry.NewAccounts(db, time.Now, registry.WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}
