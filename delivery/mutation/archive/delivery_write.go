@@ -4,17 +4,27 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 
 	"schakel/delivery/mutation/format"
 )
 
-// perFile is how many mutations one XML file gets when nothing else is asked (MUT-20).
-const perFile = 5000
+const (
+	// perFile is how many mutations one XML file gets when nothing else is asked (MUT-20).
+	perFile = 5000
+	// fileBytes is after how many bytes a file ends, however few mutations it has: readers take no more than a few times that.
+	fileBytes = 1 << 30
+	// manyFiles is after how many files the next ones get more mutations than asked, and growFiles after how many of those they
+	// get twice as many again. So no delivery has more files than readers take, nor than six digits can number (MUT-27).
+	manyFiles = 100_000
+	growFiles = 5_000
+)
 
 // DeliveryOptions says how a delivery is written.
 type DeliveryOptions struct {
 	Options
-	// PerFile is the number of mutations after which a file ends; a group is never cut. Default 5000.
+	// PerFile is the number of mutations after which a file ends; a group is never cut. Default 5000. A file also ends after a
+	// GiB, and when there are very many files they get larger.
 	PerFile int
 }
 
@@ -23,8 +33,12 @@ type DeliveryWriter struct {
 	zip    *Writer
 	header format.Header
 	most   int
+	many   int   // files as asked
+	grow   int   // files of each size behind those
+	large  int64 // bytes after which a file ends
 	file   *format.Writer
 	inFile int
+	bytes  *counting // of the file
 	seen   Manifest
 }
 
@@ -36,14 +50,14 @@ func NewDeliveryWriter(w io.Writer, h format.Header, o DeliveryOptions) (*Delive
 	if _, err := format.NewWriter(io.Discard, h); err != nil {
 		return nil, err
 	}
-	d := &DeliveryWriter{zip: NewWriter(w, o.Options), header: h, most: o.PerFile}
+	d := &DeliveryWriter{zip: NewWriter(w, o.Options), header: h, most: o.PerFile, many: manyFiles, grow: growFiles, large: fileBytes}
 	d.seen = Manifest{Dataset: h.Dataset, DeliveryID: h.DeliveryID, Type: h.Type, Area: h.Area, ObjectTypes: h.ObjectTypes}
 	return d, nil
 }
 
 // WriteGroup writes the next group.
 func (d *DeliveryWriter) WriteGroup(g *format.Group) error {
-	if d.file != nil && d.inFile > 0 && d.inFile+len(g.Mutations) > d.most {
+	if d.file != nil && d.inFile > 0 && (d.inFile+len(g.Mutations) > d.most || d.bytes.n >= d.large) {
 		if err := d.endFile(); err != nil {
 			return err
 		}
@@ -68,8 +82,11 @@ func (d *DeliveryWriter) begin() error {
 	if err != nil {
 		return err
 	}
-	d.inFile = 0
-	d.file, err = format.NewWriter(out, d.header)
+	if over := d.seen.Files - d.many; over >= 0 && over%d.grow == 0 {
+		d.most = min(2*d.most, math.MaxInt32)
+	}
+	d.inFile, d.bytes = 0, &counting{to: out}
+	d.file, err = format.NewWriter(d.bytes, d.header)
 	return err
 }
 

@@ -47,16 +47,7 @@ func NewWriter(w io.Writer, o Options) *Writer {
 	if level <= 0 {
 		level = flate.BestSpeed
 	}
-	var deflate *flate.Writer // one for all files, since only one is written at a time
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		if deflate != nil {
-			deflate.Reset(w)
-			return deflate, nil
-		}
-		var err error
-		deflate, err = flate.NewWriter(w, level)
-		return deflate, err
-	})
+	z.RegisterCompressor(zip.Deflate, (&packers{level: level}).next)
 	return &Writer{zip: z, out: out, at: o.Modified}
 }
 
