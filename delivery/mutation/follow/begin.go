@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -11,6 +12,11 @@ import (
 func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (skip bool, err error) {
 	if m := d.Manifest; m != nil && (m.Dataset != h.Dataset || m.DeliveryID != h.DeliveryID) {
 		return false, fault(ErrRefused, "its files are of delivery %.60q of %.60q, and its manifest of %.60q of %.60q", h.DeliveryID, h.Dataset, m.DeliveryID, m.Dataset)
+	}
+	if d.Accept != nil {
+		if err := d.Accept(h); err != nil {
+			return false, err
+		}
 	}
 	if err := f.reload(ctx); err != nil { // somebody else may have followed
 		return false, err
@@ -43,7 +49,7 @@ func (f *Follower) applied(ctx context.Context, id string) (in bool, err error) 
 
 // beginInitial makes the table that an initial delivery fills, or goes on with the one it was filling.
 func (f *Follower) beginInitial(ctx context.Context, d *Delivery) error {
-	settings := f.settings()
+	settings := f.settings(d.Selection)
 	u := f.copy.UnderWay
 	if u != nil && u.ID == d.ID && u.Type == d.Type && u.Lineage == d.Lineage && reflect.DeepEqual(u.Settings, &settings) {
 		return nil
@@ -81,10 +87,11 @@ func (f *Follower) beginDelta(ctx context.Context, d *Delivery) error {
 	case u != nil && u.Type == format.Delta && !resumes && !u.fresh():
 		return fault(ErrGap, "delta %s is in for a part and must be finished before %s", u.ID, d.ID)
 	}
-	if err := c.checkSettings(f.settings()); err != nil || resumes {
+	if err := c.checkSettings(f.settings(d.Selection)); err != nil || resumes {
 		return err
 	}
 	return f.change(ctx, func(t *transaction, c *Copy) error {
+		c.Settings.Selection = cmp.Or(c.Settings.Selection, d.Selection)
 		c.UnderWay = &UnderWay{ID: d.ID, Type: format.Delta, Lineage: d.Lineage, Replay: d.Overlap}
 		return nil
 	})

@@ -36,13 +36,19 @@ type statusError struct {
 	status int
 	kind   string // the last part of a problem's type, such as delta-expired
 	text   string
+	asked  string // the path that was asked for
 }
 
 func (e *statusError) Error() string {
-	if e.text == "" {
-		return fmt.Sprintf("the source answers with status %d", e.status)
+	text := "the source answers"
+	if e.asked != "" {
+		text += " a request for " + e.asked
 	}
-	return fmt.Sprintf("the source answers with status %d: %s", e.status, e.text)
+	text += fmt.Sprintf(" with status %d", e.status)
+	if e.text != "" {
+		text += ": " + e.text
+	}
+	return text
 }
 
 // problem makes an error of an answer: of what it says itself (RFC 9457) when it does.
@@ -57,7 +63,11 @@ func (a answer) problem() error {
 	if p.Detail == "" {
 		p.Detail = p.Title
 	}
-	return &statusError{status: a.status, kind: p.Type[strings.LastIndexByte(p.Type, '/')+1:], text: short(p.Detail)}
+	e := &statusError{status: a.status, kind: p.Type[strings.LastIndexByte(p.Type, '/')+1:], text: short(p.Detail)}
+	if a.from != nil {
+		e.asked = short(a.from.Path)
+	}
+	return e
 }
 
 // temporary says of a status that the same question may succeed later.

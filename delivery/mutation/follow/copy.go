@@ -1,13 +1,15 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"schakel/delivery/mutation/format"
@@ -38,6 +40,7 @@ type Settings struct {
 	Fields     []string `json:"fields,omitempty"`
 	Area       string   `json:"area,omitempty"`
 	Tombstones bool     `json:"tombstones,omitempty"`
+	Selection  string   `json:"selection,omitempty"` // what of the dataset the source was asked for; empty: not known
 }
 
 // UnderWay is a delivery of which a part is in the copy.
@@ -188,10 +191,20 @@ func (t *transaction) hasTables() (bool, error) {
 	return t.get(query, nil, &one)
 }
 
-// checkSettings refuses to go on with other settings than the copy was made with.
+// checkSettings refuses to go on with other settings than the copy was made with. Of a selection that is not known nothing
+// can be said.
 func (c *Copy) checkSettings(want Settings) error {
-	if c.Settings.Match != want.Match || c.Settings.Area != want.Area || !slices.Equal(c.Settings.Fields, want.Fields) || c.Settings.Tombstones != want.Tombstones {
-		return fault(ErrSettings, "it has %+v, and %+v is asked; make it anew (reinitialise) to change that", c.Settings, want)
+	has, all := c.Settings, func(text string) string { return cmp.Or(text, "none") }
+	for _, s := range []struct{ what, has, want string }{
+		{"match", has.Match, want.Match},
+		{"fields", strings.Join(has.Fields, ","), strings.Join(want.Fields, ",")},
+		{"area", has.Area, want.Area},
+		{"tombstones", strconv.FormatBool(has.Tombstones), strconv.FormatBool(want.Tombstones)},
+		{"selection", has.Selection, cmp.Or(want.Selection, has.Selection)},
+	} {
+		if s.has != s.want && (s.what != "selection" || s.has != "") {
+			return fault(ErrSettings, "its %s is %s, and %s is asked; it must be made anew to change that", s.what, short(all(s.has)), short(all(s.want)))
+		}
 	}
 	return nil
 }

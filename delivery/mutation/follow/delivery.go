@@ -12,23 +12,39 @@ import (
 
 // Delivery is one zip to apply, and what is known of it beside the zip.
 type Delivery struct {
-	ID       string              // of the delta at the source; default: the delivery id in its files
-	Type     format.DeliveryType // empty: not known
-	Number   int64               // of the delta; 0: not known
-	Chained  bool                // Previous is known
-	Previous string              // the delta before it; empty with Chained: it is the first (MUT-35)
-	Lineage  string              // empty: not known (MUT-38)
-	Includes string              // the last delta in an initial delivery (MUT-34); default: the delivery id in its files
-	Overlap  bool                // what it does may be in the copy already (MUT-36)
-	Anew     bool                // an initial delivery is applied also when it was before
-	Until    string              // the last delta that an initial delivery may have a part of; empty: it is exact
-	Manifest *archive.Manifest   // nil: there is none
-	Source   string              // where it comes from, as people know it
-	Again    bool                // Open can be called again
+	ID        string              // of the delta at the source; default: the delivery id in its files
+	Type      format.DeliveryType // empty: not known
+	Number    int64               // of the delta; 0: not known
+	Chained   bool                // Previous is known
+	Previous  string              // the delta before it; empty with Chained: it is the first (MUT-35)
+	Lineage   string              // empty: not known (MUT-38)
+	Includes  string              // the last delta in an initial delivery (MUT-34); default: the delivery id in its files
+	Overlap   bool                // what it does may be in the copy already (MUT-36)
+	Anew      bool                // an initial delivery is applied also when it was before
+	Until     string              // the last delta that an initial delivery may have a part of; empty: it is exact
+	Manifest  *archive.Manifest   // nil: there is none
+	Selection string              // what of the dataset was asked for; empty: it cannot be told
+	Source    string              // where it comes from, as people know it
+	Again     bool                // Open can be called again
+	// Accept looks at the header of its first file before anything is done; nil takes any.
+	Accept func(h format.Header) error
 	// Open gives the zip from its first byte.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 
 	file string // on disk
+}
+
+// name tells of a delivery of which the files are not seen yet.
+func (d *Delivery) name() string {
+	switch {
+	case d.file != "":
+		return "delivery " + d.file
+	case d.ID == "" && d.Type == format.Initial:
+		return "the initial delivery"
+	case d.ID == "":
+		return "delivery"
+	}
+	return fmt.Sprintf("delivery %.100s", d.ID)
 }
 
 // tries is how often a delivery is read when it is not what it should be.
@@ -39,11 +55,11 @@ const tries = 3
 func (f *Follower) Apply(ctx context.Context, d Delivery, report *Report) error {
 	for try := 1; ; try++ {
 		err := f.applyOnce(ctx, &d, report)
-		again := errors.Is(err, ErrChanged) || errors.Is(err, ErrManifest)
+		again := errors.Is(err, ErrChanged) || errors.Is(err, ErrManifest) || errors.Is(err, archive.ErrTruncated)
 		if !again || !d.Again || try == tries || ctx.Err() != nil {
 			return err
 		}
-		report.note(fmt.Sprintf("delivery %s is read again: %v", d.ID, err))
+		report.note(fmt.Sprintf("%s is read again: %v", d.name(), err))
 		f.o.Log.WarnContext(ctx, "delivery is read again", "delivery", d.ID, "err", err)
 	}
 }
@@ -53,7 +69,7 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 	defer cancel()
 	body, err := d.Open(ctx)
 	if err != nil {
-		return fmt.Errorf("open delivery: %w", err)
+		return fmt.Errorf("open %s: %w", d.name(), err)
 	}
 	defer body.Close()
 	zip := archive.NewDeliveryReader(body, f.o.Archive, f.o.Format)
@@ -62,7 +78,7 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 		err = fault(ErrRefused, "the zip has no files")
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", d.name(), err)
 	}
 	if d.ID == "" {
 		d.ID = h.DeliveryID

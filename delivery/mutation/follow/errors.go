@@ -29,7 +29,7 @@ var (
 	ErrRefused = errors.New("the delivery is refused")
 	// ErrManifest is met when a delivery is not what its manifest says; what it did is done again (MUT-65).
 	ErrManifest = errors.New("the delivery is not what its manifest says")
-	// ErrChanged is met when the source has other bytes than those that were read before the line was cut.
+	// ErrChanged is met when the source has other bytes than those that were read before the line was cut, or none any more.
 	ErrChanged = errors.New("the source changed while it was read")
 	// ErrAccess is met when there will be no access token, however often it is asked for.
 	ErrAccess = errors.New("there is no access")

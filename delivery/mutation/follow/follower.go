@@ -93,8 +93,8 @@ func (f *Follower) Copy() *Copy {
 	return &c
 }
 
-func (f *Follower) settings() Settings {
-	return Settings{Match: f.o.Match.String(), Fields: f.o.Fields, Area: f.o.AreaName, Tombstones: f.o.Tombstones}
+func (f *Follower) settings(selection string) Settings {
+	return Settings{Match: f.o.Match.String(), Fields: f.o.Fields, Area: f.o.AreaName, Tombstones: f.o.Tombstones, Selection: selection}
 }
 
 // forDataset finds or makes the copy of a dataset.
@@ -109,7 +109,7 @@ func (f *Follower) forDataset(ctx context.Context, dataset, source string) error
 		}
 	}
 	if f.copy == nil {
-		c := &Copy{Name: f.o.Name, Dataset: dataset, Source: source, Settings: f.settings()}
+		c := &Copy{Name: f.o.Name, Dataset: dataset, Source: source, Settings: f.settings("")}
 		if err := createCopy(ctx, f.db, c, f.o.Now()); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (s *own) Next(ctx context.Context, c Copy) (*Delivery, error) {
 	}
 	if len(s.coming) == 0 {
 		var err error
-		if s.coming, err = s.list(ctx, "deltas", c.DeltaID, 1); err != nil {
+		if s.coming, _, err = s.page(ctx, s.first("deltas", c.DeltaID)); err != nil {
 			return nil, expired(err)
 		}
 	}

@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,9 +16,9 @@ import (
 // comes before them. Their order is that of the list (MUT-35).
 type pdok struct {
 	*client
-	all   []listed
-	asked bool
-	types []string
+	all    []listed
+	asked  bool
+	chosen selection
 }
 
 // untold stands for the last delta that an initial delivery may have a part of, until the list is seen.
@@ -29,9 +28,13 @@ const untold = "*"
 func (s *pdok) Name() string { return s.base.Redacted() }
 
 // Initial asks for a delivery without a delta id, which is the newest state.
-func (s *pdok) Initial(context.Context) (*Delivery, error) {
+func (s *pdok) Initial(ctx context.Context) (*Delivery, error) {
 	s.asked = false
-	return &Delivery{Type: format.Initial, Until: untold, Source: s.Name(), Again: true, Open: s.download("")}, nil
+	if err := s.choose(ctx, ""); err != nil {
+		return nil, err
+	}
+	d := &Delivery{Type: format.Initial, Until: untold, Selection: s.chosen.String(), Source: s.Name(), Again: true, Open: s.download("")}
+	return d, nil
 }
 
 // Next gives the delta that comes behind the copy's in the list. The list cannot tell what is expired from what is the last
@@ -39,25 +42,43 @@ func (s *pdok) Initial(context.Context) (*Delivery, error) {
 // it already, whatever it calls itself: they are brought in as if a part was (MUT-36).
 func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
 	if !s.asked {
-		all, err := s.list(ctx, "delta", "", mostPages)
+		all, err := s.whole(ctx, "delta")
 		if err != nil {
 			return nil, err
 		}
 		s.all, s.asked = all, true
 	}
-	at := slices.IndexFunc(s.all, func(l listed) bool { return l.ID == c.DeltaID })
-	if at < 0 && len(s.all) > 0 && c.OverlapUntil != untold {
-		return nil, fault(ErrReinitialise, "delta %s is no longer in the list of the source", c.DeltaID)
+	at := s.index(c.DeltaID)
+	if at < 0 && len(s.all) > 0 && (c.OverlapUntil != untold || s.all[0].TimeWindow.From.After(c.UpdatedAt)) {
+		return nil, fault(ErrReinitialise, "delta %s is no longer in the list of the source, which begins with %s", short(c.DeltaID), short(s.all[0].ID))
 	}
 	if at+1 >= len(s.all) {
 		return nil, ErrUpToDate
+	}
+	if err := s.choose(ctx, c.Settings.Selection); err != nil {
+		return nil, err
 	}
 	item, until := s.all[at+1], c.OverlapUntil
 	if until == untold {
 		until = s.all[len(s.all)-1].ID
 	}
-	d := &Delivery{ID: item.ID, Type: format.Delta, Overlap: until != "", Until: until, Source: s.Name(), Again: true, Open: s.download(item.ID)}
+	d := &Delivery{
+		ID: item.ID, Type: format.Delta, Overlap: until != "", Until: until, Selection: s.chosen.String(), Source: s.Name(), Again: true,
+		Open: s.download(item.ID), Accept: func(h format.Header) error { return s.accept(item.ID, h.DeliveryID) },
+	}
 	return d, nil
+}
+
+func (s *pdok) index(delta string) int {
+	return slices.IndexFunc(s.all, func(l listed) bool { return l.ID == delta })
+}
+
+// accept refuses files of another delta than was asked for (MUT-21). Files may name themselves by something that is no delta.
+func (s *pdok) accept(asked, got string) error {
+	if got != asked && s.index(got) >= 0 {
+		return fault(ErrRefused, "delta %s was asked for, and its files are of delta %s", short(asked), short(got))
+	}
+	return nil
 }
 
 // download gives what opens the predefined delivery of a delta, or asks for a custom one and waits until it is made.
@@ -73,22 +94,18 @@ func (s *pdok) download(delta string) func(context.Context) (io.ReadCloser, erro
 				return nil, err
 			}
 		}
-		return s.openStream(ctx, u)
+		return s.openStream(ctx, u, s.o.Predefined == "")
 	}
 }
 
 // custom asks for a delivery and gives the address it can be had from (MUT-51, MUT-52).
 func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
-	types, err := s.featureTypes(ctx)
-	if err != nil {
-		return nil, err
-	}
 	body, err := json.Marshal(struct {
 		Format       string   `json:"format"`
 		FeatureTypes []string `json:"featuretypes"`
 		GeoFilter    string   `json:"geofilter,omitempty"`
 		DeltaID      string   `json:"deltaId,omitempty"`
-	}{"gml", types, s.o.GeoFilter, delta})
+	}{"gml", s.chosen.FeatureTypes, s.chosen.GeoFilter, delta})
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +119,21 @@ func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
 		} `json:"_links"`
 	}
 	if err := a.read(&doc); err != nil {
-		return nil, fmt.Errorf("ask for a delivery: %w", err)
+		return nil, fmt.Errorf("ask for a delivery of %s: %w%s", s.chosen, err, s.hint(a.status))
 	}
 	status, err := s.link(a.from, doc.Links.Status.Href)
 	if err != nil {
 		return nil, err
 	}
 	return s.made(ctx, status)
+}
+
+// hint tells what may help when a source refuses to deliver all the feature types that it names itself, as some do.
+func (s *pdok) hint(status int) string {
+	if status != http.StatusBadRequest || len(s.o.FeatureTypes) > 0 {
+		return ""
+	}
+	return "; say which feature types it may give (--featuretypes)"
 }
 
 // made waits until a delivery is made: the source answers 200 while it works and 201 at the end.
@@ -144,35 +169,4 @@ func (s *pdok) made(ctx context.Context, status *url.URL) (*url.URL, error) {
 			return nil, err
 		}
 	}
-}
-
-// featureTypes are those asked for, or all that the source has.
-func (s *pdok) featureTypes(ctx context.Context) ([]string, error) {
-	if len(s.o.FeatureTypes) > 0 {
-		return s.o.FeatureTypes, nil
-	}
-	if len(s.types) > 0 {
-		return s.types, nil
-	}
-	a, err := s.ask(ctx, http.MethodGet, s.path("dataset"), nil)
-	if err != nil {
-		return nil, fmt.Errorf("find out the feature types: %w", err)
-	}
-	var doc struct {
-		Timeliness []struct {
-			FeatureType string `json:"featuretype"`
-		} `json:"timeliness"`
-	}
-	if err := a.read(&doc); err != nil {
-		return nil, fmt.Errorf("find out the feature types: %w", err)
-	}
-	for _, t := range doc.Timeliness {
-		if t.FeatureType != "" && !slices.Contains(s.types, t.FeatureType) {
-			s.types = append(s.types, t.FeatureType)
-		}
-	}
-	if len(s.types) == 0 {
-		return nil, errors.New("the source does not tell its feature types: say which ones to follow")
-	}
-	return s.types, nil
 }

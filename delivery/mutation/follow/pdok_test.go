@@ -31,6 +31,8 @@ type fakePDOK struct {
 	requests map[string]*pdokRequest
 	bodies   []map[string]any
 	busy     int // answers 500 so often before each status
+	types    string
+	handler  http.Handler
 }
 
 type pdokRequest struct {
@@ -41,16 +43,18 @@ type pdokRequest struct {
 func newPDOK(t *testing.T) (*fakePDOK, follow.RemoteOptions) {
 	t.Helper()
 	s := &fakePDOK{t: t, perPage: 2, requests: map[string]*pdokRequest{}}
+	s.types = `{"datetimeTo":"2019-01-26T00:00:00Z","featuretype":"perceel"},{"datetimeTo":"2019-01-26T00:00:00Z","featuretype":"kadastralegrens"}`
 	mux := http.NewServeMux()
 	const base = "/kadastralekaart/api/v4_0"
 	mux.HandleFunc("GET "+base+"/dataset", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"timeliness":[{"datetimeTo":"2019-01-26T00:00:00Z","featuretype":"perceel"},{"datetimeTo":"2019-01-26T00:00:00Z","featuretype":"kadastralegrens"}]}`)
+		fmt.Fprintf(w, `{"timeliness":[%s]}`, s.types)
 	})
 	mux.HandleFunc("GET "+base+"/delta", s.list)
 	mux.HandleFunc("POST "+base+"/delta/custom", s.custom)
 	mux.HandleFunc("GET "+base+"/delta/custom/{id}/status", s.status)
 	mux.HandleFunc("GET "+base+"/delta/predefined/dkk-gml-nl.zip", s.predefined)
 	mux.HandleFunc("GET "+base+"/extract/{id}/extract.zip", s.extract)
+	s.handler = mux
 	server := httptest.NewServer(locked{s, mux})
 	t.Cleanup(server.Close)
 	return s, follow.RemoteOptions{URL: server.URL + base, Wait: noWait}

@@ -123,17 +123,21 @@ func stayTLS(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// kind asks for the dataset itself, which PDOK's API does not know. Ours tells about it, or answers with a problem of its own.
+// kind asks for the dataset itself, which PDOK's API does not know. Ours tells about it, or answers with a problem of its own,
+// the type of which is an address below /problems/.
 func (c *client) kind(ctx context.Context) (Kind, error) {
 	a, err := c.ask(ctx, http.MethodGet, c.base, nil)
 	if err != nil {
 		return "", err
 	}
 	var doc struct {
-		ID string `json:"id"`
+		ID   string `json:"id"`
+		Type string `json:"type"`
 	}
+	told := json.Unmarshal(a.body, &doc) == nil
+	problem := strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json")
 	switch {
-	case strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json"), a.status == http.StatusOK && json.Unmarshal(a.body, &doc) == nil && doc.ID != "":
+	case told && problem && strings.Contains(doc.Type, "/problems/"), told && a.status == http.StatusOK && doc.ID != "":
 		return Schakel, nil
 	case a.status == http.StatusUnauthorized:
 		return "", a.problem()
@@ -153,7 +157,7 @@ func expired(err error) error {
 // opened is the Open of a file at an address that is known.
 func (c *client) opened(u *url.URL) func(context.Context) (io.ReadCloser, error) {
 	return func(ctx context.Context) (io.ReadCloser, error) {
-		body, err := c.openStream(ctx, u)
+		body, err := c.openStream(ctx, u, false)
 		return body, expired(err)
 	}
 }

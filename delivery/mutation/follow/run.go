@@ -58,7 +58,7 @@ func (r *run) take(ctx context.Context, b *batch) error {
 	case errors.Is(b.end, errOther):
 		return errors.Join(fault(ErrChanged, "it is not what it was up to group %d of file %d", r.start.Group, r.start.File), r.f.restart(ctx))
 	case !errors.Is(b.end, io.EOF):
-		return errors.Join(b.end, r.commit(ctx, b, false))
+		return errors.Join(fmt.Errorf("%s: %w", r.d.name(), b.end), r.commit(ctx, b, false))
 	}
 	if m := r.d.Manifest; m != nil {
 		if err := m.Check(r.zip.Seen()); err != nil {
