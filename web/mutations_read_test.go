@@ -78,6 +78,9 @@ func TestBoundedSubscription(t *testing.T) {
 	}
 	w.bounded.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &mine)
 	w.whole.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &all)
+	if p := w.whole.get(t, under("/snapshots/none")).problem(t, http.StatusNotFound, "no-snapshot"); !strings.Contains(p.Detail, "/snapshots/latest") {
+		t.Errorf("a snapshot that is not there: %s", p.Detail)
+	}
 	if mine.Lineage == all.Lineage || mine.SHA256 == all.SHA256 || mine.Includes != d.ID || all.Area != "" {
 		t.Errorf("bounded %+v, whole %+v", mine, all)
 	}

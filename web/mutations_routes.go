@@ -29,7 +29,7 @@ func (m *machineAPI) routesMutations() {
 
 	// No limit of the group here: it is read as a stream, which bounds each group by itself.
 	intake := routeGroup{echo: m.app.echo, prefix: mutationsBase}
-	few := m.fewAtOnce(newShares(uploadsPerPartner), tooManyUploads)
+	few := m.inTurn(newShares(uploadsPerPartner), tooManyUploads)
 	intake.POST("/datasets/:datasetId/mutation-groups", m.postMutationGroups, m.app.requireScope(scopeMutationsPublish), m.withCaller, few)
 	scoped(scopeMutationsPublish).GET("/datasets/:datasetId/publications/:publicationId", m.showPublication)
 

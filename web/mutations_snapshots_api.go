@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -34,6 +35,10 @@ func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, cut.Offer, er
 		o, err = m.Cutter.Latest(ctx, r.view)
 	} else {
 		o, err = m.Cutter.SnapshotOf(ctx, r.view, id)
+		if errors.Is(err, cut.ErrNoSnapshot) {
+			here := datasetPath(r.access.Dataset.ID) + "/snapshots/"
+			return r, o, newProblem(http.StatusNotFound, "no-snapshot", "There is no such snapshot, or newer ones came in its place. The newest is at "+m.app.absolute(here+latestSnapshot)+".")
+		}
 	}
 	if err != nil {
 		return r, o, m.deliveryProblem(r.access.Dataset.ID, err)

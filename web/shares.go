@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -12,14 +13,25 @@ import (
 // uploadsPerPartner is how many documents the clients of a partner may have under way at once; each takes its size in memory, and waits for its turn.
 const uploadsPerPartner = 4
 
+const (
+	// turnPatience is how long a request waits for those of its partner that are under way.
+	turnPatience = 30 * time.Second
+	// mostInTurn is how many requests of a partner wait at once.
+	mostInTurn = 50
+)
+
 // shares counts what each partner has under way.
 type shares struct {
-	most int
-	mu   sync.Mutex
-	held map[string]int
+	most  int
+	mu    sync.Mutex
+	held  map[string]int
+	turns map[string]int // that wait for one
+	given chan struct{}  // closed when one was given back
 }
 
-func newShares(most int) *shares { return &shares{most: most, held: make(map[string]int)} }
+func newShares(most int) *shares {
+	return &shares{most: most, held: make(map[string]int), turns: make(map[string]int), given: make(chan struct{})}
+}
 
 func (s *shares) take(name string) bool {
 	s.mu.Lock()
@@ -34,9 +46,57 @@ func (s *shares) take(name string) bool {
 func (s *shares) give(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held[name]--; s.held[name] == 0 {
-		delete(s.held, name)
+	lessOne(s.held, name)
+	close(s.given)
+	s.given = make(chan struct{})
+}
+
+func lessOne(counts map[string]int, name string) {
+	if counts[name]--; counts[name] == 0 {
+		delete(counts, name)
 	}
+}
+
+// wait is take that waits for its turn: for so long, and while not too many others do.
+func (s *shares) wait(ctx context.Context, name string, patience time.Duration) bool {
+	if s.take(name) {
+		return true
+	}
+	if !s.queue(name) {
+		return false
+	}
+	defer s.leave(name)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		given := s.given
+		s.mu.Unlock()
+		if s.take(name) { // looked at behind the channel, so that no turn is missed
+			return true
+		}
+		select {
+		case <-given:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (s *shares) queue(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turns[name] >= mostInTurn {
+		return false
+	}
+	s.turns[name]++
+	return true
+}
+
+func (s *shares) leave(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lessOne(s.turns, name)
 }
 
 func tooManyUploads() error {
@@ -62,6 +122,25 @@ func (a *App) fewCounts(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		defer a.counts.give(name)
 		return next(c)
+	}
+}
+
+// inTurn lets a request of a partner whose share is under way wait for its turn, before its body is read; then it is refused.
+// It stands behind withCaller.
+func (m *machineAPI) inTurn(s *shares, refusal func() error) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			who, err := m.caller(c)
+			if err != nil {
+				return err
+			}
+			_ = m.app.lengthen(c, patience) // without it the times of the server hold
+			if !s.wait(c.Request().Context(), who.partner.ID, turnPatience) {
+				return refusal()
+			}
+			defer s.give(who.partner.ID)
+			return next(c)
+		}
 	}
 }
 

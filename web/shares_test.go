@@ -1,13 +1,19 @@
 package web
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"schakel/delivery/mutation/format"
 )
 
 // stalled is a body that tells when its reading begins, and waits.
@@ -56,6 +62,72 @@ func TestUploadsOfAPartnerAreFew(t *testing.T) {
 	close(release)
 	done.Wait()
 	second.do(t, http.MethodPost, target, sampleContract, "Content-Type", "application/yaml").want(t, http.StatusOK)
+}
+
+// TestTurns has publications of one partner wait for each other, the first that may go on after one has ended; who waits too
+// long, or behind too many, is refused.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShares(1)
+		if !s.wait(t.Context(), "a", turnPatience) || !s.wait(t.Context(), "b", turnPatience) {
+			t.Fatal("no room for the first")
+		}
+		var granted, refused atomic.Int64
+		for range mostInTurn {
+			go func() {
+				if s.wait(t.Context(), "a", turnPatience) {
+					granted.Add(1)
+				} else {
+					refused.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if s.wait(t.Context(), "a", turnPatience) {
+			t.Error("one too many was not refused")
+		}
+		for n := range 3 {
+			s.give("a")
+			synctest.Wait()
+			if granted.Load() != int64(n+1) {
+				t.Errorf("%d granted, want %d", granted.Load(), n+1)
+			}
+		}
+		time.Sleep(turnPatience)
+		synctest.Wait()
+		if granted.Load() != 3 || refused.Load() != mostInTurn-3 || len(s.turns) != 0 {
+			t.Errorf("%d granted, %d refused, %v wait", granted.Load(), refused.Load(), s.turns)
+		}
+	})
+}
+
+// TestPublishersTakeTurns publishes from more clients at once than may: each gets in.
+func TestPublishersTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	release, done := make(chan struct{}), sync.WaitGroup{}
+	publish := func(body io.Reader) {
+		r := httptest.NewRequest(http.MethodPost, apiTestBase+groupsPath, body)
+		r.Header.Set("Authorization", "Bearer "+w.publisher.token)
+		r.Header.Set("Content-Type", "application/xml")
+		r.Header.Set("Idempotency-Key", freshKey())
+		answer := httptest.NewRecorder()
+		w.app.Handler().ServeHTTP(answer, r)
+		if answer.Code != http.StatusCreated {
+			t.Errorf("answer %d: %s", answer.Code, answer.Body)
+		}
+	}
+	for range uploadsPerPartner {
+		body := &stalled{begun: make(chan struct{}), more: release, rest: bytes.NewReader(w.file(t, format.Delta, w.groups(0)))}
+		done.Go(func() { publish(body) })
+		<-body.begun
+	}
+	for range 5 {
+		done.Go(func() { publish(bytes.NewReader(w.file(t, format.Delta, nil))) })
+	}
+	close(release)
+	done.Wait()
 }
 
 // TestCountsOfAPartnerAreFew keeps the people and clients of one partner from having the database count all day; others

@@ -11,6 +11,9 @@ import (
 )
 
 func compareHeader(req *Request, d store.Dataset, h *format.Header) error {
+	if h.Dataset == "" {
+		return headerProblem(req.Name, "the file does not say of which dataset it is", fmt.Sprintf("Put the dataset %q in its header.", d.ID))
+	}
 	if !strings.EqualFold(h.Dataset, d.ID) {
 		return headerProblem(req.Name, fmt.Sprintf("the file is of dataset %q, not of %q", h.Dataset, d.ID), "Publish it in its own dataset.")
 	}
