@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
@@ -30,6 +31,7 @@ type program struct {
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
 	cutter   *cut.Cutter
+	lease    time.Duration // how long a node may be silent before another takes over what it makes of datasets
 	counts   *mutationCounts
 	app      *web.App
 	metrics  *prometheus.Registry
@@ -92,7 +94,8 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
-	p.cutter = cut.New(cut.Config{DB: p.db, Now: clock, Log: log})
+	p.lease = 2 * max(cfg.Lease, time.Second)
+	p.cutter = cut.New(cut.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease})
 	p.counts = newMutationCounts(p.db)
 	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))

@@ -23,7 +23,7 @@ type DeliveryFlags struct {
 	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
 	RetryAttempts int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
 	KeyLifetime   time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
-	Lease         time.Duration   `default:"30s" help:"How long a delivery belongs to the node that took it, beyond the time of an attempt. After the crash of a node that shares a PostgreSQL, the others wait this long before they take its deliveries over. At least 1s."`
+	Lease         time.Duration   `default:"30s" help:"How long a delivery belongs to the node that took it, beyond the time of an attempt. After the crash of a node that shares a PostgreSQL, the others wait this long before they take its deliveries over, and twice this long for what it made of datasets. At least 1s."`
 }
 
 // Validate checks what flags cannot say one by one.

@@ -15,12 +15,10 @@ import (
 
 // How deliveries of datasets are made.
 const (
-	mutationPoll   = 2 * time.Second  // how often a node looks what is due
-	mutationLease  = time.Minute      // how long a node may be silent before another takes its work over
-	mutationBeat   = 15 * time.Second // how often it says that it is at work
-	mutationMost   = 4                // deltas of one node at the same time, and half as many snapshots
-	mutationMakers = 2                // downloads of one node at the same time: a large one keeps not all others waiting
-	mutationExpiry = 5 * time.Minute  // how often a node ends what is over
+	mutationPoll   = 2 * time.Second // how often a node looks what is due
+	mutationMost   = 4               // deltas of one node at the same time, and half as many snapshots
+	mutationMakers = 2               // downloads of one node at the same time: a large one keeps not all others waiting
+	mutationExpiry = 5 * time.Minute // how often a node ends what is over
 )
 
 // mutations is the service that makes deltas, snapshots and downloads of datasets when they are due, announces them, and ends
@@ -47,7 +45,7 @@ func (p *program) mutations(log *slog.Logger) *mutations {
 	}
 	node := p.db.NewID("node")
 	places := func(most int) leases {
-		return leases{db: p.db, log: log, node: node, lease: mutationLease, beat: mutationBeat, most: most}
+		return leases{db: p.db, log: log, node: node, lease: p.lease, beat: p.lease / 4, most: most}
 	}
 	m.jobs = []*mutationJob{
 		{store.TroubleDelta, cut.DeltaTask, m.cutter.DeltaDue, m.delta, places(mutationMost)},

@@ -44,6 +44,7 @@ type register struct {
 	record historytest.Record
 	proxy  *proxy // between followers and program
 	copies []string
+	tokens string // where followers get theirs
 
 	pending []byte // a request that was not answered yet
 	key     map[string]string
@@ -84,7 +85,7 @@ func newRegister(t *testing.T, model historytest.Model, database string) *regist
 	r.SetUp(t, func(c *demo.Chain) {
 		r.world = r.DeliverMutations(t, c, trial.HistoryDataset(string(model)), "", ring.WKT())
 	})
-	r.proxy = newProxy(t, strings.TrimPrefix(r.Base, "https://"))
+	r.proxy, r.tokens = newProxy(t, strings.TrimPrefix(r.Base, "https://")), r.Base
 	for range r.world.Followers {
 		r.copies = append(r.copies, filepath.Join(t.TempDir(), "copy.db"))
 	}
@@ -184,7 +185,7 @@ func (r *register) runFollower(ctx context.Context, t *testing.T, n int, kill bo
 	f := r.world.Followers[n]
 	_, port, _ := strings.Cut(r.proxy.addr(), ":")
 	cmd := exec.CommandContext(ctx, trial.Path(t), "mutations", "follow", "--json",
-		"--url", "https://localhost:"+port+"/mutations/v1/datasets/"+r.world.Dataset, "--token-url", r.Base+"/oauth/token",
+		"--url", "https://localhost:"+port+"/mutations/v1/datasets/"+r.world.Dataset, "--token-url", r.tokens+"/oauth/token",
 		"--client-id", f.Credentials.ID, "--client-secret", f.Credentials.Secret, "--database", "sqlite:"+r.copies[n], "--name", "copy", "--verify", "stop")
 	cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+r.CAFile)
 	var out, complaint bytes.Buffer

@@ -14,9 +14,9 @@ import (
 // proxy stands between a program and a server, and can cut them off.
 type proxy struct {
 	listener net.Listener
-	target   string
 
 	mu     sync.Mutex
+	target string
 	conns  map[net.Conn]struct{}
 	delay  time.Duration // of everything that passes
 	refuse bool          // closes new connections at once
@@ -46,13 +46,13 @@ func (p *proxy) serve() {
 			return
 		}
 		p.mu.Lock()
-		refuse := p.refuse
+		refuse, target := p.refuse, p.target
 		p.mu.Unlock()
 		if refuse {
 			reset(in)
 			continue
 		}
-		out, err := net.Dial("tcp", p.target)
+		out, err := net.Dial("tcp", target)
 		if err != nil {
 			reset(in)
 			continue
@@ -107,6 +107,14 @@ func (p *proxy) set(delay time.Duration, refuse bool) {
 	if refuse {
 		p.breakAll()
 	}
+}
+
+// aim breaks all connections, and has new ones go elsewhere.
+func (p *proxy) aim(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.breakAll()
 }
 
 // close lets nothing pass: what is sent is taken and goes nowhere.
