@@ -129,6 +129,9 @@ func refusedSource(err error) error {
 	}
 	p := Problem{Code: code, Detail: err.Error(), Remedy: "Mend the file and send it again."}
 	var place *format.Error
+	if entry, ok := errors.AsType[*archive.Error](err); ok {
+		p.File = entry.Entry
+	}
 	if errors.As(err, &place) {
 		p.File, p.Line, p.Column, p.Group, p.Detail = place.File, place.Line, place.Column, place.Group, place.Err.Error()
 	}

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -96,6 +97,23 @@ func TestBrokenInput(t *testing.T) {
 	nd := func(s string) ledger.Source {
 		return ledger.FromNDJSON("a.ndjson", strings.NewReader(s), format.Limits{Group: 1 << 10})
 	}
+	zipped := func(docs ...string) ledger.Source {
+		var out bytes.Buffer
+		z := archive.NewWriter(&out, archive.Options{})
+		for i, doc := range docs {
+			w, err := z.Create(fmt.Sprint(i+1, ".xml"))
+			if err == nil {
+				_, err = io.WriteString(w, doc)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return ledger.FromZip(&out, archive.Limits{}, format.Limits{})
+	}
 	head := `{"groups":[` + "\n" + lines[0]
 	for name, c := range map[string]struct {
 		source ledger.Source
@@ -107,6 +125,9 @@ func TestBrokenInput(t *testing.T) {
 		"no delivery":       {xml("<a/>"), "syntax a.xml", 0},
 		"cut xml":           {xml(good[:len(good)-100]), format.ErrTruncated.Error(), 1},
 		"no zip":            {ledger.FromZip(strings.NewReader("hello, this is no zip at all"), archive.Limits{}, format.Limits{}), "syntax ", 0},
+		"zip with cut xml":  {zipped(good, strings.ReplaceAll(good, `id="s`, `id="t`)[:len(good)-30]), "syntax 2.xml", 4},
+		"zip with no xml":   {zipped(""), "syntax 1.xml", 0},
+		"zip with a twin":   {zipped(good, strings.Replace(good, "panden<", "wegen<", 1)), "syntax 2.xml", 2},
 		"json":              {document(head + "\n,\n{]}"), "syntax a.json", 1},
 		"json unknown":      {document(`{"groups":[{"mutations":[],"extra":1}]}`), "syntax a.json", 0},
 		"json null":         {document(`{"groups":[null]}`), "syntax a.json", 0},
@@ -144,7 +165,7 @@ func TestBrokenInput(t *testing.T) {
 			if errors.As(err, &refused) {
 				p := refused.Problems[0]
 				got = p.Code + " " + p.File
-				if p.File != "" && p.Line == 0 {
+				if p.File != "" && p.Line == 0 && name != "zip with a twin" {
 					t.Errorf("no line: %+v", p)
 				}
 			} else if err != nil {

@@ -76,8 +76,26 @@ type zipSource struct {
 // Header implements Source.
 func (s *zipSource) Header() (*format.Header, error) {
 	h, err := s.DeliveryReader.Header()
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: there is no file in it", archive.ErrZip)
 	}
-	return &h, err
+	return &h, endsEarly(err)
+}
+
+// Next implements Source.
+func (s *zipSource) Next() (*format.Group, archive.Position, error) {
+	g, at, err := s.DeliveryReader.Next()
+	return g, at, endsEarly(err)
+}
+
+// endsEarly tells a file that ends in the middle from a zip that does: the zip goes on behind it, so that sending it again is
+// of no use.
+func endsEarly(err error) error {
+	place, ok := errors.AsType[*format.Error](err)
+	if !ok || !errors.Is(place.Err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) {
+		return err
+	}
+	early := *place
+	early.Err = fmt.Errorf("%w: the file ends in the middle, and the zip does not", format.ErrFormat)
+	return &early
 }
