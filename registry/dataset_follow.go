@@ -86,7 +86,7 @@ type DatasetAccess struct {
 }
 
 // Access tells by which subscription a partner reads a dataset: the one that is named, or else the oldest that is open.
-// Without one that is approved it is refused (CodeForbidden) with what to do. The own organisation needs none, and reads
+// Without one that is approved, or while the partner is suspended, it is refused (CodeForbidden) with what to do. The own organisation needs none, and reads
 // everything unless it names a subscription of its own.
 func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID, subscriptionID string) (DatasetAccess, error) {
 	row, err := d.Get(ctx, datasetID)
@@ -100,6 +100,9 @@ func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID,
 	f, err := d.followerFor(ctx, partner, row, subscriptionID)
 	if err != nil {
 		return DatasetAccess{}, err
+	}
+	if partner.Status != store.PartnerApproved && !partner.Own {
+		return DatasetAccess{}, forbidden("Your organisation is %s: nothing is exchanged with it. Ask the administrator of %s.", partner.Status, d.cfg.Organisation)
 	}
 	if err := d.mayRead(ctx, row, f.Subscription); err != nil {
 		return DatasetAccess{}, err

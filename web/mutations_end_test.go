@@ -47,8 +47,8 @@ func TestEndedDataset(t *testing.T) {
 	}
 	w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, "delta", w.groups(1))).want(t, http.StatusConflict)
 	stranger.get(t, under("/deltas")).want(t, http.StatusForbidden)
-	body := `{"datasetId":"` + testDataset + `","endpointId":"` + w.files(t, stranger).ID + `","purpose":"keep a copy"}`
-	if a := stranger.do(t, "POST", "/mutations/v1/subscriptions", body, "Idempotency-Key", freshKey()); a.status < 400 || a.status > 499 {
+	body := `{"dataset":"` + testDataset + `","endpointId":"` + w.files(t, stranger).ID + `","purpose":"keep a copy"}`
+	if a := stranger.do(t, "POST", "/mutations/v1/subscriptions", body, "Idempotency-Key", freshKey(), "Content-Type", "application/json"); a.status != http.StatusUnprocessableEntity && a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "Choose a dataset that is delivered here") {
 		t.Errorf("a subscription to it: %d %s", a.status, a.body)
 	}
 }
