@@ -44,6 +44,9 @@ func (r *Reader) readEnd() error {
 		case markEnd:
 			return r.readLast(dir)
 		default:
+			if r.in.at() == 0 {
+				return fault(ErrZip, "this is no zip, it begins with %.20q", mark)
+			}
 			return fault(ErrZip, "there is something unknown at byte %d", r.in.at())
 		}
 	}

@@ -1,9 +1,12 @@
 package archive
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -69,17 +72,37 @@ func (d *DeliveryReader) Next() (*format.Group, Position, error) {
 	}
 }
 
+// nextXML goes to the next file that is one of the delivery. Some put a text or a list of checksums beside them; where that
+// is allowed it is told and passed over, unless it could be XML under another name.
+func (d *DeliveryReader) nextXML() (*File, io.Reader, error) {
+	for {
+		f, err := d.zip.Next()
+		if err != nil || strings.HasSuffix(strings.ToLower(f.Name), ".xml") {
+			return f, f, err
+		}
+		if !d.zip.limits.Others {
+			return nil, nil, &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrName, "a delivery holds XML files only")}
+		}
+		in := bufio.NewReader(f)
+		start, err := in.Peek(512)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, nil, err
+		}
+		if text := bytes.TrimLeft(start, "\xef\xbb\xbf\xff\xfe\x00 \t\r\n"); len(text) > 0 && text[0] == '<' {
+			return f, in, nil
+		}
+		d.zip.note(fmt.Sprintf("%.60q is no XML and is passed over", f.Name))
+	}
+}
+
 // nextFile goes to the next file and compares its header with the first one (MUT-21).
 func (d *DeliveryReader) nextFile() error {
-	f, err := d.zip.Next()
+	f, in, err := d.nextXML()
 	if err != nil {
 		return err
 	}
-	if !strings.HasSuffix(strings.ToLower(f.Name), ".xml") {
-		return &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrName, "a delivery holds XML files only")}
-	}
 	d.at = Position{File: f.Name, Index: f.Index}
-	d.file = format.NewReader(f.Name, f, d.bounds)
+	d.file = format.NewReader(f.Name, in, d.bounds)
 	h, err := d.file.Header()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -104,5 +127,5 @@ func (d *DeliveryReader) Seen() Manifest {
 	return m
 }
 
-// Notes tells what a lenient reader let pass.
+// Notes tells what was let pass.
 func (d *DeliveryReader) Notes() []string { return d.zip.Notes() }

@@ -147,6 +147,11 @@ func TestMixed(t *testing.T) {
 	if _, _, err := drain(made(t, entry{"1.xml", file("l-1"), 8}, entry{"read.me", "", 8}), archive.Limits{}); !errors.Is(err, archive.ErrName) {
 		t.Errorf("%v", err)
 	}
+	others := archive.Limits{Others: true}
+	beside := made(t, entry{"0.sha256", "9f86d081", 8}, entry{"1.xml", file("l-1"), 8}, entry{"2.gml", "\ufeff" + file("l-1"), 8}, entry{"read.me", "", 8})
+	if at, seen, err := drain(beside, others); err != nil || at != "1.xml:1 2.gml:1 " || seen.Files != 2 {
+		t.Errorf("%s, %+v, %v", at, seen, err)
+	}
 	if at, _, err := drain(doc[:len(doc)-400], archive.Limits{}); err == nil || at != "1.xml:1 " {
 		t.Errorf("a cut delivery: %s, %v", at, err)
 	}

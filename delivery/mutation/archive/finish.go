@@ -2,7 +2,6 @@ package archive
 
 import (
 	"encoding/binary"
-	"errors"
 )
 
 // finish compares what was read of an entry with what its headers say.
@@ -10,9 +9,6 @@ func (f *File) finish() error {
 	got := record{crc: f.crc, packed: f.read(), unpacked: f.size}
 	if f.rec.flags&flagDescriptor != 0 {
 		err := f.zip.in.readDescriptor(got)
-		if errors.Is(err, ErrZip) && f.rec.method == stored {
-			return fault(ErrUnsupported, "it is stored without its size before it")
-		}
 		if err != nil {
 			return err
 		}

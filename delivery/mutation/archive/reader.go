@@ -16,6 +16,8 @@ type Reader struct {
 	records  []record
 	names    map[string]bool // in small letters
 	last     string          // the name before
+	unsorted bool            // the names are not in the order of their bytes
+	mixed    bool            // nor in that of their letters, whether small or capital
 	packed   int64           // of the files before
 	unpacked int64
 	file     *File
@@ -78,11 +80,24 @@ func (r *Reader) next() error {
 		if err != nil {
 			return r.wrap(rec.name, err)
 		}
+		r.open()
 		if !strings.HasSuffix(rec.name, "/") {
-			r.open()
 			return nil
 		}
+		if err := r.folder(); err != nil {
+			return err
+		}
 	}
+}
+
+// folder reads over the entry of a folder, which some programs pack although there is nothing in it.
+func (r *Reader) folder() error {
+	if n, err := io.Copy(io.Discard, r.file); err != nil {
+		return err
+	} else if n > 0 {
+		return r.wrap(r.file.Name, fault(ErrName, "the folder %.60q has content", r.file.Name))
+	}
+	return nil
 }
 
 func (r *Reader) wrap(name string, err error) error {
@@ -108,7 +123,7 @@ func (r *Reader) accept(rec record) error {
 		return fault(ErrLimit, "more than %d files", r.limits.Entries)
 	case r.names[lower]:
 		return fault(ErrName, "%.60q stands there twice", name)
-	case folder && (rec.unpacked != 0 || rec.packed != 0 || rec.method != stored || rec.flags&flagDescriptor != 0):
+	case folder && rec.unpacked != 0:
 		return fault(ErrName, "the folder %.60q has content", name)
 	case rec.unpacked > r.limits.Entry:
 		return fault(ErrLimit, "a file of %d bytes", rec.unpacked)
@@ -117,10 +132,13 @@ func (r *Reader) accept(rec record) error {
 	return r.inOrder(rec.name)
 }
 
+// inOrder takes the order of the alphabet as well as that of the bytes, which differ where there are capitals.
 func (r *Reader) inOrder(name string) error {
 	before := r.last
 	r.last = name
-	if name > before {
+	r.unsorted = r.unsorted || name <= before
+	r.mixed = r.mixed || strings.ToLower(name) <= strings.ToLower(before) && before != ""
+	if !r.unsorted || !r.mixed {
 		return nil
 	}
 	return r.order("%.60q comes behind %.60q", name, before)
@@ -131,10 +149,14 @@ func (r *Reader) order(what string, args ...any) error {
 	if !r.limits.Lenient {
 		return err
 	}
-	if len(r.notes) < 100 {
-		r.notes = append(r.notes, err.Error())
-	}
+	r.note(err.Error())
 	return nil
+}
+
+func (r *Reader) note(text string) {
+	if len(r.notes) < 100 {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // open makes the entry that was accepted last readable.
@@ -142,8 +164,11 @@ func (r *Reader) open() {
 	rec := &r.records[len(r.records)-1]
 	f := &File{Name: rec.name, Index: len(r.records), zip: r, rec: rec, start: r.in.at()}
 	f.data = &plain{in: r.in, left: rec.packed}
-	if rec.method == deflated {
+	switch {
+	case rec.method == deflated:
 		f.data = r.inflater()
+	case rec.flags&flagDescriptor != 0 && rec.packed == 0:
+		f.data = &unsized{in: r.in}
 	}
 	r.file = f
 }

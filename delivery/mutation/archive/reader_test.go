@@ -183,7 +183,6 @@ func TestRefused(t *testing.T) {
 		{"order", made(t, three[1], three[0]), archive.ErrOrder, archive.Limits{}},
 		{"encrypted", patch(one("a.xml"), 6, 9), archive.ErrUnsupported, archive.Limits{}},
 		{"method", patch(one("a.xml"), 8, 12), archive.ErrUnsupported, archive.Limits{}},
-		{"stored of unknown size", made(t, entry{"a.xml", "x", zip.Store}), archive.ErrUnsupported, archive.Limits{}},
 		{"ratio", made(t, entry{"a.xml", zeros, 8}), archive.ErrLimit, archive.Limits{}},
 		{"ratio of all", made(t, entry{"a.xml", zeros[:1<<20], 8}, entry{"b.xml", zeros[:1<<20], 8}), archive.ErrLimit, archive.Limits{}},
 		{"file", sound, archive.ErrLimit, archive.Limits{Entry: 100}},
@@ -210,6 +209,57 @@ func TestRefused(t *testing.T) {
 	if got, err := list(bytes.NewReader(made(t)), archive.Limits{}); err != nil || got != "" {
 		t.Errorf("no files: %s, %v", got, err)
 	}
+}
+
+// TestStoredWithoutSize reads files that are stored as they are with their size behind them, as programs write them into a
+// pipe, also when they hold what looks like the record behind the data; folders that are packed; and names in the order of
+// the alphabet with capitals in it.
+//
+// Rules: MUT-27, MUT-28
+func TestStoredWithoutSize(t *testing.T) {
+	t.Parallel()
+	mark := "PK\x07\x08"
+	texts := []string{"", "x", mark, "P" + mark + mark[:3], strings.Repeat("y", 300_000) + mark + "z", string(made(t, entry{"a.xml", "x", zip.Store}))}
+	var entries []entry
+	want := ""
+	for i, text := range texts {
+		entries = append(entries, entry{fmt.Sprint(i, ".xml"), text, zip.Store})
+		want += fmt.Sprintf("%d.xml=%d ", i, len(text))
+	}
+	doc := made(t, entries...)
+	for _, r := range []io.Reader{bytes.NewReader(doc), iotest.HalfReader(bytes.NewReader(doc))} {
+		if got, err := list(r, archive.Limits{}); err != nil || got != strings.TrimSpace(want) {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	for _, n := range []int{40, 60, 100, 300_000, len(doc) - 30} {
+		if got, err := list(bytes.NewReader(doc[:n]), archive.Limits{}); !errors.Is(err, archive.ErrTruncated) {
+			t.Errorf("cut at %d: %s, %v", n, got, err)
+		}
+	}
+	bad := bytes.Replace(doc, []byte("yyyy"), []byte("yyxy"), 1)
+	if got, err := list(bytes.NewReader(bad), archive.Limits{}); err == nil {
+		t.Errorf("a changed byte: %s", got)
+	}
+	for name, doc := range map[string][]byte{
+		"a packed folder":      folderByJava(t),
+		"small before capital": made(t, entry{"a.xml", "x", 8}, entry{"B.xml", "x", 8}, entry{"c.xml", "x", 8}),
+		"capital before small": made(t, entry{"B.xml", "x", 8}, entry{"C.xml", "x", 8}, entry{"a.xml", "x", 8}),
+	} {
+		if _, err := list(bytes.NewReader(doc), archive.Limits{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := list(bytes.NewReader(made(t, entry{"B.xml", "x", 8}, entry{"a.xml", "x", 8}, entry{"C.xml", "x", 8}, entry{"b.xml", "x", 8})), archive.Limits{}); err == nil {
+		t.Error("no order at all was taken")
+	}
+}
+
+// folderByJava is a zip in which the folder is packed with deflate and has a record behind it, as those of Java are.
+func folderByJava(t *testing.T) []byte {
+	t.Helper()
+	doc := made(t, entry{"data0", "", 8}, entry{"data0b.xml", "x", 8})
+	return bytes.ReplaceAll(doc, []byte("data0"), []byte("data/"))
 }
 
 // hidden is a zip with a file that its directory does not name.

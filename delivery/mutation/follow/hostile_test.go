@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -308,6 +309,55 @@ func TestOtherSelection(t *testing.T) {
 	}
 	if last, err := json.Marshal(s.bodies[len(s.bodies)-1]["featuretypes"]); err != nil || string(last) != `["kadastralegrens","perceel"]` {
 		t.Errorf("%s, %v", last, err)
+	}
+	w.check(t, database)
+}
+
+// TestNamelessObjects leaves objects without an id out of what left the area: one that comes is not the one that left.
+//
+// Rules: MUT-23, MUT-46.
+func TestNamelessObjects(t *testing.T) {
+	t.Parallel()
+	f := open(t, sqlitePath(t), follow.Options{Area: below(50), Tombstones: true, Reenter: follow.ReenterInitial})
+	nameless := func(m format.Mutation) []*format.Group { m.ObjectType, m.ObjectID = "", ""; return one(m) }
+	apply(t, f, pack(t, format.Initial, "d-0", "", nameless(add(t, "a-1", "a", 1))).delivery())
+	left := nameless(change(t, "a-1", 1, "a-2", 90, "a"))
+	r := apply(t, f, pack(t, format.Delta, "d-1", "", append(left, nameless(add(t, "b-1", "b", 2))...)).delivery())
+	if r.Counts.Left != 1 || r.Counts.Reentered != 0 || f.Copy().Reinitialise != "" {
+		t.Errorf("%s, %q", asJSON(r.Counts), f.Copy().Reinitialise)
+	}
+}
+
+// TestTextBeside passes over a text in the zip, and says so.
+//
+// Rules: MUT-27.
+func TestTextBeside(t *testing.T) {
+	t.Parallel()
+	database := sqlitePath(t)
+	w := newWorld(t, 8)
+	w.groups(10)
+	from := pack(t, format.Initial, "d-0", "", w.whole())
+	z, err := zip.NewReader(bytes.NewReader(from.raw), int64(len(from.raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	to := zip.NewWriter(&out)
+	for _, f := range z.File {
+		if err := to.Copy(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beside, err := to.Create("LEESMIJ.txt")
+	if err == nil {
+		_, err = beside.Write([]byte("Kadaster"))
+	}
+	if err := errors.Join(err, to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := apply(t, open(t, database, follow.Options{}), plain(out.Bytes()))
+	if !strings.Contains(asJSON(r.Notes), "LEESMIJ.txt") {
+		t.Errorf("%s", asJSON(r))
 	}
 	w.check(t, database)
 }

@@ -68,6 +68,7 @@ func (o Options) filled() Options {
 			*n = value
 		}
 	}
+	o.Archive.Others = true
 	or(&o.Mutations, 4000)
 	or(&o.Bytes, 4<<20)
 	if o.Verify == "" {

@@ -249,7 +249,7 @@ func (p *plan) drop(e *entry) {
 
 // gone remembers an object that left the area.
 func (p *plan) gone(it *item) {
-	if p.o.Tombstones {
+	if p.o.Tombstones && it.ObjectID != "" { // without an id nobody can tell that it comes back
 		p.left[objectKey{it.Type(), it.ObjectID}] = true
 	}
 }
@@ -258,7 +258,7 @@ func (p *plan) gone(it *item) {
 func (p *plan) back(it *item) {
 	key := objectKey{it.Type(), it.ObjectID}
 	now, told := p.left[key]
-	if !p.o.Tombstones || p.initial || !(now || !told && p.tombs[key]) {
+	if !p.o.Tombstones || it.ObjectID == "" || p.initial || !(now || !told && p.tombs[key]) {
 		return
 	}
 	p.counts.Reentered++

@@ -44,6 +44,11 @@ func (r *run) all(ctx context.Context) error {
 
 // done puts what was done in the report.
 func (r *run) done(whole bool) {
+	if whole {
+		for _, text := range r.zip.Notes() {
+			r.report.note(fmt.Sprintf("%s: %s", r.d.name(), text))
+		}
+	}
 	r.report.Counts.plus(r.counts)
 	if whole || r.counts.Groups > 0 {
 		r.report.Deliveries = append(r.report.Deliveries, Applied{ID: r.d.ID, Type: r.d.Type, Resumed: r.start.Counts.Groups, Counts: r.counts})
