@@ -173,9 +173,9 @@ func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *data
 	}
 	last, err := m.DB.LastMutationDelta(ctx, a.ID)
 	switch {
-	case err == nil:
+	case err == nil && last.Lineage == r.access.Dataset.Lineage: // one of a replaced history leads nowhere
 		a.LatestDelta = &datasetDelta{last.ID, last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
-	case !errors.Is(err, store.ErrNotFound):
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	snapshot, err := m.DB.LatestMutationSnapshot(ctx, a.ID)

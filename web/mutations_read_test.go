@@ -135,6 +135,10 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 	_, err := w.reg.Datasets.ResetLineage(t.Context(), registry.SystemActor(), testDataset, "deltas of May were wrong")
 	noError(t, err)
 	p := w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).problem(t, http.StatusGone, "lineage-changed")
+	var seen datasetAnswer
+	if w.whole.get(t, under("")).want(t, 200).decode(t, &seen); seen.LatestDelta != nil {
+		t.Errorf("a delta of the replaced history is told: %+v", seen.LatestDelta)
+	}
 	if !strings.Contains(p.Detail, "deltas of May were wrong") || !strings.Contains(p.Detail, "/snapshots/latest") {
 		t.Error(p.Detail)
 	}
