@@ -17,6 +17,8 @@ const (
 	// renewBefore is how long before the deltas behind the newest snapshot begin to expire another one is made, whatever the
 	// schedule says: without it who begins anew could not go on.
 	renewBefore = 7 * 24 * time.Hour
+	// stillLoad is how long nothing may come of an initial load until a first snapshot does not wait for its end any more.
+	stillLoad = 10 * time.Minute
 )
 
 // DeltaTask is the name of cutting deltas of a dataset among the work of the cluster.
@@ -82,17 +84,21 @@ func (c *Cutter) needed(ctx context.Context, set store.Dataset) (time.Time, erro
 	return behind[0].ToAt.Add(Retention - renewBefore), nil
 }
 
-// firstNeeded tells whether somebody waits for the first snapshot of a lineage. While an initial load comes in, it waits.
+// firstNeeded tells when somebody needs the first snapshot of a lineage. While an initial load comes in, it waits, but not for
+// one of which nothing came for a while: its node may have died.
 func (c *Cutter) firstNeeded(ctx context.Context, set store.Dataset) (time.Time, error) {
 	readers, err := c.cfg.DB.MutationReaders(ctx, set.ID)
 	if err != nil || len(readers) == 0 {
 		return time.Time{}, err
 	}
-	_, loads, err := c.cfg.DB.Publications(ctx, store.PublicationFilter{
+	loads, _, err := c.cfg.DB.Publications(ctx, store.PublicationFilter{
 		DatasetID: set.ID, Kind: store.PublicationInitial, Status: store.MutationRunning, Page: store.Page{Number: 1, Size: 1},
 	})
-	if err != nil || loads > 0 {
+	if err != nil {
 		return time.Time{}, err
+	}
+	if len(loads) > 0 && loads[0].UpdatedAt.Add(stillLoad).After(set.LineageAt.Time) {
+		return loads[0].UpdatedAt.Add(stillLoad), nil // nobody may ever go on with it
 	}
 	return set.LineageAt.Time, nil
 }

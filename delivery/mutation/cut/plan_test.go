@@ -54,6 +54,11 @@ func TestSnapshotDue(t *testing.T) {
 		due(time.Time{})
 		w.follow("north", "")
 		due(w.dataset().LineageAt.Time)
+		load := store.MutationPublication{DatasetID: w.set, ClientID: "c", Kind: store.PublicationInitial, Status: store.MutationRunning, Hash: []byte{}}
+		w.write(func(tx *store.Tx) error { return tx.InsertPublication(w.ctx, &load) })
+		due(load.UpdatedAt.Add(10 * time.Minute)) // it comes in, or whoever took it in is gone
+		w.write(func(tx *store.Tx) error { return tx.CancelPublication(w.ctx, load.ID) })
+		due(w.dataset().LineageAt.Time)
 		w.snapshot()
 		due(time.Time{})
 		w.publish(3)
