@@ -88,14 +88,17 @@ func (s *httpService) serve(l net.Listener) {
 	}
 }
 
-// Stop takes no new connection and waits for the requests in flight. Requests
-// that are still busy when a third of the time is left see their context end.
+// Stop takes no new connection and waits for the requests in flight. Requests that are still busy when a third of the time is
+// left see their context end. A quarter of the time is for the parts that stop next: connections that are open even then are
+// broken, as those of a large body that comes or goes slowly; such a one goes on at the next start, or at another node.
 func (s *httpService) Stop(ctx context.Context) error {
 	defer s.cancel()
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		t := time.AfterFunc(left*2/3, s.cancel)
 		defer t.Stop()
+		b := time.AfterFunc(left*3/4, func() { _ = s.server.Close() })
+		defer b.Stop()
 	}
 	if err := s.server.Shutdown(ctx); err != nil {
 		_ = s.server.Close()

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -70,8 +71,8 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if key == "" {
 		return m.keyMissing()
 	}
-	keep := m.app.stayer(c)
-	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, keep})
+	defer context.AfterFunc(c.Request().Context(), func() { m.app.hangUp(c) })() // reading does not see that the program stops
+	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.app.stayer(c)})
 	if err != nil {
 		return err
 	}

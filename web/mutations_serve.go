@@ -129,6 +129,11 @@ func (a *App) stayer(c echo.Context) func() {
 	}
 }
 
+// hangUp ends the reading of a body at once.
+func (a *App) hangUp(c echo.Context) {
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(a.cfg.Now()) // without it the times of the server hold
+}
+
 // streamedBody is a request body that may take hours, as long as something comes.
 type streamedBody struct {
 	body io.ReadCloser
