@@ -25,7 +25,7 @@ import (
 // demonstration, with JavaScript and without: register, confirm, approve, add an
 // endpoint, subscribe, approve, publish, delivered; break the receiver, dead
 // letter, mend it, resend, delivered. Every page on the way is looked at by axe,
-// light, dark and on a phone. The screenshots are kept when E2E_KEEP names a folder.
+// light, dark and on a phone. Screenshots are made when E2E_KEEP names a folder for them.
 func TestStoryInBrowser(t *testing.T) {
 	t.Parallel()
 	node, modules := needNode(t)
@@ -34,11 +34,7 @@ func TestStoryInBrowser(t *testing.T) {
 		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
 			t.Parallel()
 			d := startDemo(t) // one each: breaking the receiver is seen by all
-			folder := t.TempDir()
-			if keep := os.Getenv("E2E_KEEP"); keep != "" && scripted {
-				folder = keep
-			}
-			settings, err := json.Marshal(d.story(t, scripted, chromium, folder))
+			settings, err := json.Marshal(d.story(t, scripted, chromium, folderFor(scripted)))
 			trial.Must(t, err)
 			cmd := exec.CommandContext(t.Context(), node, "browser/story.js")
 			cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
@@ -49,7 +45,7 @@ func TestStoryInBrowser(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			t.Logf("screenshots were in %s: %s", folder, out)
+			t.Logf("%s", out)
 		})
 	}
 }

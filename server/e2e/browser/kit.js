@@ -16,9 +16,10 @@ const looks = [
 class Kit {
   constructor(browser, folder) {
     Object.assign(this, { browser, folder, faults: [], seen: new Map() });
-    mkdirSync(folder, { recursive: true });
+    if (folder) mkdirSync(folder, { recursive: true });
   }
 
+  // start opens the browser; screenshots are made when a folder is given.
   static async start(executablePath, folder) {
     return new Kit(await chromium.launch({ executablePath, args: flags }), folder);
   }
@@ -51,11 +52,14 @@ class Kit {
     if (this.seen.has(key)) return;
     this.seen.set(key, true);
     if (!page.scripted) return;
+    await page.evaluate(`(() => { ${axeSource} })()`);
     for (const look of looks) {
       await page.emulateMedia({ colorScheme: look.colorScheme, reducedMotion: "reduce" });
       await page.setViewportSize(look.viewport);
-      const file = `${String(this.seen.size).padStart(2, "0")}${key.replace(/[^a-zA-Z0-9.-]+/g, "-")}-${look.name}.png`;
-      await page.screenshot({ path: path.join(this.folder, file), fullPage: true });
+      if (this.folder) {
+        const file = `${String(this.seen.size).padStart(2, "0")}${key.replace(/[^a-zA-Z0-9.-]+/g, "-")}-${look.name}.png`;
+        await page.screenshot({ path: path.join(this.folder, file), fullPage: true });
+      }
       await this.axe(page, `${key} (${look.name})`);
       await this.fits(page, `${key} (${look.name})`);
     }
@@ -64,7 +68,8 @@ class Kit {
   }
 
   async axe(page, where) {
-    const violations = await page.evaluate(`(() => { ${axeSource}; return axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).slice(0, 5).join(", "))); })()`);
+    const violations = await page.evaluate(() =>
+      axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).slice(0, 5).join(", "))));
     for (const v of violations) this.fault(`axe: ${where}: ${v}`);
   }
 

@@ -35,7 +35,7 @@ async function draw(context, path, texts) {
     faults.push(`${path} does not show ${texts}: ${(await page.locator("body").innerText()).slice(0, 800)}`);
   }
   if (await page.evaluate(() => window.hit)) faults.push(`${path}: a script of the document ran`);
-  await page.screenshot({ path: `${set.folder}/redoc${path.replaceAll("/", "-")}.png` });
+  if (set.folder) await page.screenshot({ path: `${set.folder}/redoc${path.replaceAll("/", "-")}.png` });
   // The menu of the page has items that would hand the document to other sites.
   const opened = await page.evaluate(() => window.open("https://example.org/") !== null);
   if (opened) faults.push(`${path}: it can open a window`);
