@@ -17,6 +17,9 @@ type CopyFlags struct {
 	Database string `required:"" env:"SCHAKEL_COPY_DATABASE" placeholder:"DATABASE" help:"Where the copy is: sqlite:PATH, or postgres://…. Give it a database of its own, not the one of schakel serve."`
 }
 
+// Validate checks what flags cannot say one by one.
+func (f *CopyFlags) Validate() error { return follow.CheckDatabase(f.Database) }
+
 // MutationsFollowCmd keeps an exact copy of somebody's dataset (MUT-01).
 type MutationsFollowCmd struct {
 	CopyFlags
@@ -41,7 +44,7 @@ type FollowCopyFlags struct {
 
 // FollowAreaFlags say what part of a dataset is kept.
 type FollowAreaFlags struct {
-	Area            string   `type:"existingfile" placeholder:"FILE" help:"Keep only what lies in this polygon: WKT or GeoJSON, or a JSON array of keys. Default: what the source says of the area it keeps to."`
+	Area            string   `type:"existingfile" placeholder:"FILE" help:"Keep only what lies in this polygon: WKT or GeoJSON, or a JSON array of keys. Default: what the source says of the area it keeps to, or --geofilter."`
 	CRS             int      `name:"crs" enum:"28992,4326" default:"28992" help:"Coordinates of the dataset: 28992 (RD) or 4326."`
 	GeometryElement []string `placeholder:"ELEMENT" help:"Element below which geometry counts. Default: all geometry of an object."`
 	KeyElement      []string `placeholder:"ELEMENT" help:"Element whose text is a key, for an area of keys."`
@@ -72,6 +75,11 @@ func (c *MutationsFollowCmd) Validate() error {
 	}
 	if _, err := follow.ParseMatch(c.Match); err != nil {
 		return fmt.Errorf("--match: %w", err)
+	}
+	if c.Name != "" {
+		if err := follow.CheckName(c.Name); err != nil {
+			return fmt.Errorf("--name: %w", err)
+		}
 	}
 	return nil
 }
@@ -142,8 +150,11 @@ func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.
 			fmt.Fprintf(streams.Err, "%s %s: file %d, %d groups, %d mutations\n", p.Type, p.Delivery, p.At.Index, p.Groups, p.Counts.Mutations())
 		}
 	}
-	if c.Area != "" {
+	switch {
+	case c.Area != "":
 		o.Area, o.AreaName, err = c.areaFile()
+	case c.Geofilter != "":
+		o.Area, o.AreaName, err = c.areaAsked(c.Geofilter)
 	}
 	return o, err
 }

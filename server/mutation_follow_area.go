@@ -38,6 +38,19 @@ func (f *FollowAreaFlags) areaFile() (follow.Area, string, error) {
 	return areaFilter{filter}, filter.Canonical() + " " + elements, nil
 }
 
+// areaAsked is the area of a copy for which the source was asked for a polygon. What leaves it is not heard of again, and what
+// enters comes as a change of something unknown, so that the copy must know it (MUT-44, MUT-45). The source decides about what
+// has no geometry.
+func (f *FollowAreaFlags) areaAsked(polygon string) (follow.Area, string, error) {
+	told := *f
+	told.Unlocated = true
+	filter, err := told.filter(polygon)
+	if err != nil {
+		return nil, "", fmt.Errorf("read --geofilter: %w", err)
+	}
+	return areaFilter{filter}, filter.Canonical(), nil
+}
+
 // areaOf reads the area that a manifest tells. By what objects lie in it the manifest may tell too; flags come first.
 func (f *FollowAreaFlags) areaOf(text string, by *archive.Located) (follow.Area, error) {
 	told := *f

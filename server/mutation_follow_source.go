@@ -18,7 +18,7 @@ type FollowSourceFlags struct {
 	Kind         string   `enum:"auto,schakel,pdok" default:"auto" help:"How the API speaks: schakel, pdok, or auto to find out."`
 	Subscription string   `placeholder:"ID" help:"Schakel: which subscription to follow, for who has several to the dataset. Default: the oldest."`
 	FeatureTypes []string `name:"featuretypes" placeholder:"TYPE" help:"PDOK: feature types to ask for. Default: all that the source tells."`
-	Geofilter    string   `placeholder:"WKT" help:"PDOK: polygon to ask for, in EPSG:28992. What comes is a little more; --area keeps it exact."`
+	Geofilter    string   `placeholder:"WKT" help:"PDOK: polygon to ask for, in EPSG:28992. What comes is a little more, of which the copy keeps what lies in the polygon, or in --area, and what has no geometry."`
 	Predefined   string   `placeholder:"NAME" help:"PDOK: predefined download to take, as dkk-gml-nl, in place of custom ones."`
 }
 
@@ -26,6 +26,9 @@ type FollowSourceFlags struct {
 func (f *FollowSourceFlags) Validate() error {
 	if (f.URL == "") == (f.From == "") {
 		return errors.New("give either --url or --from")
+	}
+	if f.Predefined != "" && (f.Geofilter != "" || len(f.FeatureTypes) > 0) {
+		return errors.New("--predefined is everything: it does not go with --geofilter or --featuretypes")
 	}
 	if f.URL == "" {
 		return nil

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,6 +104,9 @@ func TestMutationsFollow(t *testing.T) {
 		"both":             {"", []string{"--from", dir, "--url", "https://x.example"}, exitUsage, "either --url or --from", ""},
 		"no TLS":           {"", []string{"--url", "http://x.example/d"}, exitUsage, "must be https", ""},
 		"a wrong match":    {"", []string{"--from", dir, "--match", "name"}, exitUsage, "no way to match", ""},
+		"a wrong name":     {"", []string{"--from", dir, "--name", "Bgt"}, exitUsage, "--name", ""},
+		"two selections":   {"", []string{"--url", "https://x.example", "--predefined", "x", "--geofilter", "y"}, exitUsage, "--predefined is everything", ""},
+		"a wrong polygon":  {"", []string{"--url", "https://x.example", "--geofilter", "POLYGON((0 0,1 0,1 1,0 0))"}, exitUsage, "--geofilter", ""},
 		"a wrong area":     {"", []string{"--from", dir, "--area", filepath.Join(dir, "0.json")}, exitUsage, "area", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +128,8 @@ func TestMutationsFollow(t *testing.T) {
 			}
 		})
 	}
+	says(t, exitUsage, "sqlite: and a path", "mutations", "follow", "--from", dir, "--database", "mysql://x")
+	says(t, exitFailed, work, "mutations", "follow", "--from", dir, "--database", "sqlite:"+work)
 	says(t, exitOK, "no copies", "mutations", "status", "--database", "sqlite:"+filepath.Join(work, "none.db"))
 	says(t, exitOK, "[]", "mutations", "status", "--json", "--database", "sqlite:"+filepath.Join(work, "none.db"))
 }
@@ -139,6 +146,35 @@ func parcelsIn(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestMutationsFollowGeofilter asks a source like PDOK's for a polygon, and keeps to that although more comes. With another
+// polygon the copy must be made anew, also when there is nothing new to fetch.
+//
+// Rules: MUT-45, MUT-48, MUT-49.
+func TestMutationsFollowGeofilter(t *testing.T) {
+	t.Parallel()
+	raw, _ := parcelZip(t, format.Initial, "d-0", "", "", "p0:155000", "q0:200000")
+	mux := http.NewServeMux()
+	for path, text := range map[string]string{
+		"GET /v1/dataset":               `{"timeliness":[{"featuretype":"perceel"}]}`,
+		"GET /v1/delta":                 `{"deltas":[{"id":"d-0"}],"_links":[]}`,
+		"POST /v1/delta/custom":         `{"downloadRequestId":"1","_links":{"status":{"href":"/v1/delta/custom/1/status"}}}`,
+		"GET /v1/delta/custom/1/status": `{"status":"COMPLETED","progress":100,"_links":{"download":{"href":"/1.zip"}}}`,
+		"GET /1.zip":                    string(raw),
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "copy.db")
+	args := []string{"mutations", "follow", "--database", "sqlite:" + file, "--url", server.URL + "/v1", "--geofilter"}
+	polygon := "POLYGON((154000 462000,156000 462000,156000 464000,154000 464000,154000 462000))"
+	says(t, exitOK, "1 outside", append(args, polygon)...)
+	if got := parcelsIn(t, file); got != "p0" {
+		t.Errorf("the copy has %s", got)
+	}
+	says(t, exitFailed, "made with other settings", append(args, strings.ReplaceAll(polygon, "156000", "256000"))...)
 }
 
 // TestAreaOfAManifest reads what stands in the header of files: a polygon or keys.

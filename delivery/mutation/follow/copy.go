@@ -191,8 +191,7 @@ func (t *transaction) hasTables() (bool, error) {
 	return t.get(query, nil, &one)
 }
 
-// checkSettings refuses to go on with other settings than the copy was made with. Of a selection that is not known nothing
-// can be said.
+// checkSettings refuses to go on with other settings than the copy was made with.
 func (c *Copy) checkSettings(want Settings) error {
 	has, all := c.Settings, func(text string) string { return cmp.Or(text, "none") }
 	for _, s := range []struct{ what, has, want string }{
@@ -200,11 +199,18 @@ func (c *Copy) checkSettings(want Settings) error {
 		{"fields", strings.Join(has.Fields, ","), strings.Join(want.Fields, ",")},
 		{"area", has.Area, want.Area},
 		{"tombstones", strconv.FormatBool(has.Tombstones), strconv.FormatBool(want.Tombstones)},
-		{"selection", has.Selection, cmp.Or(want.Selection, has.Selection)},
 	} {
-		if s.has != s.want && (s.what != "selection" || s.has != "") {
-			return fault(ErrSettings, "its %s is %s, and %s is asked; it must be made anew to change that", s.what, short(all(s.has)), short(all(s.want)))
+		if s.has != s.want {
+			return fault(ErrSettings, "its setting %s is %s, and %s is asked; it must be made anew to change that", s.what, short(all(s.has)), short(all(s.want)))
 		}
+	}
+	return c.checkSelection(want.Selection)
+}
+
+// checkSelection is as checkSettings. Of a selection that is not known nothing can be said.
+func (c *Copy) checkSelection(want string) error {
+	if has := c.Settings.Selection; has != "" && want != "" && has != want {
+		return fault(ErrSettings, "of the source it has %s, and %s is asked; it must be made anew to change that", short(has), short(want))
 	}
 	return nil
 }

@@ -40,25 +40,36 @@ const sqliteOptions = "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=3000
 
 // openDatabase opens "sqlite:PATH" or "postgres://…". A file of SQLite that is not there is made when that is asked.
 func openDatabase(ctx context.Context, name string, make bool) (*database, error) {
+	if err := CheckDatabase(name); err != nil {
+		return nil, err
+	}
 	path, isFile := strings.CutPrefix(name, "sqlite:")
+	shown, hint := "database", ""
 	var pool *sqlx.DB
 	var err error
-	switch {
-	case isFile && path != "":
+	if isFile {
+		shown, hint = "database "+path, "; the folder must be there and it and the file must be writable"
 		pool, err = openSQLite(path, make)
-	case strings.HasPrefix(name, "postgres://"), strings.HasPrefix(name, "postgresql://"):
+	} else {
 		pool, err = sqlx.Open("pgx", name)
-	default:
-		return nil, errors.New("a database is sqlite: and a path, or postgres:// and the rest of an address")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open %s: %w", shown, err)
 	}
 	db := &database{DB: pool, postgres: !isFile}
 	if err := pool.PingContext(ctx); err != nil {
-		return nil, fmt.Errorf("open database: %w", errors.Join(err, pool.Close()))
+		return nil, fmt.Errorf("open %s: %w%s", shown, errors.Join(err, pool.Close()), hint)
 	}
 	return db, nil
+}
+
+// CheckDatabase looks whether a text names a database: "sqlite:PATH" or "postgres://…".
+func CheckDatabase(name string) error {
+	path, isFile := strings.CutPrefix(name, "sqlite:")
+	if isFile && path != "" || strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
+		return nil
+	}
+	return errors.New("a database is sqlite: and a path, or postgres:// and the rest of an address")
 }
 
 func openSQLite(path string, make bool) (*sqlx.DB, error) {

@@ -23,7 +23,7 @@ var fieldName = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*(/[\pL_][\pL\pN_.-]*)*$`)
 // Open opens the database of a copy, "sqlite:PATH" or "postgres://…", and makes what it needs there.
 func Open(ctx context.Context, name string, o Options) (*Follower, error) {
 	if o.Name != "" {
-		if err := checkName(o.Name); err != nil {
+		if err := CheckName(o.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func (f *Follower) settings(selection string) Settings {
 func (f *Follower) forDataset(ctx context.Context, dataset, source string) error {
 	if f.o.Name == "" {
 		f.o.Name = nameOf(dataset)
-		if err := checkName(f.o.Name); err != nil {
+		if err := CheckName(f.o.Name); err != nil {
 			return fmt.Errorf("%w; give the copy a name of your own", err)
 		}
 		if err := f.reload(ctx); err != nil {

@@ -92,6 +92,9 @@ func (f *Follower) next(ctx context.Context, s Source) (*Delivery, error) {
 	if c.Reinitialise != "" {
 		return nil, fault(ErrReinitialise, "%s", c.Reinitialise)
 	}
+	if err := c.checkSettings(f.settings("")); err != nil { // also when there is nothing new
+		return nil, err
+	}
 	return s.Next(ctx, *c)
 }
 

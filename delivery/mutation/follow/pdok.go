@@ -41,6 +41,12 @@ func (s *pdok) Initial(ctx context.Context) (*Delivery, error) {
 // one by after-delta-id, so the whole of it is read (MUT-33). Deltas that were there when the initial delivery came may be in
 // it already, whatever it calls itself: they are brought in as if a part was (MUT-36).
 func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
+	if err := s.choose(ctx, c.Settings.Selection); err != nil {
+		return nil, err
+	}
+	if err := c.checkSelection(s.chosen.String()); err != nil {
+		return nil, err
+	}
 	if !s.asked {
 		all, err := s.whole(ctx, "delta")
 		if err != nil {
@@ -54,9 +60,6 @@ func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
 	}
 	if at+1 >= len(s.all) {
 		return nil, ErrUpToDate
-	}
-	if err := s.choose(ctx, c.Settings.Selection); err != nil {
-		return nil, err
 	}
 	item, until := s.all[at+1], c.OverlapUntil
 	if until == untold {

@@ -23,13 +23,13 @@ CREATE TABLE IF NOT EXISTS follow_tombstone (
 	PRIMARY KEY (copy, object_type, object_id)
 )`
 
-// Table names of a copy are made of its name, which checkName holds to letters that need no care.
+// Table names of a copy are made of its name, which CheckName holds to letters that need no care.
 func (c *Copy) table(generation int64) string {
 	return fmt.Sprintf(`"%s_state_%d"`, c.Name, generation)
 }
 
-// checkName holds names of copies to what is a name of a table everywhere.
-func checkName(name string) error {
+// CheckName holds names of copies to what is a name of a table everywhere.
+func CheckName(name string) error {
 	bad := name == "" || len(name) > 40 || strings.HasPrefix(name, "follow_") || strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pg_")
 	for i, c := range name {
 		letter := c >= 'a' && c <= 'z' || i > 0 && (c >= '0' && c <= '9' || c == '_')
