@@ -41,14 +41,10 @@ func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err 
 	return err
 }
 
-// brokenOff tells whether the body ended in the middle, or came too slowly.
+// brokenOff tells whether the body ended in the middle, came too slowly, or was broken on its way.
 func brokenOff(err error) bool {
-	timeout, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		ok && timeout.Timeout()
+	_, ok := errors.AsType[*bodyError](err)
+	return ok || errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // brokenOff tells how many groups are in, and that the same request goes on behind them.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"schakel/delivery/mutation/archive"
@@ -123,6 +124,32 @@ func TestPublishGoesOnAfterACut(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.send(t, groupsPath, "application/xml", freshKey(), nil).problem(t, 400, "body-broken")
+}
+
+// A body that is broken on its way, such as by a chunk that is none, broke off: that is no failure of ours.
+//
+// Rules: MUT-29.
+func TestPublishOfABrokenBody(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	lines := func() string { return strings.Join(jsonGroups(t, w.groups(4)), "\n") }
+	for _, c := range []struct{ media, body string }{
+		{"application/xml", string(w.file(t, format.Delta, w.groups(4)))},
+		{"application/x-ndjson", lines()},
+		{"application/json", `{"groups":[` + strings.ReplaceAll(lines(), "\n", ",") + `]}`},
+		{"application/zip", "PK\x03\x04"},
+	} {
+		broken := io.MultiReader(strings.NewReader(c.body[:len(c.body)/4]), iotest.ErrReader(errors.New("invalid byte in chunk length")))
+		r := httptest.NewRequest(http.MethodPost, apiTestBase+groupsPath+"?kind=delta", broken)
+		r.Header.Set("Authorization", "Bearer "+w.publisher.token)
+		r.Header.Set("Content-Type", c.media)
+		r.Header.Set("Idempotency-Key", freshKey())
+		answer := httptest.NewRecorder()
+		w.app.Handler().ServeHTTP(answer, r)
+		if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "body-broken") {
+			t.Errorf("%s: %d %s", c.media, answer.Code, answer.Body)
+		}
+	}
 }
 
 // A mistake is told with file, line, group and mutation; what came before it is in.

@@ -147,8 +147,20 @@ func (b *streamedBody) Read(p []byte) (int, error) {
 	if err != nil {
 		b.keep()
 	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &bodyError{err}
+	}
 	return n, err
 }
+
+// bodyError is why the rest of a body could not be read, such as a chunk that is none.
+type bodyError struct{ err error }
+
+// Error implements error.
+func (b *bodyError) Error() string { return "read the body: " + b.err.Error() }
+
+// Unwrap gives what went wrong.
+func (b *bodyError) Unwrap() error { return b.err }
 
 // Close implements io.Closer.
 func (b *streamedBody) Close() error { return b.body.Close() }
