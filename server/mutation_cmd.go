@@ -71,6 +71,9 @@ func lintFile(linter *lint.Linter, name string, stdin io.Reader) error {
 			return fmt.Errorf("open file: %w", err)
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.IsDir() {
+			return fmt.Errorf("%s is a folder: name the files in it, in the order in which they are applied", name)
+		}
 		source = file
 	}
 	in := bufio.NewReaderSize(source, 64<<10)

@@ -39,6 +39,8 @@ func TestMutationsLint(t *testing.T) {
 	}{
 		"found":          {"", []string{broken}, exitFailed, "voorbeeld-bgt-new-change-fix.xml:266"},
 		"cut off, zip":   {packed.String(), []string{"-"}, exitFailed, "unreadable"},
+		"a folder":       {"", []string{dir}, exitUsage, "name the files in it"},
+		"gzip":           {"\x1f\x8b\x08", []string{"-"}, exitFailed, "unpack it first"},
 		"no such file":   {"", []string{filepath.Join(dir, "none.xml")}, exitUsage, ""},
 		"wrong flag":     {"", []string{"--most", "0", broken}, exitUsage, ""},
 		"nothing at all": {"", []string{"-"}, exitFailed, "unreadable"},
@@ -46,7 +48,7 @@ func TestMutationsLint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, out, errs := commandWith(t, tt.input, append([]string{"mutations", "lint"}, tt.args...)...)
-			if code != tt.code || !strings.Contains(out, tt.out) {
+			if code != tt.code || !strings.Contains(out+errs, tt.out) {
 				t.Errorf("exit %d\n%s\n%s", code, out, errs)
 			}
 		})

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -55,7 +56,12 @@ func (l *Linter) File(name string, r io.Reader) error {
 func (l *Linter) file(name string, r io.Reader) (format.Header, error) {
 	l.files = append(l.files, name)
 	l.report.Files++
-	in := format.NewReader(name, r, l.options.Limits)
+	start := bufio.NewReader(r)
+	if mark, err := start.Peek(2); err == nil && string(mark) == "\x1f\x8b" {
+		l.unreadable(errors.New("the file is packed with gzip; unpack it first"))
+		return format.Header{}, nil
+	}
+	in := format.NewReader(name, start, l.options.Limits)
 	h, err := in.Header()
 	if err != nil && !errors.Is(err, io.EOF) {
 		l.unreadable(err)
