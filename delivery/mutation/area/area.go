@@ -60,6 +60,7 @@ func Parse(text string, o Options) (*Area, error) {
 	if len(text) > mostText {
 		return nil, refuse("simplify it to fewer vertices or fewer digits", "the text has more than %d bytes", mostText)
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors put it there
 	parse := parseWKT
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		parse = parseGeoJSON

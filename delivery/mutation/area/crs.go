@@ -44,6 +44,7 @@ type reference struct {
 	crs     CRS
 	swapped bool // latitude comes first
 	dim     int  // numbers of a position, unless said otherwise
+	told    bool // it was said
 }
 
 // parseReference reads an srsName in any of its spellings. As is the custom of GML, latitude comes first when the name
@@ -51,15 +52,15 @@ type reference struct {
 // for WGS84, and heights are left out.
 func parseReference(name string) (reference, error) {
 	text := strings.TrimSpace(name)
-	lower := strings.ToLower(text)
+	lower, high := cutHeight(strings.ToLower(text))
 	long := strings.HasPrefix(lower, "urn:") || strings.Contains(lower, "/def/crs")
 	switch code := codeOf(lower); code {
 	case "28992":
-		return reference{crs: RD, dim: 2}, nil
+		return reference{crs: RD, dim: 2 + high}, nil
 	case "7415":
 		return reference{crs: RD, dim: 3}, nil
 	case "4326", "4258":
-		return reference{crs: WGS84, swapped: long, dim: 2}, nil
+		return reference{crs: WGS84, swapped: long, dim: 2 + high}, nil
 	case "4979", "4937":
 		return reference{crs: WGS84, swapped: long, dim: 3}, nil
 	case "crs84":
@@ -70,12 +71,33 @@ func parseReference(name string) (reference, error) {
 	return reference{}, fmt.Errorf("the coordinate system %.80q is not supported", text)
 }
 
-// codeOf is the code in a lower-case name; of a compound such as
-// "urn:ogc:def:crs,crs:epsg::28992,crs:epsg::5709" that of its first part.
-func codeOf(name string) string {
-	if rest, is := strings.CutPrefix(name, "urn:ogc:def:crs,"); is {
-		name, _, _ = strings.Cut(rest, ",")
+// cutHeight gives the first part of the lower-case name of a compound, and 1 when there is another part, which is that of
+// the height. Compounds are written as "urn:ogc:def:crs,crs:epsg::28992,crs:epsg::5709", as
+// "http://www.opengis.net/def/crs-compound?1=…/28992&2=…/5709" and as "epsg:28992+5709".
+func cutHeight(name string) (first string, high int) {
+	rest, isURN := strings.CutPrefix(name, "urn:ogc:def:crs,")
+	query, isURL := "", false
+	if !isURN {
+		_, query, isURL = strings.Cut(name, "/def/crs-compound?1=")
 	}
+	more := false
+	switch {
+	case isURN:
+		first, _, more = strings.Cut(rest, ",")
+		first = "urn:ogc:def:" + first
+	case isURL:
+		first, _, more = strings.Cut(query, "&2=")
+	default:
+		first, _, more = strings.Cut(name, "+")
+	}
+	if more {
+		high = 1
+	}
+	return first, high
+}
+
+// codeOf is the code in a lower-case name.
+func codeOf(name string) string {
 	if !strings.Contains(name, "epsg") && !strings.Contains(name, "crs84") {
 		return ""
 	}

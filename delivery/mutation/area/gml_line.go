@@ -2,6 +2,7 @@ package area
 
 import (
 	"slices"
+	"strconv"
 
 	"schakel/delivery/mutation/format/xmlscan"
 )
@@ -128,10 +129,11 @@ func (r *Reader) position(tok *xmlscan.Token, ref reference) error {
 		}
 		return r.take(len(r.numbers))
 	case "posList":
+		count := countOf(tok)
 		if err := r.content(); err != nil {
 			return err
 		}
-		return r.take(own.dim)
+		return r.take(r.dimension(own, count))
 	case "coordinates":
 		return r.coordinates(tok)
 	case "pointProperty", "pointRep":
@@ -143,6 +145,43 @@ func (r *Reader) position(tok *xmlscan.Token, ref reference) error {
 		return r.positions(own)
 	}
 	return r.fault("this is not supported in a line")
+}
+
+// countOf is how many positions a list says that it has; 0 when it does not.
+func countOf(tok *xmlscan.Token) int {
+	for _, a := range tok.Attrs {
+		if string(a.Name) == "count" {
+			n, _ := strconv.Atoi(string(a.Value)) // what is no number tells nothing
+			return n
+		}
+	}
+	return 0
+}
+
+// dimension is how many numbers make a position. Where that is not said, and the name of the system is often not that of what
+// is there, the count of a list tells, or in RD which way all numbers lie in the Netherlands.
+func (r *Reader) dimension(ref reference, count int) int {
+	n, other := len(r.numbers), 5-ref.dim
+	fits := func(dim int) bool { return n%dim == 0 && r.likely(dim) }
+	switch {
+	case ref.told:
+		return ref.dim
+	case count > 0 && (n == 2*count || n == 3*count):
+		return n / count
+	case ref.crs == RD && !fits(ref.dim) && fits(other):
+		return other
+	}
+	return ref.dim
+}
+
+// likely tells whether all numbers are positions in RD when so many make one.
+func (r *Reader) likely(dim int) bool {
+	for i := 0; i+1 < len(r.numbers); i += dim {
+		if extent(Point{r.numbers[i], r.numbers[i+1]}, RD) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // take makes points of the numbers.

@@ -26,7 +26,7 @@ func Join(areas []*Area) string {
 
 // Split reads what Join wrote, and whatever Parse reads. Errors are *Error.
 func Split(text string, o Options) ([]*Area, error) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	rest, joined := strings.CutPrefix(text, several)
 	if !joined {
 		a, err := one(text, o)
