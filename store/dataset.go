@@ -37,14 +37,21 @@ func (tx *Tx) LockDataset(ctx context.Context, id string) (Dataset, error) {
 // DatasetFilter selects datasets; zero fields select all.
 type DatasetFilter struct {
 	Status string
-	Text   string // in the id or the title
-	Page   Page
+	// FollowedBy adds those of another status to which this partner has an open subscription.
+	FollowedBy string
+	Text       string // in the id or the title
+	Page       Page
 }
 
 // Datasets lists datasets by id, with their total count.
 func (q *Queries) Datasets(ctx context.Context, f DatasetFilter) ([]Dataset, int, error) {
 	w := where{}
-	w.text(`status = ?`, f.Status)
+	if f.FollowedBy == "" {
+		w.text(`status = ?`, f.Status)
+	} else {
+		w.add(`(status = ? OR EXISTS (SELECT 1 FROM subscription s WHERE s.dataset_id <> '' AND s.dataset_id = dataset.id AND s.partner_id = ?
+			AND s.status IN ('requested', 'approved', 'paused', 'suspended')))`, f.Status, f.FollowedBy)
+	}
 	if f.Text != "" {
 		w.add(`(LOWER(id) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\')`, like(f.Text), like(f.Text))
 	}

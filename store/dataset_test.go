@@ -43,6 +43,10 @@ func TestDataset(t *testing.T) {
 		same(t, w.dataset("panden"), nil, d)
 
 		w.newDataset("wegen")
+		for _, status := range []string{store.SubscriptionEnded, store.SubscriptionApproved} {
+			sub := store.Subscription{PartnerID: w.partner.ID, EndpointID: w.endpoint.ID, DatasetID: "panden", Status: status}
+			w.write(func(tx *store.Tx) error { return tx.InsertSubscription(w.ctx, &sub) })
+		}
 		w.write(func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "It moved.") })
 		if d := w.dataset("panden"); !d.EndedAt.Equal(w.now().Time) || d.EndReason != "It moved." {
 			t.Errorf("ended as %+v", d)
@@ -55,6 +59,9 @@ func TestDataset(t *testing.T) {
 			{store.DatasetFilter{}, []string{"panden", "wegen"}},
 			{store.DatasetFilter{Status: store.DatasetEnded}, []string{"panden"}},
 			{store.DatasetFilter{Text: "WEG"}, []string{"wegen"}},
+			{store.DatasetFilter{Status: store.DatasetActive}, []string{"wegen"}},
+			{store.DatasetFilter{Status: store.DatasetActive, FollowedBy: w.partner.ID}, []string{"panden", "wegen"}},
+			{store.DatasetFilter{Status: store.DatasetActive, FollowedBy: "another"}, []string{"wegen"}},
 			{store.DatasetFilter{Text: "panden weg"}, []string{"wegen"}},
 		} {
 			listed(t, func(d store.Dataset) string { return d.ID }, f.want, len(f.want))(w.db.Datasets(w.ctx, f.filter))

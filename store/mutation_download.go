@@ -129,6 +129,7 @@ func (tx *Tx) TellMutationDownload(ctx context.Context, id string) error {
 type MutationDownloadFilter struct {
 	DatasetID, PartnerID, SubscriptionID string
 	Statuses                             []string
+	There                                bool // leaves out those that are gone
 	Page
 }
 
@@ -139,6 +140,9 @@ func (q *Queries) MutationDownloads(ctx context.Context, f MutationDownloadFilte
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`subscription_id = ?`, f.SubscriptionID)
 	w.in(`status`, f.Statuses)
+	if f.There {
+		w.add(`gone_at IS NULL`)
+	}
 	var rows []MutationDownload
 	total, err := q.page(ctx, &rows, `*`, `mutation_download`, w, `created_at DESC, id`, f.Page)
 	return rows, total, err

@@ -35,14 +35,14 @@ func (d desk) catalogue(c echo.Context) error {
 		return err
 	}
 	ctx, paging := c.Request().Context(), pagePaging(c)
-	f := store.DatasetFilter{Status: store.DatasetActive, Text: clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
+	f := store.DatasetFilter{Status: store.DatasetActive, FollowedBy: owner.ID, Text: clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
 	rows, total, err := d.Registry.Datasets.List(ctx, f)
 	if err != nil {
 		return err
 	}
 	v := templates.CatalogueView{Here: d.href("/datasets"), Search: f.Text, Closed: waits(owner), Total: total, Pager: pager(c, paging, total), Now: d.cfg.Now()}
 	for _, set := range rows {
-		row := templates.CatalogueRow{Title: set.Title, Href: d.dataset(set.ID), Description: firstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind}
+		row := templates.CatalogueRow{Title: set.Title, Href: d.dataset(set.ID), Description: firstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind, Ended: set.Status == store.DatasetEnded}
 		last, err := d.lastDelta(ctx, set.ID)
 		if err != nil {
 			return err

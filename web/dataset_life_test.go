@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"schakel/registry"
@@ -65,6 +66,21 @@ func TestDatasetFilesAreForWhoMayRead(t *testing.T) {
 		sends(step.what, false)
 		noError(t, step.resume())
 		sends(step.what+" no more", true)
+	}
+	failed := store.MutationDownload{ID: "d1", DatasetID: "houses", PartnerID: who.PartnerID, SubscriptionID: sub, DeltaID: "x", Lineage: "y", Status: store.MutationFailed, Error: "its area is odd"}
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertMutationDownload(t.Context(), &failed) }))
+	wantWords(t, text(admin.get("/admin/datasets")), "1 download failed")
+	wantWords(t, text(admin.get("/admin/datasets/houses")), "A file failed: its area is odd", "Others get theirs.")
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.ExpireMutationDownload(t.Context(), "d1") }))
+	if page := text(admin.get("/admin/datasets")) + text(admin.get("/admin/datasets/houses")); strings.Contains(page, "failed") {
+		t.Error("a failed file that is gone is still told")
+	}
+	noError(t, h.reg.Datasets.End(t.Context(), system, "houses", "It moved."))
+	sends("dataset ended", true)
+	wantWords(t, text(b.get("/partner/datasets/houses")), "This dataset ended at", "It moved.", "can be fetched by those who followed it, until")
+	wantWords(t, text(b.get("/partner/datasets")), "Houses of Deventer", "Ended")
+	if page := text(stranger.get("/partner/datasets")); strings.Contains(page, "Houses of Deventer") {
+		t.Error("a dataset that ended can still be followed")
 	}
 	noError(t, h.reg.Endpoints.End(t.Context(), system, row.EndpointID, ""))
 	sends("endpoint ended", false)

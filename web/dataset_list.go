@@ -68,7 +68,7 @@ func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) 
 	if len(snapshots) > 0 && snapshots[0].Status == store.MutationFailed {
 		return "Snapshot failed", nil
 	}
-	_, failed, err := p.DB.MutationDownloads(ctx, store.MutationDownloadFilter{DatasetID: id, Statuses: []string{store.MutationFailed}, Page: first})
+	_, failed, err := p.DB.MutationDownloads(ctx, store.MutationDownloadFilter{DatasetID: id, Statuses: []string{store.MutationFailed}, There: true, Page: first})
 	if err != nil || failed == 0 {
 		return "", err
 	}

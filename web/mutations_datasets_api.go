@@ -61,7 +61,7 @@ type datasetSubscriptionBrief struct {
 	AreaID string `json:"areaId,omitempty"`
 }
 
-// listDatasets lists the datasets that are delivered here, by id.
+// listDatasets lists the datasets that are delivered here, and those that ended which the caller still follows, by id.
 func (m *machineAPI) listDatasets(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *machineAPI) listDatasets(c echo.Context) error {
 		return err
 	}
 	rows, total, err := m.Registry.Datasets.List(c.Request().Context(), store.DatasetFilter{
-		Status: store.DatasetActive, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Status: store.DatasetActive, FollowedBy: who.partner.ID, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
 		return err

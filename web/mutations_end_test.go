@@ -45,6 +45,12 @@ func TestEndedDataset(t *testing.T) {
 	if !told.Ended.Complete || told.Ended.LastDeltaID != last.ID || told.Ended.AvailableUntil <= told.Ended.At {
 		t.Errorf("after the last delta it tells %+v", told)
 	}
+	for c, want := range map[*apiClient]int{w.whole: 1, stranger: 0} {
+		var sets struct{ Datasets []struct{ ID, Status string } }
+		if c.get(t, "/mutations/v1/datasets").want(t, 200).decode(t, &sets); len(sets.Datasets) != want {
+			t.Errorf("listed are %+v", sets)
+		}
+	}
 	w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, "delta", w.groups(1))).want(t, http.StatusConflict)
 	stranger.get(t, under("/deltas")).want(t, http.StatusForbidden)
 	body := `{"dataset":"` + testDataset + `","endpointId":"` + w.files(t, stranger).ID + `","purpose":"keep a copy"}`
