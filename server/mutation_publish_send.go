@@ -43,7 +43,7 @@ type sentGroups struct {
 
 // send tries until the file is in or refused, or nothing gets further for too long.
 func (s *groupSender) send(ctx context.Context, in *groupInput) (out sentGroups) {
-	farthest, since, failed, renew := int64(0), clock(), 0, false
+	farthest, since, failed, renew, ended := int64(0), clock(), 0, false, 0
 	for {
 		out.tries++
 		out.answer, out.err = s.try(ctx, in, renew)
@@ -53,6 +53,12 @@ func (s *groupSender) send(ctx context.Context, in *groupInput) (out sentGroups)
 		}
 		if renew = false; s.settled(out) {
 			return out
+		}
+		if out.err == nil && out.answer.problem().Code == "body-broken" && in.at.Load() == in.size {
+			if ended++; ended == 2 { // once may be the line, twice is the file
+				out.err = errors.New("all of the file was sent, and it ends in the middle; mend it, and run again with this --key")
+				return out
+			}
 		}
 		if !in.again() {
 			out.err = errors.Join(out.cut(), errors.New("what can be read only once cannot be sent again"))

@@ -42,6 +42,7 @@ func TestGroupSender(t *testing.T) {
 		{"taken", []*http.Response{done()}, 1, 0, exitOK},
 		{"cut twice", []*http.Response{nil, nil, done()}, 3, 1500 * time.Millisecond, exitOK},
 		{"the server saw the cut", []*http.Response{problem(400, "body-broken"), done()}, 2, 500 * time.Millisecond, exitOK},
+		{"the file is cut", []*http.Response{problem(400, "body-broken"), problem(400, "body-broken")}, 2, 500 * time.Millisecond, exitFailed},
 		{"the first request is not over", []*http.Response{problem(409, "key-in-use", "Retry-After", "2"), done()}, 2, 2 * time.Second, exitOK},
 		{"told to wait", []*http.Response{problem(429, "too-many-requests", "Retry-After", "7"), done()}, 2, 7 * time.Second, exitOK},
 		{"token died", []*http.Response{problem(401, "unauthorized"), done()}, 2, 0, exitOK},
