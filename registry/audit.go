@@ -57,6 +57,7 @@ const (
 	ActionDatasetLineage  = "dataset.lineage-started"
 
 	ActionPublicationCancelled = "dataset.publication-cancelled"
+	ActionHistoryReplaced      = "dataset.history-replaced" // written with the publication that does it
 
 	ActionRouteAdded   = "route.added"
 	ActionRouteRemoved = "route.removed"

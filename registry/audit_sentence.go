@@ -56,6 +56,7 @@ func sentences() map[string]string {
 		ActionDatasetSnapshot: "asked for a snapshot of dataset {object}",
 		ActionDatasetLineage:  "started a new lineage of dataset {object}, so that every copy begins anew",
 
+		ActionHistoryReplaced:      "replaced the whole history of dataset {object}, so that every copy begins anew",
 		ActionPublicationCancelled: "stopped what was being published in dataset {object}",
 
 		ActionRouteAdded:   "allowed {types} from {from} to go to {to}",

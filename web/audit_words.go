@@ -117,7 +117,7 @@ func amqpActions() []string {
 func datasetActions() []string {
 	return []string{
 		registry.ActionDatasetCreated, registry.ActionDatasetChanged, registry.ActionDatasetEnded, registry.ActionDatasetDelta,
-		registry.ActionDatasetSnapshot, registry.ActionDatasetLineage, registry.ActionPublicationCancelled,
+		registry.ActionDatasetSnapshot, registry.ActionDatasetLineage, registry.ActionHistoryReplaced, registry.ActionPublicationCancelled,
 	}
 }
 

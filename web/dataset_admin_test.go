@@ -238,6 +238,8 @@ func TestDatasetImportRefused(t *testing.T) {
 	answer := b.uploadFile(path, "file", "x.zip", initial, "key", "k-replace", "replace", "All was measured anew.")
 	wantStatus(t, answer, http.StatusSeeOther)
 	wantWords(t, text(b.get("/admin/datasets/houses")), "All was measured anew.")
+	trail := text(b.get("/admin/audit?action=dataset.history-replaced"))
+	wantWords(t, trail, "replaced the whole history of dataset", "All was measured anew.")
 	page := text(b.get(answer.Header.Get("Location")))
 	wantWords(t, page, "Initial state", "x.zip", "1 added", "Done")
 	again := b.uploadFile(path, "file", "x.zip", initial, "key", "k-replace", "replace", "All was measured anew.")

@@ -74,7 +74,7 @@ func (p *portal) importFile(c echo.Context) error {
 		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, templates.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
 	}
 	receipt, err := p.Ledger.Publish(c.Request().Context(), ledger.Request{
-		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
+		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, ByKind: actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
 		BytesTotal: max(0, c.Request().ContentLength), Source: importSource(part.FileName(), body),
 	})
 	if err := errors.Join(err, source.form()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ledger"
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -77,7 +78,7 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 		return err
 	}
 	receipt, err := m.Ledger.Publish(c.Request().Context(), ledger.Request{
-		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, Key: key, Kind: kind,
+		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
 		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
 	})
 	_ = m.app.lengthen(c, patience) // what was taken in may have taken longer than an answer may

@@ -99,6 +99,9 @@ func TestBrokenReplacement(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, w.alive())
 		}
 	}
+	if rows, _, err := w.db.Audits(w.ctx, store.AuditFilter{Page: store.Page{Size: 10}}); err != nil || len(rows) != 0 {
+		t.Errorf("told of what was not: %v, %v", rows, err)
+	}
 	req := w.request("k", of(group(add("2", "s2", "twee")), group(add("3", "s3", "drie"))))
 	req.Kind, req.Replace = store.PublicationInitial, "a better history"
 	r, err := w.led.Publish(w.ctx, req)

@@ -27,6 +27,7 @@ type Request struct {
 	Dataset  string
 	ClientID string // who publishes, or the account of who imports
 	By       string // the name of who does it
+	ByKind   string // "client" or "account", for the audit trail
 	// Key tells this publication from others of the client; sent again it goes on behind what is in. Empty: it cannot.
 	Key string
 	// Kind is one of store.PublicationGroups, PublicationDelta and PublicationInitial; empty: as the header of the file says.
@@ -35,7 +36,7 @@ type Request struct {
 	BytesTotal int64  // of the input, 0 when it is not known
 	Source     Source
 	// Replace is a reason, in words: all that is in the dataset is replaced by this initial load, under a new lineage, so that
-	// every copy begins anew (MUT-38). Sent again with its key it replaces nothing more.
+	// every copy begins anew (MUT-38), which the audit trail tells. Sent again with its key it replaces nothing more.
 	Replace string
 }
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,28 @@ func (r *run) begin(ctx context.Context) error {
 			DatasetID: d.ID, ClientID: r.req.ClientID, RequestKey: r.req.Key, Kind: r.req.Kind, Name: r.req.Name, Status: store.MutationRunning,
 			BytesTotal: r.req.BytesTotal, Hash: make([]byte, sha256.Size), CreatedBy: r.req.By,
 		}
-		return tx.InsertPublication(ctx, &r.pub)
+		if err := tx.InsertPublication(ctx, &r.pub); err != nil || r.req.Replace == "" {
+			return err
+		}
+		return r.audit(ctx, tx, d)
+	})
+}
+
+// audit tells who replaced a history; d is the dataset as it was.
+func (r *run) audit(ctx context.Context, tx *store.Tx, d store.Dataset) error {
+	now, err := tx.Dataset(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	detail, err := json.Marshal(map[string]any{
+		"reason": r.req.Replace, "lineage": now.Lineage, "lineageBefore": d.Lineage, "publication": r.pub.ID, "name": r.pub.Name,
+	})
+	if err != nil {
+		return err
+	}
+	return tx.InsertAudit(ctx, store.Audit{
+		ActorKind: r.req.ByKind, ActorID: r.req.ClientID, ActorName: r.req.By, Action: "dataset.history-replaced",
+		ObjectKind: "dataset", ObjectID: d.ID, ObjectName: d.Title, Detail: string(detail),
 	})
 }
 
