@@ -86,7 +86,7 @@ func (w *world) replayAll() {
 			w.t.Fatal(err)
 		}
 		seen := w.apply(r, s.FileID)
-		if err := manifest.Check(seen); err != nil || manifest.Includes == "" || manifest.Includes != s.DeltaID || seen.Counts.Changes+seen.Counts.Deletes != 0 {
+		if err := manifest.Check(seen); err != nil || manifest.Includes == "" || manifest.Includes != s.DeltaID || seen.DeliveryID != s.DeltaID || seen.Counts.Changes+seen.Counts.Deletes != 0 {
 			w.t.Fatalf("manifest of a snapshot: %v, %+v", err, manifest)
 		}
 		w.holds(r, s.Seq, "snapshot")

@@ -72,7 +72,8 @@ func (c *Cutter) base(ctx context.Context, datasetID string) (set store.Dataset,
 }
 
 func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *store.MutationSnapshot, delta store.MutationDelta) (*made, error) {
-	h, err := header(set, row.ID, format.Initial)
+	// Who reads no manifest finds in the files themselves which delta to go on behind (MUT-34).
+	h, err := header(set, row.DeltaID, format.Initial)
 	if err != nil {
 		return nil, err
 	}
