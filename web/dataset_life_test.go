@@ -79,6 +79,9 @@ func TestDatasetFilesAreForWhoMayRead(t *testing.T) {
 	sends("dataset ended", true)
 	wantWords(t, text(b.get("/partner/datasets/houses")), "This dataset ended at", "It moved.", "can be fetched by those who followed it, until")
 	wantWords(t, text(b.get("/partner/datasets")), "Houses of Deventer", "Ended")
+	if page := text(b.get("/partner/subscriptions/" + sub)); strings.Contains(page, "Change the area or the object types") {
+		t.Error("the area of a dataset that ended can be changed")
+	}
 	if page := text(stranger.get("/partner/datasets")); strings.Contains(page, "Houses of Deventer") {
 		t.Error("a dataset that ended can still be followed")
 	}

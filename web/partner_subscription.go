@@ -73,6 +73,9 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 	}
 	if v.Dataset != nil && v.ChangeHref != "" {
 		v.Dataset.ChangeHref, v.ChangeHref = d.dataset(grant.Subscription.DatasetID)+"/subscriptions/"+grant.Subscription.ID+"/area", ""
+		if grant.Dataset.Dataset.Status == store.DatasetEnded { // what it gets stays as it is
+			v.Dataset.ChangeHref = ""
+		}
 	}
 	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription); err != nil {
 		return err
