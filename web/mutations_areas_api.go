@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -76,12 +78,44 @@ func newAreaAnswer(d store.Dataset, row store.MutationArea) (areaAnswer, error) 
 
 // as writes the area as Accept asks; keys have no form but JSON.
 func (a areaAnswer) as(accept string) (media string, content []byte, err error) {
-	switch {
-	case a.GeoJSON != nil && strings.Contains(accept, geoJSONType):
-		return geoJSONType, a.GeoJSON, nil
-	case a.WKT != "" && strings.Contains(accept, "text/plain"):
-		return "text/plain; charset=utf-8", []byte(a.WKT), nil
+	switch areaForm(accept) {
+	case geoJSONType:
+		if a.GeoJSON != nil {
+			return geoJSONType, a.GeoJSON, nil
+		}
+	case "text/plain":
+		if a.WKT != "" {
+			return "text/plain; charset=utf-8", []byte(a.WKT), nil
+		}
 	}
 	content, err = json.Marshal(a)
 	return "application/json", content, err
+}
+
+// areaForm is the form that Accept likes best, the first of those it likes as well; many clients name a text behind JSON.
+func areaForm(accept string) (form string) {
+	best := 0.0
+	for item := range strings.SplitSeq(accept, ",") {
+		media, parameters, err := mime.ParseMediaType(item)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
+			weight = q
+		}
+		switch media {
+		case geoJSONType, "application/json", "text/plain":
+		case "text/*":
+			media = "text/plain"
+		case "application/*", "*/*":
+			media = "application/json"
+		default:
+			continue
+		}
+		if weight > best {
+			best, form = weight, media
+		}
+	}
+	return form
 }

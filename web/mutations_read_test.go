@@ -101,6 +101,14 @@ func TestBoundedSubscription(t *testing.T) {
 	if area.WKT == "" || area.WKT != head.Area || string(plain.body) != area.WKT || mine.Area != area.WKT || area.CRS != 28992 {
 		t.Errorf("the area is %s, in the files %s", area.WKT, head.Area)
 	}
+	for accept, want := range map[string]string{
+		"application/json, text/plain, */*": "application/json", "text/plain;q=0.5, application/geo+json": geoJSONType, "*/*": "application/json",
+		"text/html, text/*;q=0.9, */*;q=0.8": "text/plain; charset=utf-8", "application/pdf": "application/json",
+	} {
+		if got := w.bounded.do(t, "GET", target, "", "Accept", accept).want(t, 200).header.Get("Content-Type"); got != want {
+			t.Errorf("%s: %s", accept, got)
+		}
+	}
 	feature := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType).want(t, 200)
 	if again := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType); !bytes.Equal(again.body, feature.body) || !json.Valid(feature.body) || !bytes.Contains(feature.body, []byte(`"Polygon"`)) {
 		t.Errorf("GeoJSON %s", feature.body)
