@@ -44,6 +44,50 @@ func TestWaitingDownloads(t *testing.T) {
 	})
 }
 
+// TestKeptDownloads: the bytes of what a partner asked for count once a file, and not where a delta has them too.
+func TestKeptDownloads(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.history("bgt", 5)
+		w.cut("bgt", "one")
+		kept := func(bytes int64, oldest string, partners ...string) {
+			t.Helper()
+			n, err := w.db.KeptMutationDownloads(w.ctx, w.partner.ID)
+			same(t, n, err, bytes)
+			d, err := w.db.OldestKeptMutationDownload(w.ctx, w.partner.ID)
+			if oldest == "" {
+				missing(t, d, err)
+			} else {
+				same(t, d.ID, err, oldest)
+			}
+			ids, err := w.db.PartnersKeepingDownloads(w.ctx, 11)
+			same(t, ids, err, partners)
+		}
+		done := func(id, subscription, by, file string) {
+			w.wanted(id, "one", subscription, by)
+			d, err := w.claimDownload("north")
+			same(t, d.ID, err, id)
+			d.Status, d.FileID, d.Manifest, d.Bytes = store.MutationCompleted, file, "{}", 6
+			w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &d) })
+		}
+		delta, err := w.db.MutationDelta(w.ctx, "one")
+		same(t, err, nil, nil)
+		done("d1", "sub_1", "", "f1")
+		done("d2", "", "cli_1", delta.FileID)
+		kept(0, "")
+		done("d3", "", "cli_1", "f3")
+		done("d4", "", "cli_1", "f3")
+		kept(6, "d3", w.partner.ID)
+		done("d5", "", "cli_1", "f5")
+		kept(12, "d3", w.partner.ID)
+		for _, id := range []string{"d3", "d4"} {
+			w.write(func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, id) })
+		}
+		kept(6, "d5", w.partner.ID)
+		n, err := w.db.KeptMutationDownloads(w.ctx, "another")
+		same(t, n, err, int64(0))
+	})
+}
+
 // TestMutationDownloads: one node makes a download at a time, another takes it over when that dies, and one with the same
 // bytes waits for it.
 func TestMutationDownloads(t *testing.T) {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +42,21 @@ var mutationQueries = map[string]struct {
 	}},
 	"downloads that a partner waits for": {"mutation_download_", func(w *world, tx *store.Tx) error {
 		_, err := tx.WaitingMutationDownloads(w.ctx, "ptn_1")
+		return err
+	}},
+	"bytes that a partner keeps": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.KeptMutationDownloads(w.ctx, "ptn_1")
+		return err
+	}},
+	"oldest that a partner keeps": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.OldestKeptMutationDownload(w.ctx, "ptn_1")
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	}},
+	"partners that keep much": {"mutation_download_", func(w *world, tx *store.Tx) error {
+		_, err := tx.PartnersKeepingDownloads(w.ctx, 9)
 		return err
 	}},
 	"waiting downloads": {"mutation_download_waiting", func(w *world, tx *store.Tx) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -94,7 +95,7 @@ func (m *machineAPI) goneProblem(dataset string, gone *cut.GoneError) error {
 	case errors.Is(gone.Kind, cut.ErrDeltaExpired):
 		return newProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
 	}
-	return newProblem(http.StatusGone, "download-gone", "This download was kept for 7 days after it was ready, and is gone. Ask for it again.")
+	return newProblem(http.StatusGone, "download-gone", "A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again.")
 }
 
 func untilWhen(t time.Time) string {

@@ -62,6 +62,11 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	row, err := m.Cutter.Request(c.Request().Context(), r.view, cut.Request{
 		By: r.client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
+	if full, ok := errors.AsType[*cut.RoomError](err); ok {
+		return retryLater(http.StatusTooManyRequests, "too-large-downloads", fmt.Sprintf(
+			"The downloads that your organisation asked for take %d MiB, which is as much as is kept. From %s on the oldest of them makes room.",
+			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.app.cfg.Now()))
+	}
 	switch {
 	case errors.Is(err, cut.ErrGeofilter):
 		return fieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))

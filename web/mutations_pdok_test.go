@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -209,6 +210,33 @@ func TestCustomDownloadInput(t *testing.T) {
 	w.whole.postJSON(t, under("/deltas/custom"), unknown).problem(t, 404, "delta-unknown")
 	none := `{"format":"gml","featuretypes":["` + types[0] + `"]}`
 	w.whole.postJSON(t, under("/full/custom"), none).problem(t, 404, "no-snapshot")
+}
+
+// What is kept for a partner of what it asked for is bounded; it is told when the oldest makes room.
+func TestFewCustomBytesAreKept(t *testing.T) {
+	t.Parallel()
+	var w *mutationWorld
+	w = newMutationWorldWith(t, func(cfg *APIConfig) {
+		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
+	})
+	id := w.publish(t, 3).ID
+	ask := func(n int) apiAnswer {
+		body := fmt.Sprintf(`{"format":"gml","featuretypes":["%s"],"deltaId":"%s","geofilter":"POLYGON((155000 463000,156000 463000,156000 %d,155000 463000))"}`,
+			historytest.Types()[0], id, 464000+n)
+		return w.whole.postJSON(t, under("/delta/custom"), body)
+	}
+	first := ask(1).want(t, 202).member(t, "downloadRequestId").(string)
+	w.work(t)
+	refused := ask(2)
+	refused.problem(t, 429, "too-large-downloads")
+	if got := refused.header.Get("Retry-After"); got != "3600" {
+		t.Errorf("Retry-After %s", got)
+	}
+	w.whole.get(t, under("/downloads/"+first)).want(t, 200)
+	w.clock.Advance(cut.FreshCustom)
+	w.whole.token = w.whole.newToken(t, "")
+	ask(2).want(t, 202)
+	w.whole.get(t, under("/downloads/"+first)).problem(t, 410, "download-gone")
 }
 
 // A partner waits for a bounded number of downloads; others are not kept from theirs.

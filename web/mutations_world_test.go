@@ -28,8 +28,13 @@ type mutationWorld struct {
 
 func newMutationWorld(t testing.TB) *mutationWorld {
 	t.Helper()
+	return newMutationWorldWith(t, nil)
+}
+
+func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld {
+	t.Helper()
 	w := &mutationWorld{
-		apiHarness: newAPIHarness(t, nil), source: historytest.New(11, historytest.BAG, ""), partners: map[*apiClient]store.Partner{},
+		apiHarness: newAPIHarness(t, change), source: historytest.New(11, historytest.BAG, ""), partners: map[*apiClient]store.Partner{},
 		ring: historytest.Ring{
 			Outer: historytest.Frame{Left: 155200, Bottom: 463200, Right: 155800, Top: 463800},
 			Hole:  historytest.Frame{Left: 155400, Bottom: 463400, Right: 155600, Top: 463600},

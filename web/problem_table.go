@@ -54,6 +54,7 @@ func accessProblems() []problemText {
 		{"too-many-jobs", 409, "Twenty jobs of your organisation run already.", "Wait until one is done, or stop one with DELETE /events/v1/resends/{id}."},
 		{"too-many-counts", 429, "The people or clients of this partner have other counts of what would be sent again under way.", "Wait as long as Retry-After says; count one after the other."},
 		{"too-many-downloads", 429, "The partner waits for as many downloads as it may have asked for at once.", "Fetch those that are ready, and ask again after Retry-After."},
+		{"too-large-downloads", 429, "As many bytes are kept as may be of the downloads that the partner asked for, and all of them were made within the hour.", "Fetch them; ask again after Retry-After, when the oldest makes room, or ask for less with object types and a geofilter."},
 		{"too-many-uploads", 429, "The clients of this partner have other documents or large events under way.", "Send one after the other."},
 	}
 }
@@ -69,7 +70,9 @@ func mutationProblems() []problemText {
 		{"no-snapshot", 404, "The dataset has no such snapshot, or none yet.", "Ask for the latest snapshot; when there is none, ask the administrator to make one."},
 		{"delta-expired", 410, "The delta was kept for 31 days after the end of its window, and is gone.", "Begin anew: fetch the latest snapshot into an empty copy, and go on after the delta that it includes."},
 		{"lineage-changed", 410, "The delta is of a history that was replaced, or of another area.", "Begin anew: fetch the latest snapshot into an empty copy, and go on after the delta that it includes."},
-		{"download-gone", 410, "The download was kept for 7 days after it was ready, and is gone.", "Ask for it again."},
+		{"download-gone", 410, "The download was kept for 7 days after it was ready, or until it made room for a newer one, and is gone.", "Ask for it again, and fetch it when it is ready."},
+		{"area-unreadable", 409, "The area of the subscription cannot be read, so it is not known what the follower gets.", "Set the area again with PUT /mutations/v1/subscriptions/{id}/area, or ask the administrator."},
+		{"stopping", 503, "The program is being stopped. Whole groups of the request are in.", "Send the whole request again under the same Idempotency-Key: it goes on behind what is in."},
 		{"download-failed", 500, "The file could not be made.", "Ask for it again, and ask the administrator when that fails too."},
 		{"not-ready", 503, "The file is being made.", "Ask again after Retry-After."},
 	}

@@ -20,6 +20,10 @@ const (
 	KeepReplaced = 24 * time.Hour
 	// MostWaiting is how many downloads a partner may have asked for that are not ready yet.
 	MostWaiting = 20
+	// MostCustomBytes is how many bytes are kept, unless a Config says otherwise, of the downloads that a partner asked for.
+	MostCustomBytes = 20 << 30
+	// FreshCustom is for how long a download that was asked for makes no room for others after it was ready.
+	FreshCustom = time.Hour
 	// keepSnapshots is how many snapshots stay, however old.
 	keepSnapshots = 2
 )
@@ -33,6 +37,9 @@ type Config struct {
 	Node string
 	// Lease is how long a node may be silent before another makes its download anew; default a minute.
 	Lease time.Duration
+	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions; default
+	// [MostCustomBytes].
+	MostCustomBytes int64
 }
 
 // Cutter makes deliveries and tells what there is. It is for any number of goroutines.
@@ -51,6 +58,9 @@ func New(cfg Config) *Cutter {
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = time.Minute
+	}
+	if cfg.MostCustomBytes == 0 {
+		cfg.MostCustomBytes = MostCustomBytes
 	}
 	return &Cutter{cfg: cfg}
 }

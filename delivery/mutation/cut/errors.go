@@ -30,6 +30,17 @@ var (
 	ErrObjectType = errors.New("the object type is not there")
 )
 
+// RoomError says that as much is kept of what a partner asked for as may be, and that nothing of it makes room yet.
+type RoomError struct {
+	Most  int64     // bytes
+	Until time.Time // when the oldest makes room
+}
+
+// Error says what is full.
+func (e *RoomError) Error() string {
+	return fmt.Sprintf("%d bytes of downloads are kept for this partner, and none makes room before %s", e.Most, e.Until.UTC().Format(time.RFC3339))
+}
+
 // GoneError says that what was asked for was there, and how to go on: with the newest snapshot, and the deltas behind the
 // one that it includes.
 type GoneError struct {

@@ -23,6 +23,7 @@ func (c *Cutter) Expire(ctx context.Context) (int, error) {
 		return deltas + snapshots, fmt.Errorf("end snapshots: %w", err)
 	}
 	downloads, err := c.expireDownloads(ctx)
+	err = errors.Join(err, c.boundDownloads(ctx))
 	if err != nil {
 		err = fmt.Errorf("end downloads: %w", err)
 	}

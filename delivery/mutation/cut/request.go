@@ -17,8 +17,8 @@ type Request struct {
 }
 
 // Request keeps what a reader asks for, to be made in the background. When it has the bytes of what is there already, it is
-// completed at once. It answers ErrGeofilter, ErrUnreadable, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany or a
-// *[GoneError].
+// completed at once. It answers ErrGeofilter, ErrUnreadable, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany, a
+// *[RoomError] or a *[GoneError].
 func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
 	if r.By == "" {
 		return store.MutationDownload{}, errors.New("a download is asked for by nobody")
@@ -78,24 +78,30 @@ func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.Mu
 	if row.ID, err = newID(); err != nil {
 		return row, err
 	}
-	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		there, err := findSame(ctx, tx, of, wants, &row)
+	if err = c.insertRequest(ctx, of, wants, &row); errors.Is(err, errFull) {
+		if err = c.makeRoom(ctx, row.PartnerID); err == nil {
+			err = c.insertRequest(ctx, of, wants, &row)
+		}
+	}
+	if err != nil {
+		return row, fmt.Errorf("keep request: %w", err)
+	}
+	return row, nil
+}
+
+func (c *Cutter) insertRequest(ctx context.Context, of whole, wants part, row *store.MutationDownload) error {
+	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		there, err := findSame(ctx, tx, of, wants, row)
 		if err != nil {
 			return err
 		}
 		if there {
 			row.Status, row.Progress, row.FinishedAt = store.MutationCompleted, 100, tx.Now
-		} else if n, err := tx.WaitingMutationDownloads(ctx, row.PartnerID); err != nil {
+		} else if err := c.roomFor(ctx, tx, row.PartnerID); err != nil {
 			return err
-		} else if n >= MostWaiting {
-			return ErrTooMany
 		}
-		return tx.InsertMutationDownload(ctx, &row)
+		return tx.InsertMutationDownload(ctx, row)
 	})
-	if err != nil {
-		return row, fmt.Errorf("keep request: %w", err)
-	}
-	return row, nil
 }
 
 // Custom finds a download that a reader asked for, waiting, failed or completed. Of others, and of those that nobody asked
@@ -108,7 +114,11 @@ func (c *Cutter) Custom(ctx context.Context, v View, id string) (store.MutationD
 	case row.DatasetID != v.Dataset.ID || row.PartnerID != v.PartnerID || row.RequestedBy == "":
 		return store.MutationDownload{}, store.ErrNotFound
 	case !row.GoneAt.IsZero() || row.Status == store.MutationCompleted && c.cfg.Now().After(row.FinishedAt.Add(KeepCustom)):
-		return row, &GoneError{Kind: ErrDownloadGone, DeltaID: row.DeltaID, Lineage: v.Dataset.Lineage, ExpiredAt: row.FinishedAt.Add(KeepCustom)}
+		gone := row.FinishedAt.Add(KeepCustom)
+		if !row.GoneAt.IsZero() && row.GoneAt.Before(gone) {
+			gone = row.GoneAt.Time
+		}
+		return row, &GoneError{Kind: ErrDownloadGone, DeltaID: row.DeltaID, Lineage: v.Dataset.Lineage, ExpiredAt: gone}
 	}
 	return row, nil
 }
