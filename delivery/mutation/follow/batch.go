@@ -23,6 +23,7 @@ type item struct {
 	*format.Mutation
 	was, wordt string // what the states are found by; empty: no such state
 	kept       *entry // what the copy keeps of the WORDT
+	doubt      bool   // the WAS was not there, nor what came before it
 	err        error  // why the mutation cannot be taken
 }
 

@@ -30,6 +30,11 @@ func (r *run) finish(t *transaction, c *Copy) error {
 		if c.OverlapUntil == u.ID {
 			c.OverlapUntil = ""
 		}
+		if u.Replay && c.OverlapUntil == "" && c.Reinitialise == "" {
+			if err := c.settleDoubts(t, u.ID); err != nil {
+				return err
+			}
+		}
 	}
 	_, err := t.exec(`INSERT INTO follow_delivery (copy, id, type, groups, at) VALUES (?,?,?,?,?)`, c.Name, u.ID, string(u.Type), u.Counts.Groups, r.f.o.Now().UnixMicro())
 	return err
@@ -45,7 +50,7 @@ func (r *run) swap(t *transaction, c *Copy, u *UnderWay) error {
 	if err := c.showTable(t, u.Generation, same); err != nil {
 		return err
 	}
-	for _, table := range []string{"follow_delivery", "follow_tombstone"} {
+	for _, table := range []string{"follow_delivery", "follow_tombstone", "follow_doubt"} {
 		if _, err := t.exec(`DELETE FROM `+table+` WHERE copy = ?`, c.Name); err != nil {
 			return err
 		}

@@ -361,3 +361,49 @@ func TestTextBeside(t *testing.T) {
 	}
 	w.check(t, database)
 }
+
+// TestInitialTooOld follows a source of which the initial delivery calls itself by no delta of the list. Where it is newer
+// than the first one the copy is exact; where deltas between are gone the copy says that it never had what they changed, also
+// after it was killed on its way.
+//
+// Rules: MUT-34, MUT-35, MUT-36.
+func TestInitialTooOld(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, database string) {
+		for name, missing := range map[string]int{"new": 0, "old": 2} {
+			s, o := newPDOK(t)
+			s.perPage = 100
+			w := newWorld(t, 19)
+			w.groups(60)
+			first := pack(t, format.Initial, "i-1", "", w.whole())
+			s.initial = func() zipped { return first }
+			for n := range 6 {
+				if s.deltas = append(s.deltas, pack(t, format.Delta, fmt.Sprint("d-", n+1), "", w.groups(30))); n == 2 && missing == 0 {
+					first = pack(t, format.Initial, "i-2", "", w.whole())
+				}
+			}
+			s.deltas = s.deltas[missing:]
+			f := open(t, database, follow.Options{Name: "c_" + name, Mutations: 10})
+			r, err := run(t, f, o, follow.RemakeNever)
+			if missing == 0 {
+				if err != nil || r.DeltaID != "d-6" || rows(t, connect(t, database), `SELECT * FROM c_new`) != w.shown() {
+					t.Errorf("%v: %s", err, asJSON(r))
+				}
+				continue
+			}
+			if !errors.Is(err, follow.ErrReinitialise) || !strings.Contains(err.Error(), "too old") {
+				t.Errorf("%v: %s", err, asJSON(r))
+			}
+			if _, err := run(t, f, o, follow.RemakeNever); !errors.Is(err, follow.ErrReinitialise) {
+				t.Errorf("it was forgotten: %v", err)
+			}
+			first = pack(t, format.Initial, "i-3", "", w.whole())
+			if _, err := run(t, f, o, follow.RemakeNeeded); err != nil || rows(t, connect(t, database), `SELECT * FROM c_old`) != w.shown() {
+				t.Errorf("anew: %v", err)
+			}
+		}
+		if left := rows(t, connect(t, database), `SELECT * FROM follow_doubt`); left != "" {
+			t.Errorf("still in doubt: %s", left)
+		}
+	})
+}

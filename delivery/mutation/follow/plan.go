@@ -3,6 +3,7 @@ package follow
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"schakel/delivery/mutation/format"
 )
@@ -18,6 +19,7 @@ type plan struct {
 	tombs   map[objectKey]bool // objects that left the area before
 	body    func(row int64) (*entry, error)
 
+	doubts     *doubts // nil: there are none
 	inserts    []*entry
 	deletes    []int64
 	left       map[objectKey]bool // objects to remember: true when they left, false when they came back
@@ -107,9 +109,14 @@ func (p *plan) change(it *item) error {
 		p.back(it)
 		return p.insert(it, nil)
 	case was == nil:
+		if it.doubt, err = p.lost(it); err != nil {
+			return err
+		}
 		return p.insert(it, &p.counts.Changes)
 	}
 	p.drop(was)
+	it.doubt = p.doubts.has(it.was)
+	p.doubts.set(it.was, false)
 	if !in {
 		p.counts.Left++
 		p.gone(it)
@@ -128,6 +135,7 @@ func (p *plan) remove(it *item) error {
 		return nil
 	case was != nil:
 		p.drop(was)
+		p.doubts.set(it.was, false)
 	}
 	p.counts.Deletes++
 	return nil
@@ -177,6 +185,19 @@ func (p *plan) unknown(it *item) error {
 	return fault(ErrUnknown, "%s of %s %s%s", p.name(it.was), it.Type(), short(it.ObjectID), dead)
 }
 
+// lost tells whether a WAS that is not in the copy, while a delta is done over what may have a part of it, should have been in
+// it at some time.
+func (p *plan) lost(it *item) (bool, error) {
+	if p.area == nil || p.doubts == nil {
+		return true, nil
+	}
+	in, err := p.area.Inside(it.Was)
+	if err != nil {
+		err = fmt.Errorf("find out whether the WAS is in the area: %w", err)
+	}
+	return in, err
+}
+
 // name tells of what a state was looked up by.
 func (p *plan) name(ref string) string {
 	if p.o.Match.byID() {
@@ -198,6 +219,10 @@ func (p *plan) inside(s *format.State) (bool, error) {
 
 // insert puts the WORDT in the copy. What a state that is sent again does is nothing (MUT-36).
 func (p *plan) insert(it *item, count *int64) error {
+	if p.doubts != nil {
+		had := slices.ContainsFunc(p.live[it.wordt], func(e *entry) bool { return !e.gone })
+		p.doubts.set(it.wordt, it.doubt && (!had || p.doubts.has(it.wordt)))
+	}
 	if !p.initial && (p.replay || p.o.Match.byID()) {
 		known, err := p.known(it)
 		if known || err != nil {

@@ -165,6 +165,9 @@ func (r *run) write(t *transaction, c *Copy, units []unit) (*plan, *stop, error)
 	if err := table.remember(p.left, r.f.o.Reenter, r.f.o.Now()); err != nil {
 		return nil, nil, err
 	}
+	if err := table.saveDoubts(p.doubts); err != nil {
+		return nil, nil, err
+	}
 	if p.reinit != "" {
 		c.Reinitialise = p.reinit
 	}
@@ -180,11 +183,15 @@ func (r *run) write(t *transaction, c *Copy, units []unit) (*plan, *stop, error)
 // there is such a one.
 func (r *run) plan(table *rows, units []unit) (*plan, *stop, error) {
 	var found []*entry
+	var inDoubt map[string]bool
 	tombs := map[objectKey]bool{}
 	initial := r.d.Type == format.Initial
 	if !initial {
 		var err error
 		if found, err = table.find(refsOf(units), r.f.o.Verify != VerifyOff); err != nil {
+			return nil, nil, err
+		}
+		if inDoubt, err = table.loadDoubts(refsOf(units), r.f.copy.UnderWay.Replay); err != nil {
 			return nil, nil, err
 		}
 		if r.f.o.Tombstones {
@@ -197,6 +204,9 @@ func (r *run) plan(table *rows, units []unit) (*plan, *stop, error) {
 		p := &plan{
 			o: &r.f.o, area: r.area, initial: initial, replay: r.f.copy.UnderWay.Replay, tombs: tombs, body: table.body,
 			live: make(map[string][]*entry, len(found)), left: map[objectKey]bool{},
+		}
+		if inDoubt != nil {
+			p.doubts = &doubts{known: inDoubt, changed: map[string]bool{}}
 		}
 		for _, e := range found {
 			e.gone = false

@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS follow_delivery (
 CREATE TABLE IF NOT EXISTS follow_namespaces (
 	copy TEXT NOT NULL, id BIGINT NOT NULL, key TEXT NOT NULL, declarations TEXT NOT NULL, PRIMARY KEY (copy, id)
 );
+CREATE TABLE IF NOT EXISTS follow_doubt (copy TEXT NOT NULL, ref TEXT NOT NULL, PRIMARY KEY (copy, ref));
 CREATE TABLE IF NOT EXISTS follow_tombstone (
 	copy TEXT NOT NULL, object_type TEXT NOT NULL, object_id TEXT NOT NULL, left_at BIGINT NOT NULL, back_at BIGINT NOT NULL,
 	PRIMARY KEY (copy, object_type, object_id)
