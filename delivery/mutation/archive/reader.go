@@ -74,10 +74,10 @@ func (r *Reader) next() error {
 			return r.outside(r.readEnd())
 		}
 		rec, err := r.in.readLocal()
-		if err == nil {
-			err = r.accept(rec)
-		}
 		if err != nil {
+			return &Error{Entry: rec.name, Index: len(r.records) + 1, Err: err}
+		}
+		if err := r.accept(rec); err != nil {
 			return r.wrap(rec.name, err)
 		}
 		r.open()

@@ -196,8 +196,13 @@ func TestRefused(t *testing.T) {
 		{"hidden file", hidden(t), archive.ErrZip, archive.Limits{}},
 	}
 	for _, c := range cases {
-		if got, err := list(bytes.NewReader(c.doc), c.bound); !errors.Is(err, c.want) {
+		got, err := list(bytes.NewReader(c.doc), c.bound)
+		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v after %s", c.name, err, got)
+		}
+		var place *archive.Error
+		if errors.As(err, &place) && place.Entry != "" && place.Index < 1 {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	if got, err := list(bytes.NewReader(made(t, three[1], three[0])), archive.Limits{Lenient: true}); err != nil || !strings.Contains(got, "comes behind") {
