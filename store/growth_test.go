@@ -52,6 +52,7 @@ var goesBy = map[string]string{
 	"mutation_snapshot": "stays: one row a snapshot without its bytes, so that it is known what is gone",
 	"mutation_area":     "stays: the lineage of what was downloaded refers to it",
 	"mutation_follower": "stays: as its subscription",
+	"mutation_trouble":  "stays: two rows a dataset at most, which the next success removes",
 	"mirror_copy":       "stays: as its version; it tells where the bytes come from",
 }
 
