@@ -74,8 +74,6 @@ func mutationProblems() []problemText {
 		{"area-unreadable", 409, "The area of the subscription cannot be read, so it is not known what the follower gets.", "Set the area again with PUT /mutations/v1/subscriptions/{id}/area, or ask the administrator."},
 		{"stopping", 503, "The program is being stopped. Whole groups of the request are in.", "Send the whole request again under the same Idempotency-Key: it goes on behind what is in."},
 		{"download-failed", 500, "The file could not be made.", "Ask for it again, and ask the administrator when that fails too."},
-		{"area-unreadable", 409, "What bounds the subscription cannot be read, so it is not known what it gets.", "Set the area of the subscription again, or ask the administrator."},
-		{"stopping", 503, "The program is being stopped while the body comes in; whole groups of it are in.", "Send the whole request again under the same Idempotency-Key: it goes on behind them."},
 		{"not-ready", 503, "The file is being made.", "Ask again after Retry-After."},
 	}
 }
