@@ -22,7 +22,12 @@ type ahead struct {
 func lookAhead(s Source, d store.Dataset, kind string) (Source, error) {
 	a := &ahead{Source: s, held: true}
 	a.group, a.at, a.err = s.Next()
+	_, lines := s.(*lineSource)
 	switch {
+	case errors.Is(a.err, io.EOF) && lines: // of which none came: whoever makes them may have failed
+		return nil, &Refused{Problems: []Problem{{
+			Code: CodeHeader, Detail: "the body is empty, and nothing is replaced by it", Remedy: `Send the groups that take the place of what is there; {"groups":[]} as JSON is none.`,
+		}}}
 	case errors.Is(a.err, io.EOF) && !errors.Is(a.err, io.ErrUnexpectedEOF):
 		return a, nil
 	case a.err != nil:

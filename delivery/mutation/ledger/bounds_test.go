@@ -102,6 +102,11 @@ func TestBrokenReplacement(t *testing.T) {
 	if rows, _, err := w.db.Audits(w.ctx, store.AuditFilter{Page: store.Page{Size: 10}}); err != nil || len(rows) != 0 {
 		t.Errorf("told of what was not: %v, %v", rows, err)
 	}
+	empty := w.request("empty", ledger.FromNDJSON("a", strings.NewReader("\n"), format.Limits{}))
+	empty.Kind, empty.Replace = store.PublicationInitial, "a better history"
+	if _, err := w.led.Publish(w.ctx, empty); codes(err) != "header 0.0" || w.alive() != "1=een" {
+		t.Errorf("empty: %v: %s", err, w.alive())
+	}
 	req := w.request("k", of(group(add("2", "s2", "twee")), group(add("3", "s3", "drie"))))
 	req.Kind, req.Replace = store.PublicationInitial, "a better history"
 	r, err := w.led.Publish(w.ctx, req)
