@@ -147,7 +147,11 @@ func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.
 	o.Progress = func(p follow.Progress) {
 		if now := clock(); now.Sub(told) >= time.Second {
 			told = now
-			fmt.Fprintf(streams.Err, "%s %s: file %d, %d groups, %d mutations\n", p.Type, p.Delivery, p.At.Index, p.Groups, p.Counts.Mutations())
+			at := ""
+			if p.At.Index > 0 { // not at its end
+				at = fmt.Sprintf("file %d, ", p.At.Index)
+			}
+			fmt.Fprintf(streams.Err, "%s %s: %s%d groups, %d mutations\n", p.Type, p.Delivery, at, p.Groups, p.Counts.Mutations())
 		}
 	}
 	switch {

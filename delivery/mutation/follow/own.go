@@ -15,6 +15,8 @@ import (
 type own struct {
 	*client
 	coming []listed // deltas that were listed and are not asked for yet
+	given  string   // the last one that was given
+	behind string   // what it came behind
 }
 
 // Name is the address.
@@ -90,6 +92,10 @@ func (s *own) Next(ctx context.Context, c Copy) (*Delivery, error) {
 		return nil, ErrUpToDate
 	}
 	item := s.coming[0]
+	if item.ID == s.given && c.DeltaID == s.behind {
+		return nil, fault(ErrRefused, "the source gives delta %s again behind %s, and it is in the copy", short(item.ID), short(c.DeltaID))
+	}
+	s.given, s.behind = item.ID, c.DeltaID
 	s.coming = s.coming[1:]
 	return s.delta(ctx, item)
 }
