@@ -76,12 +76,12 @@ func noJSONPrefix(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// groupBytes bounds the text of a group: an escaped character takes six bytes, but hardly all are.
+// groupBytes bounds the text of a group as that of its states is bounded in XML.
 func groupBytes(l format.Limits) int64 {
 	if l.Group <= 0 {
-		return 2 * 64 << 20
+		return int64(format.DefaultLimits().Group)
 	}
-	return 2 * int64(l.Group)
+	return int64(l.Group)
 }
 
 func groupMutations(l format.Limits) int {
@@ -150,16 +150,47 @@ func (s *jsonSource) next() (*format.Group, error) {
 		}
 		return nil, io.EOF
 	}
-	var raw json.RawMessage
-	switch err := s.dec.Decode(&raw); {
+	group := groupText{index: s.count + 1, most: s.most}
+	switch err := s.dec.Decode(&group); {
 	case errors.Is(err, io.EOF): // cut off behind a comma
 		return nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return nil, err
 	}
-	line := s.in.line(s.dec.InputOffset() - int64(len(raw)))
+	line := s.in.line(s.dec.InputOffset() - group.size)
 	s.in.rewind()
-	return readGroup(raw, s.count+1, line, s.most)
+	return group.in(line)
+}
+
+// groupText reads a group while the decoder has its text: a copy of that would be as large again. The line in which it begins
+// is known afterwards.
+type groupText struct {
+	index, most int
+	size        int64
+	group       *format.Group
+	err         error
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *groupText) UnmarshalJSON(raw []byte) error {
+	t.size = int64(len(raw))
+	t.group, t.err = readGroup(raw, t.index, 0, t.most)
+	return nil
+}
+
+// in is the group, or what is wrong with it, in a document in which it begins at line.
+func (t *groupText) in(line int) (*format.Group, error) {
+	if bad, ok := errors.AsType[*badGroup](t.err); ok {
+		bad.line += line
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	t.group.Line += line
+	for i := range t.group.Mutations {
+		t.group.Mutations[i].Line += line
+	}
+	return t.group, nil
 }
 
 // expect reads tokens that must be there.

@@ -69,11 +69,14 @@ func FromNDJSON(name string, r io.Reader, limits format.Limits) Source {
 	return s
 }
 
-// split is bufio.ScanLines, which also tells whether a line has its end.
+// split is bufio.ScanLines, which also tells whether a line has its end, and looks at each byte of a long line once.
 func (s *lineSource) split(data []byte, atEOF bool) (int, []byte, error) {
-	if end := bytes.IndexByte(data, '\n'); end >= 0 {
+	seen := min(s.seen, len(data))
+	if end := bytes.IndexByte(data[seen:], '\n'); end >= 0 {
+		s.seen, end = 0, end+seen
 		return end + 1, data[:end], nil
 	}
+	s.seen = len(data)
 	if atEOF && len(data) > 0 {
 		s.cut = true
 		return len(data), data, nil
@@ -98,6 +101,7 @@ type lineSource struct {
 	lines *bufio.Scanner
 	most  int // mutations of a group
 	bytes int64
+	seen  int  // bytes of the line on its way in that are not its end
 	cut   bool // the last line has no end
 	line  int
 	count int
