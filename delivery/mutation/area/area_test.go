@@ -106,7 +106,8 @@ func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":         {"", "POLYGON"},
 		"a point":         {"POINT(1 2)", "POLYGON"},
-		"empty":           {"POLYGON EMPTY", `"EMPTY" behind POLYGON`},
+		"empty":           {"POLYGON EMPTY", "the area is empty; give a polygon"},
+		"empty with Z":    {"MULTIPOLYGON Z empty", "the area is empty"},
 		"no number":       {"POLYGON((155000 463000,x 463000))", "polygon 1, ring 1 (the outer one), vertex 2: number 1"},
 		"not a number":    {"POLYGON((155000 463000,NaN 463000))", "vertex 2"},
 		"infinite":        {"POLYGON((155000 463000,1e999 463000))", "vertex 2"},

@@ -22,6 +22,9 @@ func parseWKT(text string, most int) (Polygons, CRS, error) {
 	}
 	r := &wktReader{text: text, most: most}
 	word := strings.ToUpper(r.word())
+	if strings.HasSuffix(strings.ToUpper(text), "EMPTY") {
+		return nil, None, refuse("give a polygon", "the area is empty")
+	}
 	if mark := strings.ToUpper(r.word()); mark != "" && mark != "Z" && mark != "M" && mark != "ZM" {
 		return nil, None, r.wrong("%q behind %s", mark, word)
 	}
