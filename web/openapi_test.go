@@ -246,3 +246,22 @@ func TestDescriptionServed(t *testing.T) {
 		}
 	}
 }
+
+// The start page, in its text, and the footer of every page lead to the description of each API that partners use.
+func TestPagesLinkDescriptions(t *testing.T) {
+	t.Parallel()
+	desk := newDeskHarness(t)
+	for page, times := range map[string]int{"/": 2, "/contracts": 1} {
+		body := text(desk.browser().get(page))
+		for _, name := range []string{"events", "registry", "mutations"} {
+			target := `href="/` + name + `/v1/openapi.json"`
+			if n := strings.Count(body, target); n != times {
+				t.Errorf("%s has %s %d times, want %d", page, target, n, times)
+			}
+		}
+	}
+	h := newAPIHarness(t, nil)
+	for _, name := range []string{"events", "registry", "mutations"} {
+		h.anyone().get(t, "/"+name+"/v1/openapi.json").want(t, http.StatusOK)
+	}
+}
