@@ -181,7 +181,8 @@ func (n *nodes) request(t *testing.T, p *trial.Program) {
 
 func (n *nodes) path(rest string) string { return "/mutations/v1/datasets/" + n.world.Dataset + rest }
 
-// chain checks that each delta goes on where the one before it ended.
+// chain checks that each delta goes on where the one before it ended, and is told once to who gets all of it and once to who
+// gets a part.
 func (n *nodes) chain(t *testing.T) {
 	t.Helper()
 	n.Open(t, func(db *store.DB) {
@@ -193,6 +194,20 @@ func (n *nodes) chain(t *testing.T) {
 			}
 		}
 		t.Logf("%d deltas", len(rows))
+		trial.Eventually(t, "all deltas are told", func() (bool, string) {
+			events, total, err := db.Events(t.Context(), store.EventFilter{Type: "nl.schakel.mutations.delivery-available.v1"})
+			trial.Must(t, err)
+			told := map[string]int{}
+			for _, e := range events {
+				told[e.CEID]++
+			}
+			for id, times := range told {
+				if times > 1 {
+					t.Errorf("event %s is told %d times", id, times)
+				}
+			}
+			return len(told) == 2*len(rows), fmt.Sprintf("%d of %d events", total, 2*len(rows))
+		})
 	})
 }
 
