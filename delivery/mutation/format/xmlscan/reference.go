@@ -88,7 +88,7 @@ func AppendText(to, raw []byte) []byte {
 // Value gives what an attribute says whose raw bytes stand between the quotes: as [Unescape], and white space in it that is
 // not written as a reference is spaces (XML 1.0, 3.3.3). The bytes must have come from a scanner.
 func Value(raw []byte) string {
-	if bytes.IndexAny(raw, "\t\r\n") >= 0 {
+	if bytes.ContainsAny(raw, "\t\r\n") {
 		raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
 		raw = bytes.Map(func(r rune) rune {
 			if r == '\t' || r == '\r' || r == '\n' {
