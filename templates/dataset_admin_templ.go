@@ -819,9 +819,9 @@ func datasetEnded(e DatasetEnd, now time.Time) templ.Component {
 				}
 				if e.Until.After(now) {
 					var templ_7745c5c3_Var27 string
-					templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs("What was cut can be fetched by those who followed it, until ")
+					templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs("Until ")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_admin.templ`, Line: 261, Col: 69}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_admin.templ`, Line: 261, Col: 15}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 					if templ_7745c5c3_Err != nil {
@@ -836,9 +836,9 @@ func datasetEnded(e DatasetEnd, now time.Time) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var28 string
-					templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(".")
+					templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(" those who followed it can fetch what was cut.")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_admin.templ`, Line: 263, Col: 10}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_admin.templ`, Line: 263, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 					if templ_7745c5c3_Err != nil {

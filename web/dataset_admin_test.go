@@ -115,7 +115,7 @@ func TestDatasetAdministration(t *testing.T) {
 
 	wantRedirect(t, b.post("/admin/datasets/houses/end", url.Values{"reason": {"It moved."}}), "/admin/datasets/houses")
 	page = text(b.get("/admin/datasets/houses"))
-	wantWords(t, page, "Ended", "It moved.", "This dataset ended at", "can be fetched by those who followed it, until")
+	wantWords(t, page, "Ended", "It moved.", "This dataset ended at", "those who followed it can fetch what was cut")
 	if strings.Contains(page, "Cut a delta now") {
 		t.Error("a delta can be asked of a dataset that ended")
 	}

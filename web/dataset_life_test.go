@@ -77,7 +77,7 @@ func TestDatasetFilesAreForWhoMayRead(t *testing.T) {
 	}
 	noError(t, h.reg.Datasets.End(t.Context(), system, "houses", "It moved."))
 	sends("dataset ended", true)
-	wantWords(t, text(b.get("/partner/datasets/houses")), "This dataset ended at", "It moved.", "can be fetched by those who followed it, until")
+	wantWords(t, text(b.get("/partner/datasets/houses")), "This dataset ended at", "It moved.", "those who followed it can fetch what was cut")
 	wantWords(t, text(b.get("/partner/datasets")), "Houses of Deventer", "Ended")
 	if page := text(b.get("/partner/subscriptions/" + sub)); strings.Contains(page, "Change the area or the object types") {
 		t.Error("the area of a dataset that ended can be changed")
