@@ -112,8 +112,15 @@ func (c Config) mailEndpoint(e store.Endpoint, verb string) message {
 }
 
 func (c Config) mailSubscriptionWaits(s store.Subscription, p store.Partner, e store.Endpoint) message {
-	return c.letter(p.Name+" asks for a subscription", "/admin/subscriptions/"+s.ID,
-		p.Name+" asks for these event types at endpoint "+e.Name+":", bullets(typesWithVersions(s)), "Purpose: "+s.Purpose)
+	subject, asks := p.Name+" asks for a subscription", p.Name+" asks for these event types at endpoint "+e.Name+":"
+	switch {
+	case s.DatasetID != "" && s.StatusReason != "": // it was open before
+		subject = p.Name + " asks for another area"
+		asks = p.Name + " changed what it gets at endpoint " + e.Name + ", and gets nothing until you decide:"
+	case s.DatasetID != "":
+		asks = p.Name + " asks for this at endpoint " + e.Name + ":"
+	}
+	return c.letter(subject, "/admin/subscriptions/"+s.ID, asks, bullets(typesWithVersions(s)), "Purpose: "+s.Purpose)
 }
 
 func (c Config) mailSubscriptionDecision(s store.Subscription, e store.Endpoint, verb string) message {

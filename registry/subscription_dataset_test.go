@@ -65,7 +65,7 @@ func TestDatasetRequest(t *testing.T) {
 		if sub.Status != store.SubscriptionRequested || sub.PartnerID != p.ID || len(sub.Types) != 0 {
 			t.Errorf("got %+v", sub)
 		}
-		if m := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(m.Body, "dataset buildings") {
+		if m := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(m.Body, "dataset buildings") || strings.Contains(m.Body, "event types") {
 			t.Errorf("administrators read %q", m.Body)
 		}
 		if _, err = w.Subscriptions.RequestDataset(ctx, actor, good); fieldsOf(err)["dataset"] == "" {
@@ -138,6 +138,9 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		changed, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{Area: AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
 		if err != nil || changed.Status != store.SubscriptionRequested {
 			t.Errorf("a partner's change: %+v, %v", changed, err)
+		}
+		if m := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(m.Subject, "another area") || !strings.Contains(m.Body, "dataset buildings") {
+			t.Errorf("administrators read %q: %q", m.Subject, m.Body)
 		}
 		if s := w.lastSentence(t); !strings.Contains(s, "changed the area or object types") {
 			t.Errorf("told as %q", s)
