@@ -150,6 +150,9 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 	case errors.Is(err, ledger.ErrCancelled):
 		in.key = newImportKey()
 		v.Wrong["file"] = "This import was stopped. Send the rest again to begin a new one."
+	case errors.Is(err, ledger.ErrReplaced):
+		in.key = newImportKey()
+		v.Wrong["file"] = "What this import brought was replaced by another history. Send the file again to import it into that."
 	case errors.Is(err, ledger.ErrElsewhere):
 		v.Wrong[""], status = "This import is still running elsewhere. Wait until it has stopped, or stop it.", http.StatusConflict
 	case errors.Is(err, ledger.ErrEnded):

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -33,6 +32,8 @@ func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err 
 		return m.keyInUse()
 	case errors.Is(err, ledger.ErrCancelled):
 		return newProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
+	case errors.Is(err, ledger.ErrReplaced):
+		return newProblem(http.StatusConflict, "conflict", "What this publication brought was replaced by another history of the dataset. Send what is to be in that under a new Idempotency-Key.")
 	case errors.Is(err, ledger.ErrKind):
 		return fieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
 	case brokenOff(err):
@@ -41,10 +42,11 @@ func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err 
 	return err
 }
 
-// brokenOff tells whether the body ended in the middle, came too slowly, or was broken on its way.
+// brokenOff tells whether the body ended in the middle, came too slowly, or was broken on its way. A connection to the database
+// can end in the middle too, which is none of this.
 func brokenOff(err error) bool {
 	_, ok := errors.AsType[*bodyError](err)
-	return ok || errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+	return ok || errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated)
 }
 
 // brokenOff tells how many groups are in, and that the same request goes on behind them.

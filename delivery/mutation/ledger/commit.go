@@ -28,6 +28,9 @@ func (r *run) commit(ctx context.Context, batch []*group, whole bool) error {
 		if d.Status == store.DatasetEnded && len(batch) > 0 {
 			return ErrEnded
 		}
+		if err := r.goesOn(ctx, tx, d); err != nil {
+			return err
+		}
 		b := &batcher{dataset: d, publication: r.pub.ID, at: tx.Now, newID: newID}
 		if err := b.load(ctx, tx, batch); err != nil {
 			return err
@@ -73,6 +76,18 @@ func (r *run) still(ctx context.Context, tx *store.Tx) error {
 		err = errOvertaken
 	}
 	return err
+}
+
+// goesOn makes sure that the dataset is what it was for this publication: what this brought was not replaced, and nobody else
+// filled what an initial load begins with.
+func (r *run) goesOn(ctx context.Context, tx *store.Tx, d store.Dataset) error {
+	switch {
+	case r.began != "" && r.pub.Groups == 0 && r.began != d.Lineage:
+		return ErrReplaced
+	case r.began == "" && r.pub.Groups == 0 && r.pub.Kind == store.PublicationInitial:
+		return empty(ctx, tx, d)
+	}
+	return r.replaced(d)
 }
 
 // newID is a UUID that sorts by time, so that what came together lies together.

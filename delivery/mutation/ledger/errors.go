@@ -25,6 +25,8 @@ var (
 	ErrElsewhere = errors.New("another request publishes this under the same key: try again when it has ended")
 	// ErrCancelled is met when somebody cancelled the publication; what is in stays in.
 	ErrCancelled = errors.New("the publication was cancelled: use a new key to publish the rest")
+	// ErrReplaced is met when the history that the publication brought a part of was replaced; nothing of it is left (MUT-38).
+	ErrReplaced = errors.New("what this publication brought was replaced by another history: use a new key to publish it in that")
 	// ErrJSON is met when a document is not as the JSON form of publishing asks.
 	ErrJSON = errors.New("this is not the JSON form of mutations")
 )

@@ -20,6 +20,7 @@ type run struct {
 	queue  *queue
 	pub    store.MutationPublication // as the database has it
 	replay bool                      // everything is in: the source is only compared
+	began  string                    // the lineage that began with this run, in place of another history
 }
 
 // begin finds the publication, or makes it.
@@ -31,7 +32,7 @@ func (r *run) begin(ctx context.Context) error {
 		}
 		r.pub, err = tx.PublicationByKey(ctx, d.ID, r.req.ClientID, r.req.Key)
 		if !errors.Is(err, store.ErrNotFound) {
-			return errors.Join(err, r.again())
+			return errors.Join(err, r.again(d))
 		}
 		if d.Status == store.DatasetEnded {
 			return ErrEnded
@@ -69,14 +70,24 @@ func (r *run) audit(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 }
 
 // again looks at what the key has brought.
-func (r *run) again() error {
+func (r *run) again(d store.Dataset) error {
 	switch {
 	case r.pub.Status == store.MutationCancelled:
 		return ErrCancelled
 	case r.pub.Kind != r.req.Kind:
 		return ErrOtherContent
 	}
-	r.replay = r.pub.Status == store.MutationDone
+	if r.replay = r.pub.Status == store.MutationDone; r.replay {
+		return nil
+	}
+	return r.replaced(d)
+}
+
+// replaced makes sure that what the publication brought so far is a part of the history still.
+func (r *run) replaced(d store.Dataset) error {
+	if r.pub.Groups > 0 && r.pub.FirstSeq <= d.ReplacedSeq {
+		return ErrReplaced
+	}
 	return nil
 }
 
@@ -86,8 +97,13 @@ func (r *run) room(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 		return nil
 	}
 	if r.req.Replace != "" {
-		return tx.SetDatasetLineage(ctx, d.ID, uuid.NewString(), r.req.Replace, true)
+		r.began = uuid.NewString()
+		return tx.SetDatasetLineage(ctx, d.ID, r.began, r.req.Replace, true)
 	}
+	return empty(ctx, tx, d)
+}
+
+func empty(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 	filled, err := tx.HasStates(ctx, d)
 	if err == nil && filled {
 		err = ErrNotEmpty
