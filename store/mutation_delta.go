@@ -36,20 +36,19 @@ func (tx *Tx) CheckDataset(ctx context.Context, datasetID string, until Time) er
 // NextMutationDelta tells which delta comes next: its number, lineage, previous one, and the groups that are in no delta yet;
 // none when FromSeq is ToSeq. The first of a lineage has no previous one. It has no id and no end.
 func (q *Queries) NextMutationDelta(ctx context.Context, datasetID string) (MutationDelta, error) {
-	var set Dataset
-	if err := q.get(ctx, &set, `SELECT * FROM dataset WHERE id = ?`, datasetID); err != nil {
+	last, err := q.LastMutationDelta(ctx, datasetID) // first: what it holds is in the history that is read then
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return MutationDelta{}, err
 	}
-	next := MutationDelta{DatasetID: set.ID, Number: 1, Lineage: set.Lineage, FromSeq: set.LineageSeq, FromAt: set.LineageAt, ToSeq: set.LastSeq}
-	last, err := q.LastMutationDelta(ctx, datasetID)
-	if errors.Is(err, ErrNotFound) {
-		return next, nil
+	set, err := q.Dataset(ctx, datasetID)
+	if err != nil {
+		return MutationDelta{}, err
 	}
-	next.Number = last.Number + 1
+	next := MutationDelta{DatasetID: set.ID, Number: last.Number + 1, Lineage: set.Lineage, FromSeq: set.LineageSeq, FromAt: set.LineageAt, ToSeq: set.LastSeq}
 	if last.Lineage == set.Lineage {
 		next.PreviousID, next.FromSeq, next.FromAt = last.ID, last.ToSeq, last.ToAt
 	}
-	return next, err
+	return next, nil
 }
 
 // MutationDelta finds a delta, also one that is gone.
