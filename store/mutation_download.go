@@ -137,10 +137,10 @@ func lost(err error) error {
 }
 
 // MutationDownloadsToTell lists the filtered deltas of subscriptions to a dataset that are ready and were not announced,
-// oldest delta first.
+// oldest delta first. What they have of manifests and geofilters is left out.
 func (q *Queries) MutationDownloadsToTell(ctx context.Context, datasetID string, limit int) ([]MutationDownload, error) {
 	var rows []MutationDownload
-	return rows, q.list(ctx, &rows, `SELECT d.* FROM mutation_download d JOIN mutation_delta t ON t.id = d.delta_id WHERE d.dataset_id = ?
+	return rows, q.list(ctx, &rows, `SELECT `+downloadFacts+` FROM mutation_download d JOIN mutation_delta t ON t.id = d.delta_id WHERE d.dataset_id = ?
 		AND d.status = 'completed' AND d.announced_at IS NULL AND d.requested_by = '' ORDER BY t.number, d.id LIMIT ?`, datasetID, limit)
 }
 

@@ -2,11 +2,15 @@ package store
 
 import "context"
 
+// downloadFacts are the columns of a download d but its manifest and its geofilter, which may have megabytes.
+const downloadFacts = `d.id, d.dataset_id, d.partner_id, d.subscription_id, d.requested_by, d.delta_id, d.snapshot_id, d.area_id, d.object_types, d.lineage,
+	d.status, d.progress, d.error, d.file_id, d.bytes, d.sha256, d.owner, d.lease_until, d.created_at, d.finished_at, d.announced_at, d.gone_at`
+
 // MutationDownloadsOver lists downloads that are there and are over: what was asked for and ended before a moment, and what was
-// made for a subscription of a delta or snapshot that is gone.
+// made for a subscription of a delta or snapshot that is gone. What they have of manifests and geofilters is left out.
 func (q *Queries) MutationDownloadsOver(ctx context.Context, before Time, limit int) ([]MutationDownload, error) {
 	var rows []MutationDownload
-	return rows, q.list(ctx, &rows, `SELECT d.* FROM mutation_download d
+	return rows, q.list(ctx, &rows, `SELECT `+downloadFacts+` FROM mutation_download d
 		LEFT JOIN mutation_delta t ON t.id = d.delta_id LEFT JOIN mutation_snapshot s ON s.id = d.snapshot_id
 		WHERE d.gone_at IS NULL AND d.status NOT IN ('pending', 'running')
 		AND ((d.requested_by <> '' AND d.finished_at < ?) OR (d.requested_by = '' AND (t.gone_at IS NOT NULL OR s.gone_at IS NOT NULL)))
@@ -28,6 +32,18 @@ func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapsh
 		+ (SELECT COUNT(*) FROM mutation_snapshot WHERE id = ? AND file_id = ? AND gone_at IS NULL)
 		+ (SELECT COUNT(*) FROM mutation_download`+w.sql()+`)`, append([]any{deltaID, fileID, snapshotID, fileID}, w.args...)...)
 	return n > 0, err
+}
+
+// HoldMutationFile makes sure that a file is there, and stays until the transaction ends. One that was dropped is ErrNotFound.
+func (tx *Tx) HoldMutationFile(ctx context.Context, id string) error {
+	if err := tx.Lock(ctx, "mutation_file", id); err != nil {
+		return err
+	}
+	f, err := tx.MutationFile(ctx, id)
+	if err == nil && !f.GoneAt.IsZero() {
+		err = ErrNotFound
+	}
+	return err
 }
 
 // TouchMutationFile says that a file is still on its way in, though no piece of it came.

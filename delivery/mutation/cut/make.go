@@ -1,9 +1,11 @@
 package cut
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -121,11 +123,20 @@ func findSame(ctx context.Context, tx *store.Tx, of whole, wants part, row *stor
 	if wants.all() {
 		m, err := Manifest(of.manifest)
 		row.FileID, row.Manifest, row.Bytes, row.SHA256 = of.fileID, of.manifest, m.Bytes, m.SHA256
-		return true, err
+		if err == nil {
+			err = tx.HoldMutationFile(ctx, of.fileID)
+		}
+		return err == nil, err
 	}
 	same, err := tx.SameMutationDownload(ctx, store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: row.Lineage})
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
+	}
+	if err == nil {
+		err = tx.HoldMutationFile(ctx, same.FileID)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil // it ended at this moment
 	}
 	row.FileID, row.Manifest, row.Bytes, row.SHA256 = same.FileID, same.Manifest, same.Bytes, same.SHA256
 	return err == nil, err
@@ -155,14 +166,15 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	if len(wants.types) > 0 {
 		h.ObjectTypes = wants.types
 	}
-	b := &beats{total: manifest.Counts.Groups}
+	b, raw := &beats{total: manifest.Counts.Groups}, &keptBytes{from: c.cfg.DB.OpenMutationFile(ctx, file)}
 	var m *made
 	var kept sync.WaitGroup
 	m, err = c.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
 		b.fileID = fileID
 		kept.Go(func() { c.beat(ctx, row, b, cancel) })
-		in := archive.NewDeliveryReader(c.cfg.DB.OpenMutationFile(ctx, file), unbounded, format.Limits{})
-		return area.Copy(ctx, in, out, filter, b.done.Store)
+		in := archive.NewDeliveryReader(raw, unbounded, format.Limits{})
+		err := area.Copy(ctx, in, out, filter, b.done.Store)
+		return cmp.Or(raw.away, err)
 	})
 	lost := context.Cause(ctx)
 	cancel(nil)
@@ -176,6 +188,21 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, manifest.Previous, manifest.Includes
 	m.manifest.From, m.manifest.To, m.manifest.Located = manifest.From, manifest.To, wants.located(set)
 	return c.keepPart(context.WithoutCancel(ctx), row, m)
+}
+
+// keptBytes reads a file, and knows when the database was away: the zip seems to end in the middle then.
+type keptBytes struct {
+	from *store.ObjectReader
+	away error
+}
+
+// Read implements io.Reader.
+func (k *keptBytes) Read(p []byte) (int, error) {
+	n, err := k.from.Read(p)
+	if store.Away(err) && err != io.ErrUnexpectedEOF { //nolint:errorlint // alone it says that a piece is too short
+		k.away = err
+	}
+	return n, err
 }
 
 // unbounded takes our own zips as they are.

@@ -28,9 +28,15 @@ type areaSource interface {
 	MutationArea(ctx context.Context, id string) (store.MutationArea, error)
 }
 
+// errTypesGone says that a dataset has no object type any more that is wanted: none of them is not all of them.
+var errTypesGone = errors.New("the dataset has none of its object types any more")
+
 // partOf reads what a subscription, or a download, wants.
 func partOf(ctx context.Context, from areaSource, set store.Dataset, areaID, geofilter string, types []string) (part, error) {
 	wants := part{types: someTypes(set, types)}
+	if len(types) > 0 && len(wants.types) == 0 && !slices.ContainsFunc(types, func(t string) bool { return sameType(t, set.ObjectTypes[0]) }) {
+		return wants, errTypesGone
+	}
 	if areaID != "" {
 		row, err := from.MutationArea(ctx, areaID)
 		if err != nil {
@@ -71,9 +77,9 @@ func readGeofilter(set store.Dataset, text string) (*area.Area, error) {
 	return read, nil
 }
 
-// unreadable tells of an error of partOf whether it is about the area itself: trying again is of no use.
+// unreadable tells of an error of partOf whether it is about what is wanted: trying again is of no use.
 func unreadable(err error) bool {
-	return errors.Is(err, area.ErrArea) || errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, area.ErrArea) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errTypesGone)
 }
 
 // all tells whether it is everything.

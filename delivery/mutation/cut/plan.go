@@ -19,6 +19,8 @@ const (
 	renewBefore = 7 * 24 * time.Hour
 	// stillLoad is how long nothing may come of an initial load until a first snapshot does not wait for its end any more.
 	stillLoad = 10 * time.Minute
+	// mostAhead is how far the clocks of nodes may be apart, a wrong time zone included.
+	mostAhead = 24 * time.Hour
 )
 
 // DeltaTask is the name of cutting deltas of a dataset among the work of the cluster.
@@ -30,7 +32,7 @@ func SnapshotTask(datasetID string) string { return "snapshot " + datasetID }
 // DeltaDue tells when the next delta of a dataset has to be cut; seen is its task as it is now, with its name alone when it
 // never ran. The zero time is never.
 func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
-	due := nextRun(set, set.DeltaSchedule, set.DeltaAskedAt, seen)
+	due := nextRun(set, set.DeltaSchedule, set.DeltaAskedAt, c.believed(seen))
 	if set.Status == store.DatasetActive || !set.DeltaAskedAt.IsZero() || due.IsZero() {
 		return due, nil
 	}
@@ -48,6 +50,7 @@ func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.Clu
 // is none of the lineage while somebody subscribes, and a week before the deltas behind the newest one begin to expire. Of a
 // dataset that has ended the schedule does not count.
 func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
+	seen = c.believed(seen)
 	due := nextRun(set, set.SnapshotSchedule, set.SnapshotAskedAt, seen)
 	if running(seen) || !set.SnapshotAskedAt.IsZero() {
 		return due, nil
@@ -64,6 +67,15 @@ func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.
 		return needed, nil
 	}
 	return due, nil
+}
+
+// believed is a task as if it never ran when it began long after now: by a clock that was set back since. Else nothing would
+// be due until then.
+func (c *Cutter) believed(seen store.ClusterTask) store.ClusterTask {
+	if seen.StartedAt.After(c.cfg.Now().Add(mostAhead)) {
+		return store.ClusterTask{Name: seen.Name}
+	}
+	return seen
 }
 
 // needed tells when a snapshot is needed whatever the schedule says; the zero time when it is not known to be.

@@ -11,10 +11,10 @@ import (
 // TestDeltaDue: by schedule, at once when somebody asked, after a pause when it failed, and when the node may have died.
 func TestDeltaDue(t *testing.T) {
 	t.Parallel()
-	c := cut.New(cut.Config{DB: &store.DB{}, Node: "a"})
 	at := func(hour, minute int) store.Time {
 		return store.At(time.Date(2026, 5, 1, hour, minute, 0, 0, time.UTC))
 	}
+	c := cut.New(cut.Config{DB: &store.DB{}, Node: "a", Now: func() time.Time { return at(5, 0).Time }})
 	for name, d := range map[string]struct {
 		set  store.Dataset
 		seen store.ClusterTask
@@ -29,6 +29,10 @@ func TestDeltaDue(t *testing.T) {
 		"fails":        {store.Dataset{DeltaSchedule: "0 4 * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 0), Error: "x"}, at(4, 1)},
 		"fails late":   {store.Dataset{DeltaSchedule: "0 * * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 20), Error: "x"}, at(4, 40)},
 		"goes on":      {store.Dataset{DeltaSchedule: "30 * * * *"}, store.ClusterTask{StartedAt: at(4, 0), FinishedAt: at(4, 20), Error: "x"}, at(4, 30)},
+		"clock ahead":  {store.Dataset{DeltaSchedule: "0 * * * *"}, store.ClusterTask{StartedAt: at(28, 0), FinishedAt: at(28, 1)}, at(29, 0)},
+		"set back":     {store.Dataset{DeltaSchedule: "0 * * * *"}, store.ClusterTask{StartedAt: at(60, 0), FinishedAt: at(60, 1)}, at(2, 0)},
+		"and died":     {store.Dataset{DeltaAskedAt: at(4, 0)}, store.ClusterTask{StartedAt: at(60, 0), LeaseUntil: at(60, 1)}, at(4, 0)},
+		"and failed":   {store.Dataset{DeltaAskedAt: at(4, 0)}, store.ClusterTask{StartedAt: at(60, 0), FinishedAt: at(60, 1), Error: "x"}, at(4, 0)},
 	} {
 		d.set.Status, d.set.CreatedAt = store.DatasetActive, at(1, 30)
 		due, err := c.DeltaDue(t.Context(), d.set, d.seen)

@@ -15,7 +15,8 @@ func (c *Cutter) Expired(d store.MutationDelta) bool {
 
 // Deltas lists the deltas behind one, or all that can be fetched when afterID is empty, oldest first, with their total count
 // (MUT-35). It answers ErrDeltaUnknown, or a *[GoneError] when the one right behind it can be fetched no more, or the lineage
-// changed since. Behind the last there are none.
+// changed since. Behind the last there are none. Their manifests do not
+// say the area.
 func (c *Cutter) Deltas(ctx context.Context, v View, afterID string, p store.Page) ([]Offer, int, error) {
 	f := store.MutationDeltaFilter{
 		DatasetID: v.Dataset.ID, Lineage: v.Dataset.Lineage, Page: p, Since: store.At(c.cfg.Now().Add(-Retention)),
@@ -41,6 +42,7 @@ func (c *Cutter) Deltas(ctx context.Context, v View, afterID string, p store.Pag
 		if err := c.fill(ctx, v, wants, wholeDelta(d), &offers[i], false); err != nil {
 			return nil, 0, err
 		}
+		offers[i].Manifest.Area = "" // it may have megabytes, and is the same in all
 	}
 	return offers, total, nil
 }
