@@ -193,13 +193,13 @@ func TestMutationFollowers(t *testing.T) {
 		got, err := w.db.MutationFollower(w.ctx, "none")
 		missing(t, got, err)
 		w.write(func(tx *store.Tx) error {
-			return errors.Join(tx.FollowedDelta(w.ctx, f.SubscriptionID, two), tx.FollowedDelta(w.ctx, f.SubscriptionID, one))
+			return errors.Join(tx.FollowedDelta(w.ctx, f, two), tx.FollowedDelta(w.ctx, f, one))
 		})
 		f.DeltaID, f.DeltaNumber, f.FetchedAt = "two", 2, w.now()
 		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
 		same(t, got, err, f)
 		w.write(func(tx *store.Tx) error {
-			return tx.FollowedSnapshot(w.ctx, f.SubscriptionID, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1})
+			return tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1})
 		})
 		f.SnapshotID, f.DeltaID, f.DeltaNumber = "s", "one", 1
 		all, err := w.db.MutationFollowers(w.ctx, "bgt")
@@ -210,6 +210,9 @@ func TestMutationFollowers(t *testing.T) {
 
 		w.write(func(tx *store.Tx) error {
 			return tx.SetMutationFollower(w.ctx, f.SubscriptionID, "mar_2", []string{"b"})
+		})
+		w.write(func(tx *store.Tx) error { // what was on its way then
+			return errors.Join(tx.FollowedDelta(w.ctx, f, two), tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1}))
 		})
 		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
 		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}})

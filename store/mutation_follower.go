@@ -41,16 +41,20 @@ func (q *Queries) MutationReaders(ctx context.Context, datasetID string) ([]Muta
 		WHERE f.dataset_id = ? AND s.accepting ORDER BY f.subscription_id`, datasetID)
 }
 
-// FollowedDelta notes that a follower fetched a delta to its end; how far it is never goes back within a lineage.
-func (tx *Tx) FollowedDelta(ctx context.Context, subscriptionID string, d MutationDelta) error {
-	_, err := tx.exec(ctx, `UPDATE mutation_follower SET delta_id = ?, delta_number = ?, fetched_at = ? WHERE subscription_id = ? AND delta_number <= ?`,
-		d.ID, d.Number, tx.Now, subscriptionID, d.Number)
+// FollowedDelta notes that a follower fetched a delta to its end; how far it is never goes back within a lineage. What was
+// fetched by who gets something else by now says nothing of that.
+func (tx *Tx) FollowedDelta(ctx context.Context, f MutationFollower, d MutationDelta) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_follower SET delta_id = ?, delta_number = ?, fetched_at = ?
+		WHERE subscription_id = ? AND area_id = ? AND object_types = ? AND delta_number <= ?`,
+		d.ID, d.Number, tx.Now, f.SubscriptionID, f.AreaID, f.ObjectTypes, d.Number)
 	return err
 }
 
 // FollowedSnapshot notes that a follower fetched a snapshot to its end, and so begins anew behind the delta that it includes.
-func (tx *Tx) FollowedSnapshot(ctx context.Context, subscriptionID string, s MutationSnapshot) error {
-	_, err := tx.exec(ctx, `UPDATE mutation_follower SET snapshot_id = ?, delta_id = ?, delta_number = ?, fetched_at = ? WHERE subscription_id = ?`,
-		s.ID, s.DeltaID, s.DeltaNumber, tx.Now, subscriptionID)
+// It is as FollowedDelta.
+func (tx *Tx) FollowedSnapshot(ctx context.Context, f MutationFollower, s MutationSnapshot) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_follower SET snapshot_id = ?, delta_id = ?, delta_number = ?, fetched_at = ?
+		WHERE subscription_id = ? AND area_id = ? AND object_types = ?`,
+		s.ID, s.DeltaID, s.DeltaNumber, tx.Now, f.SubscriptionID, f.AreaID, f.ObjectTypes)
 	return err
 }

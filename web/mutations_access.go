@@ -49,14 +49,6 @@ func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
 	return r
 }
 
-// subscriptionID is the one by which is read; empty for the own organisation without one.
-func (r datasetReader) subscriptionID() string {
-	if r.access.Follower == nil {
-		return ""
-	}
-	return r.access.Follower.Subscription.ID
-}
-
 // path is an address below the dataset, for the same subscription.
 func (r datasetReader) path(rest string) string {
 	path := datasetPath(r.access.Dataset.ID) + rest

@@ -191,17 +191,17 @@ func (m *machineAPI) showDownloadContent(c echo.Context) error {
 
 // noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.
 func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
-	id := f.reader.subscriptionID()
-	if id == "" || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
+	by := f.reader.access.Follower
+	if by == nil || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), 10*time.Second)
 	defer cancel()
 	err := m.DB.Write(ctx, func(tx *store.Tx) error {
 		if f.offer.Delta.ID != "" {
-			return tx.FollowedDelta(ctx, id, f.offer.Delta)
+			return tx.FollowedDelta(ctx, by.Follower, f.offer.Delta)
 		}
-		return tx.FollowedSnapshot(ctx, id, f.offer.Snapshot)
+		return tx.FollowedSnapshot(ctx, by.Follower, f.offer.Snapshot)
 	})
 	if err != nil {
 		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
