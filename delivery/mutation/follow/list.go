@@ -140,7 +140,7 @@ func (c *client) pages(ctx context.Context, path string) (all []listed, pages in
 			return nil, pages, err
 		}
 		if pages++; next == nil && len(page) > 0 {
-			next = c.untold(ctx, path, pages+1, &list)
+			next = c.unlinked(ctx, path, pages+1, &list)
 		}
 		u = next
 	}
@@ -150,8 +150,8 @@ func (c *client) pages(ctx context.Context, path string) (all []listed, pages in
 	return list.all, pages, nil
 }
 
-// untold gives the address of a page that nothing leads to, when there is something new on it.
-func (c *client) untold(ctx context.Context, path string, number int, list *listing) *url.URL {
+// unlinked gives the address of a page that nothing leads to, when there is something new on it.
+func (c *client) unlinked(ctx context.Context, path string, number int, list *listing) *url.URL {
 	u := c.first(path, "")
 	query := u.Query()
 	query.Set("page", strconv.Itoa(number))
