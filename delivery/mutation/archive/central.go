@@ -81,7 +81,7 @@ func (r *Reader) readCentral(i int) error {
 		return fault(ErrZip, "its directory says otherwise of %.60q than the file", own.name)
 	}
 	if at != i {
-		return r.order("%.60q is file %d, and %d in the directory", rec.name, at+1, i+1)
+		return fault(ErrOrder, "%.60q is file %d, and %d in the directory", rec.name, at+1, i+1)
 	}
 	return nil
 }

@@ -96,8 +96,9 @@ func (d *DeliveryWriter) endFile() error {
 	return file.Close()
 }
 
-// Close ends the delivery and gives its manifest, in which only lineage, previous delivery and times are left to fill
-// in. A delivery without groups gets one file without any (MUT-22).
+// Close ends the delivery and gives its manifest, in which what the files do not say is left to fill in: the lineage, the
+// delivery before it or the delta that it includes, the times, and by what objects lie in its area. A delivery without groups
+// gets one file without any (MUT-22).
 func (d *DeliveryWriter) Close() (Manifest, error) {
 	if d.seen.Files == 0 {
 		if err := d.begin(); err != nil {

@@ -15,12 +15,13 @@ const (
 	packDense = 100
 	// packLoose is when it is tight again after it was loose.
 	packLoose = 50
+	// packTight is the level that reaches most of the ratio on XML at a third of the time of the default one.
+	packTight = flate.BestSpeed
 )
 
 // packers makes what packs the files of a zip. What repeats itself packs so well that its readers would take the zip for a
 // bomb (MUT-30): from there on repetitions are left alone, until the whole is loose enough. The same files give the same bytes.
 type packers struct {
-	level        int
 	tight, loose *flate.Writer // one of each for all files, since only one is written at a time
 	in, out      int64         // of the files before
 }
@@ -28,7 +29,7 @@ type packers struct {
 // next packs the next file.
 func (s *packers) next(w io.Writer) (io.WriteCloser, error) {
 	p := &packer{all: s, out: &counting{to: w}}
-	if err := p.use(&s.tight, s.level); err != nil {
+	if err := p.use(&s.tight, packTight); err != nil {
 		return nil, err
 	}
 	return p, p.choose()
@@ -77,7 +78,7 @@ func (p *packer) choose() error {
 	if loose {
 		return p.use(&p.all.loose, flate.HuffmanOnly)
 	}
-	return p.use(&p.all.tight, p.all.level)
+	return p.use(&p.all.tight, packTight)
 }
 
 // use goes on with one of the two, which is made when it is first needed.

@@ -44,7 +44,7 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 	return &Reader{in: newInput(r), limits: limits.filled(), names: map[string]bool{}}
 }
 
-// Notes tells what a lenient reader let pass.
+// Notes tells what was let pass.
 func (r *Reader) Notes() []string { return r.notes }
 
 // Next gives the next file, or io.EOF when the zip was whole and everything in it was seen. What is left of the file
@@ -141,16 +141,7 @@ func (r *Reader) inOrder(name string) error {
 	if !r.unsorted || !r.mixed {
 		return nil
 	}
-	return r.order("%.60q comes behind %.60q", name, before)
-}
-
-func (r *Reader) order(what string, args ...any) error {
-	err := fault(ErrOrder, what, args...)
-	if !r.limits.Lenient {
-		return err
-	}
-	r.note(err.Error())
-	return nil
+	return fault(ErrOrder, "%.60q comes behind %.60q", name, before)
 }
 
 func (r *Reader) note(text string) {

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"archive/zip"
-	"compress/flate"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -12,7 +11,6 @@ import (
 
 // Options says how a zip is written.
 type Options struct {
-	Level    int       // of deflate, 1 to 9; 0 takes 1, which reaches most of the ratio on XML at a third of the time
 	Modified time.Time // the time of the files in the zip; zero gives none
 }
 
@@ -43,11 +41,7 @@ func (t *tally) Write(p []byte) (int, error) {
 func NewWriter(w io.Writer, o Options) *Writer {
 	out := &tally{to: w, sum: sha256.New()}
 	z := zip.NewWriter(out)
-	level := o.Level
-	if level <= 0 {
-		level = flate.BestSpeed
-	}
-	z.RegisterCompressor(zip.Deflate, (&packers{level: level}).next)
+	z.RegisterCompressor(zip.Deflate, new(packers).next)
 	return &Writer{zip: z, out: out, at: o.Modified}
 }
 

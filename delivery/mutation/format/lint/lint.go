@@ -15,7 +15,6 @@ import (
 // Options says how to look. A zero field takes its default.
 type Options struct {
 	Complete bool           // the history starts at its beginning; so it does when the first file is an initial state
-	Quick    bool           // the fields of a WAS are not compared with those of the state it refers to
 	Periods  []Period       // default Periods()
 	Most     int            // findings to keep; default 1000. All are counted
 	Memory   int            // bytes for uses of ids, before temporary files are used; default 64 MiB
@@ -182,12 +181,10 @@ func (l *Linter) state(g *format.Group, m *format.Mutation, s *format.State, seq
 	if m.ObjectType != "" || m.ObjectID != "" {
 		r.object = mark(sha256.Sum256([]byte(m.ObjectType + "\x00" + m.ObjectID)))
 	}
-	if !l.options.Quick {
-		sum, err := s.Digest()
-		if err != nil {
-			return err
-		}
-		r.fields = mark(sum)
+	sum, err := s.Digest()
+	if err != nil {
+		return err
 	}
+	r.fields = mark(sum)
 	return l.ledger.add(r)
 }

@@ -116,9 +116,6 @@ func TestRules(t *testing.T) {
 	if r := check(t, lint.Options{Complete: true}, file("delta", "-1")); rules(r) != "was-unknown@f1:3/1" {
 		t.Errorf("a complete history: %v", r.Findings)
 	}
-	if r := check(t, lint.Options{Quick: true}, file("delta", "+1:a", "-1:b")); len(r.Findings) > 0 {
-		t.Errorf("quick: %v", r.Findings)
-	}
 	r := check(t, lint.Options{}, file("delta", "+"+uuid+"1", "+"+uuid+"1"))
 	if want := "f1:4: error: group 2: a wordt has an id that was given before (id " + uuid + "1) [id-twice]"; r.Findings[0].String() != want {
 		t.Errorf("%s", r.Findings[0])

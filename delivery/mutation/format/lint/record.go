@@ -18,7 +18,7 @@ const recordSize = 32 + 3*8 + 3*4
 type record struct {
 	key    [32]byte // the id; see keyOf
 	seq    uint64   // of the mutation, times two; odd for a WORDT
-	fields uint64   // of the state's digest; 0 is not known
+	fields uint64   // of the state's digest
 	object uint64   // of the object's type and id; 0 is not known
 	file   uint32
 	line   uint32
