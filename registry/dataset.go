@@ -44,7 +44,6 @@ func (d *Datasets) Create(ctx context.Context, actor Actor, in DatasetInput) (st
 	row := store.Dataset{ID: in.ID, Status: store.DatasetActive, Lineage: uuid.NewString(), CreatedBy: actor.Name}
 	err := d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		in.fill(&row)
-		row.LineageAt = tx.Now
 		err := tx.InsertDataset(ctx, &row)
 		if errors.Is(err, store.ErrConflict) {
 			return invalidFields(problems{"id": "There is a dataset with this id already; ids are never given again."})
@@ -77,7 +76,6 @@ func (d *Datasets) Update(ctx context.Context, actor Actor, id string, edit func
 			return err
 		}
 		in.fill(now)
-		row = *now
 		if err := tx.UpdateDataset(ctx, now); err != nil {
 			return fmt.Errorf("change dataset: %w", err)
 		}
@@ -209,17 +207,17 @@ func (d *Datasets) change(ctx context.Context, actor Actor, id string, fn func(*
 	})
 }
 
-// Next tells when a delta and a snapshot come round by schedule; zero is on demand.
+// Next tells when a delta and a snapshot come round by schedule; zero is on demand, or never again.
 func (d *Datasets) Next(row store.Dataset) (delta, snapshot time.Time) {
+	if row.Status == store.DatasetEnded {
+		return delta, snapshot
+	}
 	now := d.cfg.Now().UTC()
 	if plan, err := parseScheduleOf(row.DeltaSchedule, leastDeltaPause); err == nil {
 		delta = plan.Next(now)
 	}
 	if plan, err := parseScheduleOf(row.SnapshotSchedule, leastSnapshotPause); err == nil {
 		snapshot = plan.Next(now)
-	}
-	if row.Status == store.DatasetEnded {
-		return time.Time{}, time.Time{}
 	}
 	return delta, snapshot
 }

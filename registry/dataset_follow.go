@@ -78,7 +78,7 @@ func (d *Datasets) Area(ctx context.Context, scope Scope, datasetID, areaID stri
 	return area, nil
 }
 
-// DatasetAccess is as what a partner reads a dataset.
+// DatasetAccess says what a partner reads of a dataset, and by which subscription.
 type DatasetAccess struct {
 	Dataset  store.Dataset
 	Own      bool             // it is the organisation that runs this Schakel, which reads everything
@@ -86,8 +86,8 @@ type DatasetAccess struct {
 }
 
 // Access tells by which subscription a partner reads a dataset: the one that is named, or else the oldest that is open.
-// Without one that is approved, or while the partner is suspended, it is refused (CodeForbidden) with what to do. The own organisation needs none, and reads
-// everything unless it names a subscription of its own.
+// Without one that is approved, or while the partner is suspended, it is refused (CodeForbidden) with what to do. The own
+// organisation needs none, and reads everything unless it names a subscription of its own.
 func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID, subscriptionID string) (DatasetAccess, error) {
 	row, err := d.Get(ctx, datasetID)
 	if err != nil {

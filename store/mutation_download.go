@@ -83,8 +83,8 @@ func (q *Queries) SameMutationDownload(ctx context.Context, k MutationDownloadKe
 }
 
 // ClaimMutationDownload gives the oldest download that waits, or whose node died, to owner until lease; those of subscriptions
-// go before what was asked for besides. One with the bytes of
-// a download that is being made waits for that. ErrNotFound when there is nothing to do.
+// go before what was asked for besides. One with the bytes of a download that is being made waits for that. ErrNotFound when
+// there is nothing to do.
 func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Time) (MutationDownload, error) {
 	lock := ""
 	if tx.dialect == Postgres {
