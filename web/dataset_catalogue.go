@@ -43,7 +43,7 @@ func (d desk) catalogue(c echo.Context) error {
 	v := templates.CatalogueView{Here: d.href("/datasets"), Search: f.Text, Closed: waits(owner), Total: total, Pager: pager(c, paging, total), Now: d.cfg.Now()}
 	for _, set := range rows {
 		row := templates.CatalogueRow{Title: set.Title, Href: d.dataset(set.ID), Description: firstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind, Ended: set.Status == store.DatasetEnded}
-		last, err := d.lastDelta(ctx, set.ID)
+		last, err := lastDelta(ctx, d.DB, set.ID)
 		if err != nil {
 			return err
 		}

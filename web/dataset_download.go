@@ -1,8 +1,6 @@
 package web
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strconv"
@@ -83,12 +81,11 @@ func (p *portal) sendOffer(c echo.Context, o cut.Offer, name, back string) error
 		return err
 	}
 	h := c.Response().Header()
-	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Type", formatZipType)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Content-Security-Policy", dataCSP)
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", `"sha256:`+hex.EncodeToString(file.Digest)+`"`)
-	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(file.Digest)+":")
+	setDigest(h, file.Digest)
 	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, p.DB.OpenMutationFile(ctx, file))
 	return nil
 }

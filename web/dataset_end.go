@@ -24,7 +24,7 @@ func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (templates.Dat
 	if d.EndedAt.IsZero() {
 		return templates.DatasetEnd{}, nil
 	}
-	last, err := p.lastDelta(ctx, d.ID)
+	last, err := lastDelta(ctx, p.DB, d.ID)
 	return templates.DatasetEnd{At: d.EndedAt.Time, Reason: d.EndReason, Until: availableUntil(d, last)}, err
 }
 
@@ -70,8 +70,8 @@ func (m *machineAPI) ended(ctx context.Context, d store.Dataset) (*endAnswer, er
 	if d.EndedAt.IsZero() {
 		return nil, nil
 	}
-	last, err := m.DB.LastMutationDelta(ctx, d.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	last, err := lastDelta(ctx, m.DB, d.ID)
+	if err != nil {
 		return nil, err
 	}
 	a := &endAnswer{At: utc(d.EndedAt), Reason: d.EndReason, Complete: waitingGroups(d, last) <= 0, AvailableUntil: availableUntil(d, last).UTC()}

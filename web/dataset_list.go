@@ -37,7 +37,7 @@ func (p *portal) datasetsPage(c echo.Context) error {
 
 func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (templates.DatasetRow, error) {
 	row := templates.DatasetRow{ID: d.ID, Title: d.Title, Href: datasetHref(d.ID), State: d.Status}
-	last, err := p.lastDelta(ctx, d.ID)
+	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return row, err
 	}

@@ -55,7 +55,7 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 	if err != nil {
 		return nil, err
 	}
-	last, err := d.lastDelta(ctx, set.ID)
+	last, err := lastDelta(ctx, d.DB, set.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 
 // fillDataset adds what went out and what came in.
 func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *templates.AdminDatasetView) error {
-	last, err := p.lastDelta(ctx, d.ID)
+	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *templates.Adm
 // followerRows are all followers of a dataset, and the areas of those that have one.
 func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]templates.FollowerRow, []mapArea, error) {
 	ctx := c.Request().Context()
-	last, err := p.lastDelta(ctx, d.ID)
+	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return nil, nil, err
 	}

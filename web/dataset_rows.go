@@ -118,8 +118,8 @@ func areaName(a store.MutationArea) string {
 }
 
 // lastDelta is the newest delta of a dataset; the zero delta when there is none.
-func (p *portal) lastDelta(ctx context.Context, datasetID string) (store.MutationDelta, error) {
-	last, err := p.DB.LastMutationDelta(ctx, datasetID)
+func lastDelta(ctx context.Context, db *store.DB, datasetID string) (store.MutationDelta, error) {
+	last, err := db.LastMutationDelta(ctx, datasetID)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.MutationDelta{}, nil
 	}

@@ -14,7 +14,7 @@ func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base s
 		return nil, nil
 	}
 	set := g.Dataset.Dataset
-	last, err := p.lastDelta(ctx, set.ID)
+	last, err := lastDelta(ctx, p.DB, set.ID)
 	if err != nil {
 		return nil, err
 	}

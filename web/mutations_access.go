@@ -51,7 +51,11 @@ func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
 
 // path is an address below the dataset, for the same subscription.
 func (r datasetReader) path(rest string) string {
-	path := datasetPath(r.access.Dataset.ID) + rest
+	return r.same(datasetPath(r.access.Dataset.ID) + rest)
+}
+
+// same names the same subscription in an address.
+func (r datasetReader) same(path string) string {
 	if r.named != "" {
 		path += "?subscriptionId=" + url.QueryEscape(r.named)
 	}

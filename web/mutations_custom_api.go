@@ -1,11 +1,9 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +77,7 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	}
 	status := strings.TrimSuffix(c.Request().URL.Path, "/") + "/" + row.ID + "/status"
 	return c.JSON(http.StatusAccepted, map[string]any{
-		"downloadRequestId": row.ID, "_links": map[string]halLink{"status": {Href: withSubscription(c, status)}},
+		"downloadRequestId": row.ID, "_links": map[string]halLink{"status": {Href: r.same(status)}},
 	})
 }
 
@@ -108,14 +106,6 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 	return types, nil
 }
 
-// withSubscription keeps the choice of a subscription in an address.
-func withSubscription(c echo.Context, path string) string {
-	if id := c.QueryParam("subscriptionId"); id != "" {
-		return path + "?subscriptionId=" + url.QueryEscape(id)
-	}
-	return path
-}
-
 // showCustomStatus tells how far a download is: 200 while it is made, 201 when it is there (MUT-52).
 func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	r, row, err := m.custom(c, c.Param("downloadRequestId"))
@@ -129,7 +119,7 @@ func (m *machineAPI) showCustomStatus(c echo.Context) error {
 			"status": "COMPLETED", "progress": 100, "_links": map[string]halLink{"download": {Href: href}},
 		})
 	case store.MutationFailed:
-		return newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+		return downloadFailed(row)
 	}
 	status := "PENDING"
 	if row.Status == store.MutationRunning {
@@ -138,7 +128,7 @@ func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	c.Response().Header().Set("Retry-After", strconv.Itoa(int(notReadyAfter/time.Second)))
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, map[string]any{
-		"status": status, "progress": row.Progress, "_links": map[string]halLink{"self": {Href: withSubscription(c, c.Request().URL.Path)}},
+		"status": status, "progress": row.Progress, "_links": map[string]halLink{"self": {Href: r.same(c.Request().URL.Path)}},
 	})
 }
 
@@ -162,9 +152,13 @@ func (m *machineAPI) completed(c echo.Context) (datasetReader, store.MutationDow
 		return r, row, err
 	}
 	if row.Status == store.MutationFailed {
-		return r, row, newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+		return r, row, downloadFailed(row)
 	}
 	return r, row, retryLater(http.StatusServiceUnavailable, "not-ready", "The download is being made. Ask again in a moment.", notReadyAfter)
+}
+
+func downloadFailed(row store.MutationDownload) error {
+	return newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
 }
 
 // showDownload answers the manifest of a download.
@@ -187,23 +181,4 @@ func (m *machineAPI) showDownloadContent(c echo.Context) error {
 		return err
 	}
 	return m.serveMutationFile(c, mutationFile{id: row.FileID, name: r.access.Dataset.ID + "-download.zip", reader: r})
-}
-
-// noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.
-func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
-	by := f.reader.access.Follower
-	if by == nil || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), 10*time.Second)
-	defer cancel()
-	err := m.DB.Write(ctx, func(tx *store.Tx) error {
-		if f.offer.Delta.ID != "" {
-			return tx.FollowedDelta(ctx, by.Follower, f.offer.Delta)
-		}
-		return tx.FollowedSnapshot(ctx, by.Follower, f.offer.Snapshot)
-	})
-	if err != nil {
-		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
-	}
 }

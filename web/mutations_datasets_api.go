@@ -120,8 +120,8 @@ func (m *machineAPI) showTimeliness(c echo.Context) error {
 // timeliness is the end of the last delta, or the later time at which nothing new was found.
 func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timeliness, error) {
 	until := row.CheckedAt.Time
-	last, err := m.DB.LastMutationDelta(ctx, row.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	last, err := lastDelta(ctx, m.DB, row.ID)
+	if err != nil {
 		return nil, err
 	}
 	if last.ToAt.After(until) {
@@ -171,12 +171,12 @@ func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *data
 	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, cut.ErrUnreadable) {
 		return err // who cannot read its area still sees what there is
 	}
-	last, err := m.DB.LastMutationDelta(ctx, a.ID)
-	switch {
-	case err == nil && last.Lineage == r.access.Dataset.Lineage: // one of a replaced history leads nowhere
-		a.LatestDelta = &datasetDelta{last.ID, last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
-	case err != nil && !errors.Is(err, store.ErrNotFound):
+	last, err := lastDelta(ctx, m.DB, a.ID)
+	if err != nil {
 		return err
+	}
+	if last.Lineage == r.access.Dataset.Lineage { // one of a replaced history leads nowhere
+		a.LatestDelta = &datasetDelta{last.ID, last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
 	}
 	snapshot, err := m.DB.LatestMutationSnapshot(ctx, a.ID)
 	switch {

@@ -85,7 +85,7 @@ func (m *machineAPI) onceIfKeyed(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// link of PDOK's API: HAL as an object, and as a member of a list.
+// halLink is a link of PDOK's API: HAL as an object, and as a member of a list.
 type halLink struct {
 	Href string `json:"href"`
 	Rel  string `json:"rel,omitempty"`

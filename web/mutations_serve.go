@@ -1,8 +1,7 @@
 package web
 
 import (
-	"encoding/base64"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/delivery/mutation/cut"
+	"schakel/store"
 )
 
 // mutationFile is a zip that is sent to a reader.
@@ -40,8 +40,7 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 	h.Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", `"sha256:`+hex.EncodeToString(row.Digest)+`"`)
-	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(row.Digest)+":")
+	setDigest(h, row.Digest)
 	request := c.Request().Clone(ctx)
 	if asked := request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
 		request.Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
@@ -65,6 +64,25 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 		m.noteFetched(c, f)
 	}
 	return nil
+}
+
+// noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.
+func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
+	by := f.reader.access.Follower
+	if by == nil || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), 10*time.Second)
+	defer cancel()
+	err := m.DB.Write(ctx, func(tx *store.Tx) error {
+		if f.offer.Delta.ID != "" {
+			return tx.FollowedDelta(ctx, by.Follower, f.offer.Delta)
+		}
+		return tx.FollowedSnapshot(ctx, by.Follower, f.offer.Snapshot)
+	})
+	if err != nil {
+		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
+	}
 }
 
 // fileWriter sends a large file, and knows whether all of it went out.

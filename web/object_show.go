@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,8 +67,7 @@ func serveObject(c echo.Context, db *store.DB, o store.Object) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", dataCSP)
 	h.Set("Cache-Control", "no-store")
-	h.Set("ETag", `"sha256:`+hex.EncodeToString(o.Digest)+`"`)
-	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(o.Digest)+":")
+	setDigest(h, o.Digest)
 	if asked := c.Request().Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
 		c.Request().Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
 	} else {

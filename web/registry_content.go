@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -147,9 +146,14 @@ func documentHeaders(h http.Header, id string, v store.ContractVersion, format, 
 // setDigests sets the strong ETag and the Repr-Digest of the bytes of an answer.
 func setDigests(h http.Header, content []byte) (tag string) {
 	sum := sha256.Sum256(content)
-	tag = fmt.Sprintf(`"sha256:%s"`, hex.EncodeToString(sum[:]))
+	return setDigest(h, sum[:])
+}
+
+// setDigest is setDigests for bytes of which the SHA-256 is known.
+func setDigest(h http.Header, sum []byte) (tag string) {
+	tag = `"sha256:` + hex.EncodeToString(sum) + `"`
 	h.Set("ETag", tag)
-	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum[:])+":")
+	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
 	return tag
 }
 
