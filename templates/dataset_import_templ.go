@@ -19,7 +19,6 @@ type ImportView struct {
 	// Key makes a file that is sent again go on where it was cut.
 	Key           string
 	Kind, Replace string
-	MaxBytes      int64
 	Problems      []ImportProblem
 	Publication   *PublicationRow // what of a refused file is in
 	Wrong         map[string]string
@@ -304,7 +303,7 @@ func importProblems(problems []ImportProblem) templ.Component {
 						var templ_7745c5c3_Var10 string
 						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 94, Col: 16}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 93, Col: 16}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 						if templ_7745c5c3_Err != nil {
@@ -322,7 +321,7 @@ func importProblems(problems []ImportProblem) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.Remedy)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 97, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 96, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -385,7 +384,7 @@ func importProblems(problems []ImportProblem) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 106, Col: 13}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_import.templ`, Line: 105, Col: 13}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {

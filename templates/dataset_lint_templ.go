@@ -43,13 +43,6 @@ func (v LintView) errors() []FieldError {
 	return []FieldError{{Field: "file", Text: v.Error}}
 }
 
-func (v LintView) complete() string {
-	if v.Complete {
-		return "on"
-	}
-	return ""
-}
-
 func (r LintReport) tiles() []Tile {
 	found := func(label string, n int64, kind Kind) Tile {
 		t := Tile{Label: label, Value: Count(int(n)), Kind: KindNeutral}
@@ -191,7 +184,7 @@ func LintPage(p Page, v LintView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Checkbox(Field{Name: "complete", Label: "The history starts with this file", Hint: "Tick this when every state that a change refers to must be in the file. An initial state always starts a history.", Value: v.complete()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Checkbox(Field{Name: "complete", Label: "The history starts with this file", Hint: "Tick this when every state that a change refers to must be in the file. An initial state always starts a history.", Value: ticked(v.Complete)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -366,7 +359,7 @@ func lintReport(r LintReport) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(f.What)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_lint.templ`, Line: 143, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_lint.templ`, Line: 136, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -450,7 +443,7 @@ func lintReport(r LintReport) templ.Component {
 								var templ_7745c5c3_Var16 string
 								templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_lint.templ`, Line: 153, Col: 14}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `dataset_lint.templ`, Line: 146, Col: 14}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 								if templ_7745c5c3_Err != nil {

@@ -40,10 +40,10 @@ type SnapshotRow struct {
 type PublicationRow struct {
 	Name, Href, Kind, State, Error string
 	DeliveryCounts
-	Bytes, BytesTotal  int64
-	By                 string
-	Started, Finished  time.Time
-	CancelAction, More string
+	Bytes, BytesTotal int64
+	By                string
+	Started, Finished time.Time
+	CancelAction      string
 }
 
 // FollowerRow is a subscription to a dataset, and how far its copy is.
