@@ -11,7 +11,7 @@
 // as they stand: no rounding decides which side of a line a point is on.
 //
 // Three things are a matter of choice, and chosen so that nobody silently loses data:
-//   - A state whose geometry cannot be read counts as inside. It is counted, and the first ones are noted.
+//   - A state whose geometry cannot be read counts as inside. It is counted.
 //   - A state without any geometry, or without any key, is outside unless [Fields] says otherwise.
 //   - With two areas, a state must lie in both to count.
 package area

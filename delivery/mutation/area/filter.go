@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -23,10 +24,10 @@ type Config struct {
 
 // Filter keeps the mutations that concern an area. It is for any number of goroutines.
 type Filter struct {
-	config  Config
-	types   map[string]bool
-	readers sync.Pool
-	tally
+	config     Config
+	types      map[string]bool
+	readers    sync.Pool
+	unreadable atomic.Int64
 }
 
 // NewFilter makes a filter. It is an error when an area does not fit the dataset: polygons in another system than the
@@ -73,9 +74,6 @@ func (f *Filter) Group(g *format.Group) *format.Group {
 			kept = append(kept, g.Mutations[i])
 		}
 	}
-	f.groups.Add(1)
-	f.mutations.Add(int64(len(g.Mutations)))
-	f.kept.Add(int64(len(kept)))
 	switch len(kept) {
 	case 0:
 		return nil
@@ -86,7 +84,7 @@ func (f *Filter) Group(g *format.Group) *format.Group {
 }
 
 func (f *Filter) keeps(m *format.Mutation) bool {
-	if len(f.types) > 0 && !f.types[foldType(m.Type())] {
+	if len(f.types) > 0 && !f.types[format.FoldType(m.Type())] {
 		return false
 	}
 	if len(f.config.Areas) == 0 {
@@ -98,7 +96,7 @@ func (f *Filter) keeps(m *format.Mutation) bool {
 		}
 		in, err := f.Holds(s)
 		if err != nil {
-			f.note(m, s, err)
+			f.unreadable.Add(1)
 		}
 		if in {
 			return true
@@ -106,6 +104,9 @@ func (f *Filter) keeps(m *format.Mutation) bool {
 	}
 	return false
 }
+
+// Unreadable counts the states, up to now, whose geometry Group could not read.
+func (f *Filter) Unreadable() int64 { return f.unreadable.Load() }
 
 // Holds tells whether a state lies in all of the areas, whatever its object type. A state that cannot be read, and comes
 // with a *[GeometryError], lies in every area of polygons, and in one of keys unless it shows keys even so.

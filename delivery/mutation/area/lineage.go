@@ -3,10 +3,10 @@ package area
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"schakel/delivery/mutation/format"
 )
 
 // Canonical is the one text for a filter, whatever the order in which its areas and object types were given: a line for
@@ -39,17 +39,8 @@ func Lineage(dataset uuid.UUID, areas []*Area, objectTypes []string) uuid.UUID {
 func typeSet(objectTypes []string) []string {
 	out := make([]string, len(objectTypes))
 	for i, t := range objectTypes {
-		out[i] = foldType(t)
+		out[i] = format.FoldType(t)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// foldType makes the first letter of an object type small: Perceel and perceel are the same (MUT-63).
-func foldType(name string) string {
-	first, size := utf8.DecodeRuneInString(name)
-	if !unicode.IsUpper(first) {
-		return name
-	}
-	return string(unicode.ToLower(first)) + name[size:]
 }

@@ -93,19 +93,10 @@ func (c *Cutter) writeDelta(ctx context.Context, set store.Dataset, d store.Muta
 	return m, nil
 }
 
-// keepDelta finishes the file and keeps the delta, with what its followers want of it, in one transaction.
+// keepDelta keeps the delta with its zip, and with what its followers want of it.
 func (c *Cutter) keepDelta(ctx context.Context, set store.Dataset, d *store.MutationDelta, m *made) error {
-	var err error
-	if d.Manifest, err = manifestText(m.manifest); err != nil {
-		return err
-	}
-	d.Bytes, d.SHA256 = m.manifest.Bytes, m.manifest.SHA256
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		file, err := m.file.Finish(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("finish file: %w", err)
-		}
-		d.FileID = file.ID
+	return c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+		d.FileID, d.Manifest, d.Bytes, d.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
 		if err := tx.InsertMutationDelta(ctx, d); err != nil {
 			return err
 		}

@@ -1,12 +1,8 @@
 package cut
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
-	"slices"
-
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
 	"schakel/store"
 )
 
@@ -50,24 +46,10 @@ func (g *groups) state(row *store.MutationState) (*format.State, error) {
 	spaces, seen := g.known[row.Namespaces]
 	if !seen {
 		var err error
-		if spaces, err = namespaces(row.Namespaces); err != nil {
+		if spaces, err = ledger.Namespaces(row.Namespaces); err != nil {
 			return nil, err
 		}
 		g.known[row.Namespaces] = spaces
 	}
 	return &format.State{ID: row.ID, XML: row.XML, Namespaces: spaces}, nil
-}
-
-// namespaces reads what the store keeps of namespaces, sorted by prefix.
-func namespaces(text string) ([]format.Namespace, error) {
-	var byPrefix map[string]string
-	if err := json.Unmarshal([]byte(text), &byPrefix); err != nil {
-		return nil, fmt.Errorf("read namespaces: %w", err)
-	}
-	list := make([]format.Namespace, 0, len(byPrefix))
-	for prefix, uri := range byPrefix {
-		list = append(list, format.Namespace{Prefix: prefix, URI: uri})
-	}
-	slices.SortFunc(list, func(a, b format.Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
-	return list, nil
 }

@@ -50,6 +50,7 @@ func (c *Cutter) Work(ctx context.Context) (bool, error) {
 	return true, fmt.Errorf("make download %s: %w", row.ID, err)
 }
 
+// lastWord writes what became of work, also when the program is stopping.
 func (c *Cutter) lastWord(ctx context.Context, write func(context.Context, *store.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
@@ -167,23 +168,25 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 		h.ObjectTypes = wants.types
 	}
 	b, raw := &beats{total: manifest.Counts.Groups}, &keptBytes{from: c.cfg.DB.OpenMutationFile(ctx, file)}
-	var m *made
-	var kept sync.WaitGroup
-	m, err = c.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
+	var beating sync.WaitGroup
+	m, err := c.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
 		b.fileID = fileID
-		kept.Go(func() { c.beat(ctx, row, b, cancel) })
+		beating.Go(func() { c.beat(ctx, row, b, cancel) })
 		in := archive.NewDeliveryReader(raw, unbounded, format.Limits{})
 		err := area.Copy(ctx, in, out, filter, b.done.Store)
 		return cmp.Or(raw.away, err)
 	})
 	lost := context.Cause(ctx)
 	cancel(nil)
-	kept.Wait()
+	beating.Wait()
 	if errors.Is(lost, store.ErrLeaseLost) {
 		return store.ErrLeaseLost
 	}
 	if err != nil {
 		return fmt.Errorf("write part: %w", err)
+	}
+	if n := filter.Unreadable(); n > 0 {
+		c.cfg.Log.WarnContext(ctx, "states whose geometry cannot be read count as inside an area", slog.String("dataset", set.ID), slog.String("download", row.ID), slog.Int64("states", n))
 	}
 	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, manifest.Previous, manifest.Includes
 	m.manifest.From, m.manifest.To, m.manifest.Located = manifest.From, manifest.To, wants.located(set)
@@ -208,17 +211,9 @@ func (k *keptBytes) Read(p []byte) (int, error) {
 // unbounded takes our own zips as they are.
 var unbounded = archive.Limits{Entries: -1, Entry: -1, Total: -1, Ratio: -1}
 
-func (c *Cutter) keepPart(ctx context.Context, row *store.MutationDownload, m *made) (err error) {
-	if row.Manifest, err = manifestText(m.manifest); err != nil {
-		return err
-	}
-	row.Status, row.Bytes, row.SHA256 = store.MutationCompleted, m.manifest.Bytes, m.manifest.SHA256
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		file, err := m.file.Finish(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("finish file: %w", err)
-		}
-		row.FileID = file.ID
+func (c *Cutter) keepPart(ctx context.Context, row *store.MutationDownload, m *made) error {
+	return c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+		row.Status, row.FileID, row.Manifest, row.Bytes, row.SHA256 = store.MutationCompleted, zip.file, zip.manifest, zip.bytes, zip.sha256
 		return tx.EndMutationDownload(ctx, row)
 	})
 }

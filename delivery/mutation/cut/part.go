@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/format"
 	"schakel/store"
 )
 
@@ -34,7 +33,7 @@ var errTypesGone = errors.New("the dataset has none of its object types any more
 // partOf reads what a subscription, or a download, wants.
 func partOf(ctx context.Context, from areaSource, set store.Dataset, areaID, geofilter string, types []string) (part, error) {
 	wants := part{types: someTypes(set, types)}
-	if len(types) > 0 && len(wants.types) == 0 && !slices.ContainsFunc(types, func(t string) bool { return sameType(t, set.ObjectTypes[0]) }) {
+	if len(types) > 0 && len(wants.types) == 0 && !slices.ContainsFunc(types, func(t string) bool { return format.FoldType(t) == format.FoldType(set.ObjectTypes[0]) }) {
 		return wants, errTypesGone
 	}
 	if areaID != "" {
@@ -120,7 +119,7 @@ func (p part) filter(set store.Dataset) (*area.Filter, error) {
 func someTypes(set store.Dataset, wanted []string) []string {
 	var some []string
 	for _, t := range set.ObjectTypes {
-		if slices.ContainsFunc(wanted, func(w string) bool { return sameType(w, t) }) {
+		if slices.ContainsFunc(wanted, func(w string) bool { return format.FoldType(w) == format.FoldType(t) }) {
 			some = append(some, t)
 		}
 	}
@@ -130,13 +129,6 @@ func someTypes(set store.Dataset, wanted []string) []string {
 	return some
 }
 
-// sameType compares object types, whose first letter may be in either case (MUT-63).
-func sameType(a, b string) bool {
-	first, n := utf8.DecodeRuneInString(a)
-	second, m := utf8.DecodeRuneInString(b)
-	return unicode.ToLower(first) == unicode.ToLower(second) && a[n:] == b[m:]
-}
-
 // askedTypes checks the object types of a request, which can only be some of those a subscription has.
 func askedTypes(set store.Dataset, subscribed, asked []string) ([]string, error) {
 	offered := subscribed
@@ -144,7 +136,7 @@ func askedTypes(set store.Dataset, subscribed, asked []string) ([]string, error)
 		offered = set.ObjectTypes
 	}
 	for _, t := range asked {
-		if !slices.ContainsFunc(offered, func(o string) bool { return sameType(o, t) }) {
+		if !slices.ContainsFunc(offered, func(o string) bool { return format.FoldType(o) == format.FoldType(t) }) {
 			return nil, fmt.Errorf("%w: %q; there are %s", ErrObjectType, t, strings.Join(offered, ", "))
 		}
 	}

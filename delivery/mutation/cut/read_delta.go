@@ -79,6 +79,15 @@ func (c *Cutter) known(ctx context.Context, v View, id string) (store.MutationDe
 	return d, nil
 }
 
+// there is known for a delta that must be one that can be fetched.
+func (c *Cutter) there(ctx context.Context, v View, id string) (store.MutationDelta, error) {
+	d, err := c.known(ctx, v, id)
+	if err == nil && c.Expired(d) {
+		err = c.expired(v, d)
+	}
+	return d, err
+}
+
 func (c *Cutter) expired(v View, d store.MutationDelta) error {
 	return &GoneError{Kind: ErrDeltaExpired, DeltaID: d.ID, Lineage: v.Dataset.Lineage, ExpiredAt: d.ToAt.Add(Retention)}
 }
@@ -86,12 +95,9 @@ func (c *Cutter) expired(v View, d store.MutationDelta) error {
 // Delta tells what a reader gets of a delta, and has its part made when nobody asked for that yet. It answers
 // ErrDeltaUnknown, or a *[GoneError].
 func (c *Cutter) Delta(ctx context.Context, v View, id string) (Offer, error) {
-	d, err := c.known(ctx, v, id)
+	d, err := c.there(ctx, v, id)
 	if err != nil {
 		return Offer{}, err
-	}
-	if c.Expired(d) {
-		return Offer{}, c.expired(v, d)
 	}
 	wants, err := c.wants(ctx, v)
 	if err != nil {

@@ -54,14 +54,8 @@ func (c *Cutter) source(ctx context.Context, v View, deltaID string) (whole, err
 		s, err := c.latest(ctx, v)
 		return wholeSnapshot(s), err
 	}
-	d, err := c.known(ctx, v, deltaID)
-	if err != nil {
-		return whole{}, err
-	}
-	if c.Expired(d) {
-		return whole{}, c.expired(v, d)
-	}
-	return wholeDelta(d), nil
+	d, err := c.there(ctx, v, deltaID)
+	return wholeDelta(d), err
 }
 
 func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.MutationDownload) (store.MutationDownload, error) {

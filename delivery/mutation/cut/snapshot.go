@@ -121,17 +121,8 @@ func (c *Cutter) keepSnapshot(ctx context.Context, row *store.MutationSnapshot, 
 	if row.Done != row.Total { // states come and go behind its delta, but what was there stays so
 		return fmt.Errorf("the dataset has %d states, and should have %d", row.Done, row.Total)
 	}
-	var err error
-	if row.Manifest, err = manifestText(m.manifest); err != nil {
-		return err
-	}
-	row.Bytes, row.SHA256 = m.manifest.Bytes, m.manifest.SHA256
-	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		file, err := m.file.Finish(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("finish file: %w", err)
-		}
-		row.FileID = file.ID
+	err := c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+		row.FileID, row.Manifest, row.Bytes, row.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
 		return tx.FinishMutationSnapshot(ctx, row)
 	})
 	if err != nil {
@@ -149,7 +140,5 @@ func (c *Cutter) failSnapshot(ctx context.Context, id string, why error) error {
 	case errors.Is(why, store.ErrConflict):
 		reason = "The history was replaced, or another node began anew."
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
-	defer cancel()
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
+	return c.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
 }

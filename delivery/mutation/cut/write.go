@@ -8,6 +8,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ledger"
 	"schakel/store"
 )
 
@@ -19,7 +20,7 @@ type made struct {
 
 // header is what every file of a delivery of a dataset begins with (MUT-21).
 func header(set store.Dataset, id string, kind format.DeliveryType) (format.Header, error) {
-	spaces, err := namespaces(set.Namespaces)
+	spaces, err := ledger.Namespaces(set.Namespaces)
 	if err != nil {
 		return format.Header{}, fmt.Errorf("read namespaces of dataset %s: %w", set.ID, err)
 	}
@@ -64,10 +65,24 @@ func Manifest(text string) (archive.Manifest, error) {
 	return m, nil
 }
 
-func manifestText(m archive.Manifest) (string, error) {
-	text, err := json.Marshal(m)
+// kept is what a row of the store says of the zip it refers to.
+type kept struct {
+	file, manifest string
+	bytes          int64
+	sha256         string
+}
+
+// keep finishes the zip of a delivery and writes what refers to it, in one transaction.
+func (c *Cutter) keep(ctx context.Context, m *made, refer func(tx *store.Tx, zip kept) error) error {
+	manifest, err := json.Marshal(m.manifest)
 	if err != nil {
-		return "", fmt.Errorf("write manifest: %w", err)
+		return fmt.Errorf("write manifest: %w", err)
 	}
-	return string(text), nil
+	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		file, err := m.file.Finish(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("finish file: %w", err)
+		}
+		return refer(tx, kept{file.ID, string(manifest), m.manifest.Bytes, m.manifest.SHA256})
+	})
 }

@@ -2,6 +2,8 @@ package format
 
 import (
 	"fmt"
+	"unicode"
+	"unicode/utf8"
 
 	"schakel/delivery/mutation/format/xmlscan"
 )
@@ -120,6 +122,15 @@ func (m *Mutation) Type() string {
 		return m.Was.Object
 	}
 	return ""
+}
+
+// FoldType makes the first letter of an object type small: Perceel and perceel are the same (MUT-63).
+func FoldType(name string) string {
+	first, size := utf8.DecodeRuneInString(name)
+	if !unicode.IsUpper(first) {
+		return name
+	}
+	return string(unicode.ToLower(first)) + name[size:]
 }
 
 // State is a version of an object at one moment.

@@ -3,8 +3,6 @@ package ledger
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"schakel/delivery/mutation/format"
 	"schakel/store"
@@ -40,14 +38,9 @@ func objectType(d store.Dataset, name string) (string, bool) {
 		}
 	}
 	for _, t := range d.ObjectTypes {
-		if lowerFirst(t) == lowerFirst(name) {
+		if format.FoldType(t) == format.FoldType(name) {
 			return t, true
 		}
 	}
 	return "", false
-}
-
-func lowerFirst(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToLower(first)) + s[size:]
 }

@@ -26,8 +26,8 @@ func Namespaces(text string) ([]format.Namespace, error) {
 	return out, nil
 }
 
-// FormatNamespaces writes declarations as the store keeps them.
-func FormatNamespaces(list []format.Namespace) string {
+// namespacesText writes declarations as the store keeps them.
+func namespacesText(list []format.Namespace) string {
 	if len(list) == 0 {
 		return "{}"
 	}

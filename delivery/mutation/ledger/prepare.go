@@ -133,7 +133,7 @@ func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, 
 		return nil, s, problem
 	}
 	if p.text == "" || !slices.Equal(p.spaces, s.Namespaces) {
-		p.spaces, p.text = s.Namespaces, FormatNamespaces(s.Namespaces)
+		p.spaces, p.text = s.Namespaces, namespacesText(s.Namespaces)
 	}
 	if problem := checkState(s, p.text); problem != nil {
 		return nil, s, problem

@@ -86,7 +86,7 @@ func groupBytes(l format.Limits) int64 {
 
 func groupMutations(l format.Limits) int {
 	if l.Mutations <= 0 {
-		return 100_000
+		return format.DefaultLimits().Mutations
 	}
 	return l.Mutations
 }
