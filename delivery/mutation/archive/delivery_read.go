@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -114,9 +115,14 @@ func (d *DeliveryReader) nextFile() error {
 	}
 	first := &d.header
 	if h.Dataset != first.Dataset || h.DeliveryID != first.DeliveryID || h.Type != first.Type || h.Version != first.Version {
-		return &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrMixed, "dataset %.60q, delivery %.60q", h.Dataset, h.DeliveryID)}
+		return &Error{Entry: f.Name, Index: f.Index, Err: fault(ErrMixed, "this one is %s, the first one %s", whose(h), whose(*first))}
 	}
 	return nil
+}
+
+// whose says of which delivery a file is.
+func whose(h format.Header) string {
+	return fmt.Sprintf("of %s %.60q of dataset %.60q", cmp.Or(h.Type, "delivery"), h.DeliveryID, h.Dataset)
 }
 
 // Seen is the manifest of what was read so far; its bytes and SHA-256 are those of the zip after io.EOF.

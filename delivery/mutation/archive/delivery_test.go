@@ -141,7 +141,7 @@ func TestMixed(t *testing.T) {
 		return out.String()
 	}
 	doc := made(t, entry{"1.xml", file("l-1"), 8}, entry{"2.xml", file("l-2"), 8})
-	if at, _, err := drain(doc, archive.Limits{}); !errors.Is(err, archive.ErrMixed) || at != "1.xml:1 " {
+	if at, _, err := drain(doc, archive.Limits{}); !errors.Is(err, archive.ErrMixed) || at != "1.xml:1 " || !strings.Contains(err.Error(), `"l-2"`) || !strings.Contains(err.Error(), `"l-1"`) {
 		t.Errorf("%s, %v", at, err)
 	}
 	if _, _, err := drain(made(t, entry{"1.xml", file("l-1"), 8}, entry{"read.me", "", 8}), archive.Limits{}); !errors.Is(err, archive.ErrName) {

@@ -116,6 +116,9 @@ func (s *Scanner) prolog(target string, rest []byte) error {
 		for len(order) > 0 && order[0] != string(a.Name) && i > 0 {
 			order = order[1:]
 		}
+		if string(a.Name) == "encoding" && !declared("encoding", string(a.Value)) {
+			return malformed("it says that it is in %.40q; only UTF-8 is read", a.Value)
+		}
 		if len(order) == 0 || order[0] != string(a.Name) || !declared(order[0], string(a.Value)) {
 			return malformed("the XML declaration says %.20s=%.40q", a.Name, a.Value)
 		}

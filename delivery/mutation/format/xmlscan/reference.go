@@ -36,11 +36,11 @@ func resolve(text []byte) (rune, int, error) {
 		return '"', end + 1, nil
 	}
 	if name[0] != '#' {
-		return 0, 0, malformed("the entity %q", name)
+		return 0, 0, malformed("the entity %q is not declared; write the character itself, or a reference to it by number", name)
 	}
 	r, ok := number(name[1:])
 	if !ok {
-		return 0, 0, malformed("the character reference %q", name)
+		return 0, 0, malformed("the reference %q is to no character that XML can have", name)
 	}
 	return r, end + 1, nil
 }

@@ -173,6 +173,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRemedy looks for what to do about it in errors that a writer of files meets.
+func TestRemedy(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string]string{
+		`<?xml version="1.0" encoding="ISO-8859-1"?><a/>`: `it says that it is in "ISO-8859-1"; only UTF-8 is read`,
+		`<?xml version="1.1"?><a/>`:                       `the XML declaration says version="1.1"`,
+		"\xFF\xFE<\x00a\x00/\x00>\x00":                    "only UTF-8 is read",
+		"<a>&eacute;</a>":                                 "write the character itself, or a reference to it by number",
+		"<a>&#0;</a>":                                     `"#0" is to no character that XML can have`,
+	} {
+		if _, err := drain(strings.NewReader(doc), xmlscan.Limits{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", doc, err, want)
+		}
+	}
+}
+
 // TestPlace looks at the line and column of an error.
 func TestPlace(t *testing.T) {
 	t.Parallel()
