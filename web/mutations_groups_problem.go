@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ledger"
+	"schakel/templates"
 )
 
 // publishProblem says why a publication ended, where, and how much of it is in.
@@ -53,22 +54,42 @@ func brokenOff(err error) bool {
 func (m *machineAPI) brokenOff(c echo.Context, who caller, key string) error {
 	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.client.ID, key)
 	if err != nil {
-		return newProblem(http.StatusBadRequest, "body-broken", "The body broke off before its first group. Send the whole request again, under the same Idempotency-Key.")
+		return newProblem(http.StatusBadRequest, "body-broken", brokenDetail(0))
 	}
-	problem := newProblem(http.StatusBadRequest, "body-broken", fmt.Sprintf("The body broke off behind %d whole groups, which are in. Send the whole request again under the same Idempotency-Key: it goes on behind them.", p.Groups))
+	problem := newProblem(http.StatusBadRequest, "body-broken", brokenDetail(p.Groups))
 	problem.Publication = &problemPublication{ID: p.ID, Groups: p.Groups}
 	return problem
 }
 
+// brokenDetail minds that the line can have cut the body, and that its sender can have sent no more.
+func brokenDetail(groups int64) string {
+	const again, whole = "Send the whole request again under the same Idempotency-Key", " When what you sent ends there too, complete it first."
+	if groups == 0 {
+		return "The body broke off before the end of its first group: nothing of it is in. " + again + "." + whole
+	}
+	return "The body broke off behind " + templates.Plural(int(groups), "whole group, which is in. ", "whole groups, which are in. ") + again + ": it goes on from there." + whole
+}
+
+// refusedDetail says how much came before the group that is refused, and how to go on.
+func refusedDetail(groups int64) string {
+	switch groups {
+	case 0:
+		return "Nothing of it is in. Mend it and send it under a new Idempotency-Key."
+	case 1:
+		return "The group before it is in. Mend it and send the rest under a new Idempotency-Key."
+	}
+	return fmt.Sprintf("The %d groups before it are in. Mend it and send the rest under a new Idempotency-Key.", groups)
+}
+
 // refusedProblem names every mistake with its place. What came before it is in.
 func refusedProblem(refused *ledger.Refused) error {
-	in := fmt.Sprintf("The %d groups before it are in. Mend it and send the rest under a new Idempotency-Key.", refused.Publication.Groups)
-	p := newProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule, which errors name. "+in)
+	in := refusedDetail(refused.Publication.Groups)
+	p := newProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule; errors says which and where. "+in)
 	switch refused.Problems[0].Code {
 	case ledger.CodeSyntax:
-		p = newProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read on, which errors name. "+in)
+		p = newProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read any further; errors says why and where. "+in)
 	case ledger.CodeLimit:
-		p = newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body asks more than is taken here, which errors name. "+in)
+		p = newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body holds more than is taken here; errors says where. "+in)
 	}
 	for _, found := range refused.Problems {
 		p.Errors = append(p.Errors, ProblemError{

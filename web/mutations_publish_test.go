@@ -123,7 +123,9 @@ func TestPublishGoesOnAfterACut(t *testing.T) {
 	if got.Groups != 60 || got.FirstSeq != 1 || got.LastSeq != 60 {
 		t.Errorf("%+v", got)
 	}
-	w.send(t, groupsPath, "application/xml", freshKey(), nil).problem(t, 400, "body-broken")
+	if p := w.send(t, groupsPath, "application/xml", freshKey(), nil).problem(t, 400, "body-broken"); !strings.Contains(p.Detail, "nothing of it is in") || !strings.Contains(p.Detail, "complete it first") {
+		t.Errorf("nothing at all: %s", p.Detail)
+	}
 }
 
 // A body that is broken on its way, such as by a chunk that is none, broke off: that is no failure of ours.
