@@ -147,6 +147,8 @@ func TestBrokenInput(t *testing.T) {
 		"ndjson":            {nd(lines[0] + "\n{]}\n"), "syntax a.ndjson", 1},
 		"ndjson two":        {nd(lines[0] + lines[0] + "\n"), "syntax a.ndjson", 0},
 		"ndjson cut":        {nd(lines[0] + "\n" + lines[0][:50]), format.ErrTruncated.Error(), 1},
+		"ndjson cut early":  {nd(lines[0] + "\n{"), format.ErrTruncated.Error(), 1},
+		"ndjson no newline": {nd(lines[0] + "\n" + `{"mutations":[ }`), "syntax a.ndjson", 1},
 		"ndjson long":       {nd(lines[0] + "\n" + `{"mutations":"` + strings.Repeat("x", 3<<10)), "limit a.ndjson", 1},
 		"json long": {
 			ledger.FromJSON("a.json", strings.NewReader(head+","+strings.Repeat(" ", 9<<10)), format.Limits{Group: 1 << 10}),

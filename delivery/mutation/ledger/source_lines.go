@@ -84,16 +84,20 @@ func (s *lineSource) split(data []byte, atEOF bool) (int, []byte, error) {
 	return 0, nil, nil
 }
 
-// broken tells a line that was cut off from one that is wrong.
-func (s *lineSource) broken() error {
-	switch err := s.lines.Err(); {
-	case err != nil:
+// broken tells a line that was cut off from one that is wrong, which no more bytes would make right.
+func (s *lineSource) broken(raw []byte) error {
+	if err := s.lines.Err(); err != nil {
 		return err
-	case s.cut:
+	}
+	err := json.Unmarshal(raw, &struct{}{}) // which looks at the syntax of the whole line first
+	if s.cut && (err == nil || err.Error() == jsonEnds) {
 		return fmt.Errorf("%w: %w", format.ErrTruncated, io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("%w: the line is not one value", ErrJSON)
+	return fmt.Errorf("%w: the line is not one value: %w", ErrJSON, err)
 }
+
+// jsonEnds is what encoding/json says of a value without its end; there is no type of error for it.
+const jsonEnds = "unexpected end of JSON input"
 
 type lineSource struct {
 	*counter
@@ -134,7 +138,7 @@ func (s *lineSource) next() (*format.Group, error) {
 		s.line++
 		if raw := bytes.TrimSpace(s.lines.Bytes()); len(raw) > 0 {
 			if !json.Valid(raw) {
-				return nil, s.broken()
+				return nil, s.broken(raw)
 			}
 			return readGroup(raw, s.count+1, s.line, s.most)
 		}
