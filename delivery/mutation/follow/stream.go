@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -16,6 +17,7 @@ import (
 // for the rest (Range) on the condition (If-Range) that the file still has the tag it had.
 type stream struct {
 	c    *client
+	mu   sync.Mutex      // it may be closed while it is read
 	ctx  context.Context //nolint:containedctx // that of the one who reads
 	stop context.CancelFunc
 	url  *url.URL
@@ -49,6 +51,8 @@ func (c *client) openStream(ctx context.Context, u *url.URL, lent bool) (io.Read
 
 // Read reads on, over as many connections as it takes.
 func (s *stream) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for s.err == nil {
 		if s.body == nil {
 			if err := s.connect(); err != nil {
@@ -58,6 +62,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 		s.idle.Reset(s.c.o.Idle)
 		n, err := s.body.Read(p)
+		s.idle.Stop() // whoever reads may take its time
 		s.at += int64(n)
 		s.sum = crc32.Update(s.sum, castagnoli(), p[:n])
 		if n > 0 {
@@ -81,10 +86,12 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
-// Close ends the reading.
+// Close ends the reading, also one that waits.
 func (s *stream) Close() error {
-	s.drop()
 	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
 	if s.err == nil {
 		s.err = http.ErrBodyReadAfterClose
 	}
