@@ -30,9 +30,12 @@ type QuarantineRow struct {
 // QuarantineView is one request that was kept aside.
 type QuarantineView struct {
 	Facts []Item
-	// First are the events that were accepted under the key before.
-	First  []Named
-	Events []EventView
+	// First are the events that were accepted under the key before, and MoreFirst how many others there are; Events are those of
+	// this request, of which there are EventTotal.
+	First      []Named
+	MoreFirst  int
+	Events     []EventView
+	EventTotal int
 	// Release is where a release is posted; empty when the request was decided.
 	Release string
 	Discard *Danger
@@ -164,7 +167,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 62, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 65, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -221,7 +224,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Events))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 68, Col: 23}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 71, Col: 23}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -390,6 +393,12 @@ func QuarantinePage(p Page, v QuarantineView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
+					if v.MoreFirst > 0 {
+						templ_7745c5c3_Err = Text("and "+Count(v.MoreFirst)+" more").Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
 				}
 				return nil
 			})
@@ -443,6 +452,16 @@ func QuarantinePage(p Page, v QuarantineView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if len(v.Events) < v.EventTotal {
+				templ_7745c5c3_Err = Text("These are the first "+Count(len(v.Events))+" of its "+Count(v.EventTotal)+" events.").Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
 			for i, e := range v.Events {
 				templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -460,7 +479,7 @@ func QuarantinePage(p Page, v QuarantineView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

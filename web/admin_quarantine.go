@@ -74,7 +74,8 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 	if err != nil {
 		return err
 	}
-	v := templates.QuarantineView{Now: p.cfg.Now(), First: firstEvents(q)}
+	v := templates.QuarantineView{Now: p.cfg.Now()}
+	v.First, v.MoreFirst = firstEvents(q)
 	if v.Facts, err = p.quarantineFacts(ctx, q); err != nil {
 		return err
 	}
@@ -82,6 +83,7 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 	if err != nil {
 		return err
 	}
+	v.EventTotal = len(rows)
 	for _, row := range rows[:min(len(rows), maxShownQuarantined)] {
 		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data}
 		v.Events = append(v.Events, eventView(e, ""))
@@ -102,14 +104,14 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 	return p.render(c, status, templates.QuarantinePage(page, v))
 }
 
-// firstEvents are the events that the first request under the key brought.
-func firstEvents(q store.Quarantine) (list []templates.Named) {
+// firstEvents are the events that the first request under the key brought, and how many more there are.
+func firstEvents(q store.Quarantine) (list []templates.Named, more int) {
 	var first outbox.Receipt
 	_ = json.Unmarshal(q.FirstAnswer, &first) // an answer that cannot be read names none
 	for _, e := range first.Events[:min(len(first.Events), maxShownQuarantined)] {
 		list = append(list, templates.Named{Name: shown(e.ID), Href: "/admin/events/" + e.EventID})
 	}
-	return list
+	return list, len(first.Events) - len(list)
 }
 
 func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]templates.Item, error) {

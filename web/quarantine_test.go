@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -191,6 +193,34 @@ func TestQuarantinePages(t *testing.T) {
 	}
 	wantRedirect(t, w.admin.post(here+"/release", url.Values{}), here)
 	wantWords(t, text(w.admin.get(here)), "released or discarded already")
+}
+
+// Of a large request the page shows the first events, and says that there are more: who releases it releases all.
+func TestQuarantineOfManyEvents(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	var first outbox.Receipt
+	var events []store.QuarantinedEvent
+	for n := range maxShownQuarantined + 3 {
+		first.Events = append(first.Events, outbox.Accepted{EventID: fmt.Sprint("evt_", n), ID: fmt.Sprint("first-", n)})
+		events = append(events, store.QuarantinedEvent{
+			Attributes: fmt.Appendf(nil, `{"specversion":"1.0","id":"second-%d","source":"%s","type":"%s"}`, n, quarantineSource, queueType), DataKind: int64(event.DataJSON), Data: []byte(`{}`),
+		})
+	}
+	answer, err := json.Marshal(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := store.Quarantine{
+		PartnerID: w.first.id, ClientID: "cli_gone", IdempotencyKey: strings.Trim(freshKey(), `"`), Fingerprint: []byte{1},
+		FirstAnswer: answer, ReleaseKey: strings.Trim(freshKey(), `"`),
+	}
+	w.write(func(tx *store.Tx) error { return tx.InsertQuarantine(t.Context(), &q, events) })
+	page := text(w.admin.get(quarantinePath + "/" + q.ID))
+	wantWords(t, page, "first-19", "and 3 more", "second-19", "These are the first 20 of its 23 events")
+	if strings.Contains(page, "second-20") {
+		t.Error("more events are shown than fit")
+	}
 }
 
 // The page of an event shows the data that is kept apart, to those who may have it, and
