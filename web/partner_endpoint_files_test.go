@@ -28,6 +28,9 @@ func TestFilesEndpointStory(t *testing.T) {
 	}
 	wantRedirect(t, b.post(here+"/test", nil), here)
 	wantWords(t, text(b.get(here)), "there is nothing to test")
+	if home := text(b.get("/partner")); strings.Contains(home, "Send a test event") || !strings.Contains(home, "Choose a dataset") {
+		t.Error("the overview wants a test event of who fetches files")
+	}
 	if events := text(b.get("/partner/subscriptions/new")); strings.Contains(events, "Buildings here") {
 		t.Error("it can be chosen for events")
 	}

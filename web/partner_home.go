@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -133,13 +134,25 @@ func (d desk) steps(h has) []templates.Step {
 		Label: "Send a test event", Text: "See that your endpoint answers before the first real event comes.",
 		Done: h.deliveries[store.DeliveryDelivered] > 0,
 	}
-	if endpoint.Done && !test.Done {
-		test.ActionLabel, test.ActionHref = "Test", d.href("/endpoints/"+h.endpoints[0].ID)
+	sentTo := h.sentTo()
+	if sentTo >= 0 && !test.Done {
+		test.ActionLabel, test.ActionHref = "Test", d.href("/endpoints/"+h.endpoints[sentTo].ID)
 	}
 	if endpoint.Done {
 		endpoint.ActionHref = ""
 	}
+	if endpoint.Done && sentTo < 0 { // files are fetched, and nothing else comes
+		if subscription.Text = "Choose a dataset from the catalogue. The administrator approves it."; subscription.ActionHref != "" {
+			subscription.ActionHref = d.href("/datasets")
+		}
+		return []templates.Step{endpoint, subscription}
+	}
 	return []templates.Step{endpoint, test, subscription}
+}
+
+// sentTo finds the first endpoint that gets events, and not files of datasets alone; -1 is none.
+func (h has) sentTo() int {
+	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
 }
 
 func (d desk) failures(h has) []templates.FailureRow {
