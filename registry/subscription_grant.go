@@ -2,6 +2,9 @@ package registry
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +21,17 @@ type Grant struct {
 	Types        []GrantType
 	Sources      []GrantSource
 	Dataset      *GrantDataset // nil for a subscription to event types
+}
+
+// Seen stands for what is asked for, to send along with an approval.
+func (g Grant) Seen() string {
+	asked := []any{g.Subscription.Types, g.Subscription.Versions, g.Subscription.Filters}
+	if g.Dataset != nil {
+		asked = append(asked, g.Dataset.Follower.AreaID, g.Dataset.Follower.ObjectTypes)
+	}
+	text, _ := json.Marshal(asked) // texts cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // GrantDataset is what of a dataset would be given.

@@ -36,7 +36,13 @@ func subscriptionMove(verb string) transition {
 
 // Approve starts a subscription.
 func (s *Subscriptions) Approve(ctx context.Context, actor Actor, id string) error {
-	return s.move(ctx, actor, id, "approve", "")
+	return s.ApproveSeen(ctx, actor, id, "")
+}
+
+// ApproveSeen starts a subscription as it was shown: seen is Grant.Seen of that. When the partner asks for something else by
+// now nothing is approved. Empty: not compared.
+func (s *Subscriptions) ApproveSeen(ctx context.Context, actor Actor, id, seen string) error {
+	return s.moveSeen(ctx, actor, id, "approve", "", seen)
 }
 
 // Reject turns a request down; the reason is told to the partner.
@@ -71,6 +77,10 @@ func (s *Subscriptions) End(ctx context.Context, actor Actor, id, reason string)
 }
 
 func (s *Subscriptions) move(ctx context.Context, actor Actor, id, verb, reason string) error {
+	return s.moveSeen(ctx, actor, id, verb, reason, "")
+}
+
+func (s *Subscriptions) moveSeen(ctx context.Context, actor Actor, id, verb, reason, seen string) error {
 	t := subscriptionMove(verb)
 	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		sub, partner, endpoint, err := lockSubscription(ctx, tx, actor, id)
@@ -78,6 +88,9 @@ func (s *Subscriptions) move(ctx context.Context, actor Actor, id, verb, reason 
 			return err
 		}
 		if err := t.check(actor, "subscription", sub.Status, reason); err != nil {
+			return err
+		}
+		if err := stillSeen(ctx, tx, sub, seen); err != nil {
 			return err
 		}
 		if verb == "approve" {
@@ -121,6 +134,25 @@ func lockSubscription(ctx context.Context, tx *store.Tx, actor Actor, id string)
 	}
 	endpoint, err = tx.Endpoint(ctx, sub.EndpointID)
 	return sub, partner, endpoint, found("endpoint", err)
+}
+
+// stillSeen makes sure that a subscription asks for what was shown.
+func stillSeen(ctx context.Context, tx *store.Tx, sub store.Subscription, seen string) error {
+	if seen == "" {
+		return nil
+	}
+	g := Grant{Subscription: sub}
+	if sub.DatasetID != "" {
+		f, err := tx.MutationFollower(ctx, sub.ID)
+		if err != nil {
+			return found("follower", err)
+		}
+		g.Dataset = &GrantDataset{Follower: f}
+	}
+	if g.Seen() != seen {
+		return conflict("What is asked for has changed since you looked at it. Look again.")
+	}
+	return nil
 }
 
 // approvable looks again at what may have changed since the request.

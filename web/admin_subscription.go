@@ -28,7 +28,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if v.Retries, v.Repeats, err = p.handling(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r)
+	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, templates.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
@@ -116,11 +116,14 @@ func subscriptionSteps() []step {
 	}
 }
 
-// adminSubscriptionStep takes a decision about a subscription.
+// adminSubscriptionStep takes a decision about a subscription. What is approved is what was on the page: when it was changed
+// meanwhile, nothing is.
 func (p *portal) adminSubscriptionStep(c echo.Context, s step) error {
 	id, subs := c.Param("id"), p.Registry.Subscriptions
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
-		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return subs.Approve(ctx, a, id) },
+		"approve": func(ctx context.Context, a registry.Actor, _ string) error {
+			return subs.ApproveSeen(ctx, a, id, c.Request().PostForm.Get("seen"))
+		},
 		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return subs.Resume(ctx, a, id) },
 		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return subs.Reject(ctx, a, id, why) },
 		"suspend": func(ctx context.Context, a registry.Actor, why string) error { return subs.Suspend(ctx, a, id, why) },

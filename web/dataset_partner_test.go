@@ -202,6 +202,11 @@ func TestDatasetAreaPages(t *testing.T) {
 	if wkt != text(b.get(area+"/wkt")) {
 		t.Error("the old area has changed")
 	}
+	decide := "/admin/subscriptions/" + sub
+	seen := hiddenOf(t, text(admin.get(decide)), decide+"/approve")
+	wantStatus(t, b.uploadFile(change, "areaFile", "", nil, "area", strings.ReplaceAll(deventer, "208000", "260000"), "areaCrs", "0", "do", "ask"), http.StatusSeeOther)
+	shows(t, admin.post(decide+"/approve", seen), http.StatusConflict, "changed since you looked at it")
+	wantStatus(t, admin.post(decide+"/approve", hiddenOf(t, text(admin.get(decide)), decide+"/approve")), http.StatusSeeOther)
 
 	other, _ := h.at(t, "other@example.nl")
 	for _, path := range []string{area, area + "/wkt", area + "/geojson", change, "/partner/datasets/houses/subscriptions/" + sub + "/deltas", "/partner/subscriptions/" + sub} {
