@@ -125,12 +125,6 @@ func (a *AMQP) brokerCertificate(b store.AMQPBroker) (*tls.Certificate, error) {
 	return client, nil
 }
 
-// CertificateOf reads a stored certificate with its chain.
-func CertificateOf(row store.AMQPCertificate) (leaf *x509.Certificate, chain []*x509.Certificate, err error) {
-	c, err := storedChain(row.Certificate)
-	return c.leaf, c.chain, err
-}
-
 // storedChain reads a certificate with its chain, as writeChain wrote it.
 func storedChain(text string) (certificateChain, error) {
 	list, err := readCertificates(text)

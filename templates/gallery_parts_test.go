@@ -48,22 +48,12 @@ func galleryErrors() templ.Component {
 }
 
 func galleryTiles(now time.Time) templ.Component {
-	bars := make([]Bar, 24)
-	for i := range bars {
-		bars[i] = Bar{Label: fmt.Sprintf("%02d:00", i), Values: []int{40 + (i*37)%50, i % 5, (i * i) % 7}}
-	}
-	return templ.Join(
-		Tiles([]Tile{
-			{Label: "Delivered", Value: Count(182034), Hint: "in the last 24 hours", Href: "/admin/deliveries"},
-			{Label: "Retrying", Value: "17", Hint: "next try in 20 s", Kind: KindWarning},
-			{Label: "Dead letters", Value: Count(1204), Hint: "oldest " + Relative(now.Add(-50*time.Hour), now), Href: "/admin/dead-letters", Kind: KindError},
-			{Label: "Largest event", Value: Bytes(1 << 20)},
-		}),
-		Bars(Chart{
-			ID: "hours", Title: "Deliveries an hour", Summary: "Failures rose after 14:00.", LabelHead: "Hour",
-			Series: []string{"Delivered", "Retried", "Dead"}, Bars: bars,
-		}),
-	)
+	return Tiles([]Tile{
+		{Label: "Delivered", Value: Count(182034), Hint: "in the last 24 hours", Href: "/admin/deliveries"},
+		{Label: "Retrying", Value: "17", Hint: "next try in 20 s", Kind: KindWarning},
+		{Label: "Dead letters", Value: Count(1204), Hint: "oldest " + Relative(now.Add(-50*time.Hour), now), Href: "/admin/dead-letters", Kind: KindError},
+		{Label: "Largest event", Value: Bytes(1 << 20)},
+	})
 }
 
 func galleryFilter() templ.Component {

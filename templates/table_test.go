@@ -95,18 +95,3 @@ func TestListsThatWereNotCountedToTheEnd(t *testing.T) {
 		}
 	}
 }
-
-func TestChartBlocksStayInsideTheFrame(t *testing.T) {
-	t.Parallel()
-	c := Chart{Bars: []Bar{{"a", []int{3, 1}}, {"b", []int{0, 8}}, {"c", []int{0, 0}}}}
-	got := c.blocks()
-	if len(got) != 3 {
-		t.Fatalf("%d blocks, want 3 (a value of zero draws none)", len(got))
-	}
-	if top := got[2]; top.y != "0.00" || top.height != "160.00" {
-		t.Errorf("the highest bar is %+v, want the full height", top)
-	}
-	if empty := (Chart{}).blocks(); empty != nil {
-		t.Errorf("a chart without bars draws %v", empty)
-	}
-}

@@ -67,18 +67,6 @@ func (e *Event) contentType() string {
 	}
 }
 
-// AppendBatch appends the events as a JSON batch (CE-56).
-func AppendBatch(dst []byte, events []Event) []byte {
-	dst = append(dst, '[')
-	for i := range events {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = events[i].AppendJSON(dst)
-	}
-	return append(dst, ']')
-}
-
 // appendText appends a JSON string with no more escapes than JSON asks for, so
 // that it never grows on its way through us.
 func appendText[T string | []byte](dst []byte, value T) []byte {

@@ -60,7 +60,7 @@ func TestEncodeOddEvents(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := string(AppendBatch(nil, nil)); got != "[]" {
+	if got := string(appendBatch(nil, nil)); got != "[]" {
 		t.Errorf("an empty batch is %s", got)
 	}
 }

@@ -45,7 +45,7 @@ func FuzzParseBatch(f *testing.F) {
 		for _, e := range events {
 			checkEvent(t, e)
 		}
-		again, err := ParseBatch(AppendBatch(nil, events), Limits{})
+		again, err := ParseBatch(appendBatch(nil, events), Limits{})
 		if err != nil || len(again) != len(events) {
 			t.Fatalf("not readable again: %v", err)
 		}

@@ -23,7 +23,7 @@ func TestRoundTrip(t *testing.T) {
 		if !bytes.Equal(one.AppendJSON(nil), e.AppendJSON(nil)) {
 			t.Fatalf("a second encoding differs:\n%s\n%s", e.AppendJSON(nil), one.AppendJSON(nil))
 		}
-		batch, err := ParseBatch(AppendBatch(nil, []Event{one, e}), Limits{})
+		batch, err := ParseBatch(appendBatch(nil, []Event{one, e}), Limits{})
 		if err != nil || len(batch) != 2 {
 			t.Fatalf("batch: %v", err)
 		}
@@ -104,4 +104,16 @@ func randomData(random *rand.Rand) []byte {
 		e := Event{DataKind: DataBinary, Data: []byte{byte(random.Uint32()), byte(random.Uint32()), 0xFF}, DataContentType: "x"}
 		return slices.Concat([]byte(","), e.appendData([]byte("{"), 0)[1:])
 	}
+}
+
+// appendBatch appends the events as a JSON batch (CE-56).
+func appendBatch(dst []byte, events []Event) []byte {
+	dst = append(dst, '[')
+	for i := range events {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = events[i].AppendJSON(dst)
+	}
+	return append(dst, ']')
 }

@@ -227,20 +227,20 @@ func TestFindings(t *testing.T) {
 
 // TestSubjects checks that every process of the documents has a subject that is known.
 //
-// Rules: AMQP-21, AMQP-22
+// Rules: AMQP-21
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"CPA_93252.xml", "CPA_v2_51795e2c-9d39-44e0-9168-5bee38f20819.xml"} {
 		for _, party := range parse(t, name).Parties {
 			for _, process := range party.Processes {
-				if !cpa.KnownSubject(process.Subject) {
+				if _, known := cpa.Subjects()[process.Subject]; !known {
 					t.Errorf("%s is not known", process.Subject)
 				}
 			}
 		}
 	}
-	if cpa.KnownSubject("dialog") || !cpa.KnownSubject("AMQP_SOAP_FAULT") || !slices.IsSorted(cpa.SubjectCodes()) {
-		t.Error("a subject is taken wrongly")
+	if !slices.IsSorted(cpa.SubjectCodes()) {
+		t.Error("the subjects are in no order")
 	}
 }
 

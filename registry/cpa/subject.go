@@ -3,14 +3,10 @@ package cpa
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // CodeList8279 is the OID of the code list of message functions, which gives the subjects (AMQP-21).
 const CodeList8279 = "2.16.578.1.12.4.1.1.8279"
-
-// SubjectSOAPFault is the subject of a message that carries a SOAP fault; it stands in no code list (AMQP-22).
-const SubjectSOAPFault = "AMQP_SOAP_FAULT"
 
 // Subjects gives the codes of code list 8279 that are known to be in use on the exchange, with their texts. It is where
 // an operator's list of allowed subjects starts from; the code list itself grows.
@@ -45,9 +41,3 @@ func Subjects() map[string]string {
 
 // SubjectCodes lists the codes of Subjects in order.
 func SubjectCodes() []string { return slices.Sorted(maps.Keys(Subjects())) }
-
-// KnownSubject tells whether a subject is one of Subjects, or that of a SOAP fault.
-func KnownSubject(subject string) bool {
-	_, ok := Subjects()[strings.TrimSpace(subject)]
-	return ok || subject == SubjectSOAPFault
-}

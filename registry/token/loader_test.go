@@ -109,3 +109,9 @@ func TestLRUForgetsWhatWasUsedLongestAgo(t *testing.T) {
 		t.Error("a should be removed")
 	}
 }
+
+func (l *lru[K, V]) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.order.Len()
+}

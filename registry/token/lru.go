@@ -59,9 +59,3 @@ func (l *lru[K, V]) remove(key K) {
 		delete(l.items, key)
 	}
 }
-
-func (l *lru[K, V]) len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.order.Len()
-}

@@ -23,11 +23,6 @@ const (
 	TypeQuestionReplied = "nl.voorbeeld.dialoog.vraag-beantwoord.v1"
 )
 
-// DialogueTypes lists the event types of the contract of the dialogue.
-func DialogueTypes() []string {
-	return []string{TypeMessageSent, TypeMessageReceived, TypeReferralSent, TypeTrialSent, TypeQuestionAsked, TypeQuestionReplied}
-}
-
 // HER-ids of the parties.
 const (
 	HerA     = 100 // of the first Schakel

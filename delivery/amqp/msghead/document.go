@@ -22,9 +22,6 @@ const (
 // MIGVersion is the fixed content of MIGversion in a MsgHead 1.2.
 const MIGVersion = "v1.2 2006-05-24"
 
-// SubjectSOAPFault is the subject of an AMQP message that carries a SOAP fault (AMQP-22).
-const SubjectSOAPFault = "AMQP_SOAP_FAULT"
-
 // Kind is what a document is.
 type Kind int
 
