@@ -95,11 +95,15 @@ func (c *Cutter) writeDelta(ctx context.Context, set store.Dataset, d store.Muta
 
 // keepDelta keeps the delta with its zip, and with what its followers want of it.
 func (c *Cutter) keepDelta(ctx context.Context, set store.Dataset, d *store.MutationDelta, m *made) error {
+	known, err := c.lineages(ctx, set, d.Lineage)
+	if err != nil {
+		return err
+	}
 	return c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
 		d.FileID, d.Manifest, d.Bytes, d.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
 		if err := tx.InsertMutationDelta(ctx, d); err != nil {
 			return err
 		}
-		return c.wantParts(ctx, tx, set, *d)
+		return c.wantParts(ctx, tx, set, *d, known)
 	})
 }

@@ -95,7 +95,7 @@ func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offe
 
 func (c *Cutter) askPart(ctx context.Context, v View, of whole) error {
 	row := store.MutationDownload{DeltaID: of.deltaID, SnapshotID: of.snapshotID, SubscriptionID: v.Follower.SubscriptionID, PartnerID: v.PartnerID}
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return c.want(ctx, tx, v.Dataset, of.lineage, *v.Follower, &row) })
+	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return c.want(ctx, tx, v.Dataset, of.lineage, *v.Follower, nil, &row) })
 	if err != nil {
 		return fmt.Errorf("ask for part: %w", err)
 	}
