@@ -12,16 +12,7 @@ import (
 // Bounds of what one client can have.
 const maxPatterns = 100
 
-// MayPublish tells whether a client may publish an event of this type from this
-// source; if not, the error is an *Error that names what is missing.
-func MayPublish(c store.Client, eventType, source string) error {
-	if err := MayPublishType(c, eventType); err != nil {
-		return err
-	}
-	return MayPublishFrom(c, source)
-}
-
-// MayPublishType is MayPublish for the type alone.
+// MayPublishType tells whether a client may publish events of this type; if not, the error is an *Error that says so.
 func MayPublishType(c store.Client, eventType string) error {
 	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
 		return nil
@@ -29,7 +20,7 @@ func MayPublishType(c store.Client, eventType string) error {
 	return &Error{Code: CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
 }
 
-// MayPublishFrom is MayPublish for the source alone (CE-10).
+// MayPublishFrom tells whether a client may publish events from this source (CE-10), as MayPublishType does.
 func MayPublishFrom(c store.Client, source string) error {
 	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
 		return nil

@@ -32,21 +32,13 @@ func Thumbprint(c *x509.Certificate) string {
 }
 
 // Newest gives the certificate that became valid last, of those which are valid
-// at now and fit the usage (AMQP-64). It is nil when there is none. Revocation
-// is not looked at.
-func Newest(list []*x509.Certificate, usage Usage, now time.Time) *x509.Certificate {
-	return newest(list, usage, now, false)
-}
-
-// Newest is the function Newest with the clock and the settings of v.
+// now and fit the usage (AMQP-64). It is nil when there is none. Revocation is
+// not looked at.
 func (v *Validator) Newest(list []*x509.Certificate, usage Usage) *x509.Certificate {
-	return newest(list, usage, v.cfg.Now(), v.cfg.DigitalSignature)
-}
-
-func newest(list []*x509.Certificate, usage Usage, now time.Time, digitalSignature bool) *x509.Certificate {
+	now := v.cfg.Now()
 	var best *x509.Certificate
 	for _, c := range list {
-		if checkTime(c, now) != nil || checkUsage(c, usage, digitalSignature) != nil {
+		if checkTime(c, now) != nil || checkUsage(c, usage, v.cfg.DigitalSignature) != nil {
 			continue
 		}
 		if best == nil || newer(c, best) {

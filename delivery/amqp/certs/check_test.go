@@ -183,16 +183,13 @@ func TestNewest(t *testing.T) {
 		for list, want := range map[*[]*x509.Certificate]*x509.Certificate{
 			&all: longer, {older, newer}: newer, {expired, next, signer}: nil, {}: nil,
 		} {
-			if got := certs.Newest(*list, certs.Encrypt, now); !got.Equal(want) {
-				t.Errorf("of %d another is taken", len(*list))
-			}
 			if got := v.Newest(*list, certs.Encrypt); !got.Equal(want) {
-				t.Errorf("of %d the validator takes another", len(*list))
+				t.Errorf("of %d another is taken", len(*list))
 			}
 		}
 		slices.Reverse(all)
 	}
-	if got := certs.Newest(all, certs.Sign, now); !got.Equal(signer) {
+	if got := v.Newest(all, certs.Sign); !got.Equal(signer) {
 		t.Error("the signer is not found")
 	}
 }

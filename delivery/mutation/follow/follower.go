@@ -84,15 +84,6 @@ func (f *Follower) reload(ctx context.Context) (err error) {
 // Close closes the database.
 func (f *Follower) Close() error { return f.db.Close() }
 
-// Copy says how far the copy is; nil when there is none.
-func (f *Follower) Copy() *Copy {
-	if f.copy == nil {
-		return nil
-	}
-	c := *f.copy
-	return &c
-}
-
 func (f *Follower) settings(selection string) Settings {
 	return Settings{Match: f.o.Match.String(), Fields: f.o.Fields, Area: f.o.AreaName, Tombstones: f.o.Tombstones, Selection: selection}
 }
