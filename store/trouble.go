@@ -23,7 +23,7 @@ func Away(err error) bool {
 	}
 	if p, ok := errors.AsType[*pgconn.PgError](err); ok && len(p.Code) == 5 {
 		switch p.Code[:2] {
-		case "08", "53", "57", "58", "25": // connection, resources, shut down by an operator, system, read-only
+		case "08", "53", "57", "58", "25", "40": // connection, resources, shut down by an operator, system, read-only, in each other's way
 			return true
 		}
 		return false

@@ -29,6 +29,7 @@ func TestAway(t *testing.T) {
 		{sqlite3.Error{Code: sqlite3.ErrConstraint}, false},
 		{&pgconn.PgError{Code: "57P01"}, true}, // an operator, or a crash, ended the connection
 		{&pgconn.PgError{Code: "53100"}, true}, // disk full
+		{&pgconn.PgError{Code: "40P01"}, true}, // two transactions waited for each other
 		{&pgconn.PgError{Code: "23505"}, false},
 		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, true},
 		{io.ErrUnexpectedEOF, true}, // the server was killed while it worked
