@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 )
@@ -14,46 +13,70 @@ type Ended struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// ender is a source that tells whether its dataset has ended, and behind which delta nothing comes; nil while it has not, or
-// while its last delta is to come.
-type ender interface {
-	ended(ctx context.Context) (e *Ended, last string, err error)
+// standing is what a source tells of its dataset beside deliveries.
+type standing struct {
+	ended   *Ended // nil: not ended, or its last delta is to come
+	last    string // with ended: the delta behind which nothing comes
+	lineage string // of what is got now; empty: not told
 }
 
-func (s *own) ended(ctx context.Context) (*Ended, string, error) {
+// teller is a source that tells how its dataset stands.
+type teller interface {
+	standing(ctx context.Context) (standing, error)
+}
+
+func (s *own) standing(ctx context.Context) (standing, error) {
 	a, err := s.ask(ctx, http.MethodGet, s.base, nil)
 	if err != nil {
-		return nil, "", fmt.Errorf("ask whether the dataset has ended: %w", err)
+		return standing{}, fmt.Errorf("ask how the dataset stands: %w", err)
 	}
 	var doc struct {
+		Lineage      string `json:"lineage"`
+		Subscription struct {
+			ID string `json:"id"`
+		} `json:"subscription"`
 		Ended *struct {
 			Ended
 			Complete bool   `json:"complete"`
 			Last     string `json:"lastDeltaId"`
 		} `json:"ended"`
 	}
-	if err := a.read(&doc); err != nil || doc.Ended == nil || !doc.Ended.Complete {
-		return nil, "", err
+	if err := a.read(&doc); err != nil {
+		return standing{}, err
 	}
-	return &doc.Ended.Ended, doc.Ended.Last, nil
+	told := standing{lineage: doc.Lineage}
+	if s.o.Subscription != "" && s.o.Subscription != doc.Subscription.ID { // it is that of another subscription
+		told.lineage = ""
+	}
+	if doc.Ended != nil && doc.Ended.Complete {
+		told.ended, told.last = &doc.Ended.Ended, doc.Ended.Last
+	}
+	return told, nil
 }
 
-// atEnd tells whether the copy is complete because the dataset has ended, and puts that in the report. Who cannot tell that
-// is not at the end: the next run asks again.
-func (f *Follower) atEnd(ctx context.Context, s Source, report *Report) bool {
-	source, ok := s.(ender)
-	c := f.copy
-	if !ok || c == nil || c.Generation == 0 || c.UnderWay != nil || c.Reinitialise != "" || c.DeltaID == "" {
-		return false
+// asItStands tells how the dataset of a copy stands that has nothing to take. Who cannot tell that leaves it open: the next
+// run asks again. A copy of what is got no more, such as of another area, cannot go on, though no delta says so yet (MUT-49).
+func asItStands(ctx context.Context, s Source, c *Copy) (standing, error) {
+	source, ok := s.(teller)
+	if !ok || c == nil || c.Generation == 0 || c.UnderWay != nil || c.Reinitialise != "" {
+		return standing{}, nil
 	}
-	end, last, err := source.ended(ctx)
+	told, err := source.standing(ctx)
 	if err != nil {
-		f.o.Log.DebugContext(ctx, "the source does not tell whether the dataset has ended", slog.Any("error", err))
-		return false
+		return standing{}, nil //nolint:nilerr // nothing is wrong with the copy
 	}
-	if end == nil || last != c.DeltaID {
-		return false
+	if told.lineage != "" && c.Lineage != "" && told.lineage != c.Lineage {
+		return told, fault(ErrReinitialise, "the source delivers something else now, such as another area: lineage %.60s, and the copy has %.60s", told.lineage, c.Lineage)
 	}
-	report.Ended = end
-	return true
+	return told, nil
+}
+
+// atEnd tells whether the copy is complete because the dataset has ended, and puts that in the report.
+func (f *Follower) atEnd(ctx context.Context, s Source, report *Report) (bool, error) {
+	told, err := asItStands(ctx, s, f.copy)
+	if err != nil || told.ended == nil || f.copy.DeltaID == "" || told.last != f.copy.DeltaID {
+		return false, err
+	}
+	report.Ended = told.ended
+	return true, nil
 }

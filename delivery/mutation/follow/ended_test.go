@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -47,5 +48,49 @@ func TestEndedDataset(t *testing.T) {
 		if (report.Ended != nil) != step.ended || (err != nil) != step.fails {
 			t.Errorf("%+v: %+v, %v", step, report.Ended, err)
 		}
+	}
+}
+
+// A copy of an area that was changed cannot go on, also while no delta came since: it is not up to date. What the source says
+// of another subscription does not count.
+//
+// Rules: MUT-38, MUT-49.
+func TestOtherLineageWithNothingNew(t *testing.T) {
+	t.Parallel()
+	s, o := newOurs(t)
+	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
+	told := `"lineage":"lin-1"`
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/datasets/dingen") {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"id":"dingen","status":"active",` + told + `}`))
+		return true
+	}
+	f := open(t, sqlitePath(t), follow.Options{})
+	if _, err := run(t, f, o, follow.RemakeNever); err != nil {
+		t.Fatal(err)
+	}
+	told = `"lineage":"lin-2","subscription":{"id":"sub_1"}`
+	if _, err := run(t, f, o, follow.RemakeNever); !errors.Is(err, follow.ErrReinitialise) || !strings.Contains(err.Error(), "lin-2") {
+		t.Errorf("another lineage: %v", err)
+	}
+	another := o
+	another.Subscription = "sub_2"
+	if _, err := run(t, f, another, follow.RemakeNever); err != nil {
+		t.Errorf("of another subscription: %v", err)
+	}
+	s.set(func() {
+		s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-2", "b", 1)))
+		s.snapshot.Lineage = "lin-2"
+	})
+	report, err := run(t, f, o, follow.RemakeNeeded)
+	if err != nil || report.Lineage != "lin-2" || len(report.Deliveries) != 1 {
+		t.Errorf("anew: %v: %s", err, asJSON(report))
+	}
+	s.set(func() { told = `"lineage":"lin-3"` })
+	if report, err = run(t, f, o, follow.RemakeNeeded); !errors.Is(err, follow.ErrReinitialise) || len(report.Deliveries) != 1 {
+		t.Errorf("a source that contradicts itself: %v: %s", err, asJSON(report))
 	}
 }

@@ -47,11 +47,14 @@ func (f *Follower) follow(ctx context.Context, s Source, when Remake, report *Re
 	for once := true; ; {
 		d, err := f.next(ctx, s)
 		if errors.Is(err, ErrUpToDate) {
-			f.atEnd(ctx, s, report)
-			return f.settled(ctx)
+			if _, err = f.atEnd(ctx, s, report); err == nil {
+				return f.settled(ctx)
+			}
 		}
-		if status, _ := statusOf(err); status == http.StatusForbidden && f.atEnd(ctx, s, report) {
-			return f.settled(ctx) // what there was can be read no more, and the copy has it
+		if status, _ := statusOf(err); status == http.StatusForbidden {
+			if end, _ := f.atEnd(ctx, s, report); end {
+				return f.settled(ctx) // what there was can be read no more, and the copy has it
+			}
 		}
 		if err == nil {
 			err = f.Apply(ctx, *d, report)
@@ -164,7 +167,8 @@ func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
 	for {
 		d, err := s.Next(ctx, at)
 		if errors.Is(err, ErrUpToDate) {
-			return steps, nil
+			_, err := asItStands(ctx, s, c)
+			return steps, err
 		}
 		if err != nil {
 			return steps, err
