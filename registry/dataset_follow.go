@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"schakel/store"
 )
@@ -139,7 +140,11 @@ func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, sub store.Sub
 	case store.SubscriptionPaused:
 		return forbidden("Subscription %s to dataset %s is paused. End the pause at %s.", sub.ID, row.ID, d.subscriptionPage(sub))
 	default:
-		return forbidden("Subscription %s to dataset %s is %s: %s Ask the administrator of %s.", sub.ID, row.ID, sub.Status, sub.StatusReason, d.cfg.Organisation)
+		why := because(sub.StatusReason)
+		if why != "" {
+			why = strings.TrimSuffix(why, ".") + ". "
+		}
+		return forbidden("Subscription %s to dataset %s is %s. %sAsk the administrator of %s.", sub.ID, row.ID, sub.Status, why, d.cfg.Organisation)
 	}
 	endpoint, err := d.cfg.DB.Endpoint(ctx, sub.EndpointID)
 	if err != nil {

@@ -120,6 +120,13 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		_, err = access()
 		wantCode(t, "paused", CodeForbidden, err)
 		must(t, w.Subscriptions.Unpause(ctx, actor, sub.ID))
+		for _, reason := range []string{"the bill is not paid", "The bill is not paid."} {
+			must(t, w.Subscriptions.Suspend(ctx, w.admin, sub.ID, reason))
+			if _, err = access(); err == nil || !strings.Contains(err.Error(), "is suspended. The reason: "+strings.TrimSuffix(reason, ".")+". Ask the") {
+				t.Errorf("suspended: %v", err)
+			}
+			must(t, w.Subscriptions.Resume(ctx, w.admin, sub.ID))
+		}
 		_, err = w.Datasets.Area(ctx, eve.Scope(), "buildings", area.ID)
 		wantCode(t, "another's area", CodeNotFound, err)
 		_, err = w.Datasets.Access(ctx, other, "buildings", sub.ID)
