@@ -1,10 +1,7 @@
 package area
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -115,12 +112,6 @@ func (ps Polygons) moved(from, to CRS) (Polygons, error) {
 	return ps, err
 }
 
-// Kind tells whether it is polygons or keys.
-func (a *Area) Kind() Kind { return a.kind }
-
-// CRS is the system of the polygons, the dataset's.
-func (a *Area) CRS() CRS { return a.crs }
-
 // WKT is the boundary as the filter uses it, in the dataset's system without SRID: the same text for the same area
 // wherever its rings start and whichever way they go, and [Parse] makes an equal area of it (MUT-41). It is empty for
 // keys.
@@ -134,20 +125,6 @@ func (a *Area) Bounds() (minX, minY, maxX, maxY float64) {
 
 // Vertices counts the points of all rings; first and last count as two.
 func (a *Area) Vertices() int { return a.shape.points() }
-
-// Polygons gives a copy of the polygons.
-func (a *Area) Polygons() Polygons {
-	out := make(Polygons, len(a.shape))
-	for i, p := range a.shape {
-		for _, r := range p {
-			out[i] = append(out[i], slices.Clone(r))
-		}
-	}
-	return out
-}
-
-// Meets tells whether a shape and the area share a point. Keys share none.
-func (a *Area) Meets(s *Shape) bool { return a.kind == Geometry && a.index().meets(s) }
 
 // index is made at first use.
 func (a *Area) index() *index {
@@ -163,18 +140,9 @@ func (a *Area) Text() string {
 	return a.wkt
 }
 
-// Digest is a SHA-256 in hexadecimal, the same for equal areas only.
-func (a *Area) Digest() string {
-	hash := sha256.Sum256([]byte(a.canonical()))
-	return hex.EncodeToString(hash[:])
-}
-
 func (a *Area) canonical() string {
 	if a.kind == Keys {
 		return "keys " + a.Text()
 	}
 	return a.crs.String() + " " + a.wkt
 }
-
-// Equal tells whether two areas are the same.
-func (a *Area) Equal(b *Area) bool { return a.canonical() == b.canonical() }

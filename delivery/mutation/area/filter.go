@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/uuid"
-
 	"schakel/delivery/mutation/format"
 )
 
@@ -58,11 +56,6 @@ func NewFilter(c Config) (*Filter, error) {
 
 // Canonical is the text of the filter; see [Canonical].
 func (f *Filter) Canonical() string { return Canonical(f.config.Areas, f.config.ObjectTypes) }
-
-// Lineage is that of what passes; see [Lineage].
-func (f *Filter) Lineage(dataset uuid.UUID) uuid.UUID {
-	return Lineage(dataset, f.config.Areas, f.config.ObjectTypes)
-}
 
 // Group keeps the mutations that concern the area: those of a wanted object type of which the WAS, the WORDT or both
 // lie in it (MUT-42). It gives the same group when all do, nil when none does, and otherwise a group of the rest, which

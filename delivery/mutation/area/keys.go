@@ -42,9 +42,6 @@ func NewKeys(keys []string) (*Area, error) {
 	return &Area{kind: Keys, keys: out}, nil
 }
 
-// Keys gives the keys in their order, none for polygons.
-func (a *Area) Keys() []string { return slices.Clone(a.keys) }
-
 // Holds tells whether a key is one of the area's.
 func (a *Area) Holds(key string) bool {
 	_, found := slices.BinarySearch(a.keys, key)
