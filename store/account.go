@@ -70,8 +70,3 @@ func (q *Queries) Accounts(ctx context.Context, partnerID string) ([]Account, er
 	var rows []Account
 	return rows, q.list(ctx, &rows, `SELECT * FROM account WHERE partner_id = ? ORDER BY email`, partnerID)
 }
-
-// CountAccounts counts accounts by role.
-func (q *Queries) CountAccounts(ctx context.Context) (map[string]int, error) {
-	return q.countBy(ctx, `SELECT role AS name, COUNT(*) AS n FROM account GROUP BY role`)
-}

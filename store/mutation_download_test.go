@@ -180,10 +180,10 @@ func (w *world) expireDownloads() {
 	})
 }
 
-// TestMutationFollowers: how far a copy is moves on with what is fetched, and is forgotten when what it holds changes.
+// TestMutationFollower: how far a copy is moves on with what is fetched, and is forgotten when what it holds changes.
 //
 // Rules: MUT-49.
-func TestMutationFollowers(t *testing.T) {
+func TestMutationFollower(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.history("bgt", 5)
 		one := w.cut("bgt", "one")
@@ -202,8 +202,8 @@ func TestMutationFollowers(t *testing.T) {
 			return tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1})
 		})
 		f.SnapshotID, f.DeltaID, f.DeltaNumber = "s", "one", 1
-		all, err := w.db.MutationFollowers(w.ctx, "bgt")
-		same(t, all, err, []store.MutationFollower{f})
+		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
+		same(t, got, err, f)
 		readers, err := w.db.MutationReaders(w.ctx, "bgt")
 		same(t, readers, err, []store.MutationReader{{MutationFollower: f, PartnerID: w.partner.ID}})
 		same(t, readers[0].Everything(), nil, false)

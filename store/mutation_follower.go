@@ -19,12 +19,6 @@ func (q *Queries) MutationFollower(ctx context.Context, subscriptionID string) (
 	return f, q.get(ctx, &f, `SELECT * FROM mutation_follower WHERE subscription_id = ?`, subscriptionID)
 }
 
-// MutationFollowers lists what all subscriptions to a dataset get, ended ones included.
-func (q *Queries) MutationFollowers(ctx context.Context, datasetID string) ([]MutationFollower, error) {
-	var rows []MutationFollower
-	return rows, q.list(ctx, &rows, `SELECT * FROM mutation_follower WHERE dataset_id = ? ORDER BY subscription_id`, datasetID)
-}
-
 // MutationReader is a follower that may read its dataset now.
 type MutationReader struct {
 	MutationFollower
