@@ -218,7 +218,7 @@ func SubscribePage(p Page, v SubscribeView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = TextField(Field{Name: "areaName", Label: "Name of the area", Hint: "Such as Gemeente Arnhem.", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = TextField(Field{Name: "areaName", Label: "Name of the area", Hint: "Such as Gemeente Arnhem.", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -270,7 +270,7 @@ func SubscribePage(p Page, v SubscribeView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = TextField(Field{Name: "areaName", Label: "Name of the area", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = TextField(Field{Name: "areaName", Label: "Name of the area", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -125,7 +125,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(Field{Name: "title", Label: "Name", Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "title", Label: "Name", Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -167,7 +167,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = TextField(Field{Name: "rootLocal", Label: "Root element", Hint: "Such as bgtMutaties.", Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 100, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootLocal", Label: "Root element", Hint: "Such as bgtMutaties.", Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -175,7 +175,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(Field{Name: "rootPrefix", Label: "Prefix", Hint: "Such as mlb.", Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 40, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootPrefix", Label: "Prefix", Hint: "Such as mlb.", Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -183,7 +183,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(Field{Name: "rootSpace", Label: "Namespace", Hint: "Such as http://www.kadaster.nl/schemas/mutatielevering-bgt/1.0", Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 500, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootSpace", Label: "Namespace", Hint: "Such as http://www.kadaster.nl/schemas/mutatielevering-bgt/1.0", Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 300, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
