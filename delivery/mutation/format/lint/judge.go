@@ -16,7 +16,7 @@ type life struct {
 	ahead bool   // there was such a WAS
 }
 
-// Report judges the ids and gives all findings. The linter is of no use after it.
+// Report judges the ids and gives the findings, all of which it counts. The linter is of no use after it.
 func (l *Linter) Report() (Report, error) {
 	defer l.ledger.close()
 	var id life
