@@ -99,6 +99,9 @@ func (r DeltaRow) state() (Kind, string) {
 	return KindOK, "Ready"
 }
 
+// counted tells whether it is known what is in it: not while the file of this reader is not there.
+func (r DeltaRow) counted() bool { return !r.Making && r.Failed == "" }
+
 // kindWord says what came in.
 func (r PublicationRow) kindWord() string {
 	switch r.Kind {
