@@ -7,6 +7,9 @@ import (
 
 // StartMutationSnapshot adds a snapshot that is being made; those of its dataset that were broken off have failed.
 func (tx *Tx) StartMutationSnapshot(ctx context.Context, s *MutationSnapshot) error {
+	if err := tx.Lock(ctx, "dataset", s.DatasetID); err != nil { // first, as FinishMutationSnapshot has it
+		return fmt.Errorf("lock dataset: %w", err)
+	}
 	_, err := tx.exec(ctx, `UPDATE mutation_snapshot SET status = ?, error = 'It was broken off, and begun anew.', finished_at = ?
 		WHERE dataset_id = ? AND status = ?`, MutationFailed, tx.Now, s.DatasetID, MutationRunning)
 	if err != nil {
