@@ -129,7 +129,7 @@ func ImportPage(p Page, v ImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Text(Plural(int(v.Publication.Groups), "group", "groups")+" before it are in; each went in whole. Mend the file and send it again: what is in already is passed over.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Text(Plural(int(v.Publication.Groups), "group before it is in.", "groups before it are in; each went in whole.")+" Mend the file and send it again: what is in already is passed over.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -216,7 +216,7 @@ func TestDatasetImportRefused(t *testing.T) {
 	}{
 		"empty":     {nil, nil, []string{"Choose a file that is not empty."}},
 		"no format": {[]byte("<x/>"), nil, []string{"What is wrong with the file"}},
-		"gone":      {gone, []string{"key", "k-gone"}, []string{"group 2", "dead-was", "1 group before it are in"}},
+		"gone":      {gone, []string{"key", "k-gone"}, []string{"group 2", "dead-was", "1 group before it is in"}},
 		"initial":   {initial, []string{"key", "k-initial"}, []string{"The dataset is not empty"}},
 		"other":     {sound, []string{"key", "k1"}, []string{"another file"}},
 		"cut":       {sound[:len(sound)/2], []string{"key", "k-cut"}, []string{"File: "}},

@@ -15,6 +15,7 @@ const (
 	mapWidth     = 640
 	mapHeight    = 420
 	mapLabel     = 100.0 // room for a coordinate, also in the larger letters of a phone
+	mapTop       = 55.0  // where the coordinates at the left begin, below those at the top
 	mostMapAreas = 40
 )
 
@@ -65,7 +66,7 @@ func boxOf(shapes []*area.Area) box {
 // drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
 // which; those in degrees are only squares, as a degree is not as long in both directions.
 func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64) {
-	line := func(middle, size, at float64, up float64) []templates.MapLine {
+	line := func(middle, size, at, up, labels float64) []templates.MapLine {
 		var lines []templates.MapLine
 		first := math.Ceil((at-middle/pixels*metres)/metres) * metres
 		for n := first; n < at+middle/pixels*metres; n += metres {
@@ -74,7 +75,7 @@ func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64)
 				continue
 			}
 			label := ""
-			if crs == area.RD && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
+			if crs == area.RD && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
 				label = grouped(n)
 			}
 			lines = append(lines, templates.MapLine{At: place, Label: label})
@@ -85,8 +86,8 @@ func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64)
 	if crs != area.RD {
 		x, y = 0, 0
 	}
-	v.GridX = line(mapWidth/2, mapWidth, x, 1)
-	v.GridY = line(mapHeight/2, mapHeight, y, -1)
+	v.GridX = line(mapWidth/2, mapWidth, x, 1, 0)
+	v.GridY = line(mapHeight/2, mapHeight, y, -1, mapTop)
 }
 
 // distance is a length for people.
