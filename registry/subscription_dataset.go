@@ -126,6 +126,9 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		var partner store.Partner
 		var endpoint store.Endpoint
 		var err error
+		if err = lockDatasetOf(ctx, tx, id); err != nil {
+			return err
+		}
 		if sub, partner, endpoint, err = lockSubscription(ctx, tx, actor, id); err != nil {
 			return err
 		}
@@ -154,6 +157,19 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		return s.replaceArea(ctx, tx, actor, &sub, partner, endpoint, types, area)
 	})
 	return sub, err
+}
+
+// lockDatasetOf locks the dataset of a subscription, if it has one. That comes before the subscription, as when the dataset
+// ends: else two transactions would wait for each other.
+func lockDatasetOf(ctx context.Context, tx *store.Tx, id string) error {
+	sub, err := tx.Subscription(ctx, id)
+	if err != nil {
+		return found("subscription", err)
+	}
+	if sub.DatasetID == "" {
+		return nil
+	}
+	return found("dataset", tx.Lock(ctx, "dataset", sub.DatasetID))
 }
 
 func changeableArea(sub store.Subscription) error {
