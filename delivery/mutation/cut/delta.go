@@ -42,9 +42,18 @@ func (c *Cutter) Cut(ctx context.Context, datasetID string, o Options) (store.Mu
 	}
 	m, err := c.writeDelta(ctx, set, next)
 	if err != nil {
-		return next, fmt.Errorf("write delta: %w", err)
+		return next, c.overtaken(ctx, set, fmt.Errorf("write delta: %w", err))
 	}
 	return next, c.keepDelta(ctx, set, &next, m)
+}
+
+// overtaken makes store.ErrConflict of what came to nothing because the history was replaced meanwhile: it may be gone then.
+func (c *Cutter) overtaken(ctx context.Context, set store.Dataset, err error) error {
+	now, unknown := c.cfg.DB.Dataset(ctx, set.ID)
+	if unknown == nil && now.Lineage != set.Lineage {
+		return fmt.Errorf("%w: %w", store.ErrConflict, err)
+	}
+	return err
 }
 
 func (c *Cutter) upToDate(ctx context.Context, set store.Dataset, until store.Time) error {

@@ -42,6 +42,7 @@ func (c *Cutter) Snapshot(ctx context.Context, datasetID string) (store.Mutation
 		err = c.keepSnapshot(ctx, &row, m)
 	}
 	if err != nil {
+		err = c.overtaken(ctx, set, err)
 		return row, errors.Join(err, c.failSnapshot(ctx, row.ID, err))
 	}
 	return row, nil
@@ -93,8 +94,8 @@ func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *stor
 			row.Done++
 			if row.Done%stepLooks == 0 && c.cfg.Now().Sub(told) >= stepEvery {
 				told = c.cfg.Now()
-				if err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) }); err != nil {
-					return fmt.Errorf("tell how far a snapshot is: %w", err)
+				if err := c.step(ctx, row); err != nil {
+					return err
 				}
 			}
 		}
@@ -104,6 +105,18 @@ func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *stor
 	}
 	m.manifest.Lineage, m.manifest.Includes, m.manifest.To = row.Lineage, row.DeltaID, delta.ToAt.Time
 	return m, nil
+}
+
+// step tells how far a snapshot is. It answers store.ErrConflict when another node has begun anew.
+func (c *Cutter) step(ctx context.Context, row *store.MutationSnapshot) error {
+	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) })
+	if errors.Is(err, store.ErrNotFound) {
+		err = store.ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("tell how far a snapshot is: %w", err)
+	}
+	return nil
 }
 
 func writeState(out *archive.DeliveryWriter, as *groups, state *store.MutationState) error {
