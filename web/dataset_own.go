@@ -125,15 +125,6 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	return err
 }
 
-// viewOf is as who an organisation reads.
-func viewOf(owner store.Partner, access registry.DatasetAccess) cut.View {
-	view := cut.View{Dataset: access.Dataset, PartnerID: owner.ID}
-	if access.Follower != nil {
-		view.Follower = &access.Follower.Follower
-	}
-	return view
-}
-
 // followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named.
 func followCommand(app *App, set store.Dataset, client, subscription string) string {
 	lines := []string{

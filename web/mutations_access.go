@@ -42,11 +42,16 @@ func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
 }
 
 func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
-	r := datasetReader{caller: who, access: access, view: cut.View{Dataset: access.Dataset, PartnerID: who.partner.ID}}
+	return datasetReader{caller: who, access: access, view: viewOf(who.partner, access)}
+}
+
+// viewOf says as whom a partner reads a dataset, in the portal and over the API.
+func viewOf(who store.Partner, access registry.DatasetAccess) cut.View {
+	view := cut.View{Dataset: access.Dataset, PartnerID: who.ID}
 	if access.Follower != nil {
-		r.view.Follower = &access.Follower.Follower
+		view.Follower = &access.Follower.Follower
 	}
-	return r
+	return view
 }
 
 // path is an address below the dataset, for the same subscription.
