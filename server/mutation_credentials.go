@@ -40,8 +40,12 @@ type tokenRefused int
 // Error implements error.
 func (s tokenRefused) Error() string {
 	text := fmt.Sprintf("the token endpoint answers with status %d", int(s))
-	if !temporary(int(s)) {
+	switch {
+	case temporary(int(s)):
+	case s == http.StatusBadRequest || s == http.StatusUnauthorized || s == http.StatusForbidden:
 		text += ": look at the id and the secret of the client, and whether it may have this scope"
+	default:
+		text += ": look at --token-url, or leave the client out where no token is asked"
 	}
 	return text
 }
