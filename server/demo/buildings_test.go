@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func TestSeedBuildings(t *testing.T) {
 		t.Fatalf("follower %+v", f)
 	}
 	shape, err := area.Parse(f.Area.WKT, area.Options{Dataset: area.RD})
-	if err != nil || len(shape.Polygons()) != 1 || len(shape.Polygons()[0]) != 2 {
-		t.Errorf("area %s: %v", f.Area.WKT, err)
+	if err != nil || !strings.HasPrefix(shape.WKT(), "POLYGON") || strings.Count(shape.WKT(), "),(") != 1 {
+		t.Errorf("area %s: %v: want one polygon with a hole", f.Area.WKT, err)
 	}
 }
