@@ -97,24 +97,10 @@ func TestBrokenLine(t *testing.T) {
 	}
 	w := newWorld(t, db, clock, "bgt")
 	w.follow("north", "", "Pand")
-	noise := make([]byte, 20<<10)
-	w.write(func(tx *store.Tx) error {
-		set, err := tx.LockDataset(w.ctx, w.set)
-		if err != nil {
-			return err
-		}
-		var a store.Appended
-		for seq := int64(1); seq <= 80; seq++ {
-			_, _ = rand.Read(noise)
-			id, object := uuid.NewString(), fmt.Sprint(seq)
-			a.Groups = append(a.Groups, store.MutationGroup{DatasetID: w.set, Seq: seq, At: tx.Now})
-			a.Mutations = append(a.Mutations, store.Mutation{DatasetID: w.set, Seq: seq, Number: 1, ObjectType: "Pand", ObjectID: object, WordtID: id})
-			a.States = append(a.States, store.MutationState{
-				ID: id, DatasetID: w.set, ObjectType: "Pand", ObjectID: object, BornSeq: seq, Digest: []byte{1}, Namespaces: "{}",
-				XML: fmt.Appendf(nil, "<Pand>%s</Pand>", base64.StdEncoding.EncodeToString(noise)),
-			})
-		}
-		return tx.AppendGroups(w.ctx, set, a)
+	w.fill(80, func() []byte {
+		noise := make([]byte, 20<<10)
+		_, _ = rand.Read(noise)
+		return fmt.Appendf(nil, "<Pand>%s</Pand>", base64.StdEncoding.EncodeToString(noise))
 	})
 	w.cut()
 	for _, after := range []int64{100 << 10, 300 << 10, 700 << 10} {
@@ -134,6 +120,27 @@ func TestBrokenLine(t *testing.T) {
 	if rows := w.downloads(); rows[0].Status != store.MutationCompleted {
 		t.Errorf("%+v", rows[0])
 	}
+}
+
+// fill begins the history with n groups, each of which adds a state.
+func (w *world) fill(n int64, xml func() []byte) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) error {
+		set, err := tx.LockDataset(w.ctx, w.set)
+		if err != nil {
+			return err
+		}
+		var a store.Appended
+		for seq := int64(1); seq <= n; seq++ {
+			id, object := uuid.NewString(), fmt.Sprint(seq)
+			a.Groups = append(a.Groups, store.MutationGroup{DatasetID: w.set, Seq: seq, At: tx.Now})
+			a.Mutations = append(a.Mutations, store.Mutation{DatasetID: w.set, Seq: seq, Number: 1, ObjectType: "Pand", ObjectID: object, WordtID: id})
+			a.States = append(a.States, store.MutationState{
+				ID: id, DatasetID: w.set, ObjectType: "Pand", ObjectID: object, BornSeq: seq, Digest: []byte{1}, Namespaces: "{}", XML: xml(),
+			})
+		}
+		return tx.AppendGroups(w.ctx, set, a)
+	})
 }
 
 func (w *world) downloads() []store.MutationDownload {

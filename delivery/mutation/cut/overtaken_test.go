@@ -37,7 +37,7 @@ func (w *world) during(do func()) error {
 // Rules: MUT-34, MUT-38.
 func TestOvertaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.publish(300)
+		w.fill(300, func() []byte { return []byte("<Pand/>") })
 		err := w.during(func() {
 			other := store.MutationSnapshot{ID: uuid.NewString(), DatasetID: w.set, Lineage: w.dataset().Lineage}
 			w.write(func(tx *store.Tx) error { return tx.StartMutationSnapshot(w.ctx, &other) })
