@@ -92,6 +92,9 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog
 	}
 	for {
 		ended, err := c.round(ctx, o, streams, log)
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("stopped before the copy was up to date; the next run goes on from there: %w", err)
+		}
 		if c.Every == 0 || ended || ctx.Err() != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -203,5 +204,21 @@ func TestAreaOfAManifest(t *testing.T) {
 	}
 	if _, err := f.areaOf("49446,49447", nil); err == nil {
 		t.Error("a list of tiles was taken")
+	}
+}
+
+// Who stops it is told that, and not which part of the program noticed.
+func TestMutationsFollowStopped(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		stop()
+		<-r.Context().Done()
+	}))
+	defer api.Close()
+	var out, problems bytes.Buffer
+	code := execute(ctx, []string{"mutations", "follow", "--url", api.URL, "--database", "sqlite:" + filepath.Join(t.TempDir(), "copy.db")}, Streams{In: strings.NewReader(""), Out: &out, Err: &problems})
+	if code != exitFailed || !strings.Contains(problems.String(), "stopped before the copy was up to date; the next run goes on from there") {
+		t.Errorf("exit %d: %s", code, problems.String())
 	}
 }
