@@ -3,14 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"schakel/delivery/freeport"
 	"schakel/store"
 )
 
@@ -97,12 +98,11 @@ func startDemo(t *testing.T, dir string, broker *demoBroker) (*demonstration, *l
 // freeAddr is an address on this machine that nobody listened at a moment ago.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	found, err := freeport.Find(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return "127.0.0.1:" + strconv.Itoa(found[0])
 }
 
 // awaitMessage waits for a message; how long that takes decides nothing.

@@ -1,17 +1,17 @@
 package trial
 
 import (
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"schakel/delivery/freeport"
 	"schakel/server/demo"
 )
 
@@ -166,12 +166,11 @@ func (s *Program) Command(t T, stdin string, args ...string) (code int, out stri
 // FreePort is a port of this machine that nothing listens on.
 func FreePort(t T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	found, err := freeport.Find(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(found[0])
 }
 
 // Get asks one page with a client.

@@ -1,11 +1,12 @@
 package rabbitmq
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"schakel/delivery/freeport"
 )
 
 // Certificates are what a node shows on its TLS port, as PEM; clients must show one of
@@ -18,22 +19,11 @@ type ports struct{ amqp, amqps, management, distribution, epmd int }
 
 // newPorts finds free ports. Another may take one before the node does.
 func newPorts() (ports, error) {
-	var p ports
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
-	for _, port := range []*int{&p.amqp, &p.amqps, &p.management, &p.distribution, &p.epmd} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return p, err
-		}
-		held = append(held, l)
-		*port = l.Addr().(*net.TCPAddr).Port
+	found, err := freeport.Find(5)
+	if err != nil {
+		return ports{}, err
 	}
-	return p, nil
+	return ports{amqp: found[0], amqps: found[1], management: found[2], distribution: found[3], epmd: found[4]}, nil
 }
 
 // configure writes the files a node reads; inner is the folder as the node sees it.

@@ -1,0 +1,46 @@
+// Package freeport finds ports of this machine for servers that the demonstration and tests start.
+package freeport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// The ports that are handed out, the last one not included. A connection that is made gets its own port from 32768 on, where
+// nobody sets that otherwise (ip_local_port_range), so that it takes none of these, even while their server is down.
+const (
+	first = 20_000
+	last  = 32_000
+)
+
+// most is how often another port is tried, for each that is wanted.
+const most = 200
+
+// Find finds n different ports that nothing on loopback listens on. They are free when it returns, so that another process
+// may take one before its server does.
+//
+// Errors: what the machine says when it gives none.
+func Find(n int) ([]int, error) {
+	ports, held := make([]int, 0, n), make([]net.Listener, 0, n)
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
+	for tries := 0; len(ports) < n; tries++ {
+		port := first + rand.IntN(last-first) // #nosec G404 -- nobody is harmed by who guesses it
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if errors.Is(err, syscall.EADDRINUSE) && tries < n*most {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		ports, held = append(ports, port), append(held, l)
+	}
+	return ports, nil
+}
