@@ -20,6 +20,7 @@ type ClientCmd struct {
 	Add    ClientAddCmd    `cmd:"" help:"Make a client and print its id and, this once, its secret."`
 	List   ClientListCmd   `cmd:"" help:"List the clients of the own organisation, or of a partner."`
 	Revoke ClientRevokeCmd `cmd:"" help:"End a client for good; its tokens stop working within seconds."`
+	NewKey ClientNewKeyCmd `cmd:"" help:"Sign access tokens with a new key. Those that are out stay valid until they end."`
 }
 
 // RegistryFlags say where the data is, for commands that use the register.
@@ -132,6 +133,23 @@ func (c *ClientRevokeCmd) Run(ctx context.Context, streams Streams, log *slog.Lo
 			return err
 		}
 		fmt.Fprintln(streams.Out, c.ID, "revoked")
+		return nil
+	})
+}
+
+// ClientNewKeyCmd makes another key sign the tokens of all clients.
+type ClientNewKeyCmd struct {
+	RegistryFlags
+}
+
+// Run makes the key (SEC-05). Nodes that run see it within seconds, and the earlier one stays in the key set for as long as
+// its last token is valid.
+func (c *ClientNewKeyCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+		if err := s.SigningKeys.RotateSigningKey(ctx, registry.SystemActor()); err != nil {
+			return err
+		}
+		fmt.Fprintln(streams.Out, "Access tokens are signed with a new key from now on.")
 		return nil
 	})
 }

@@ -298,4 +298,18 @@ func TestClientCommands(t *testing.T) {
 		t.Errorf("list after the end: %s", list)
 	}
 	command(exitFailed, "revoke", id)
+	before, err := p.db.SigningKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(exitOK, "new-key")
+	after, err := p.db.SigningKeys(t.Context())
+	if err != nil || len(after) != len(before)+1 || !after[0].RetiredAt.IsZero() {
+		t.Errorf("keys after the new one: %+v, %v", after, err)
+	}
+	for _, key := range after[1:] {
+		if key.RetiredAt.IsZero() {
+			t.Errorf("key %s still signs beside the new one", key.ID)
+		}
+	}
 }
