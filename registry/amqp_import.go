@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"schakel/registry/cpa"
 	"schakel/store"
@@ -49,10 +50,24 @@ func (a *AMQP) ReadImport(ctx context.Context, actor Actor, document []byte) (AM
 				return err
 			}
 			in.Parties = append(in.Parties, one)
+			in.Findings = append(in.Findings, outdated(d, tx.Now.Time)...)
 		}
 		return nil
 	})
 	return in, err
+}
+
+// outdated says why an administrator may not want what a document says of a party any more, or not yet.
+func outdated(d cpa.Details, now time.Time) []string {
+	told := "What it says of HER-id " + itoa(int64(d.HerID))
+	switch {
+	case d.ValidAt(now):
+		return nil
+	case now.Before(d.ValidFrom):
+		return []string{told + " is valid from " + d.ValidFrom.Format(time.DateOnly) + " on."}
+	default:
+		return []string{told + " was valid until " + d.ValidUntil.Format(time.DateOnly) + ": ask for a newer document."}
+	}
 }
 
 // TakeImport takes what a document says of one party over: its queues, its certificates, and what the agreement says of the
