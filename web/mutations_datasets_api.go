@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -79,7 +80,7 @@ func (m *machineAPI) listDatasets(c echo.Context) error {
 	}
 	answers := make([]datasetAnswer, len(rows))
 	for i, row := range rows {
-		if answers[i], err = m.datasetAnswer(c.Request().Context(), who, row); err != nil {
+		if answers[i], err = m.datasetAnswer(c.Request().Context(), who, row, ""); err != nil {
 			return err
 		}
 	}
@@ -87,7 +88,7 @@ func (m *machineAPI) listDatasets(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"datasets": answers})
 }
 
-// showDataset answers one dataset.
+// showDataset answers one dataset, as it is read by the subscription that is named.
 func (m *machineAPI) showDataset(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {
@@ -97,7 +98,7 @@ func (m *machineAPI) showDataset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := m.datasetAnswer(c.Request().Context(), who, row)
+	answer, err := m.datasetAnswer(c.Request().Context(), who, row, c.QueryParam("subscriptionId"))
 	if err != nil {
 		return err
 	}
@@ -136,10 +137,10 @@ func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timel
 	return list, nil
 }
 
-func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset) (datasetAnswer, error) {
+func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset, named string) (datasetAnswer, error) {
 	a := datasetAnswer{
 		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
-		AreaKind: row.AreaKind, RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(row.ID),
+		AreaKind: row.AreaKind, RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
 	}
 	var err error
 	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {
@@ -152,11 +153,11 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 	if err != nil {
 		return a, err
 	}
-	if len(followers) > 0 {
-		f := followers[0]
+	if i := slices.IndexFunc(followers, func(f registry.DatasetFollower) bool { return named == "" || f.Subscription.ID == named }); i >= 0 {
+		f := followers[i]
 		a.Subscription = &datasetSubscriptionBrief{ID: f.Subscription.ID, Status: f.Subscription.Status, AreaID: f.Follower.AreaID}
 	}
-	access, err := m.Registry.Datasets.Access(ctx, who.partner, row.ID, "")
+	access, err := m.Registry.Datasets.Access(ctx, who.partner, row.ID, named)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeForbidden {
 		return a, nil
 	}
@@ -188,10 +189,9 @@ func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *data
 	return nil
 }
 
-func datasetLinks(id string) map[string]halLink {
-	base := datasetPath(id)
+func datasetLinks(r datasetReader) map[string]halLink {
 	return map[string]halLink{
-		"self": {Href: base}, "deltas": {Href: base + "/deltas"}, "latestSnapshot": {Href: base + "/snapshots/latest"},
+		"self": {Href: r.path("")}, "deltas": {Href: r.path("/deltas")}, "latestSnapshot": {Href: r.path("/snapshots/latest")},
 		"subscriptions": {Href: mutationsBase + "/subscriptions"},
 	}
 }

@@ -30,7 +30,7 @@ func TestGuessedMutationAddresses(t *testing.T) {
 	own := map[string]string{
 		under("/areas/" + area): "GET", under("/deltas/custom/" + id + "/status"): "GET", under("/delta/custom/" + id + "/status"): "GET", under("/full/custom/" + id + "/status"): "GET",
 		under("/downloads/" + id): "GET", under("/downloads/" + id + "/content"): "GET", "/mutations/v1/subscriptions/" + sub: "GET",
-		under("/deltas?subscriptionId=" + sub): "GET", under("/deltas/" + d.ID + "/content?subscriptionId=" + sub): "GET", under("/snapshots/latest?subscriptionId=" + sub): "GET",
+		under("?subscriptionId=" + sub): "GET", under("/deltas?subscriptionId=" + sub): "GET", under("/deltas/" + d.ID + "/content?subscriptionId=" + sub): "GET", under("/snapshots/latest?subscriptionId=" + sub): "GET",
 		under("/delta/predefined/" + testDataset + "-gml-nl.zip?delta-id=" + d.ID + "&subscriptionId=" + sub): "GET",
 	}
 	for target, method := range own {

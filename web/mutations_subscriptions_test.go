@@ -156,4 +156,11 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	if !strings.Contains(string(list.body), `"lineage":"`+some.member(t, "lineage").(string)) || !strings.Contains(string(list.body), "/content"+part) {
 		t.Errorf("listed %s", list.body)
 	}
+	for named, lineage := range map[string]any{"": all.member(t, "lineage"), part: some.member(t, "lineage")} {
+		var set datasetAnswer
+		c.get(t, under("")+named).want(t, 200).decode(t, &set)
+		if set.Lineage != lineage || (set.Subscription.ID == sub.ID) != (named != "") || set.Links["deltas"].Href != under("/deltas")+named {
+			t.Errorf("by %q the dataset is %+v", named, set)
+		}
+	}
 }

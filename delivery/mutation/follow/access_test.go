@@ -19,7 +19,7 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	o.Subscription = "sub_2"
 	asked := map[string]bool{}
 	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
-		for _, name := range []string{"/snapshots/latest", "/deltas"} {
+		for _, name := range []string{"/snapshots/latest", "/deltas", "/datasets/dingen"} {
 			if strings.HasSuffix(r.URL.Path, name) {
 				asked[name] = r.URL.Query().Get("subscriptionId") == "sub_2"
 			}
@@ -31,7 +31,7 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	if _, err := run(t, f, o, follow.RemakeNever); err != nil {
 		t.Fatal(err)
 	}
-	if !asked["/snapshots/latest"] || !asked["/deltas"] {
+	if !asked["/snapshots/latest"] || !asked["/deltas"] || !asked["/datasets/dingen"] {
 		t.Errorf("named the subscription: %v", asked)
 	}
 }

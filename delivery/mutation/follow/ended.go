@@ -26,7 +26,7 @@ type teller interface {
 }
 
 func (s *own) standing(ctx context.Context) (standing, error) {
-	a, err := s.ask(ctx, http.MethodGet, s.base, nil)
+	a, err := s.ask(ctx, http.MethodGet, s.path(), nil)
 	if err != nil {
 		return standing{}, fmt.Errorf("ask how the dataset stands: %w", err)
 	}
@@ -45,7 +45,7 @@ func (s *own) standing(ctx context.Context) (standing, error) {
 		return standing{}, err
 	}
 	told := standing{lineage: doc.Lineage}
-	if s.o.Subscription != "" && s.o.Subscription != doc.Subscription.ID { // it is that of another subscription
+	if s.o.Subscription != "" && s.o.Subscription != doc.Subscription.ID { // a source that does not look at which one is named
 		told.lineage = ""
 	}
 	if doc.Ended != nil && doc.Ended.Complete {
