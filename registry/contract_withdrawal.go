@@ -83,7 +83,7 @@ func (c *Contracts) losing(ctx context.Context, effect *WithdrawalEffect, v stor
 		if len(rest) == 0 {
 			effect.Last = append(effect.Last, t.Name)
 		}
-		of, err := openSubscriptionsTo(ctx, &c.cfg.DB.Queries, t.Name)
+		of, err := openSubscriptions(ctx, &c.cfg.DB.Queries, store.SubscriptionFilter{EventType: t.Name})
 		if err != nil {
 			return err
 		}
@@ -122,26 +122,6 @@ func (c *Contracts) otherLines(ctx context.Context, t store.EventType) ([]string
 		}
 	}
 	return lines, nil
-}
-
-// openSubscriptionsTo lists the open subscriptions to an event type.
-func openSubscriptionsTo(ctx context.Context, q *store.Queries, name string) ([]store.Subscription, error) {
-	var open []store.Subscription
-	f := store.SubscriptionFilter{EventType: name}
-	for f.Page = (store.Page{Number: 1, Size: 500}); ; f.Number++ {
-		rows, total, err := q.Subscriptions(ctx, f)
-		if err != nil {
-			return nil, fmt.Errorf("list subscriptions: %w", err)
-		}
-		for _, sub := range rows {
-			if openSubscription(sub) {
-				open = append(open, sub)
-			}
-		}
-		if f.Number*f.Size >= total {
-			return open, nil
-		}
-	}
 }
 
 // described adds the endpoints whose API a version describes.

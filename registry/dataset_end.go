@@ -13,15 +13,12 @@ import (
 // endRequests ends the requests for a dataset that ends, and tells all who have an open subscription to it, each partner
 // once.
 func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Dataset, reason string) error {
-	subs, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{DatasetID: row.ID})
+	subs, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{DatasetID: row.ID})
 	if err != nil {
-		return fmt.Errorf("list subscriptions: %w", err)
+		return err
 	}
 	var told []string
 	for _, sub := range subs {
-		if !openSubscription(sub) {
-			continue
-		}
 		if sub.Status == store.SubscriptionRequested {
 			sub.Status, sub.StatusReason = store.SubscriptionEnded, "Dataset "+row.Title+" has ended: "+reason
 			if err := tx.UpdateSubscription(ctx, &sub); err != nil {
@@ -73,8 +70,8 @@ func (d *Datasets) EndFollowing(ctx context.Context, before time.Time) (int, err
 }
 
 func (d *Datasets) endFollowing(ctx context.Context, id string, before time.Time) (bool, error) {
-	subs, _, err := d.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{DatasetID: id})
-	if err != nil || !slices.ContainsFunc(subs, openSubscription) {
+	_, open, err := d.cfg.DB.Subscriptions(ctx, store.SubscriptionFilter{DatasetID: id, Open: true, Page: store.Page{Size: 1}})
+	if err != nil || open == 0 {
 		return false, err
 	}
 	ended := false

@@ -28,15 +28,12 @@ func (d *Datasets) Followers(ctx context.Context, scope Scope, datasetID string)
 }
 
 func openFollowers(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) ([]DatasetFollower, error) {
-	subs, _, err := q.Subscriptions(ctx, f)
+	subs, err := openSubscriptions(ctx, q, f)
 	if err != nil {
-		return nil, fmt.Errorf("list subscriptions: %w", err)
+		return nil, err
 	}
 	var list []DatasetFollower
 	for _, sub := range slices.Backward(subs) {
-		if !openSubscription(sub) {
-			continue
-		}
 		f, err := followerOf(ctx, q, sub)
 		if err != nil {
 			return nil, err

@@ -255,3 +255,45 @@ func TestDatasetEnds(t *testing.T) {
 		}
 	})
 }
+
+// However many subscriptions there were, those that are open count: who follows is told that it ends, and an area keeps what
+// decides what is in it.
+func TestDatasetOfManyFollowers(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		row := w.dataset(t, buildings())
+		asked := DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square}}
+		first, err := w.Subscriptions.RequestDataset(ctx, actor, asked)
+		must(t, err)
+		w.clock.Advance(time.Second)
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+			for range 1000 {
+				sub := first
+				sub.ID, sub.Status = "", store.SubscriptionEnded
+				if err := tx.InsertSubscription(ctx, &sub); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		if list, err := w.Datasets.Followers(ctx, ScopeOf(p.ID), row.ID); err != nil || len(list) != 1 {
+			t.Errorf("%d follow: %v", len(list), err)
+		}
+		_, err = w.Datasets.Update(ctx, w.admin, row.ID, func(in *DatasetInput) { in.GeometryElements = []string{"geometry"} })
+		if f := fieldsOf(err); len(f) != 1 {
+			t.Errorf("what decides about areas changed: %v", err)
+		}
+		_, err = w.Subscriptions.RequestDataset(ctx, actor, asked)
+		if f := fieldsOf(err); f["dataset"] == "" {
+			t.Errorf("a second subscription at an endpoint: %v", err)
+		}
+		must(t, w.Datasets.End(ctx, w.admin, row.ID, "the source has ended"))
+		if sub, err := w.Subscriptions.Get(ctx, ScopeOf(p.ID), first.ID); err != nil || sub.Status != store.SubscriptionEnded {
+			t.Errorf("the request is %s: %v", sub.Status, err)
+		}
+		if m := w.mailsTo(t, p.ContactEmail)[0]; !strings.Contains(m.Subject, "has ended") {
+			t.Errorf("told %q", m.Subject)
+		}
+	})
+}

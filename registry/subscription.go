@@ -148,14 +148,11 @@ func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types 
 
 // checkOthers wants types that the endpoint does not get already, at these versions.
 func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, types []string, versions map[string]string) error {
-	others, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID})
+	others, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EndpointID: endpoint.ID})
 	if err != nil {
-		return fmt.Errorf("list subscriptions: %w", err)
+		return err
 	}
 	for _, other := range others {
-		if !openSubscription(other) {
-			continue
-		}
 		for _, name := range types {
 			if slices.Contains(other.Types, name) && overlaps(other.Versions, versions, name) {
 				return invalidFields(problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
@@ -163,6 +160,21 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 		}
 	}
 	return nil
+}
+
+// openSubscriptions lists all open subscriptions that a filter selects, newest first.
+func openSubscriptions(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) (open []store.Subscription, err error) {
+	f.Open, f.Page = true, store.Page{Number: 1, Size: 500}
+	for {
+		rows, _, err := q.Subscriptions(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("list subscriptions: %w", err)
+		}
+		if open = append(open, rows...); len(rows) < f.Size {
+			return open, nil
+		}
+		f.Before = rows[len(rows)-1].ID // and not the next page: those that end meanwhile would push others off it
+	}
 }
 
 func openSubscription(s store.Subscription) bool {

@@ -79,11 +79,11 @@ func (s *Subscriptions) checkFilesEndpoint(ctx context.Context, tx *store.Tx, en
 	if endpoint.Kind != store.EndpointFiles {
 		return invalidFields(problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files."})
 	}
-	others, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID})
+	_, others, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID, Open: true})
 	if err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
 	}
-	if slices.ContainsFunc(others, openSubscription) {
+	if others > 0 {
 		return invalidFields(problems{"dataset": "Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files."})
 	}
 	return nil

@@ -82,23 +82,15 @@ func lineMatters(ctx context.Context, tx *store.Tx, t store.EventType, change li
 // subscribersOf adds the open subscriptions to an event type that the change is about, by partner.
 func subscribersOf(ctx context.Context, tx *store.Tx, t store.EventType, change lineChange, to map[string][]store.Subscription) error {
 	line := store.VersionLine(t.ContractVersion)
-	f := store.SubscriptionFilter{EventType: t.Name}
-	for f.Page = (store.Page{Number: 1, Size: 500}); ; f.Number++ {
-		subs, total, err := tx.Subscriptions(ctx, f)
-		if err != nil {
-			return fmt.Errorf("list subscriptions: %w", err)
-		}
-		for _, sub := range subs {
-			wants := sub.Versions[t.Name]
-			if openSubscription(sub) && (change == lineAppeared || wants == "" || wants == line) &&
-				!slices.ContainsFunc(to[sub.PartnerID], func(s store.Subscription) bool { return s.ID == sub.ID }) {
-				to[sub.PartnerID] = append(to[sub.PartnerID], sub)
-			}
-		}
-		if f.Number*f.Size >= total {
-			return nil
+	subs, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EventType: t.Name})
+	for _, sub := range subs {
+		wants := sub.Versions[t.Name]
+		if (change == lineAppeared || wants == "" || wants == line) &&
+			!slices.ContainsFunc(to[sub.PartnerID], func(s store.Subscription) bool { return s.ID == sub.ID }) {
+			to[sub.PartnerID] = append(to[sub.PartnerID], sub)
 		}
 	}
+	return err
 }
 
 // ofTypes names the subscriptions with those of their types that are touched.

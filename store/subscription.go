@@ -104,8 +104,10 @@ func (q *Queries) Subscription(ctx context.Context, id string) (Subscription, er
 type SubscriptionFilter struct {
 	PartnerID, EndpointID, Status, EventType string
 	DatasetID                                string
-	OfTypes                                  bool // leaves out those to datasets
-	OfDatasets                               bool // leaves out those to event types
+	OfTypes                                  bool   // leaves out those to datasets
+	OfDatasets                               bool   // leaves out those to event types
+	Open                                     bool   // leaves out those that have ended or were rejected
+	Before                                   string // those with an id before it, which come behind it
 	Page
 }
 
@@ -122,6 +124,10 @@ func (q *Queries) Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Su
 	if f.OfDatasets {
 		w.add(`dataset_id <> ''`)
 	}
+	if f.Open {
+		w.add(`status NOT IN ('ended', 'rejected')`)
+	}
+	w.text(`id < ?`, f.Before)
 	w.text(`id IN (SELECT subscription_id FROM subscription_type WHERE event_type = ?)`, f.EventType)
 	var rows []Subscription
 	total, err := q.page(ctx, &rows, `*`, `subscription`, w, `id DESC`, f.Page)

@@ -76,6 +76,8 @@ func TestSubscriptions(t *testing.T) {
 			"type":     {store.SubscriptionFilter{EventType: eventType}, []string{a.ID, w.subscription.ID}, 2},
 			"none":     {store.SubscriptionFilter{Status: "x"}, []string{}, 0},
 			"dataset":  {store.SubscriptionFilter{DatasetID: "x"}, []string{}, 0},
+			"open":     {store.SubscriptionFilter{Open: true, EventType: eventType}, []string{a.ID, w.subscription.ID}, 2},
+			"before":   {store.SubscriptionFilter{Before: all[0]}, all[1:], 2},
 			"datasets": {store.SubscriptionFilter{OfDatasets: true}, []string{}, 0},
 			"types":    {store.SubscriptionFilter{OfTypes: true}, all, 3},
 		} {
