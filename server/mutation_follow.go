@@ -101,7 +101,6 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog
 		if err != nil {
 			log.ErrorContext(ctx, "the copy is not up to date", "error", err, "again", c.Every)
 		}
-		c.Anew = false // once is enough
 		if !pause(ctx, c.Every) {
 			return nil
 		}
@@ -130,6 +129,7 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, stream
 		when = follow.RemakeNeeded
 	}
 	report, err := f.Follow(ctx, source, when)
+	c.Anew = c.Anew && !report.Anew // once is enough, also when what comes behind it fails
 	if errors.Is(err, follow.ErrReinitialise) || errors.Is(err, follow.ErrGap) || errors.Is(err, follow.ErrSettings) {
 		err = fmt.Errorf("%w; --reinitialise does that", err)
 	}

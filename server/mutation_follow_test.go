@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -95,6 +97,7 @@ func TestMutationsFollow(t *testing.T) {
 		has   string
 	}{
 		"a folder":         {"", []string{"--from", dir}, exitOK, `percelen_nl: 2 deliveries, 4 groups: 4 adds`, "p0 p1 q0 q1"},
+		"one":              {string(one), []string{"--from", "-"}, exitOK, "percelen_nl: 1 delivery, 1 group: 1 add, 0 changes, 0 deletes", "p0"},
 		"standard input":   {string(one), []string{"--from", "-", "--json"}, exitOK, `"deltaId": "d-0"`, "p0"},
 		"what it would do": {"", []string{"--from", dir, "--dry-run"}, exitOK, "initial d-0", ""},
 		"an area":          {"", []string{"--from", dir, "--area", area}, exitOK, "2 outside", "p0 p1"},
@@ -220,5 +223,61 @@ func TestMutationsFollowStopped(t *testing.T) {
 	code := execute(ctx, []string{"mutations", "follow", "--url", api.URL, "--database", "sqlite:" + filepath.Join(t.TempDir(), "copy.db")}, Streams{In: strings.NewReader(""), Out: &out, Err: &problems})
 	if code != exitFailed || !strings.Contains(problems.String(), "stopped before the copy was up to date; the next run goes on from there") {
 		t.Errorf("exit %d: %s", code, problems.String())
+	}
+}
+
+// A copy that is to be made anew is, also when the source was down at first, and once.
+func TestMutationsFollowAnewOnce(t *testing.T) {
+	t.Parallel()
+	raw, _ := parcelZip(t, format.Initial, "d-0", "", "", "p0:155000")
+	down, cut, made := false, false, 0
+	mux := http.NewServeMux()
+	for path, text := range map[string]string{
+		"GET /v1/dataset":               `{"timeliness":[{"featuretype":"perceel"}]}`,
+		"GET /v1/delta":                 `{"deltas":[{"id":"d-0"}],"_links":[]}`,
+		"POST /v1/delta/custom":         `{"downloadRequestId":"1","_links":{"status":{"href":"/v1/delta/custom/1/status"}}}`,
+		"GET /v1/delta/custom/1/status": `{"status":"COMPLETED","progress":100,"_links":{"download":{"href":"/1.zip"}}}`,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+	}
+	mux.HandleFunc("GET /1.zip", func(w http.ResponseWriter, _ *http.Request) {
+		if cut {
+			http.Error(w, "no", http.StatusBadRequest)
+			return
+		}
+		made++
+		fmt.Fprint(w, string(raw))
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down {
+			http.Error(w, "down", http.StatusBadRequest)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c := &MutationsFollowCmd{Anew: true}
+	c.Database, c.URL, c.Kind, c.Match, c.Verify, c.CRS = "sqlite:"+filepath.Join(t.TempDir(), "copy.db"), server.URL+"/v1", "pdok", "id", "off", 28992
+	streams, log := Streams{Out: io.Discard, Err: io.Discard}, slog.New(slog.DiscardHandler)
+	o, err := c.options(streams, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		anew, down, cut, fails bool
+		made                   int
+	}{
+		{anew: true, made: 1}, // there is no copy yet
+		{made: 1},
+		{anew: true, down: true, fails: true, made: 1},
+		{cut: true, fails: true, made: 1},
+		{made: 2},
+		{made: 2},
+	} {
+		c.Anew = c.Anew || tt.anew
+		down, cut = tt.down, tt.cut
+		if _, err := c.round(t.Context(), o, streams, log); (err != nil) != tt.fails || made != tt.made {
+			t.Fatalf("round %d: made %d times, want %d: %v", i, made, tt.made, err)
+		}
 	}
 }

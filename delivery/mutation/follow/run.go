@@ -103,6 +103,7 @@ func (r *run) commit(ctx context.Context, b *batch, last bool) error {
 		return &GroupError{Delivery: r.d.ID, File: u.at.File, Line: stopped.line, Group: u.at.Group, Err: r.explain(stopped, b)}
 	}
 	if last && r.d.Type == format.Initial {
+		r.report.Anew = true
 		return r.f.sweep(ctx)
 	}
 	return nil
