@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +56,12 @@ func (c *MutationsLintCmd) run(streams Streams) error {
 		return err
 	}
 	if report.Errors > 0 || c.FailOn == string(lint.Warning) && report.Warnings > 0 {
-		return foundError(fmt.Sprintf("%d errors and %d warnings in %d files", report.Errors, report.Warnings, report.Files))
+		return foundError(plural(report.Errors, "error", "errors") + " and " + plural(report.Warnings, "warning", "warnings") + " in " + plural(int64(report.Files), "file", "files"))
 	}
 	return nil
 }
 
-// lintFile looks at a file, or at all in it when it is a zip, which its first bytes tell.
+// lintFile looks at a file, or at all in it when it is a zip.
 func lintFile(linter *lint.Linter, name string, stdin io.Reader) error {
 	source := stdin
 	if name != "-" {
@@ -76,15 +75,7 @@ func lintFile(linter *lint.Linter, name string, stdin io.Reader) error {
 		}
 		source = file
 	}
-	in := bufio.NewReaderSize(source, 64<<10)
-	start, err := in.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06" {
-		return linter.Zip(name, in)
-	}
-	return linter.File(name, in)
+	return linter.Any(name, source)
 }
 
 func printMutations(w io.Writer, format string, r lint.Report) error {
@@ -102,6 +93,7 @@ func printMutations(w io.Writer, format string, r lint.Report) error {
 	if left := r.Errors + r.Warnings - int64(len(r.Findings)); left > 0 {
 		fmt.Fprintf(w, "… and %d more\n", left)
 	}
-	_, err := fmt.Fprintf(w, "%d files, %d groups, %d mutations: %d errors, %d warnings\n", r.Files, r.Groups, r.Mutations, r.Errors, r.Warnings)
+	_, err := fmt.Fprintf(w, "%s, %s, %s: %s, %s\n", plural(int64(r.Files), "file", "files"), plural(r.Groups, "group", "groups"),
+		plural(r.Mutations, "mutation", "mutations"), plural(r.Errors, "error", "errors"), plural(r.Warnings, "warning", "warnings"))
 	return err
 }

@@ -59,3 +59,25 @@ func TestMutationsLint(t *testing.T) {
 		t.Errorf("exit %d, %v\n%s\n%s", code, err, out, errs)
 	}
 }
+
+// What is named a zip and is none is told as that, and what is counted is told in words that fit the number.
+func TestMutationsLintInWords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, content := range map[string]string{"text.zip": "hello", "page.ZIP": "<html></html>", "empty.zip": "", "one.xml": parcelXML(t)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"text.zip":  "it is no zip",
+		"page.ZIP":  "it is no zip",
+		"empty.zip": "it is no zip: it is empty",
+		"one.xml":   "1 file, 1 group, 1 mutation: 0 errors, 0 warnings\n",
+	} {
+		code, out, problems := command(t, "mutations", "lint", filepath.Join(dir, name))
+		if (code == exitOK) != (name == "one.xml") || !strings.Contains(out, want) || code != exitOK && !strings.Contains(out+problems, "1 error and 0 warnings in 0 files\n") {
+			t.Errorf("%s: exit %d\n%s\n%s", name, code, out, problems)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.
 			if p.At.Index > 0 { // not at its end
 				at = fmt.Sprintf("file %d, ", p.At.Index)
 			}
-			fmt.Fprintf(streams.Err, "%s %s: %s%d groups, %d mutations\n", p.Type, p.Delivery, at, p.Groups, p.Counts.Mutations())
+			fmt.Fprintf(streams.Err, "%s %s: %s%s, %s\n", p.Type, p.Delivery, at, plural(p.Groups, "group", "groups"), plural(p.Counts.Mutations(), "mutation", "mutations"))
 		}
 	}
 	switch {
@@ -214,7 +214,7 @@ func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
 		return nil // it did not come so far
 	}
 	k := r.Counts
-	fmt.Fprintf(w, "%s: %d deliveries, %d groups: %d adds, %d changes, %d deletes", r.Copy, len(r.Deliveries), k.Groups, k.Adds, k.Changes, k.Deletes)
+	fmt.Fprintf(w, "%s: %s, %s", r.Copy, plural(int64(len(r.Deliveries)), "delivery", "deliveries"), countsText(k.Counts))
 	for _, n := range []struct {
 		count int64
 		what  string

@@ -165,7 +165,7 @@ func (f *publishedFile) failed(out sentGroups) error {
 		return fmt.Errorf("%s: %s (nobody tells how many groups are in; key %s)", f.File, f.Error, f.Key)
 	}
 	f.PublicationID, f.Groups = known.ID, &known.Groups
-	return fmt.Errorf("%s: %s (%d groups are in; key %s)", f.File, f.Error, known.Groups, f.Key)
+	return fmt.Errorf("%s: %s (%s; key %s)", f.File, f.Error, areIn(known.Groups), f.Key)
 }
 
 func (c *MutationsPublishCmd) print(w io.Writer, r *publishReport) error {
@@ -189,10 +189,9 @@ func (f publishedFile) text() string {
 	fmt.Fprintf(&b, "%s: %s", f.File, f.Status)
 	switch {
 	case f.Counts != nil:
-		k := f.Counts
-		fmt.Fprintf(&b, ", %d groups: %d adds, %d changes, %d deletes", k.Groups, k.Adds, k.Changes, k.Deletes)
+		b.WriteString(", " + countsText(*f.Counts))
 	case f.Groups != nil:
-		fmt.Fprintf(&b, ", %d groups are in", *f.Groups)
+		b.WriteString(", " + areIn(*f.Groups))
 	}
 	if f.LastSeq > 0 {
 		fmt.Fprintf(&b, ", seq %d to %d", f.FirstSeq, f.LastSeq)

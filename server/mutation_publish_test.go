@@ -160,6 +160,7 @@ func TestMutationsPublish(t *testing.T) {
 		t.Errorf("standard input: exit %d, %+v\n%s", code, piped, problems)
 	}
 	says(t, exitOK, "lines.ndjson: replayed, 3 groups: 3 adds, 0 changes, 0 deletes, seq 4 to 6; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[2])...)
+	says(t, exitOK, "groups.json: replayed, 1 group: 1 add, 0 changes, 0 deletes, seq 7 to 7; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[3])...)
 }
 
 // parcelXML is a delta with one parcel, without its declaration.

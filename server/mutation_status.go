@@ -42,7 +42,7 @@ func (c *MutationsStatusCmd) Run(ctx context.Context, streams Streams) error {
 func copyState(c follow.Copy) string {
 	switch {
 	case c.UnderWay != nil:
-		return fmt.Sprintf("%s %s under way, %d groups in", c.UnderWay.Type, c.UnderWay.ID, c.UnderWay.Counts.Groups)
+		return fmt.Sprintf("%s %s under way, %s", c.UnderWay.Type, c.UnderWay.ID, areIn(c.UnderWay.Counts.Groups))
 	case c.Reinitialise != "":
 		return "must be made anew: " + c.Reinitialise
 	case c.Generation == 0:

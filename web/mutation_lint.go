@@ -86,27 +86,22 @@ func (d lintDesk) look(c echo.Context) error {
 	return d.show(c, http.StatusOK, v)
 }
 
-// lintPart looks at one file, or at all in it when it is a zip, which its first bytes tell; nil for an empty one.
+// lintPart looks at one file, or at all in it when it is a zip; nil for an empty one.
 func lintPart(part *multipart.Part, complete bool) (*templates.LintReport, error) {
 	source := &heldError{from: part}
 	in := bufio.NewReaderSize(source, 64<<10)
-	start, err := in.Peek(4)
-	if len(start) == 0 {
+	if _, err := in.Peek(1); err != nil {
 		return nil, source.form()
 	}
 	l := lint.New(lint.Options{Complete: complete, Most: maxLintFindings, Memory: lintMemory, Zip: archive.Limits{Total: maxLintUnpacked}})
 	name := orElse(part.FileName(), "the file")
-	if err == nil && (string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06") {
-		err = l.Zip(name, in)
-	} else {
-		err = l.File(name, io.LimitReader(in, maxLintUnpacked))
-	}
+	err := l.Any(name, in)
 	report, ended := l.Report() // also after an error, so that its temporary files go
-	if err := errors.Join(err, ended); err != nil {
-		return nil, fmt.Errorf("look at mutation file: %w", err)
-	}
 	if err := source.form(); err != nil {
 		return nil, err
+	}
+	if err := errors.Join(err, ended); err != nil {
+		return nil, fmt.Errorf("look at mutation file: %w", err)
 	}
 	return lintReport(name, report), nil
 }

@@ -238,3 +238,28 @@ func TestMany(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What has the name of a zip and is none is told as that, and not as XML that is wrong; what begins as a zip is one whatever
+// its name.
+func TestNoZip(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"": "it is empty", "he": "it is no zip", "hello": "it is no zip", file("delta", "+1"): "it is no zip", "P": "ends in the middle",
+		"PK\x03": "ends in the middle", "PK\x03\x04": "ends in the middle",
+	} {
+		l := lint.New(lint.Options{})
+		if err := l.Any("a.Zip", strings.NewReader(content)); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := l.Report(); err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, want) || r.Findings[0].File != "a.Zip" {
+			t.Errorf("%.9q: %+v, %v", content, r, err)
+		}
+	}
+	l := lint.New(lint.Options{})
+	if err := l.Any("a.xml", strings.NewReader("PK\x03\x04")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := l.Report(); err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, "zip ends") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -1,16 +1,49 @@
 package lint
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 )
 
-// Zip looks at the files of a delivery. Errors are as those of File; a broken zip is a finding.
+// Any is Zip for what begins as a zip or has the name of one, and File for the rest. That r cannot be read at all is an error
+// besides.
+func (l *Linter) Any(name string, r io.Reader) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	start, err := in.Peek(4)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("read %s: %w", name, err)
+	case isZip(start), strings.EqualFold(filepath.Ext(name), ".zip"):
+		return l.Zip(name, in)
+	}
+	return l.File(name, in)
+}
+
+// isZip says of the first four bytes that they are those of a zip, which may be empty.
+func isZip(start []byte) bool {
+	return bytes.Equal(start, []byte("PK\x03\x04")) || bytes.Equal(start, []byte("PK\x05\x06"))
+}
+
+// Zip looks at the files of a delivery. Errors are as those of File; a broken zip is a finding, and so is what is none.
 func (l *Linter) Zip(name string, r io.Reader) error {
-	zip := archive.NewReader(r, l.options.Zip)
+	in := bufio.NewReaderSize(r, 64<<10)
+	switch start, err := in.Peek(4); {
+	case len(start) == 0 && errors.Is(err, io.EOF):
+		l.zipError(name, "", errors.New("it is no zip: it is empty"))
+		return nil
+	case err == nil && !isZip(start), err != nil && !bytes.HasPrefix([]byte("PK"), start[:min(len(start), 2)]):
+		l.zipError(name, "", errors.New("it is no zip: it does not begin as one"))
+		return nil
+	}
+	zip := archive.NewReader(in, l.options.Zip)
 	var first format.Header
 	last := ""
 	for {
