@@ -71,7 +71,7 @@ type LimitFlags struct {
 	MaxBatchBytes    int64 `default:"1048576" help:"Unless the settings in the portal say otherwise: largest batch of events, in bytes."`
 	MaxBatchEvents   int   `default:"100" help:"Unless the settings in the portal say otherwise: most events in a batch."`
 	MaxDocumentBytes int64 `default:"16777216" help:"Largest contract document, in bytes."`
-	MaxCustomBytes   int64 `default:"21474836480" help:"Most bytes kept of the mutation downloads that a partner asked for; the oldest make room."`
+	MaxCustomBytes   int64 `default:"21474836480" help:"Most bytes kept of the mutation downloads that a partner asked for: of each request its manifest, its geofilter and 4096 besides, and each file once; the oldest make room."`
 }
 
 // Validate checks what flags cannot say one by one.

@@ -26,28 +26,34 @@ func (q *Queries) WaitingMutationDownloads(ctx context.Context, partnerID string
 	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mutation_download WHERE status IN ('pending', 'running') AND partner_id = ? AND requested_by <> ''`, partnerID)
 }
 
-// keptDownload is a download d that somebody asked for, of which the file is there for no delta or snapshot besides.
-const keptDownload = ` FROM mutation_download d WHERE d.requested_by <> '' AND d.status = 'completed' AND d.gone_at IS NULL
-	AND NOT EXISTS (SELECT 1 FROM mutation_delta t WHERE t.id = d.delta_id AND t.file_id = d.file_id AND t.gone_at IS NULL)
-	AND NOT EXISTS (SELECT 1 FROM mutation_snapshot s WHERE s.id = d.snapshot_id AND s.file_id = d.file_id AND s.gone_at IS NULL)`
+// keptDownload selects the downloads that somebody asked for and that take room: those that are ready or failed.
+const keptDownload = ` FROM mutation_download d WHERE d.requested_by <> '' AND d.status NOT IN ('pending', 'running') AND d.gone_at IS NULL`
 
-// KeptMutationDownloads tells how many bytes are kept for what a partner asked for besides its subscriptions.
+// requestRoom is how many bytes a download d counts for without its file.
+const requestRoom = `4096 + octet_length(d.geofilter) + octet_length(d.manifest)`
+
+// KeptMutationDownloads tells how many bytes are kept for what a partner asked for besides its subscriptions: of each download
+// its manifest, its geofilter and 4096 besides, and each file once, unless it is there for a delta or snapshot besides.
 func (q *Queries) KeptMutationDownloads(ctx context.Context, partnerID string) (int64, error) {
+	const of = keptDownload + ` AND d.partner_id = ?`
 	var n int64
-	return n, q.get(ctx, &n, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (SELECT DISTINCT d.file_id, d.bytes`+keptDownload+` AND d.partner_id = ?) f`, partnerID)
+	return n, q.get(ctx, &n, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (SELECT SUM(`+requestRoom+`) AS bytes`+of+`
+		UNION ALL SELECT SUM(bytes) FROM (SELECT DISTINCT d.file_id, d.bytes`+of+`
+		AND NOT EXISTS (SELECT 1 FROM mutation_delta t WHERE t.id = d.delta_id AND t.file_id = d.file_id AND t.gone_at IS NULL)
+		AND NOT EXISTS (SELECT 1 FROM mutation_snapshot s WHERE s.id = d.snapshot_id AND s.file_id = d.file_id AND s.gone_at IS NULL)) f) k`, partnerID, partnerID)
 }
 
-// OldestKeptMutationDownload finds the download that was ready first, of those that KeptMutationDownloads counts.
+// OldestKeptMutationDownload finds the download that ended first, of those that KeptMutationDownloads counts. What it has of
+// a manifest and a geofilter is left out.
 func (q *Queries) OldestKeptMutationDownload(ctx context.Context, partnerID string) (MutationDownload, error) {
 	var d MutationDownload
-	return d, q.get(ctx, &d, `SELECT d.*`+keptDownload+` AND d.partner_id = ? ORDER BY d.finished_at, d.id LIMIT 1`, partnerID)
+	return d, q.get(ctx, &d, `SELECT `+downloadFacts+keptDownload+` AND d.partner_id = ? ORDER BY d.finished_at, d.id LIMIT 1`, partnerID)
 }
 
 // PartnersKeepingDownloads lists the partners for which more bytes may be kept of what they asked for than given.
 func (q *Queries) PartnersKeepingDownloads(ctx context.Context, most int64) ([]string, error) {
 	var ids []string
-	return ids, q.list(ctx, &ids, `SELECT partner_id FROM mutation_download WHERE gone_at IS NULL AND requested_by <> '' AND status = 'completed'
-		GROUP BY partner_id HAVING SUM(bytes) > ? ORDER BY partner_id`, most)
+	return ids, q.list(ctx, &ids, `SELECT d.partner_id`+keptDownload+` GROUP BY d.partner_id HAVING SUM(d.bytes + `+requestRoom+`) > ? ORDER BY d.partner_id`, most)
 }
 
 // MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter.

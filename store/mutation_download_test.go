@@ -44,11 +44,13 @@ func TestWaitingDownloads(t *testing.T) {
 	})
 }
 
-// TestKeptDownloads: the bytes of what a partner asked for count once a file, and not where a delta has them too.
+// TestKeptDownloads: the bytes of what a partner asked for count once a file, and not where a delta has them too. What is kept
+// of each request counts besides, and not when it is over.
 func TestKeptDownloads(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.history("bgt", 5)
 		w.cut("bgt", "one")
+		const request = 4096 + int64(len("POLYGON EMPTY")+len("{é}"))
 		kept := func(bytes int64, oldest string, partners ...string) {
 			t.Helper()
 			n, err := w.db.KeptMutationDownloads(w.ctx, w.partner.ID)
@@ -59,30 +61,41 @@ func TestKeptDownloads(t *testing.T) {
 			} else {
 				same(t, d.ID, err, oldest)
 			}
-			ids, err := w.db.PartnersKeepingDownloads(w.ctx, 11)
+			ids, err := w.db.PartnersKeepingDownloads(w.ctx, request+11)
 			same(t, ids, err, partners)
 		}
 		done := func(id, subscription, by, file string) {
 			w.wanted(id, "one", subscription, by)
 			d, err := w.claimDownload("north")
 			same(t, d.ID, err, id)
-			d.Status, d.FileID, d.Manifest, d.Bytes = store.MutationCompleted, file, "{}", 6
+			d.Status, d.FileID, d.Manifest, d.Bytes = store.MutationCompleted, file, "{é}", 6
 			w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &d) })
 		}
 		delta, err := w.db.MutationDelta(w.ctx, "one")
 		same(t, err, nil, nil)
 		done("d1", "sub_1", "", "f1")
-		done("d2", "", "cli_1", delta.FileID)
 		kept(0, "")
+		done("d2", "", "cli_1", delta.FileID)
+		kept(request, "d2")
 		done("d3", "", "cli_1", "f3")
+		kept(2*request+6, "d2", w.partner.ID)
 		done("d4", "", "cli_1", "f3")
-		kept(6, "d3", w.partner.ID)
+		kept(3*request+6, "d2", w.partner.ID)
 		done("d5", "", "cli_1", "f5")
-		kept(12, "d3", w.partner.ID)
-		for _, id := range []string{"d3", "d4"} {
+		kept(4*request+12, "d2", w.partner.ID)
+		for _, id := range []string{"d2", "d3", "d4"} {
 			w.write(func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, id) })
 		}
-		kept(6, "d5", w.partner.ID)
+		kept(request+6, "d5")
+		gone, err := w.db.MutationDownload(w.ctx, "d3")
+		same(t, gone.Geofilter+gone.Manifest, err, "")
+		w.wanted("d6", "one", "", "cli_1")
+		kept(request+6, "d5")
+		d, err := w.claimDownload("north")
+		same(t, d.ID, err, "d6")
+		d.Status, d.Error = store.MutationFailed, "no"
+		w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &d) })
+		kept(2*request+6-int64(len("{é}")), "d5", w.partner.ID)
 		n, err := w.db.KeptMutationDownloads(w.ctx, "another")
 		same(t, n, err, int64(0))
 	})

@@ -17,9 +17,9 @@ func (q *Queries) MutationDownloadsOver(ctx context.Context, before Time, limit 
 		ORDER BY d.created_at, d.id LIMIT ?`, before, limit)
 }
 
-// ExpireMutationDownload notes that a download is gone.
+// ExpireMutationDownload notes that a download is gone, and drops what may be large of it.
 func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
-	return tx.one(ctx, `UPDATE mutation_download SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
+	return tx.one(ctx, `UPDATE mutation_download SET gone_at = ?, manifest = '', geofilter = '' WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
 }
 
 // MutationFileInUse tells whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and

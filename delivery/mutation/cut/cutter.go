@@ -37,8 +37,8 @@ type Config struct {
 	Node string
 	// Lease is how long a node may be silent before another makes its download anew; default a minute.
 	Lease time.Duration
-	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions; default
-	// [MostCustomBytes].
+	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions, as
+	// [store.Queries.KeptMutationDownloads] counts them; default [MostCustomBytes].
 	MostCustomBytes int64
 }
 

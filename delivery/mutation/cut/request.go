@@ -72,10 +72,8 @@ func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.Mu
 	if row.ID, err = newID(); err != nil {
 		return row, err
 	}
-	if err = c.insertRequest(ctx, of, wants, &row); errors.Is(err, errFull) {
-		if err = c.makeRoom(ctx, row.PartnerID); err == nil {
-			err = c.insertRequest(ctx, of, wants, &row)
-		}
+	if err = c.makeRoom(ctx, row.PartnerID); err == nil {
+		err = c.insertRequest(ctx, of, wants, &row)
 	}
 	if err != nil {
 		return row, fmt.Errorf("keep request: %w", err)
@@ -91,7 +89,7 @@ func (c *Cutter) insertRequest(ctx context.Context, of whole, wants part, row *s
 		}
 		if there {
 			row.Status, row.Progress, row.FinishedAt = store.MutationCompleted, 100, tx.Now
-		} else if err := c.roomFor(ctx, tx, row.PartnerID); err != nil {
+		} else if err := mayWait(ctx, tx, row.PartnerID); err != nil {
 			return err
 		}
 		return tx.InsertMutationDownload(ctx, row)

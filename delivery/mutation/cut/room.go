@@ -8,21 +8,11 @@ import (
 	"schakel/store"
 )
 
-// errFull says that there is no room before older downloads are gone.
-var errFull = errors.New("the downloads of this partner are as large as they may be")
-
-// roomFor wants room for one more download of a partner.
-func (c *Cutter) roomFor(ctx context.Context, tx *store.Tx, partnerID string) error {
+// mayWait wants few downloads of a partner that wait.
+func mayWait(ctx context.Context, tx *store.Tx, partnerID string) error {
 	waiting, err := tx.WaitingMutationDownloads(ctx, partnerID)
-	if err != nil {
-		return err
-	}
-	if waiting >= MostWaiting {
-		return ErrTooMany
-	}
-	kept, err := tx.KeptMutationDownloads(ctx, partnerID)
-	if err == nil && kept >= c.cfg.MostCustomBytes {
-		err = errFull
+	if err == nil && waiting >= MostWaiting {
+		err = ErrTooMany
 	}
 	return err
 }
