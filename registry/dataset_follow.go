@@ -120,7 +120,13 @@ func (d *Datasets) followerFor(ctx context.Context, partner store.Partner, row s
 		}
 	}
 	if subscriptionID != "" {
-		return DatasetFollower{}, notFound("subscription")
+		sub, err := d.cfg.DB.Subscription(ctx, subscriptionID)
+		if err != nil {
+			return DatasetFollower{}, found("subscription", err)
+		}
+		if sub.PartnerID != partner.ID || sub.DatasetID != row.ID || row.Status != store.DatasetEnded {
+			return DatasetFollower{}, notFound("subscription")
+		}
 	}
 	if row.Status == store.DatasetEnded {
 		return DatasetFollower{}, forbidden("Dataset %s has ended, and the subscriptions to it too: no changes come any more, and what was cut is kept for 31 days only. A copy stays as it is; ask %s for what it lacks.", row.ID, d.cfg.Organisation)

@@ -249,10 +249,14 @@ func TestDatasetEnds(t *testing.T) {
 		w.clock.Advance(time.Second)
 		over(1)
 		over(0)
-		_, err = w.Datasets.Access(ctx, p, row.ID, "")
-		if wantCode(t, "after all is over", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
-			t.Errorf("told %v", err)
+		for _, named := range []string{"", follows.ID} {
+			_, err = w.Datasets.Access(ctx, p, row.ID, named)
+			if wantCode(t, "after all is over", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
+				t.Errorf("by %q told %v", named, err)
+			}
 		}
+		_, err = w.Datasets.Access(ctx, q, row.ID, follows.ID)
+		wantCode(t, "what was another's", CodeNotFound, err)
 	})
 }
 
