@@ -64,7 +64,7 @@ func boxOf(shapes []*area.Area) box {
 }
 
 // drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
-// which; those in degrees are only squares, as a degree is not as long in both directions.
+// which, in whole metres; those in degrees are only squares, as a degree is not as long in both directions.
 func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64) {
 	line := func(middle, size, at, up, labels float64) []templates.MapLine {
 		var lines []templates.MapLine
@@ -75,7 +75,7 @@ func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64)
 				continue
 			}
 			label := ""
-			if crs == area.RD && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
+			if crs == area.RD && metres >= 1 && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
 				label = grouped(n)
 			}
 			lines = append(lines, templates.MapLine{At: place, Label: label})

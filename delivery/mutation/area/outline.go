@@ -18,7 +18,7 @@ type Frame struct {
 // metresPerDegree is the length of a degree of latitude.
 const metresPerDegree = 111_320.0
 
-// NewFrame makes a frame that holds all of the areas with a margin of four percent. Areas of keys do not count.
+// NewFrame makes a frame that holds all of the areas with a margin of eight percent, in which coordinates can be read. Areas of keys do not count.
 func NewFrame(width, height int, areas ...*Area) *Frame {
 	f := &Frame{Width: float64(width), Height: float64(height), crs: RD, scale: 1}
 	var points []Point
@@ -41,7 +41,7 @@ func NewFrame(width, height int, areas ...*Area) *Frame {
 	}
 	if b := boxOf(points); len(points) > 0 {
 		f.middle = Point{(b.minX + b.maxX) / 2, (b.minY + b.maxY) / 2}
-		f.scale = 0.92 * min(f.Width/max(b.maxX-b.minX, 1e-6), f.Height/max(b.maxY-b.minY, 1e-6))
+		f.scale = 0.84 * min(f.Width/max(b.maxX-b.minX, 1e-6), f.Height/max(b.maxY-b.minY, 1e-6))
 	}
 	return f
 }
