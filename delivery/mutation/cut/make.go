@@ -18,8 +18,8 @@ import (
 )
 
 // Work makes the download that waits longest, if any, and tells whether there was one. While it does, no other node makes it;
-// when the program stops it is given back. What fails for a reason that stays has failed; for another it is tried again when
-// its lease is over.
+// when the program stops it is given back, unless that was in the middle of the claim. What fails for a reason that stays has
+// failed; for another it is tried again when its lease is over.
 func (c *Cutter) Work(ctx context.Context) (bool, error) {
 	var row store.MutationDownload
 	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
