@@ -47,9 +47,9 @@ type Node struct {
 	ending   error
 }
 
-// New prepares a node with its files in a new folder inside dir, or inside the temporary
-// folder of the installation's root when it has one or dir is empty. certificates may be nil
-// for a node without TLS. The node runs after Start; End must be called either way.
+// New prepares a node with its files in a new folder inside dir, or inside /tmp of the installation's root when it has one, or
+// inside the temporary folder when dir is empty. certificates may be nil for a node without TLS. The node runs after Start; End
+// must be called either way.
 func New(i Installation, dir string, certificates *Certificates) (*Node, error) {
 	n := &Node{installation: i, tls: certificates}
 	var err error
@@ -93,8 +93,11 @@ func Launch(i Installation, dir string, certificates *Certificates) (*Node, erro
 }
 
 func newFolder(root, dir string) (string, error) {
-	if root != "" || dir == "" {
-		dir = filepath.Join(root, os.TempDir())
+	switch {
+	case root != "":
+		dir = filepath.Join(root, "tmp") // where TMPDIR points is outside it
+	case dir == "":
+		dir = os.TempDir()
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -83,6 +83,25 @@ func TestFolderGoes(t *testing.T) {
 	}
 }
 
+// TestFolderInRoot wants the folder of a node in the root where it runs, wherever TMPDIR points.
+func TestFolderInRoot(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := os.Mkdir(filepath.Join(root, "tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	node, err := rabbitmq.New(rabbitmq.Installation{Version: rabbitmq.Version4, Root: root}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := filepath.Glob(root + "/tmp/*"); len(found) != 1 {
+		t.Errorf("folder of the node: %v", found)
+	}
+	if err := node.End(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func prepare(t *testing.T) *rabbitmq.Node {
 	t.Helper()
 	node, err := rabbitmq.New(installation(t), "", nil)
