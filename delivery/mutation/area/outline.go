@@ -18,7 +18,8 @@ type Frame struct {
 // metresPerDegree is the length of a degree of latitude.
 const metresPerDegree = 111_320.0
 
-// NewFrame makes a frame that holds all of the areas with a margin of eight percent, in which coordinates can be read. Areas of keys do not count.
+// NewFrame makes a frame that holds all of the areas with a margin of eight percent, in which coordinates can be read. Areas
+// of keys do not count.
 func NewFrame(width, height int, areas ...*Area) *Frame {
 	f := &Frame{Width: float64(width), Height: float64(height), crs: RD, scale: 1}
 	var points []Point

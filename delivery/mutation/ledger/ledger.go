@@ -53,8 +53,8 @@ type Receipt struct {
 // The source is read here and not elsewhere: Publish ends no sooner than a read that waits, so bound those.
 //
 // Errors: [*Refused] for what breaks a rule; store.ErrNotFound for no such dataset; [ErrEnded], [ErrNotEmpty], [ErrKind],
-// [ErrOtherContent], [ErrElsewhere], [ErrCancelled], [ErrReplaced]; else what the source answered, such as format.ErrTruncated, after which
-// the same may be sent again.
+// [ErrOtherContent], [ErrElsewhere], [ErrCancelled], [ErrReplaced]; else what the source answered, such as
+// format.ErrTruncated, after which the same may be sent again.
 func (l *Ledger) Publish(ctx context.Context, req Request) (Receipt, error) {
 	d, err := l.db.Dataset(ctx, req.Dataset)
 	if err != nil {
