@@ -19,7 +19,6 @@ require (
 	github.com/labstack/echo/v4 v4.16.0
 	github.com/lestrrat-go/helium v0.7.0
 	github.com/mattn/go-sqlite3 v1.14.52
-	github.com/oasdiff/oasdiff v1.33.0
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/peterstace/simplefeatures v0.50.0
 	github.com/pressly/goose/v3 v3.28.0
@@ -42,8 +41,6 @@ require (
 )
 
 require (
-	cloud.google.com/go v0.123.0 // indirect
-	github.com/TwiN/go-color v1.4.1 // indirect
 	github.com/a-h/parse v0.0.0-20250122154542-74294addb73e // indirect
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -73,14 +70,8 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/sethvargo/go-retry v0.4.0 // indirect
-	github.com/tidwall/gjson v1.19.0 // indirect
-	github.com/tidwall/match v1.2.0 // indirect
-	github.com/tidwall/pretty v1.2.1 // indirect
-	github.com/tidwall/sjson v1.2.5 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	github.com/valyala/fasttemplate v1.2.2 // indirect
-	github.com/wI2L/jsondiff v0.7.1 // indirect
-	github.com/yargevad/filepathx v1.0.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect

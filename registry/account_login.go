@@ -95,6 +95,15 @@ func addIdentity(ctx context.Context, tx *store.Tx, id Identity) (store.Account,
 	return account, nil
 }
 
+// NoteLogin notes that the owner of an account logged in by a one-time link: the first administrator, an invitation, a
+// registration or another password. It answers ErrLogin for an account that is not active.
+func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := loggedIn(ctx, tx, id)
+		return err
+	})
+}
+
 // loggedIn reads the account again inside the transaction: it may have been
 // blocked while its password was checked.
 func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, error) {
@@ -105,7 +114,7 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 	if account.Status != store.AccountActive {
 		return store.Account{}, ErrLogin
 	}
-	account.LastLoginAt = tx.Now
+	account.PreviousLoginAt, account.LastLoginAt = account.LastLoginAt, tx.Now
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return store.Account{}, fmt.Errorf("note login: %w", err)
 	}

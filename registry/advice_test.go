@@ -42,14 +42,14 @@ func TestAdviceAndTheScoreToPublish(t *testing.T) {
 		}
 
 		w.setSetting(t, "register.min_score", "100")
-		_, err = w.Contracts.Publish(ctx, w.admin, in.ID, "1.0.0")
+		_, err = w.publish(ctx, w.admin, in.ID, "1.0.0", "")
 		if e, ok := errors.AsType[*Error](err); !ok || e.Code != CodeConflict || !strings.Contains(e.Message, "100") {
 			t.Errorf("published below the score: %v", err)
 		}
 		good := strings.Replace(scoredAPI, "version: 1.0.0}", "version: 1.0.0, contact: {name: A, email: a@example.nl, url: https://example.nl}}", 1)
 		_, err = w.Contracts.Upload(ctx, w.admin, in.ID, Upload{Content: []byte(good)})
 		must(t, err)
-		if _, err = w.Contracts.Publish(ctx, w.admin, in.ID, "1.0.0"); err != nil {
+		if _, err = w.publish(ctx, w.admin, in.ID, "1.0.0", ""); err != nil {
 			t.Errorf("not published: %v", err)
 		}
 	})

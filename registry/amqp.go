@@ -15,6 +15,9 @@ type AMQP struct {
 	profile *Profiles
 }
 
+// Vault protects messages at rest.
+func (a *AMQP) Vault() *Vault { return a.cfg.Vault }
+
 // Bounds of what is kept of a party.
 const (
 	mostAMQPBrokers      = 20

@@ -1,26 +1,18 @@
 package registry
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
-// importData is a folder with documents of other registers; it is no part of the project.
-const importData = "../../shared/data/amqp/cpa"
-
+// importDocument reads a document of another register.
 func importDocument(t *testing.T, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(importData, name))
-	if os.IsNotExist(err) {
-		t.Skip("the folder with CPA documents is not on this machine")
-	}
-	must(t, err)
-	return doc
+	return needs.File(t, "amqp", "cpa", name)
 }
 
 // A CPA gives the queues, certificates and processes of both its parties; of ours no certificate is taken, for it would lack

@@ -14,7 +14,6 @@ func (a *AMQP) CreateOwnParty(ctx context.Context, actor Actor, in AMQPPartyInpu
 	if err := actor.requireAdministrator(); err != nil {
 		return store.AMQPParty{}, err
 	}
-	in = in.clean(true)
 	row := store.AMQPParty{Own: true, Source: store.AMQPEntered, CreatedBy: actor.Name}
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		own, err := tx.OwnPartner(ctx)
@@ -30,7 +29,6 @@ func (a *AMQP) CreateOwnParty(ctx context.Context, actor Actor, in AMQPPartyInpu
 // CreateCounterpart adds the party that an endpoint of kind amqp delivers to. The people of its partner may do so too.
 // Fields: as CreateOwnParty, and inboundQueue, clientId, contentMode.
 func (a *AMQP) CreateCounterpart(ctx context.Context, actor Actor, endpointID string, in AMQPPartyInput) (store.AMQPParty, error) {
-	in = in.clean(false)
 	row := store.AMQPParty{EndpointID: endpointID, Source: store.AMQPEntered, CreatedBy: actor.Name}
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "endpoint", endpointID); err != nil {
@@ -53,6 +51,7 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor Actor, endpointID st
 }
 
 func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPPartyInput, row *store.AMQPParty) error {
+	in = in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
 	if err := a.checkParty(ctx, tx, actor, in, *row); err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPP
 func (a *AMQP) UpdateParty(ctx context.Context, actor Actor, id string, in AMQPPartyInput) (store.AMQPParty, error) {
 	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
 		in.Kind = row.Kind
-		asked := in.clean(row.Own)
+		asked := in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
 		if err := a.checkParty(ctx, tx, actor, asked, *row); err != nil {
 			return err
 		}
@@ -77,6 +76,12 @@ func (a *AMQP) UpdateParty(ctx context.Context, actor Actor, id string, in AMQPP
 		}
 		return record(ctx, tx, actor, ActionPartyChanged, partyObject(*row), partyDetails(*row))
 	})
+}
+
+// dialectOf gives the dialect of a broker; "" of one that is not there, which checkParty refuses.
+func dialectOf(ctx context.Context, tx *store.Tx, brokerID string) string {
+	b, _ := tx.AMQPBroker(ctx, brokerID)
+	return b.Dialect
 }
 
 // changeParty reads a party the actor may change: own ones only an administrator, others the people of their partner too.

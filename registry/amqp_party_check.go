@@ -78,7 +78,9 @@ func checkReadQueues(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row s
 			if row.Own || q.field == "inboundQueue" {
 				among = theirs.queues()
 			}
-			if slices.ContainsFunc(among, func(t namedQueue) bool { return t.name != "" && lastPart(t.name) == lastPart(q.name) }) {
+			if slices.ContainsFunc(among, func(t namedQueue) bool {
+				return t.name != "" && store.AMQPQueueName(t.name) == store.AMQPQueueName(q.name)
+			}) {
 				wrong.add(q.field, "This queue is that of another party already.")
 			}
 		}

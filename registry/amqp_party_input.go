@@ -24,7 +24,7 @@ type AMQPPartyInput struct {
 	// ParentHerID is the organisation that a service or person belongs to; 0 for none.
 	ParentHerID int64
 	// The queues, in full as the address registry has them or their last part alone. Empty ones of a health party become
-	// the HER-id with _async, _sync, _reply, _error and _dl.
+	// the HER-id with _async, _sync, _reply, _error and _dl; dead letters on Azure Service Bus are below the async queue.
 	AsyncQueue, SyncQueue, ReplyQueue, ErrorQueue, DeadQueue string
 	InboundQueue                                             string // of a cloudevents party: where we read what it sends
 	ClientID                                                 string // of a cloudevents party: whose rights hold for what it sends
@@ -44,8 +44,8 @@ func InputOfParty(p store.AMQPParty) AMQPPartyInput {
 	}
 }
 
-// clean trims input and fills in what follows from the HER-id.
-func (in AMQPPartyInput) clean(own bool) AMQPPartyInput {
+// clean trims input and fills in what follows from the HER-id and from the dialect of the broker.
+func (in AMQPPartyInput) clean(own bool, dialect string) AMQPPartyInput {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	for _, q := range []*string{&in.AsyncQueue, &in.SyncQueue, &in.ReplyQueue, &in.ErrorQueue, &in.DeadQueue, &in.InboundQueue} {
 		*q = strings.TrimSpace(*q)
@@ -63,6 +63,9 @@ func (in AMQPPartyInput) clean(own bool) AMQPPartyInput {
 		in.ReplyQueue, in.DeadQueue = "", ""
 	} else if in.HerID > 0 {
 		standard(&in.ReplyQueue, in.HerID, "reply")
+		if dialect == store.AMQPServiceBus && in.DeadQueue == "" {
+			in.DeadQueue = in.AsyncQueue + "/$DeadLetterQueue" // AMQP-50
+		}
 		standard(&in.DeadQueue, in.HerID, "dl")
 	}
 	return in

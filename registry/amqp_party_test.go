@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,36 @@ func TestAMQPParties(t *testing.T) {
 	})
 }
 
+// TestServiceBusParties adds own parties on Azure Service Bus: their dead letters are below their own queues, which are nobody else's.
+//
+// Rules: AMQP-50
+func TestServiceBusParties(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		in := goodBroker()
+		in.Dialect = store.AMQPServiceBus
+		b, err := w.AMQP.CreateBroker(t.Context(), w.admin, in)
+		must(t, err)
+		for _, her := range []int64{300, 301} {
+			p, err := w.AMQP.CreateOwnParty(t.Context(), w.admin, healthParty(b.ID, her))
+			must(t, err)
+			if want := strconv.FormatInt(her, 10) + "_async/$DeadLetterQueue"; p.DeadQueue != want {
+				t.Errorf("dead letters of %d in %s, want %s", her, p.DeadQueue, want)
+			}
+		}
+		taken := healthParty(b.ID, 302)
+		taken.DeadQueue = "host/ns/300_async/$DeadLetterQueue"
+		_, err = w.AMQP.CreateOwnParty(t.Context(), w.admin, taken)
+		wantField(t, "deadQueue", err)
+		forwarded := healthParty(b.ID, 302)
+		forwarded.DeadQueue = "302_dl"
+		p, err := w.AMQP.CreateOwnParty(t.Context(), w.admin, forwarded)
+		must(t, err)
+		if p.DeadQueue != "302_dl" {
+			t.Errorf("the queue that dead letters are forwarded to became %s", p.DeadQueue)
+		}
+	})
+}
+
 func (w *world) checkCounterparts(t *testing.T, b store.AMQPBroker) {
 	t.Helper()
 	ctx := t.Context()
@@ -95,6 +126,8 @@ func (w *world) checkProcesses(t *testing.T, anna Actor, party store.AMQPParty) 
 	ctx := t.Context()
 	own, err := w.db.AMQPPartyByHerID(ctx, 100)
 	must(t, err)
+	w.recipient(t, "no.example.came")
+	w.recipient(t, "no.example.too")
 	good := AMQPProcessInput{OwnPartyID: own.ID, Name: "E-contact", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Sends: "no.example.sent", Receives: "no.example.came"}
 	_, err = w.AMQP.AddProcess(ctx, anna, party.ID, good)
 	wantCode(t, "process by a partner", CodeForbidden, err)

@@ -124,6 +124,9 @@ func (a *AMQP) checkProcess(ctx context.Context, tx *store.Tx, in AMQPProcessInp
 	for _, other := range there {
 		in.checkBeside(other, row.ID, wrong)
 	}
+	if err := in.checkRecipient(ctx, tx, row, wrong); err != nil {
+		return err
+	}
 	return wrong.err()
 }
 

@@ -18,6 +18,3 @@ func checkQueue(name string, optional bool) string {
 	}
 	return ""
 }
-
-// lastPart is the queue itself in a name as the address registry has it: host/namespace/8141703_async.
-func lastPart(queue string) string { return queue[strings.LastIndexByte(queue, '/')+1:] }

@@ -13,6 +13,8 @@ const (
 	ActionPartnerRegistered = "partner.registered"
 	ActionPartnerLapsed     = "partner.lapsed"
 	ActionPartnerConfirmed  = "partner.confirmed"
+	ActionPartnerVouched    = "partner.vouched" // an administrator confirmed the address
+	ActionMailRead          = "mail.read"
 	ActionPartnerApproved   = "partner.approved"
 	ActionPartnerRejected   = "partner.rejected"
 	ActionPartnerSuspended  = "partner.suspended"
@@ -25,6 +27,7 @@ const (
 	ActionClientApproved      = "client.approved"
 	ActionClientRejected      = "client.rejected"
 	ActionClientSecretRotated = "client.secret-rotated"
+	ActionClientKeyAdded      = "client.key-added"
 	ActionClientRevoked       = "client.revoked"
 	ActionSigningKeyMade      = "signing-key.made"
 	ActionReadKeyCreated      = "read-key.created"
@@ -48,6 +51,8 @@ const (
 	ActionSubscriptionUnpaused  = "subscription.unpaused"
 	ActionSubscriptionEnded     = "subscription.ended"
 	ActionSubscriptionArea      = "subscription.area-changed"
+	// ActionSubscriptionChangeRejected is of a change of area or object types; the subscription goes on as it was.
+	ActionSubscriptionChangeRejected = "subscription.change-rejected"
 
 	ActionDatasetCreated  = "dataset.created"
 	ActionDatasetChanged  = "dataset.changed"
@@ -113,6 +118,8 @@ const (
 	ActionJobCancelled        = "deliveries.cancel"
 	ActionMessagePutBack      = "amqp.put_back"
 	ActionMessageDropped      = "amqp.dropped"
+	ActionMessageReprocessed  = "amqp.reprocessed"
+	ActionMessagesAsked       = "amqp.asked"
 	ActionAppRecResent        = "amqp.apprec_resent"
 	ActionRequestQuarantined  = "quarantine.added"
 	ActionRequestReleased     = "quarantine.released"

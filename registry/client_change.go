@@ -86,6 +86,36 @@ func (c *Clients) RotateSecret(ctx context.Context, actor Actor, id string) (cli
 	return client, secret, err
 }
 
+// AddKeyPair gives a client that authenticates with private_key_jwt a new key pair beside the keys it has, which keep
+// working until somebody removes them, so that the client can change over without a gap (SEC-02). The private key is in
+// the answer and stored nowhere.
+func (c *Clients) AddKeyPair(ctx context.Context, actor Actor, id string) (client store.Client, pair token.KeyPair, err error) {
+	if pair, err = token.NewKeyPair(); err != nil {
+		return client, pair, err
+	}
+	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
+		if client.Status != store.ClientActive || client.AuthMethod != token.PrivateKeyJWT {
+			return conflict("Only an active client with the method private_key_jwt has keys.")
+		}
+		if client.JWKSURI != "" {
+			return conflict("The keys of this client are fetched from %s: add the new key there.", client.JWKSURI)
+		}
+		keys, err := token.AddKeys(client.JWKS, pair.Public)
+		if err != nil {
+			return fmt.Errorf("add key of client: %w", err)
+		}
+		if err := token.ParseJWKS([]byte(keys)); err != nil {
+			return conflict("This client cannot have another key: %s. Remove keys that are no longer used first.", err)
+		}
+		client.JWKS = keys
+		if err := tx.UpdateClient(ctx, client); err != nil {
+			return fmt.Errorf("add key of client: %w", err)
+		}
+		return record(ctx, tx, actor, ActionClientKeyAdded, clientObject(*client), details{"kid": pair.KeyID})
+	})
+	return client, pair, err
+}
+
 // Revoke ends a client for good: its secret and tokens stop working.
 func (c *Clients) Revoke(ctx context.Context, actor Actor, id, reason string) error {
 	if err := checkReason(reason, false); err != nil {

@@ -11,14 +11,11 @@ import (
 // WhyNot tells why a client may not publish events of a type and source now, as a sentence; empty when it may. It
 // judges what intake judges of a token and of an event: the scope, the type, and the source as the profile binds it (CE-10).
 func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, source string) (string, error) {
-	if !slices.Contains(client.Scopes, ScopeEventsPublish) {
-		return "This client does not have the scope " + ScopeEventsPublish + ".", nil
-	}
 	state, err := c.profile.Current(ctx)
 	if err != nil {
 		return "", err
 	}
-	err = MayPublishType(client, eventType)
+	err = mayPublishNow(client, eventType)
 	if err == nil && state.SourceBinding == PolicyEnforce {
 		err = MayPublishFrom(client, source)
 	}
@@ -26,4 +23,12 @@ func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, so
 		return e.Message, nil
 	}
 	return "", err
+}
+
+// mayPublishNow is MayPublishType for a client whose token is not at hand: it must have the scope as well.
+func mayPublishNow(client store.Client, eventType string) error {
+	if !slices.Contains(client.Scopes, ScopeEventsPublish) {
+		return &Error{Code: CodeForbidden, Message: "This client does not have the scope " + ScopeEventsPublish + "."}
+	}
+	return MayPublishType(client, eventType)
 }

@@ -47,11 +47,15 @@ type Config struct {
 	// AllowOpenEndpoints permits endpoints without credentials. Default no:
 	// a receiver gives credentials (EDU-14).
 	AllowOpenEndpoints bool
+	// MailServer says that mails are sent. Without it administrators may read their texts, to hand links over in another way.
+	MailServer bool
 	// OwnDocuments describe our own APIs and events, for the register. Default none.
 	OwnDocuments []OwnDocument
-	// MirrorHTTP fetches from the registers that are mirrored; it follows no
-	// redirects, and decides where requests may go. Default none: runs fail.
+	// MirrorHTTP fetches from the registers that are mirrored, and what documents of the own organisation refer to; it
+	// follows no redirects, and decides where requests may go. Default none: runs fail.
 	MirrorHTTP mirror.Doer
+	// PublicHTTP fetches what documents of partners refer to, from public addresses alone. Default none: it is refused.
+	PublicHTTP mirror.Doer
 	// Addresses is the address registry of the health exchange. Default none: our
 	// own records of parties are all there is.
 	Addresses AddressRegistry
@@ -111,7 +115,7 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 		return nil, errors.New("registry: Accounts must be set")
 	}
 	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
-	contracts := &Contracts{cfg, profiles, newTurns()}
+	contracts := &Contracts{cfg, profiles, newTurns(), newTurns()}
 	own, err := newOwnContracts(cfg, contracts)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ type Contracts struct {
 	cfg     Config
 	profile *Profiles
 	turns   turns
+	fetches turns // uploads that wait for other servers
 }
 
 // maxOwnedContracts bounds the contracts that one partner makes.

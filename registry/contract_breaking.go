@@ -91,55 +91,38 @@ func promisesNoBreak(before, after string) bool {
 	return old[0] != "0" || old[1] == next[1]
 }
 
-// PublishWithReason is Publish for a version that breaks what its number promises
-// to keep, with why that is done; the reason is shown with the version. Where the
-// chain wants to see what partners publish, their draft stays one, and its
-// publication is asked for (RequestedAt is set).
-func (c *Contracts) PublishWithReason(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
-	reader, err := c.maintainer(ctx, actor)
-	if err != nil {
-		return store.ContractVersion{}, err
-	}
-	v, err := c.Version(ctx, reader, id, version)
-	if err != nil {
-		return store.ContractVersion{}, err
-	}
+// publishable refuses a draft that is not complete, scores too low, or breaks what its number promises to keep without a
+// reason. It returns what publishing means, and the reason without space around it.
+func (c *Contracts) publishable(ctx context.Context, reader Reader, v store.ContractVersion, reason string) (Publication, string, error) {
 	var p Publication
 	if v.Status == store.VersionDraft {
-		if err := complete(v); err != nil {
-			return store.ContractVersion{}, err
+		err := complete(v)
+		if err == nil {
+			err = c.scored(ctx, v)
 		}
-		if err := c.scored(ctx, v); err != nil {
-			return store.ContractVersion{}, err
+		if err == nil {
+			p, err = c.Preview(ctx, reader, v.ContractID, v.Version)
 		}
-		if p, err = c.Preview(ctx, reader, id, version); err != nil {
-			return store.ContractVersion{}, err
+		if err != nil {
+			return p, "", err
 		}
 	}
 	if reason = strings.TrimSpace(reason); p.NeedsReason && reason == "" {
-		return store.ContractVersion{}, &BreakingChangeError{p}
+		return p, "", &BreakingChangeError{p}
 	}
-	if err := checkReason(reason, p.NeedsReason); err != nil {
-		return store.ContractVersion{}, err
+	return p, reason, checkReason(reason, p.NeedsReason)
+}
+
+// sameBefore refuses to publish a version when it follows another one than its changes were judged by.
+func sameBefore(ctx context.Context, tx *store.Tx, p Publication, v store.ContractVersion) error {
+	versions, err := tx.ContractVersions(ctx, v.ContractID)
+	if err != nil {
+		return fmt.Errorf("list contract versions: %w", err)
 	}
-	if asks, err := c.mustAsk(ctx, actor, reader); err != nil {
-		return store.ContractVersion{}, err
-	} else if asks {
-		return c.requestPublication(ctx, actor, v, reason)
+	if before, _ := versionBefore(versions, v, true); before.ID != p.Before.ID {
+		return conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
 	}
-	return c.publish(ctx, actor, id, version, reason, func(tx *store.Tx, now store.ContractVersion) error {
-		if now.DocumentDigest() != v.DocumentDigest() {
-			return conflict("The draft was replaced a moment ago. Look at it again.")
-		}
-		versions, err := tx.ContractVersions(ctx, id)
-		if err != nil {
-			return fmt.Errorf("list contract versions: %w", err)
-		}
-		if before, _ := versionBefore(versions, now, true); v.Status == store.VersionDraft && before.ID != p.Before.ID {
-			return conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
-		}
-		return nil
-	})
+	return nil
 }
 
 // maintainer is the reader that an actor is for the contracts it may change.

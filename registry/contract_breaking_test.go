@@ -39,7 +39,7 @@ func TestPublishBreaking(t *testing.T) {
 			must(t, err)
 		}
 		upload("1.1.0", "nl.example.student.moved") // the types of 1.0.0 are gone
-		_, err := w.Contracts.Publish(ctx, w.admin, "student-events", "1.1.0")
+		_, err := w.publish(ctx, w.admin, "student-events", "1.1.0", "")
 		refused, ok := errors.AsType[*BreakingChangeError](err)
 		if !ok || len(refused.Breaking) == 0 || refused.Before.Version != "1.0.0" || refused.Suggested != "2.0.0" || fieldsOf(err)["reason"] == "" {
 			t.Fatalf("got %v, %+v", err, refused)
@@ -48,23 +48,23 @@ func TestPublishBreaking(t *testing.T) {
 			t.Errorf("the refused version is %s", v.Status)
 		}
 		for _, reason := range []string{" ", "no"} {
-			if _, err := w.Contracts.PublishWithReason(ctx, w.admin, "student-events", "1.1.0", reason); fieldsOf(err)["reason"] == "" {
+			if _, err := w.publish(ctx, w.admin, "student-events", "1.1.0", reason); fieldsOf(err)["reason"] == "" {
 				t.Errorf("reason %q: %v", reason, err)
 			}
 		}
 		upload("1.2.0-rc.1", "nl.example.student.moved")
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.2.0-rc.1")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.2.0-rc.1", "")
 		must(t, err)
 		upload("2.0.0", "nl.example.student.moved")
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "2.0.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "2.0.0", "")
 		must(t, err)
 		// 2.0.0 does not count: 1.1.0 follows 1.0.0.
-		v, err := w.Contracts.PublishWithReason(ctx, w.admin, "student-events", "1.1.0", " Nobody used it. ")
+		v, err := w.publish(ctx, w.admin, "student-events", "1.1.0", " Nobody used it. ")
 		if err != nil || v.Status != store.VersionPublished || v.StatusReason != "Nobody used it." {
 			t.Errorf("got %+v, %v", v, err)
 		}
 		upload("1.2.0", "nl.example.student.moved", enrolled)
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.2.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.2.0", "")
 		must(t, err)
 	})
 }

@@ -20,8 +20,8 @@ type Comparison struct {
 	Suggested string
 }
 
-// Pair finds two versions of a contract a reader may see. An empty from is the
-// version before, which may be a pre-release (CodeNotFound when there is none).
+// Pair finds two versions of a contract a reader may see. An empty from is the newest release before the version, or the
+// pre-release before it when there is no release (CodeNotFound when there is neither).
 func (c *Contracts) Pair(ctx context.Context, reader Reader, id, version, from string) (before, after store.ContractVersion, err error) {
 	if after, err = c.Version(ctx, reader, id, version); err != nil {
 		return before, after, err
@@ -34,7 +34,10 @@ func (c *Contracts) Pair(ctx context.Context, reader Reader, id, version, from s
 	if err != nil {
 		return before, after, err
 	}
-	before, ok := versionBefore(versions, after, false)
+	before, ok := versionBefore(versions, after, true)
+	if !ok {
+		before, ok = versionBefore(versions, after, false)
+	}
 	if !ok {
 		return before, after, &Error{Code: CodeNotFound, Message: fmt.Sprintf("There is no version before %s to compare with.", after.Version)}
 	}

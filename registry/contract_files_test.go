@@ -52,7 +52,7 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		if draft.Status != store.VersionDraft || draft.Files != "" || draft.BundleDigest != "" {
 			t.Errorf("got %+v", draft)
 		}
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		wantCode(t, "publish what is incomplete", CodeConflict, err)
 		var missing *IncompleteError
 		if !errors.As(err, &missing) || len(missing.Missing) != 1 || missing.Missing[0].Line != 7 {
@@ -73,7 +73,7 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		if len(files) != 3 || !files[0].Main || !files[2].Used || files[1].Used {
 			t.Errorf("got %v", files)
 		}
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		must(t, err)
 		published, original, err := w.Contracts.Original(ctx, Reader{Internal: true}, "student-events", Latest)
 		must(t, err)

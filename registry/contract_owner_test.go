@@ -10,7 +10,7 @@ import (
 // A contract tells what it is based on and whom to ask. Who keeps it is recorded
 // with what was agreed, and so is a transfer.
 //
-// Rules: EDU-06c, EDU-22, EDU-25.
+// Rules: EDU-06c, EDU-22, EDU-25, OPEN-09.
 func TestContractOwnerIsAgreedAndRecorded(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

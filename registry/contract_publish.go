@@ -25,26 +25,51 @@ func versionMove(verb string) transition {
 	}[verb].named(verb)
 }
 
-// Publish freezes a draft for ever; that of an AsyncAPI document fills the
-// catalogue of event types. An event type that another contract defines is
-// refused (CodeConflict), and so is a breaking change under a version number that
-// promises none (*BreakingChangeError): PublishWithReason takes that.
-func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string) (store.ContractVersion, error) {
-	return c.PublishWithReason(ctx, actor, id, version, "")
+// PublishInput names the bytes to publish, and why a breaking change is published.
+type PublishInput struct {
+	// Digest is the SHA-256 of the upload or of the document in it, in hexadecimal, with or without "sha256:" before it.
+	Digest string
+	// Reason is shown with the version; required for a breaking change whose version number promises none.
+	Reason string
 }
 
-func (c *Contracts) publish(ctx context.Context, actor Actor, id, version, reason string,
-	check func(*store.Tx, store.ContractVersion) error,
-) (store.ContractVersion, error) {
-	types, digest, err := c.eventTypesOf(ctx, actor, id, version)
+// Publish freezes a draft for ever; that of an AsyncAPI document fills the catalogue of event types. It publishes the bytes
+// of in.Digest and no others (guarantee G8): without a digest the error is CodeDigestMissing, and CodeDraftChanged when the
+// draft holds other bytes, also when it was replaced while this runs.
+//
+// Publish refuses an event type that another contract defines (CodeConflict), and a breaking change under a version number
+// that promises none unless in.Reason says why (*BreakingChangeError). Where the chain reviews what partners publish, their
+// draft stays one and its publication is requested (RequestedAt is set).
+func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string, in PublishInput) (store.ContractVersion, error) {
+	reader, err := c.maintainer(ctx, actor)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	seen, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	if err := named(seen, in.Digest); err != nil {
+		return store.ContractVersion{}, err
+	}
+	effect, reason, err := c.publishable(ctx, reader, seen, in.Reason)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	if asks, err := c.mustAsk(ctx, actor, reader); err != nil {
+		return store.ContractVersion{}, err
+	} else if asks {
+		return c.requestPublication(ctx, actor, seen, reason)
+	}
+	types, err := c.eventTypesOf(ctx, reader, seen)
 	if err != nil {
 		return store.ContractVersion{}, err
 	}
 	return c.move(ctx, actor, id, version, "publish", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
-		if v.DocumentDigest() != digest {
-			return conflict("The draft was replaced a moment ago. Look at it again.")
+		if !sameBytes(seen, *v) {
+			return draftChanged(*v)
 		}
-		if err := check(tx, *v); err != nil {
+		if err := sameBefore(ctx, tx, effect, *v); err != nil {
 			return err
 		}
 		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
@@ -134,27 +159,26 @@ func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, re
 	return v, nil
 }
 
-// eventTypesOf reads a draft again, outside the transaction: a large document
-// takes a second, and everyone else would wait for it.
-func (c *Contracts) eventTypesOf(ctx context.Context, actor Actor, id, version string) ([]contract.EventType, string, error) {
-	reader, err := c.maintainer(ctx, actor)
+// eventTypesOf reads the draft that was seen again, outside the transaction: a large document takes a second, and everyone
+// else would wait for it.
+func (c *Contracts) eventTypesOf(ctx context.Context, reader Reader, seen store.ContractVersion) ([]contract.EventType, error) {
+	v, content, err := c.Document(ctx, reader, seen.ContractID, seen.Version)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	v, content, err := c.Document(ctx, reader, id, version)
-	if err != nil {
-		return nil, "", err
+	if digestOf(content) != seen.DocumentDigest() {
+		return nil, draftChanged(v)
 	}
 	leave, err := c.turns.take(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer leave()
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	if err != nil || doc == nil {
-		return nil, "", fmt.Errorf("read contract %s %s: %w", id, version, errors.Join(err, errors.New("it was readable at its upload")))
+		return nil, fmt.Errorf("read contract %s %s: %w", seen.ContractID, seen.Version, errors.Join(err, errors.New("it was readable at its upload")))
 	}
-	return doc.EventTypes(), v.DocumentDigest(), nil
+	return doc.EventTypes(), nil
 }
 
 // fillCatalogue adds the event types of a version.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,12 +90,22 @@ func (c *Contracts) Versions(ctx context.Context, reader Reader, id string) ([]s
 	return versions, nil
 }
 
+// History lists the versions of a contract that were published, highest first and without their documents, also those that
+// are withdrawn by now.
+func (c *Contracts) History(ctx context.Context, about store.Contract) ([]store.ContractVersion, error) {
+	versions, err := c.cfg.DB.ContractVersions(ctx, about.ID, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn)
+	if err != nil {
+		return nil, fmt.Errorf("list contract versions: %w", err)
+	}
+	return versions, nil
+}
+
 // Version finds one version of a contract a reader may see, or Latest, without
 // its document.
 func (c *Contracts) Version(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, error) {
 	row, err := c.Get(ctx, reader, id)
 	if err != nil {
-		return store.ContractVersion{}, err
+		return store.ContractVersion{}, cmp.Or(c.withdrawn(ctx, reader, id, version), err)
 	}
 	if version == Latest {
 		latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
@@ -111,9 +122,43 @@ func (c *Contracts) Version(ctx context.Context, reader Reader, id, version stri
 		return store.ContractVersion{}, found("version", err)
 	}
 	if !contains(reader.statuses(row), v.Status) {
-		return store.ContractVersion{}, notFound("version")
+		return store.ContractVersion{}, cmp.Or(gone(v), notFound("version"))
 	}
 	return v, nil
+}
+
+// withdrawn is the error about a withdrawn version of a contract that has no other: a reader who could see the contract when
+// the version was published is told that it is gone. It is nil for any other version.
+func (c *Contracts) withdrawn(ctx context.Context, reader Reader, id, version string) error {
+	if seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id); err != nil || !seen {
+		return nil
+	}
+	v, err := c.cfg.DB.ContractVersion(ctx, id, version)
+	if err != nil {
+		return nil
+	}
+	return gone(v)
+}
+
+// gone is the error about a version that is withdrawn; nil for another.
+func gone(v store.ContractVersion) error {
+	if v.Status != store.VersionWithdrawn {
+		return nil
+	}
+	text := "Version " + v.Version + " was withdrawn on " + day(v.WithdrawnAt) + "."
+	if v.StatusReason != "" {
+		text += " The reason: " + v.StatusReason
+	}
+	return &Error{Code: CodeGone, Message: text}
+}
+
+// Served finds a version whose document may be handed out: one that is withdrawn is gone, also for who maintains it.
+func (c *Contracts) Served(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, error) {
+	v, err := c.Version(ctx, reader, id, version)
+	if err == nil {
+		err = gone(v)
+	}
+	return v, err
 }
 
 // contains tells whether list has s; a nil list has all.

@@ -24,7 +24,7 @@ func TestContractVisibility(t *testing.T) {
 				_, err = w.Contracts.Upload(ctx, w.admin, visibility, Upload{Content: asyncDocument(v, "nl.example.thing."+visibility)})
 				must(t, err)
 				if v != "3.0.0" {
-					_, err = w.Contracts.Publish(ctx, w.admin, visibility, v)
+					_, err = w.publish(ctx, w.admin, visibility, v, "")
 					must(t, err)
 				}
 			}
@@ -111,11 +111,11 @@ func TestOnlyTheOwnerPublishes(t *testing.T) {
 			_, err := w.Contracts.Upload(ctx, tt.actor, tt.id, Upload{Content: content})
 			wantCode(t, name+" uploads", tt.code, err)
 		}
-		_, err = w.Contracts.Publish(ctx, stranger, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
 		wantCode(t, "stranger publishes", CodeNotFound, err)
-		_, err = w.Contracts.Publish(ctx, own, "office-events", "1.0.0")
+		_, err = w.publish(ctx, own, "office-events", "1.0.0", "")
 		wantCode(t, "own client publishes", "", err)
-		asked, err := w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		asked, err := w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		if wantCode(t, "owner publishes", "", err); asked.RequestedAt.IsZero() {
 			t.Error("nobody is asked")
 		}

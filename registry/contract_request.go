@@ -44,8 +44,8 @@ func (c *Contracts) requestPublication(ctx context.Context, actor Actor, seen st
 			return err
 		}
 		switch {
-		case v.DocumentDigest() != seen.DocumentDigest():
-			return conflict("The draft was replaced a moment ago. Look at it again.")
+		case !sameBytes(v, seen):
+			return draftChanged(v)
 		case !v.RequestedAt.IsZero():
 			return conflict("Publication of version %s is asked for already; an administrator decides.", v.Version)
 		}
@@ -113,21 +113,21 @@ type RequestedVersion struct {
 }
 
 // Requested lists the drafts whose publication is asked for, the longest waiting
-// first, for an administrator.
-func (c *Contracts) Requested(ctx context.Context, actor Actor) ([]RequestedVersion, error) {
+// first, for an administrator, with their total count.
+func (c *Contracts) Requested(ctx context.Context, actor Actor, p store.Page) ([]RequestedVersion, int, error) {
 	if err := actor.requireAdministrator(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	rows, err := c.cfg.DB.VersionsRequested(ctx)
+	rows, total, err := c.cfg.DB.VersionsRequested(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("list requested publications: %w", err)
+		return nil, 0, fmt.Errorf("list requested publications: %w", err)
 	}
 	list := make([]RequestedVersion, len(rows))
 	for i, v := range rows {
 		list[i].ContractVersion = v
 		if list[i].Contract, err = c.cfg.DB.Contract(ctx, v.ContractID); err != nil {
-			return nil, fmt.Errorf("find contract: %w", err)
+			return nil, 0, fmt.Errorf("find contract: %w", err)
 		}
 	}
-	return list, nil
+	return list, total, nil
 }

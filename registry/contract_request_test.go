@@ -46,21 +46,21 @@ func TestPartnerAsksForPublication(t *testing.T) {
 			must(t, err)
 		}
 		upload("Students")
-		_, err = w.Contracts.Publish(ctx, stranger, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
 		wantCode(t, "stranger asks", CodeNotFound, err)
-		asked, err := w.Contracts.PublishWithReason(ctx, actor, "noord-events", "1.0.0", "it is ready")
+		asked, err := w.publish(ctx, actor, "noord-events", "1.0.0", "it is ready")
 		if err != nil || asked.Status != store.VersionDraft || asked.RequestedAt.IsZero() || asked.RequestedBy != actor.Name {
 			t.Fatalf("asked %+v, %v", asked, err)
 		}
-		_, err = w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		wantCode(t, "asks again", CodeConflict, err)
 		if mails := w.mailsTo(t, "admin@example.nl"); !strings.Contains(mails[0].Body, "it is ready") {
 			t.Errorf("mailed %s", mails[0].Body)
 		}
-		_, err = w.Contracts.Requested(ctx, actor)
+		_, _, err = w.Contracts.Requested(ctx, actor, store.Page{})
 		wantCode(t, "partner lists", CodeForbidden, err)
-		waiting, err := w.Contracts.Requested(ctx, w.admin)
-		if err != nil || len(waiting) != 1 || waiting[0].Contract.ID != "noord-events" || waiting[0].RequestReason != "it is ready" {
+		waiting, total, err := w.Contracts.Requested(ctx, w.admin, store.Page{Number: 1, Size: 10})
+		if err != nil || total != 1 || len(waiting) != 1 || waiting[0].Contract.ID != "noord-events" || waiting[0].RequestReason != "it is ready" {
 			t.Fatalf("waiting %+v, %v", waiting, err)
 		}
 
@@ -76,15 +76,15 @@ func TestPartnerAsksForPublication(t *testing.T) {
 		_, err = w.Contracts.RefusePublication(ctx, w.admin, "noord-events", "1.0.0", "no example")
 		wantCode(t, "refuse again", CodeConflict, err)
 
-		_, err = w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		must(t, err)
 		upload("Pupils") // another document: nobody asked for that
-		if waiting, err = w.Contracts.Requested(ctx, w.admin); err != nil || len(waiting) != 0 {
+		if waiting, total, err = w.Contracts.Requested(ctx, w.admin, store.Page{Number: 1, Size: 10}); err != nil || total+len(waiting) != 0 {
 			t.Errorf("waiting %+v, %v", waiting, err)
 		}
-		_, err = w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		must(t, err)
-		published, err := w.Contracts.Publish(ctx, w.admin, "noord-events", "1.0.0")
+		published, err := w.publish(ctx, w.admin, "noord-events", "1.0.0", "")
 		if err != nil || published.Status != store.VersionPublished || published.RequestedBy != actor.Name {
 			t.Errorf("published %+v, %v", published, err)
 		}
@@ -110,9 +110,9 @@ func TestPartnerPublishesItself(t *testing.T) {
 		must(t, err)
 		_, err = w.Contracts.Upload(ctx, actor, "noord-events", Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
-		_, err = w.Contracts.Publish(ctx, stranger, "noord-events", "1.0.0")
+		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
 		wantCode(t, "stranger", CodeNotFound, err)
-		v, err := w.Contracts.Publish(ctx, actor, "noord-events", "1.0.0")
+		v, err := w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		if err != nil || v.Status != store.VersionPublished || v.PublishedBy != actor.Name {
 			t.Errorf("published %+v, %v", v, err)
 		}
@@ -146,7 +146,7 @@ func TestOldDraftIsIncomplete(t *testing.T) {
 			Findings: `[{"severity":"warning","code":"reference-outside","pointer":"/channels","line":7,"detail":"It leads outside."}]`,
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertContractVersion(ctx, &v) }))
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		wantCode(t, "publish", CodeConflict, err)
 		if err == nil || !strings.Contains(err.Error(), "lacks what 1 references lead to") {
 			t.Errorf("got %v", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 func TestContractInput(t *testing.T) {
@@ -69,7 +70,7 @@ func TestContractVersionLife(t *testing.T) {
 		if types, _ := w.EventTypes.Catalogue(ctx, Reader{Administrator: true}); len(types) != 0 {
 			t.Errorf("a draft fills the catalogue: %v", types)
 		}
-		v, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		v, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		if err != nil || v.Status != store.VersionPublished || v.PublishedAt.IsZero() {
 			t.Fatalf("got %+v, %v", v, err)
 		}
@@ -104,7 +105,7 @@ func TestVersionTransitions(t *testing.T) {
 		reach := map[string]func(v string) error{
 			"draft": func(string) error { return nil },
 			"published": func(v string) error {
-				_, err := w.Contracts.Publish(ctx, w.admin, "student-events", v)
+				_, err := w.publish(ctx, w.admin, "student-events", v, "")
 				return err
 			},
 			"deprecated": func(v string) error {
@@ -210,7 +211,7 @@ func TestEventTypeHasOneContract(t *testing.T) {
 		must(t, err)
 		_, err = w.Contracts.Upload(ctx, w.admin, "copycat", Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
-		_, err = w.Contracts.Publish(ctx, w.admin, "copycat", "1.0.0")
+		_, err = w.publish(ctx, w.admin, "copycat", "1.0.0", "")
 		wantCode(t, "type of another contract", CodeConflict, err)
 		if v, _ := w.db.ContractVersion(ctx, "copycat", "1.0.0"); v.Status != store.VersionDraft {
 			t.Errorf("the refused version is %s", v.Status)
@@ -219,11 +220,7 @@ func TestEventTypeHasOneContract(t *testing.T) {
 }
 
 func TestUploadRealDocuments(t *testing.T) {
-	folder := filepath.Join("..", "..", "shared", "data", "contracts", "asyncapi")
-	files, _ := filepath.Glob(filepath.Join(folder, "*"))
-	if len(files) == 0 {
-		t.Skip("the collection of real contracts is not on this machine")
-	}
+	files := needs.Files(t, "contracts", "asyncapi")
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("real"))
@@ -244,7 +241,7 @@ func TestUploadRealDocuments(t *testing.T) {
 				continue
 			}
 			reader := Reader{Internal: true}
-			_, err = w.Contracts.PublishWithReason(ctx, w.admin, "real", version, "another document altogether")
+			_, err = w.publish(ctx, w.admin, "real", version, "another document altogether")
 			if _, ok := errors.AsType[*IncompleteError](err); ok {
 				reader.Administrator = true // it stays a draft
 			} else if err != nil {

@@ -20,7 +20,7 @@ operations: {o: {action: send, channel: {$ref: '#/channels/c'}}}
 		if v.InfoTitle != "a\ufffdb" {
 			t.Errorf("title %q", v.InfoTitle)
 		}
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		must(t, err)
 		got, err := w.db.EventType(ctx, "nl.example.text")
 		if err != nil || got.Title != "x\ufffdy" {

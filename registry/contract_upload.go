@@ -43,6 +43,8 @@ type Upload struct {
 	FileName string // as its owner calls it; may be empty
 	Main     string // the document in a zip; empty: see contract.ReadUpload
 	Content  []byte
+	// Fetch asks to fetch what the document refers to at addresses, once, and to keep it with the document in a zip.
+	Fetch bool
 }
 
 // Validate looks at a document without keeping it: what it is, what is found in
@@ -82,6 +84,10 @@ func (c *Contracts) ValidateUpload(ctx context.Context, in Upload) (read *contra
 // kept too, but not published before the rest is there. It answers an *InvalidDocumentError for a document
 // with errors, and an *Error with the field version or document.
 func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Upload) (store.ContractVersion, error) {
+	in, fetched, err := c.fetchReferences(ctx, actor, in)
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
 	read, findings, err := c.ValidateUpload(ctx, in)
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -102,7 +108,7 @@ func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Uploa
 		if err := refuseCopy(ctx, tx, row.ID); err != nil {
 			return err
 		}
-		return saveDraft(ctx, tx, actor, *row, &draft)
+		return saveDraft(ctx, tx, actor, *row, &draft, fetched)
 	})
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -147,7 +153,7 @@ func digestOf(content []byte) string {
 }
 
 // saveDraft adds a draft, or writes it over the draft of the same version.
-func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contract, draft *store.ContractVersion) error {
+func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contract, draft *store.ContractVersion, fetched int) error {
 	old, err := tx.ContractVersion(ctx, row.ID, draft.Version)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -166,7 +172,7 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contrac
 	if err != nil {
 		return fmt.Errorf("save draft: %w", err)
 	}
-	return record(ctx, tx, actor, ActionContractUploaded, versionObject(row, *draft), details{"digest": draft.Digest})
+	return record(ctx, tx, actor, ActionContractUploaded, versionObject(row, *draft), details{"digest": draft.Digest, "fetched": countText(fetched)})
 }
 
 // cleanFileName keeps what can stand in a Content-Disposition header.

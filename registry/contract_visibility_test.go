@@ -59,7 +59,7 @@ func TestVisibilityHoldsEverywhere(t *testing.T) {
 		w.catalogue(t)
 		_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("1.1.0", enrolled, leftEvent)})
 		must(t, err)
-		_, err = w.Contracts.Publish(ctx, w.admin, "student-events", "1.1.0")
+		_, err = w.publish(ctx, w.admin, "student-events", "1.1.0", "")
 		must(t, err)
 		named, byName, _, stranger := w.twoPartners(t)
 		owner, asOwner := w.partner(t, "Uitgever Oost", "00000003423456780000", "oost@oost.example")

@@ -19,6 +19,16 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 	}
 	var told []string
 	for _, sub := range subs {
+		dropped, err := decideChange(ctx, tx, sub, "reject") // who follows it goes on with what it reads
+		if err != nil {
+			return err
+		}
+		if dropped {
+			sub.Status, sub.StatusReason = store.SubscriptionApproved, "The change came too late: the dataset has ended."
+			if err := tx.UpdateSubscription(ctx, &sub); err != nil {
+				return fmt.Errorf("keep subscription: %w", err)
+			}
+		}
 		if sub.Status == store.SubscriptionRequested {
 			sub.Status, sub.StatusReason = store.SubscriptionEnded, "Dataset "+row.Title+" has ended: "+reason
 			if err := tx.UpdateSubscription(ctx, &sub); err != nil {
@@ -33,15 +43,15 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 		if err != nil {
 			return found("partner", err)
 		}
-		if err := d.cfg.mail(ctx, tx, partner.ContactEmail, d.cfg.mailDatasetEnded(row, reason)); err != nil {
+		if err := d.cfg.mail(ctx, tx, partner.ContactEmail, d.cfg.mailDatasetEnded(row, partner, reason)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c Config) mailDatasetEnded(row store.Dataset, reason string) message {
-	return c.letter("Dataset "+row.Title+" has ended", "/partner/datasets/"+row.ID,
+func (c Config) mailDatasetEnded(row store.Dataset, p store.Partner, reason string) message {
+	return c.letter("Dataset "+row.Title+" has ended", areaOf(p)+"/datasets/"+row.ID,
 		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", because(reason),
 		"Its last delta is cut now, and what was cut can be fetched for 31 days. Bring your copy to its end before; it stays right after that. A request that was not approved yet has ended.")
 }

@@ -15,7 +15,7 @@ type DatasetFollower struct {
 	Subscription store.Subscription
 	Partner      store.Partner
 	Follower     store.MutationFollower
-	Area         *store.MutationArea // nil: everything
+	Area         *store.MutationArea // nil: everything; what is asked for, while that waits for approval
 }
 
 // Followers lists the open subscriptions to a dataset within a scope, oldest first.
@@ -102,7 +102,7 @@ func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID,
 	if partner.Status != store.PartnerApproved && !partner.Own {
 		return DatasetAccess{}, forbidden("Your organisation is %s: nothing is exchanged with it. Ask the administrator of %s.", partner.Status, d.cfg.Organisation)
 	}
-	if err := d.mayRead(ctx, row, f.Subscription); err != nil {
+	if err := d.mayRead(ctx, row, f); err != nil {
 		return DatasetAccess{}, err
 	}
 	access.Follower = &f
@@ -134,13 +134,14 @@ func (d *Datasets) followerFor(ctx context.Context, partner store.Partner, row s
 	return DatasetFollower{}, forbidden("Your organisation has no subscription to dataset %s. Ask for one with POST /mutations/v1/subscriptions, or at %s.", row.ID, d.page(row))
 }
 
-// mayRead wants a subscription that is approved, at an endpoint in use.
-func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, sub store.Subscription) error {
-	switch sub.Status {
-	case store.SubscriptionApproved:
-	case store.SubscriptionRequested:
+// mayRead wants a subscription that is approved, or one of which a change waits for approval, at an endpoint in use.
+func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, f DatasetFollower) error {
+	sub := f.Subscription
+	switch {
+	case sub.Status == store.SubscriptionApproved, sub.Status == store.SubscriptionRequested && f.Follower.Reads:
+	case sub.Status == store.SubscriptionRequested:
 		return forbidden("Subscription %s to dataset %s waits for approval by an administrator. Deltas are kept for 31 days, so nothing is lost by waiting.", sub.ID, row.ID)
-	case store.SubscriptionPaused:
+	case sub.Status == store.SubscriptionPaused:
 		return forbidden("Subscription %s to dataset %s is paused. End the pause at %s.", sub.ID, row.ID, d.subscriptionPage(sub))
 	default:
 		why := because(sub.StatusReason)

@@ -21,7 +21,7 @@ func (w *world) receiverContract(t *testing.T) {
 	for version, media := range map[string]string{"1.0.0": "application/cloudevents+json", "2.0.0": "application/cloudevents-batch+json; charset=utf-8"} {
 		_, err = w.Contracts.Upload(t.Context(), w.admin, "receiver", Upload{Content: receiverAPI(version, media)})
 		must(t, err)
-		_, err = w.Contracts.Publish(t.Context(), w.admin, "receiver", version)
+		_, err = w.publish(t.Context(), w.admin, "receiver", version, "")
 		must(t, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"schakel/registry/token"
 	"schakel/store"
@@ -73,6 +74,9 @@ func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]strin
 	return e.check(in, old)
 }
 
+// LongestTimeout is the longest time-out that an endpoint may have. What sends requests to endpoints must allow for it.
+const LongestTimeout = time.Minute
+
 // check judges input for an endpoint that is now as old; a zero old is a new one.
 func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	wrong := problems{}
@@ -82,7 +86,7 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	}
 	between(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
 	between(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
-	between(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, 60)
+	between(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, int64(LongestTimeout/time.Second))
 	if in.Kind == store.EndpointWebhook {
 		e.checkWebhook(in, old, wrong)
 		e.checkSending(in, wrong)

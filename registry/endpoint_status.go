@@ -74,16 +74,11 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		if t.to == store.EndpointEnded {
 			endpoint.TokenSecret = ""
 		}
-		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
+		if err := updateStatus(ctx, tx, actor, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
 		}
 		if t.to == store.EndpointActive {
 			if err := closeCircuit(ctx, tx, endpoint); err != nil {
-				return err
-			}
-		}
-		if t.to == store.EndpointEnded {
-			if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: id}, "The endpoint ended."); err != nil {
 				return err
 			}
 		}
@@ -93,6 +88,19 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		return e.tell(ctx, tx, *endpoint, verb)
 	})
 	return err
+}
+
+// updateStatus writes the state of an endpoint; one that ended ends its subscriptions.
+func updateStatus(ctx context.Context, tx *store.Tx, actor Actor, endpoint *store.Endpoint) error {
+	if endpoint.Status != store.EndpointEnded {
+		return tx.UpdateEndpoint(ctx, endpoint)
+	}
+	return keepRecipients(ctx, tx, actor, func() error {
+		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
+			return err
+		}
+		return endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: endpoint.ID}, "The endpoint ended.")
+	})
 }
 
 // closeCircuit lets everything through again: whoever resumes an endpoint says that it works.
@@ -123,7 +131,7 @@ func (e *Endpoints) tell(ctx context.Context, tx *store.Tx, endpoint store.Endpo
 	if err != nil {
 		return found("partner", err)
 	}
-	return e.cfg.mail(ctx, tx, partner.ContactEmail, e.cfg.mailEndpoint(endpoint, verb))
+	return e.cfg.mail(ctx, tx, partner.ContactEmail, e.cfg.mailEndpoint(endpoint, partner, verb))
 }
 
 // endEndpoints ends all endpoints of a partner.

@@ -11,6 +11,11 @@ const (
 	CodeForbidden = "forbidden" // the asker may not do this
 	CodeConflict  = "conflict"  // the state it is in does not allow this
 	CodeNotFound  = "not-found" // there is no such thing, or it is not the asker's
+
+	CodeGone = "version-withdrawn" // the version was published, and is withdrawn
+
+	CodeDigestMissing = "digest-missing" // the request does not name the bytes that it is about
+	CodeDraftChanged  = "draft-changed"  // the draft holds other bytes than the request names
 )
 
 // Error is a refusal with a text that may be shown to whoever asked. Anything

@@ -2,33 +2,52 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"schakel/store"
 )
 
-// EndpointFailing tells the partner and the administrators that nothing has arrived at an endpoint for a while. It is
-// called in the transaction that keeps what was found.
-func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error {
+// EndpointFailing tells the partner and the administrators that nothing has arrived at an endpoint for a while, and why; cause is
+// what came of the last attempt. It is called in the transaction that keeps what was found.
+func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, cause string) error {
+	waiting, err := tx.BacklogOf(ctx, endpoint.ID)
+	if err != nil {
+		return fmt.Errorf("count what waits: %w", err)
+	}
 	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, m.cfg.letter("Endpoint "+endpoint.Name+" does not answer", "/partner/endpoints/"+endpoint.ID,
-		"Nothing has arrived at endpoint "+endpoint.Name+" since "+since+". Its events wait; one at a time is tried, and all follow by themselves when one arrives.",
-		"When this goes on for days the endpoint is suspended. Nothing is lost by that."))
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) message {
+		return m.cfg.letter("Endpoint "+endpoint.Name+r.of()+" does not answer", r.endpoint(endpoint.ID),
+			"Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives.",
+			lastCause(cause), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
+	})
 }
 
 // EndpointSuspended tells the partner and the administrators that the delivery engine stopped sending to an endpoint by
 // itself. It is called in the transaction of that decision.
-func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, _ string) error {
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, m.cfg.mailEndpoint(endpoint, "suspend"))
+func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error {
+	waiting, err := tx.BacklogOf(ctx, endpoint.ID)
+	if err != nil {
+		return fmt.Errorf("count what waits: %w", err)
+	}
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) message {
+		return m.cfg.letter("Endpoint "+endpoint.Name+r.of()+" is suspended", r.endpoint(endpoint.ID),
+			"Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait.",
+			because(reason))
+	})
 }
 
 // SubscriptionEnded tells the partner and the administrators that the delivery engine ended a subscription by itself.
-func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, _ string) error {
+func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error {
 	endpoint, err := tx.Endpoint(ctx, subscription.EndpointID)
 	if err != nil {
 		return fmt.Errorf("find endpoint of subscription: %w", err)
 	}
-	return m.tellBoth(ctx, tx, subscription.PartnerID, m.cfg.mailSubscriptionDecision(subscription, endpoint, "end"))
+	return m.tellBoth(ctx, tx, subscription.PartnerID, func(r reader) message {
+		return m.cfg.letter("Subscription"+r.of()+" is ended", r.subscription(subscription.ID),
+			"Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:", bullets(typesWithVersions(subscription)), because(reason))
+	})
 }
 
 // RequestQuarantined tells the administrators that a client used an Idempotency-Key again with other content, and that they
@@ -38,18 +57,79 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 	if err != nil {
 		return fmt.Errorf("find partner: %w", err)
 	}
+	client, err := tx.Client(ctx, request.ClientID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("find client: %w", err)
+	}
+	name := strings.TrimSpace("client " + client.Name)
 	return m.cfg.mailAdministrators(ctx, tx, m.cfg.letter("A request of "+partner.Name+" is in quarantine", "/admin/quarantine/"+request.ID,
-		"A client of "+partner.Name+" used an Idempotency-Key again with other content. Its events are kept aside and are not delivered.",
+		fmt.Sprintf("%s of %s used Idempotency-Key %s again with other content. The %s of the request are kept aside and are not delivered.",
+			strings.ToUpper(name[:1])+name[1:], partner.Name, request.IdempotencyKey, countOf(int(request.Events), "event", "events")),
 		"Look at them, and at what was sent first under the key. Then release or discard them. More requests of the same client may follow; no other mail is sent while this one waits."))
 }
 
-func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg message) error {
+// reader is a recipient of a mail that a partner and the administrators get, each with the pages that they may open.
+type reader struct {
+	partner       store.Partner
+	administrator bool
+}
+
+// of names the partner to those who have many.
+func (r reader) of() string {
+	if r.administrator {
+		return " of " + r.partner.Name
+	}
+	return ""
+}
+
+func (r reader) desk() string {
+	if r.administrator {
+		return "/admin"
+	}
+	return deskOf(r.partner)
+}
+
+func (r reader) endpoint(id string) string { return r.desk() + "/endpoints/" + id }
+
+func (r reader) subscription(id string) string { return r.desk() + "/subscriptions/" + id }
+
+// tellBoth mails a partner and the administrators. An administrator who is the contact person of the own organisation gets one mail.
+func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) message) error {
 	partner, err := tx.Partner(ctx, partnerID)
 	if err != nil {
 		return fmt.Errorf("find partner: %w", err)
 	}
-	if err := m.cfg.mail(ctx, tx, partner.ContactEmail, msg); err != nil {
+	people, err := administrators(ctx, tx)
+	if err != nil {
 		return err
 	}
-	return m.cfg.mailAdministrators(ctx, tx, msg)
+	for _, to := range people {
+		if err := m.cfg.mail(ctx, tx, to, msg(reader{partner, true})); err != nil {
+			return err
+		}
+		if to == partner.ContactEmail {
+			partner.ContactEmail = ""
+		}
+	}
+	return m.cfg.mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}))
+}
+
+func lastCause(cause string) string {
+	if cause = strings.TrimSpace(cause); cause == "" {
+		return ""
+	}
+	return "The last attempt: " + cause
+}
+
+func deliveriesOf(n int) string { return countOf(n, "delivery", "deliveries") }
+
+// countOf writes the number of something that is counted up to store.ListBound.
+func countOf(n int, one, many string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case n > store.ListBound:
+		return fmt.Sprintf("more than %d %s", store.ListBound, many)
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

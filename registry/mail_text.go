@@ -26,6 +26,23 @@ func (c Config) letter(subject, path string, paragraphs ...string) message {
 // oneLine keeps what people typed from adding header lines.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// deskOf is below which address the people of a partner find what is theirs. Those of the own organisation are administrators, who
+// may not open the pages of partners.
+func deskOf(p store.Partner) string {
+	if p.Own {
+		return "/admin/own"
+	}
+	return "/partner"
+}
+
+// areaOf is below which address the people of a partner find its deliveries and its datasets.
+func areaOf(p store.Partner) string {
+	if p.Own {
+		return "/admin"
+	}
+	return "/partner"
+}
+
 func because(reason string) string {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return ""
@@ -35,7 +52,7 @@ func because(reason string) string {
 
 func (c Config) mailConfirm(p store.Partner, token string) message {
 	return c.letter("Confirm your registration at "+c.Organisation, LinkConfirmEmail.Path(token),
-		"Someone, we think you, registered "+p.Name+" (OIN "+p.OIN+") to exchange events with "+c.Organisation+".",
+		"Someone, we think you, registered "+p.Name+" ("+Numbers(p)+") to exchange events with "+c.Organisation+".",
 		"Follow this link within 24 hours to confirm your e-mail address and choose a password. It works once. "+
 			"If it was not you, do nothing: the registration lapses.")
 }
@@ -46,16 +63,16 @@ func (c Config) mailAccountExists() message {
 		"You have an account with this address already, so nothing was changed. You can log in:")
 }
 
-func (c Config) mailOINExists(oin string) message {
+func (c Config) mailNumberExists(number string) message {
 	return c.letter("This organisation is registered already", "",
-		"Someone, we think you, registered an organisation with OIN "+oin+" at "+c.Organisation+".",
-		"There is a registration with this OIN already, so nothing was changed. Ask your colleagues who registered, "+
+		"Someone, we think you, registered an organisation with "+number+" at "+c.Organisation+".",
+		"There is a registration with this number already, so nothing was changed. Ask your colleagues who registered, "+
 			"or "+c.Organisation+" when you think this is wrong.")
 }
 
 func (c Config) mailNewRegistration(p store.Partner) message {
 	return c.letter("New registration: "+p.Name, "/admin/partners/"+p.ID,
-		p.Name+" (OIN "+p.OIN+") registered and waits for approval.",
+		p.Name+" ("+Numbers(p)+") registered and waits for approval.",
 		"Contact: "+p.ContactName+", "+p.ContactEmail+". See what it asks for and decide:")
 }
 
@@ -92,18 +109,19 @@ func (c Config) mailClientWaits(p store.Partner, client store.Client) message {
 		bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
 }
 
-func (c Config) mailClientDecision(asked store.Client, d Decision) message {
+func (c Config) mailClientDecision(asked store.Client, owner store.Partner, d Decision) message {
 	verb := "rejected"
 	if d.Approve {
 		verb = "granted"
 	}
-	return c.letter("Request of client "+asked.Name+" is "+verb, "/partner/clients/"+asked.ID,
+	return c.letter("Request of client "+asked.Name+" is "+verb, deskOf(owner)+"/clients/"+asked.ID,
 		fmt.Sprintf("%s %s what client %s asked for:", c.Organisation, verb, asked.Name),
 		bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), because(d.Reason))
 }
 
-func (c Config) mailEndpoint(e store.Endpoint, verb string) message {
-	path := "/partner/endpoints/" + e.ID
+// mailEndpoint is what the partner is told that an administrator, or the engine by itself, did to its endpoint.
+func (c Config) mailEndpoint(e store.Endpoint, p store.Partner, verb string) message {
+	path := deskOf(p) + "/endpoints/" + e.ID
 	if verb == "suspend" {
 		return c.letter("Endpoint "+e.Name+" is suspended", path,
 			c.Organisation+" suspended endpoint "+e.Name+": nothing is sent to it.", because(e.StatusReason))
@@ -123,13 +141,19 @@ func (c Config) mailSubscriptionWaits(s store.Subscription, p store.Partner, e s
 	return c.letter(subject, "/admin/subscriptions/"+s.ID, asks, bullets(typesWithVersions(s)), "Purpose: "+s.Purpose)
 }
 
-func (c Config) mailSubscriptionDecision(s store.Subscription, e store.Endpoint, verb string) message {
+func (c Config) mailSubscriptionDecision(s store.Subscription, p store.Partner, e store.Endpoint, verb string) message {
 	done := map[string]string{
 		"approve": "approved", "reject": "rejected", "suspend": "suspended", "resume": "resumed",
 		"pause": "paused", "unpause": "resumed", "end": "ended",
 	}[verb]
-	return c.letter("Subscription is "+done, "/partner/subscriptions/"+s.ID,
+	return c.letter("Subscription is "+done, deskOf(p)+"/subscriptions/"+s.ID,
 		c.Organisation+" "+done+" your subscription at endpoint "+e.Name+" to:", bullets(typesWithVersions(s)), because(s.StatusReason))
+}
+
+func (c Config) mailChangeRejected(s store.Subscription, p store.Partner, e store.Endpoint, reason string) message {
+	return c.letter("Change of a subscription is rejected", deskOf(p)+"/subscriptions/"+s.ID,
+		c.Organisation+" rejected the change that you asked for of your subscription to dataset "+s.DatasetID+" at endpoint "+e.Name+".",
+		because(reason), "You go on getting what you got before.")
 }
 
 func (c Config) mailPublicationWaits(row store.Contract, v store.ContractVersion) message {

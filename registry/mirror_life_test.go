@@ -110,7 +110,7 @@ func TestMirrorDraftFollowsItsSourceWhenPublished(t *testing.T) {
 		w.mirrored(t, s, MirrorScheduled, 1, 1, 0, 0, 0, 0)
 		o.put("students", "1.1.0", "deprecated", "b")
 		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 1, 0)
-		v, err := w.Contracts.Publish(ctx, w.admin, "noord-students", "1.1.0")
+		v, err := w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		must(t, err)
 		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(v.StatusReason, atSource) {
 			t.Errorf("published as %+v", v)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"schakel/registry/mirror"
@@ -174,10 +175,12 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	for _, k := range known {
 		ours[k.OriginID] = k
 	}
+	chosen := 0
 	for _, c := range there {
 		if !wanted(r.source.Contracts, c.ID) {
 			continue
 		}
+		chosen++
 		if gone, err := r.removed(ctx); gone || err != nil {
 			return err
 		}
@@ -194,7 +197,20 @@ func (r *mirrorRun) all(ctx context.Context) error {
 			}
 		}
 	}
+	if chosen == 0 && len(there) > 0 && len(r.source.Contracts) > 0 {
+		r.row.Error = fmt.Sprintf("None of the %d contracts of the source is one of those to mirror (%s). Correct the ids of the mirror: the first of the source are %s.",
+			len(there), shown(strings.Join(r.source.Contracts, ", "), 200, false), shown(firstIDs(there), 200, false))
+	}
 	return nil
+}
+
+// firstIDs names the first contracts of a source.
+func firstIDs(list []mirror.Contract) string {
+	var ids []string
+	for _, c := range list[:min(len(list), 5)] {
+		ids = append(ids, c.ID)
+	}
+	return strings.Join(ids, ", ")
 }
 
 // contract goes through the versions of one contract; copied is our copy, without an

@@ -165,7 +165,7 @@ func TestMirrorNeedsAPersonToShow(t *testing.T) {
 		_, err = w.Contracts.Upload(ctx, w.admin, "noord-students", Upload{Version: "1.2.0", Content: []byte(o.contracts["students"]["1.0.0"].body)})
 		wantCode(t, "upload to a copy", CodeConflict, err)
 		wantCode(t, "delete a draft of a copy", CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "noord-students", "1.1.0"))
-		_, err = w.Contracts.Publish(ctx, w.admin, "noord-students", "1.1.0")
+		_, err = w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		wantCode(t, "publish a copy", "", err)
 		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 0, 0)
 	})

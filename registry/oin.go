@@ -1,6 +1,10 @@
 package registry
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/store"
+)
 
 // CheckOIN tells in a sentence what is wrong with an organisation identification
 // number (SEC-15); empty when it may be one. It has 20 places: a register in 8, a
@@ -64,6 +68,36 @@ func CheckHerID(id string) string {
 		return "A HER-id is a number of at most 8 digits."
 	}
 	return ""
+}
+
+// CheckOrgNumber explains the fault of an organisasjonsnummer of the Norwegian register of units; an empty one is fine. It has nine
+// digits, of which the last is a check digit: weights 3, 2, 7, 6, 5, 4, 3, 2, modulo 11.
+func CheckOrgNumber(number string) string {
+	switch {
+	case number == "":
+		return ""
+	case len(number) != 9 || !allDigits(number) || number[0] == '0':
+		return "An organisasjonsnummer has 9 digits."
+	}
+	sum := int(number[8] - '0')
+	for i, weight := range []int{3, 2, 7, 6, 5, 4, 3, 2} {
+		sum += weight * int(number[i]-'0')
+	}
+	if sum%11 != 0 {
+		return "This organisasjonsnummer is not right: its check digit does not fit. Look for a typing error."
+	}
+	return ""
+}
+
+// Numbers says by which numbers an organisation is known, for people: its OIN, or its organisasjonsnummer and HER-id.
+func Numbers(p store.Partner) string {
+	var known []string
+	for _, n := range [][2]string{{"OIN", p.OIN}, {"organisasjonsnummer", p.OrgNumber}, {"HER-id", p.HerID}} {
+		if n[1] != "" && (n[0] != "HER-id" || p.OIN == "") {
+			known = append(known, n[0]+" "+n[1])
+		}
+	}
+	return strings.Join(known, ", ")
 }
 
 func allDigits(s string) bool { return allOf(s, "0123456789") }

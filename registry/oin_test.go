@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Rules: SEC-15.
+// An OIN has twenty digits, of which the form is checked.
 func TestCheckOIN(t *testing.T) {
 	t.Parallel()
 	for oin, want := range map[string]string{

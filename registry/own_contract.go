@@ -92,9 +92,11 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	if _, err := o.contracts.Upload(ctx, actor, own.ID, Upload{Content: own.Content, FileName: own.ID + ".yaml"}); err != nil {
 		return err
 	}
-	_, err = o.contracts.Publish(ctx, actor, own.ID, own.version)
+	in := PublishInput{Digest: digestOf(own.Content)}
+	_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	if _, breaks := errors.AsType[*BreakingChangeError](err); breaks {
-		_, err = o.contracts.PublishWithReason(ctx, actor, own.ID, own.version, "This is what the program does since its update.")
+		in.Reason = "This is what the program does since its update."
+		_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	}
 	if err != nil {
 		now, again := o.cfg.DB.ContractVersion(ctx, own.ID, own.version)

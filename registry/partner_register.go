@@ -13,9 +13,12 @@ import (
 
 // Registration is what a visitor tells of its organisation.
 type Registration struct {
-	Name          string
-	OIN           string
-	KVK, HerID    string // may be empty
+	Name string
+	// OIN may be empty for an organisation that gives an OrgNumber and a HerID.
+	OIN        string
+	KVK, HerID string // may be empty
+	// OrgNumber is the organisasjonsnummer of a Norwegian organisation; empty for others.
+	OrgNumber     string
 	Contact       Contact
 	EndpointKinds []string // how it wants to receive
 	TermsAccepted bool
@@ -34,10 +37,10 @@ func (p *Partners) TermsVersion() string { return p.cfg.TermsVersion }
 
 // Register takes a registration in and mails a link with which the e-mail
 // address is confirmed and a password chosen. What is wrong is an *Error with
-// fields name, oin, kvk, herId, contactName, email, phone, endpointKinds and
+// fields name, oin, kvk, orgNumber, herId, contactName, email, phone, endpointKinds and
 // terms, or a *ThrottledError.
 //
-// It answers the same when the e-mail address or OIN is registered already: who
+// It answers the same when the e-mail address, OIN or organisasjonsnummer is registered already: who
 // has the mailbox reads that there, and a stranger learns nothing.
 func (p *Partners) Register(ctx context.Context, in Registration) error {
 	in = in.clean()
@@ -49,7 +52,7 @@ func (p *Partners) Register(ctx context.Context, in Registration) error {
 	}
 	err := p.register(ctx, in)
 	if errors.Is(err, store.ErrConflict) {
-		// Another registration of this OIN or address was first; now it is seen.
+		// Another registration of this number or address was first; now it is seen.
 		err = p.register(ctx, in)
 	}
 	if err != nil {
@@ -71,8 +74,8 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 		if account.ID != "" && !again {
 			return p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailAccountExists())
 		}
-		if taken, err := oinTaken(ctx, tx, in.OIN, partner.ID); err != nil || taken {
-			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailOINExists(in.OIN)))
+		if number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
+			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailNumberExists(number)))
 		}
 		in.fill(&partner, tx.Now)
 		if again {
@@ -129,10 +132,23 @@ func unconfirmedOf(ctx context.Context, tx *store.Tx, account store.Account) (st
 	return store.Partner{}, false, nil
 }
 
-// oinTaken tells whether another open registration has the OIN. One that nobody
+// numberTaken names the number of a registration that another open one has; "" when none does.
+func numberTaken(ctx context.Context, tx *store.Tx, in Registration, except string) (string, error) {
+	for _, n := range []struct {
+		label, number string
+		find          func(context.Context, string) (store.Partner, error)
+	}{{"OIN", in.OIN, tx.PartnerByOIN}, {"organisasjonsnummer", in.OrgNumber, tx.PartnerByOrgNumber}} {
+		other, err := n.find(ctx, n.number) // none has an empty one
+		if taken, err := keepsNumber(ctx, tx, other, err, except); err != nil || taken {
+			return n.label + " " + n.number, err
+		}
+	}
+	return "", nil
+}
+
+// keepsNumber reports whether another registration that was found, with that error, keeps its number to itself. One that nobody
 // confirmed in time gives way: else anyone could keep an organisation out.
-func oinTaken(ctx context.Context, tx *store.Tx, oin, except string) (bool, error) {
-	other, err := tx.PartnerByOIN(ctx, oin)
+func keepsNumber(ctx context.Context, tx *store.Tx, other store.Partner, err error, except string) (bool, error) {
 	if errors.Is(err, store.ErrNotFound) || err == nil && other.ID == except {
 		return false, nil
 	}
@@ -181,6 +197,7 @@ func (p *Partners) admitRegistration(ctx context.Context, addr string) error {
 func (in Registration) clean() Registration {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	in.OIN, in.KVK, in.HerID = strings.ToUpper(compact(in.OIN)), compact(in.KVK), compact(in.HerID)
+	in.OrgNumber = strings.TrimSuffix(strings.TrimPrefix(strings.ToUpper(compact(in.OrgNumber)), "NO"), "MVA")
 	in.Contact.Name = strings.Join(strings.Fields(in.Contact.Name), " ")
 	in.Contact.Email, in.Contact.Phone = CleanEmail(in.Contact.Email), strings.TrimSpace(in.Contact.Phone)
 	return in
@@ -189,9 +206,8 @@ func (in Registration) clean() Registration {
 func (in Registration) check(terms string) problems {
 	wrong := problems{}
 	wrong.add("name", line(in.Name, 2, 120))
-	wrong.add("oin", CheckOIN(in.OIN))
+	in.checkNumbers(wrong)
 	wrong.add("kvk", CheckKVK(in.KVK, in.OIN))
-	wrong.add("herId", CheckHerID(in.HerID))
 	in.Contact.check(wrong)
 	for _, kind := range in.EndpointKinds {
 		if !slices.Contains(endpointKinds(), kind) {
@@ -207,8 +223,25 @@ func (in Registration) check(terms string) problems {
 	return wrong
 }
 
+// checkNumbers asks for an OIN, or for an organisasjonsnummer and a HER-id.
+func (in Registration) checkNumbers(wrong problems) {
+	norwegian := in.OIN == "" && (in.OrgNumber != "" || in.HerID != "")
+	switch {
+	case !norwegian && in.OIN == "":
+		wrong.add("oin", "Fill in the OIN: 20 digits. A Norwegian organisation has none: it fills in its organisasjonsnummer and HER-id.")
+	case !norwegian:
+		wrong.add("oin", CheckOIN(in.OIN))
+	case in.OrgNumber == "":
+		wrong.add("orgNumber", "Fill in the organisasjonsnummer: 9 digits. An organisation with an OIN fills in that one.")
+	case in.HerID == "":
+		wrong.add("herId", "Fill in the HER-id, from the Norwegian address register for health.")
+	}
+	wrong.add("orgNumber", CheckOrgNumber(in.OrgNumber))
+	wrong.add("herId", CheckHerID(in.HerID))
+}
+
 func (in Registration) fill(p *store.Partner, now store.Time) {
-	p.Name, p.OIN, p.KVK, p.HerID = in.Name, in.OIN, in.KVK, in.HerID
+	p.Name, p.OIN, p.KVK, p.HerID, p.OrgNumber = in.Name, in.OIN, in.KVK, in.HerID, in.OrgNumber
 	p.ContactName, p.ContactEmail, p.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
 	p.EndpointKinds, p.Status = slices.Clone(in.EndpointKinds), store.PartnerRequested
 	p.StatusReason, p.DecidedAt, p.DecidedBy = "", store.Time{}, ""

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"schakel/store"
 )
@@ -77,6 +78,46 @@ func (p *Partners) move(ctx context.Context, actor Actor, id, verb, reason strin
 			return err
 		}
 		return p.cfg.mail(ctx, tx, row.ContactEmail, p.cfg.mailPartnerDecision(*row, verb))
+	})
+}
+
+// Vouch confirms a registration in place of its contact person, who got no mail: the reason says how the administrator knows who it
+// is. The contact person gets a link by mail with which to choose a password; as long as that is not sent, administrators can read
+// it and hand it over.
+func (p *Partners) Vouch(ctx context.Context, actor Actor, id, reason string) error {
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	reason = strings.TrimSpace(reason)
+	if err := checkReason(reason, true); err != nil {
+		return err
+	}
+	return p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error {
+		if row.Status != store.PartnerRequested || !row.EmailConfirmedAt.IsZero() {
+			return conflict("This registration does not wait for its contact person.")
+		}
+		account, err := tx.AccountByEmail(ctx, row.ContactEmail)
+		if err != nil {
+			return found("account", err)
+		}
+		if account.PartnerID != row.ID {
+			return conflict("The account with the address %s belongs to another organisation.", row.ContactEmail)
+		}
+		row.EmailConfirmedAt = tx.Now
+		if err := tx.UpdatePartner(ctx, row); err != nil {
+			return fmt.Errorf("confirm registration: %w", err)
+		}
+		if err := tx.RevokeLinks(ctx, string(LinkConfirmEmail), row.ID); err != nil {
+			return fmt.Errorf("end confirmation link: %w", err)
+		}
+		token, err := NewLink(ctx, tx, LinkInvitation, account.ID)
+		if err != nil {
+			return err
+		}
+		if err := record(ctx, tx, actor, ActionPartnerVouched, partnerObject(*row), details{"reason": reason}); err != nil {
+			return err
+		}
+		return p.cfg.mail(ctx, tx, row.ContactEmail, p.cfg.mailPassword(LinkInvitation, token))
 	})
 }
 

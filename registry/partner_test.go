@@ -276,3 +276,54 @@ func TestDecisionsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A Norwegian organisation registers with its organisasjonsnummer and HER-id, and has no OIN: the mails, the search and the duplicate
+// check name its number. One of the two is not enough, and neither is nothing.
+func TestRegisterWithoutOIN(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		good := registration("Legekontoret Brua", "", "kari@brua.example")
+		good.OrgNumber, good.HerID = "NO 312 345 676 MVA", "8094866"
+		for field, edit := range map[string]func(*Registration){
+			"oin":       func(r *Registration) { r.OrgNumber, r.HerID = "", "" },
+			"orgNumber": func(r *Registration) { r.OrgNumber = "" },
+			"herId":     func(r *Registration) { r.HerID = "" },
+		} {
+			in := good
+			edit(&in)
+			wantField(t, field, w.Partners.Register(ctx, in))
+		}
+		for _, wrong := range []string{"312345677", "31234567", "012345679", "3123456760", "31234567a"} {
+			in := good
+			in.OrgNumber = wrong
+			wantField(t, "orgNumber", w.Partners.Register(ctx, in))
+		}
+		must(t, w.Partners.Register(ctx, good))
+		p, err := w.db.PartnerByOrgNumber(ctx, "312345676")
+		must(t, err)
+		if p.OIN != "" || p.HerID != "8094866" || p.Name != good.Name {
+			t.Errorf("registered %+v", p)
+		}
+		if mail := w.mailsTo(t, "kari@brua.example")[0]; !strings.Contains(mail.Body, "Legekontoret Brua (organisasjonsnummer 312345676, HER-id 8094866) to exchange") {
+			t.Errorf("confirmation:\n%s", mail.Body)
+		}
+		second := good
+		second.Contact.Email = "other@brua.example"
+		must(t, w.Partners.Register(ctx, second))
+		if mail := w.mailsTo(t, "other@brua.example")[0]; !strings.Contains(mail.Body, "with organisasjonsnummer 312345676 at") {
+			t.Errorf("duplicate:\n%s", mail.Body)
+		}
+		other := registration("Sykehuset Fjord", "", "ola@fjord.example")
+		other.OrgNumber, other.HerID = "974760673", "8141703"
+		must(t, w.Partners.Register(ctx, other))
+		w.confirm(t, "kari@brua.example")
+		if mail := w.mailsTo(t, "admin@example.nl")[0]; !strings.Contains(mail.Body, "(organisasjonsnummer 312345676, HER-id 8094866) registered and waits") {
+			t.Errorf("to the administrator:\n%s", mail.Body)
+		}
+		must(t, w.Partners.Approve(ctx, w.admin, p.ID))
+		found, total, err := w.Partners.List(ctx, w.admin, store.PartnerFilter{Search: "312345676"})
+		if err != nil || total != 1 || found[0].Status != store.PartnerApproved {
+			t.Errorf("search: %d %+v, %v", total, found, err)
+		}
+	})
+}

@@ -36,6 +36,9 @@ const (
 	PublicationApprove = "approve" // a version of a partner is published by an administrator, at its request
 	PublicationDirect  = "direct"  // partners publish versions of what they own
 
+	UnwantedHold   = "hold"   // a message by AMQP that nobody is subscribed to is held, without an AppRec, until somebody is
+	UnwantedReject = "reject" // it gets a negative AppRec
+
 	DedupeConsumer     = "consumer"     // consumers leave out repeated events
 	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
 	DedupeBoth         = "both"         // we and consumers
@@ -87,15 +90,34 @@ type Profile struct {
 	ClientAuth         string // SEC-02
 
 	AMQPSubjects []string // codes of list 8279 (AMQP-21)
+	AMQPUnwanted string   // AMQP-16
 }
 
-// DefaultProfile is the profile of an installation where nothing was chosen: the
-// strict one, but that it asks for an Idempotency-Key on events alone (IDEM-03), and
-// takes contracts in other versions of their specifications (EDU-21) and clients
-// with a secret (SEC-02).
+// LenientProfile is the profile of an installation that chooses to start leniently. It relaxes three rules: an
+// Idempotency-Key is required on events alone (IDEM-03), contracts may be written in older versions of OpenAPI and
+// AsyncAPI (EDU-21), and clients may authenticate with a secret (SEC-02).
+func LenientProfile() Profile {
+	p := DefaultProfile()
+	p.WriteKey, p.SpecVersions, p.ClientAuth = PolicyAccept, PolicyAccept, AuthSecretBasic
+	return p
+}
+
+// Relaxations lists the settings in which a profile departs from what the Edukoppeling profile asks for, in the order of
+// Settings. Before is the strict value, After the value of the profile.
+func (p Profile) Relaxations() []SettingChange {
+	var list []SettingChange
+	for _, s := range Settings() {
+		if value := s.Value(&p); s.Standing(value) == StandingRelaxed {
+			list = append(list, SettingChange{s, s.Strict, value})
+		}
+	}
+	return list
+}
+
+// DefaultProfile is the profile of an installation where nobody chose: it relaxes no rule of the Edukoppeling profile.
 func DefaultProfile() Profile {
 	return Profile{
-		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyAccept, DeleteKey: PolicyAccept,
+		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyRequire, DeleteKey: PolicyAccept,
 		OnMismatch: PolicyRefuse, OnConcurrent: PolicyRefuse,
 		MaxEventBytes: 65536, Oversize: OversizeReject, MaxObjectBytes: 10 << 20, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
 		UnknownTypes: PolicyRefuse, Payload: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
@@ -107,8 +129,8 @@ func DefaultProfile() Profile {
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
-		SpecVersions: PolicyAccept, PartnerPublication: PublicationApprove, ClientAuth: AuthSecretBasic,
-		AMQPSubjects: cpa.SubjectCodes(),
+		SpecVersions: PolicyRefuse, PartnerPublication: PublicationApprove, ClientAuth: AuthPrivateKey,
+		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: UnwantedHold,
 	}
 }
 

@@ -8,5 +8,15 @@ func amqpSettings() []Setting {
 			Rules:   []string{"AMQP-21"}, Least: "1", Most: "200", Unit: "codes",
 			at: func(p *Profile) any { return &p.AMQPSubjects },
 		},
+		{
+			Key: "amqp.without_recipient", Title: "AMQP messages without a recipient",
+			Explain: "What happens to a business message that nobody is subscribed to. A positive AppRec would take over responsibility for it, so there is none.",
+			Rules:   []string{"AMQP-16", "AMQP-86"},
+			Choices: []Choice{
+				{UnwantedHold, "It is held without an AppRec, and delivered when somebody is subscribed"},
+				{UnwantedReject, "Its sender gets a negative AppRec (E21)"},
+			},
+			at: func(p *Profile) any { return &p.AMQPUnwanted },
+		},
 	}
 }

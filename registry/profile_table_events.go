@@ -14,7 +14,7 @@ func eventSizeSettings() []Setting {
 		},
 		{
 			Key: "events.oversize", Title: "Events that are too large",
-			Explain: "What happens to an event whose data makes it larger than that. Data that is kept apart leaves as dataref: an address of ours, where receivers of the event fetch it with their own token.",
+			Explain: "What happens to an event whose data makes it larger than that. Data that is kept apart leaves as dataref: an address of ours, where receivers of the event fetch it with their own token. The data of an event whose type is sent by AMQP is always kept apart when it is too large, and is sent whole in the AMQP message.",
 			Rules:   []string{"EDU-01a", "CE-21", "OPEN-02"},
 			Choices: []Choice{{OversizeReject, "Refused with 413"}, {OversizeClaimCheck, "Taken: the data is kept apart, and the event refers to it"}},
 			at:      func(p *Profile) any { return &p.Oversize },

@@ -38,12 +38,16 @@ func TestSettingsTable(t *testing.T) {
 				t.Errorf("%s is not copied", s.Key)
 			}
 		}
-		if standing := s.Standing(value); standing == StandingRelaxed && s.Key != "idempotency.require_key_on_writes" && s.Key != "register.spec_versions" && s.Key != "tokens.client_auth" {
+		if standing := s.Standing(value); standing == StandingRelaxed {
 			t.Errorf("%s departs from the profile by default", s.Key)
 		}
 	}
-	if wanted := standard.strict(); len(wanted.changes(&standard)) != 3 {
+	if wanted := standard.strict(); len(wanted.changes(&standard)) != 0 || len(standard.Relaxations()) != 0 {
 		t.Errorf("strict and default differ in %v", wanted.changes(&standard))
+	}
+	lenient := LenientProfile()
+	if list := lenient.Relaxations(); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
+		t.Errorf("lenient relaxes %+v", list)
 	}
 }
 

@@ -100,7 +100,7 @@ func removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Rou
 	if err != nil {
 		return found("partner", err)
 	}
-	if err := tx.DeleteRoute(ctx, route.ID); err != nil {
+	if err := keepRecipients(ctx, tx, actor, func() error { return tx.DeleteRoute(ctx, route.ID) }); err != nil {
 		return found("route", err)
 	}
 	return record(ctx, tx, actor, ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))

@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"schakel/registry/token"
 	"schakel/store"
@@ -17,10 +19,11 @@ type SigningKeys struct{ cfg Config }
 
 var _ token.Keys = (*SigningKeys)(nil)
 
-// SigningKeys implements token.Keys. It makes the first key when there is none.
+// SigningKeys implements token.Keys. It makes a key when none can sign now: at the first start, and when the clock was ahead when the
+// others were made, so that they start later.
 func (s *SigningKeys) SigningKeys(ctx context.Context) ([]token.Key, error) {
 	rows, err := s.cfg.DB.SigningKeys(ctx)
-	if err == nil && len(rows) == 0 {
+	if err == nil && !started(rows, s.cfg.Now()) {
 		if err = s.first(ctx); err == nil {
 			rows, err = s.cfg.DB.SigningKeys(ctx)
 		}
@@ -41,12 +44,41 @@ func (s *SigningKeys) SigningKeys(ctx context.Context) ([]token.Key, error) {
 	return keys, nil
 }
 
+// started reports whether one of the keys may sign now.
+func started(rows []store.SigningKey, now time.Time) bool {
+	return slices.ContainsFunc(rows, func(k store.SigningKey) bool {
+		return !k.CreatedAt.After(now) && (k.RetiredAt.IsZero() || now.Before(k.RetiredAt.Time))
+	})
+}
+
+// clockSkew is how far the clocks of nodes may be apart before somebody has to look at them.
+const clockSkew = time.Minute
+
+// ErrClockWasAhead: a signing key starts in the future.
+var ErrClockWasAhead = errors.New("a signing key starts in the future: the clock was ahead when it was made, or is behind now")
+
+// Check reports whether access tokens can be signed now. [ErrClockWasAhead] means that they can, but that the clock of this machine or
+// of another node was wrong or is: tokens made meanwhile are refused until their time.
+func (s *SigningKeys) Check(ctx context.Context) error {
+	keys, err := s.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if ahead := k.CreatedAt.Sub(s.cfg.Now()); ahead > clockSkew && k.RetiredAt.IsZero() {
+			return fmt.Errorf("%w (key %s starts at %s); check the clock, then run: schakel client new-key",
+				ErrClockWasAhead, k.KID, k.CreatedAt.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
 // first makes a key unless another node did meanwhile. Two nodes may still make
 // one each; both are published and either may sign.
 func (s *SigningKeys) first(ctx context.Context) error {
 	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		rows, err := tx.SigningKeys(ctx)
-		if err != nil || len(rows) > 0 {
+		if err != nil || started(rows, tx.Now.Time) {
 			return err
 		}
 		return s.add(ctx, tx, SystemActor())

@@ -118,8 +118,9 @@ type AreaChange struct {
 
 // ChangeArea changes what of its dataset a subscription gets (MUT-49). An area never changes: this makes another one, with
 // a lineage of its own, so the copy begins anew from a snapshot and what was fetched before is forgotten. A partner's
-// change waits for approval, as who decided on the old area did not see the new one; until then nothing is read, and
-// nothing is lost, as deltas are kept for 31 days. That of an administrator counts at once. Fields: as RequestDataset.
+// change waits for approval, as who decided on the old area did not see the new one; until then an approved subscription
+// reads what it read before. Asking for that again takes the change back. A change by an administrator counts at once.
+// Fields: as RequestDataset.
 func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, in AreaChange) (store.Subscription, error) {
 	var sub store.Subscription
 	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -153,6 +154,14 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		same, err := sameSelection(ctx, tx, follower, types, area)
 		if err != nil || same {
 			return err
+		}
+		if follower.Reads {
+			if same, err = sameSelection(ctx, tx, follower.Reading(), types, area); err != nil {
+				return err
+			}
+			if same {
+				return s.withdrawArea(ctx, tx, actor, &sub, partner, endpoint)
+			}
 		}
 		return s.replaceArea(ctx, tx, actor, &sub, partner, endpoint, types, area)
 	})
@@ -205,10 +214,16 @@ func (s *Subscriptions) replaceArea(
 		return err
 	}
 	follower := store.MutationFollower{SubscriptionID: sub.ID, DatasetID: sub.DatasetID, AreaID: areaID, ObjectTypes: types}
-	if err := tx.SetMutationFollower(ctx, sub.ID, areaID, types); err != nil {
+	change := tx.SetMutationFollower
+	waits := !actor.Administrator && sub.Status != store.SubscriptionRequested
+	if before, err := tx.MutationFollower(ctx, sub.ID); err != nil {
+		return found("follower", err)
+	} else if before.Reads || waits && sub.Status == store.SubscriptionApproved {
+		change = tx.AskMutationFollower
+	}
+	if err := change(ctx, sub.ID, areaID, types); err != nil {
 		return fmt.Errorf("change follower: %w", err)
 	}
-	waits := !actor.Administrator && sub.Status != store.SubscriptionRequested
 	if waits {
 		sub.Status, sub.StatusReason = store.SubscriptionRequested, "Its area was changed."
 		if err := tx.UpdateSubscription(ctx, sub); err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"schakel/store"
 )
@@ -56,7 +55,7 @@ type GrantSource struct {
 	PartnerName string
 	Own         bool
 	Type        string
-	Source      string // as allowed: one, or a prefix and a star
+	Source      string // as allowed: one, or a prefix and a star; or AnySource, OverAMQP or BySchakel
 }
 
 // Grant tells what an approval of a subscription would give.
@@ -87,7 +86,7 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 	if !scope.All {
 		return g, nil // who else publishes is the administrator's to know
 	}
-	g.Sources, err = s.grantSources(ctx, sub)
+	g.Sources, err = s.grantSources(ctx, g)
 	return g, err
 }
 
@@ -115,64 +114,4 @@ func (s *Subscriptions) grantType(ctx context.Context, name, line string) (Grant
 		return GrantType{}, found("contract", err)
 	}
 	return GrantType{Type: t, ContractTitle: c.Title, Classification: c.Classification, Known: true, Line: line}, nil
-}
-
-// grantSources looks at the clients of the own organisation, and of the partners
-// from whom a route leads to this one (guarantee G3).
-func (s *Subscriptions) grantSources(ctx context.Context, sub store.Subscription) ([]GrantSource, error) {
-	own, err := s.cfg.DB.OwnPartner(ctx)
-	if err != nil {
-		return nil, found("own organisation", err)
-	}
-	routes, err := s.cfg.DB.Routes(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list routes: %w", err)
-	}
-	from := map[string][]string{own.ID: sub.Types, sub.PartnerID: sub.Types}
-	if sub.PartnerID != own.ID {
-		delete(from, sub.PartnerID)
-	}
-	for _, r := range routes {
-		if r.ToPartnerID == sub.PartnerID && slices.Contains(sub.Types, r.EventType) {
-			from[r.FromPartnerID] = append(from[r.FromPartnerID], r.EventType)
-		}
-	}
-	var list []GrantSource
-	for partnerID, types := range from {
-		sources, err := s.sourcesOf(ctx, partnerID, types)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, sources...)
-	}
-	slices.SortFunc(list, func(a, b GrantSource) int {
-		return strings.Compare(a.Type+" "+a.PartnerName+" "+a.Source, b.Type+" "+b.PartnerName+" "+b.Source)
-	})
-	return slices.Compact(list), nil
-}
-
-func (s *Subscriptions) sourcesOf(ctx context.Context, partnerID string, types []string) ([]GrantSource, error) {
-	partner, err := s.cfg.DB.Partner(ctx, partnerID)
-	if err != nil {
-		return nil, found("partner", err)
-	}
-	clients, err := s.cfg.DB.Clients(ctx, partnerID)
-	if err != nil {
-		return nil, fmt.Errorf("list clients: %w", err)
-	}
-	var list []GrantSource
-	for _, c := range clients {
-		if c.Status != store.ClientActive {
-			continue
-		}
-		for _, name := range types {
-			if !slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, name) }) {
-				continue
-			}
-			for _, source := range c.PublishSources {
-				list = append(list, GrantSource{PartnerName: partner.Name, Own: partner.Own, Type: name, Source: source})
-			}
-		}
-	}
-	return list, nil
 }

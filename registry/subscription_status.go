@@ -45,7 +45,8 @@ func (s *Subscriptions) ApproveSeen(ctx context.Context, actor Actor, id, seen s
 	return s.moveSeen(ctx, actor, id, "approve", "", seen)
 }
 
-// Reject turns a request down; the reason is told to the partner.
+// Reject turns a request down; the reason is told to the partner. Of an approved subscription to a dataset whose change waits it
+// rejects the change alone: the subscription is approved again, and reads what it read before.
 func (s *Subscriptions) Reject(ctx context.Context, actor Actor, id, reason string) error {
 	return s.move(ctx, actor, id, "reject", reason)
 }
@@ -99,10 +100,23 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor Actor, id, verb, rea
 			}
 		}
 		sub.Status, sub.StatusReason = t.to, reason
+		changeRejected, err := decideChange(ctx, tx, sub, verb)
+		if err != nil {
+			return err
+		}
+		if changeRejected {
+			t.action, sub.Status, sub.StatusReason = ActionSubscriptionChangeRejected, store.SubscriptionApproved, "The change was rejected: "+reason
+		}
 		if t.admin {
 			sub.DecidedAt, sub.DecidedBy = tx.Now, actor.Name
 		}
-		if err := tx.UpdateSubscription(ctx, &sub); err != nil {
+		update := func() error { return tx.UpdateSubscription(ctx, &sub) }
+		if verb == "end" {
+			err = keepRecipients(ctx, tx, actor, update)
+		} else {
+			err = update()
+		}
+		if err != nil {
 			return fmt.Errorf("%s subscription: %w", verb, err)
 		}
 		what := subscriptionDetails(sub, partner, endpoint, reason)
@@ -112,7 +126,10 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor Actor, id, verb, rea
 		if !actor.Administrator {
 			return nil
 		}
-		return s.cfg.mail(ctx, tx, partner.ContactEmail, s.cfg.mailSubscriptionDecision(sub, endpoint, verb))
+		if changeRejected {
+			return s.cfg.mail(ctx, tx, partner.ContactEmail, s.cfg.mailChangeRejected(sub, partner, endpoint, reason))
+		}
+		return s.cfg.mail(ctx, tx, partner.ContactEmail, s.cfg.mailSubscriptionDecision(sub, partner, endpoint, verb))
 	})
 }
 

@@ -177,6 +177,17 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 {
 			t.Errorf("with a route: %+v, %v", g.Sources, err)
 		}
+		ours, err := w.Endpoints.Create(ctx, w.admin, w.own.ID, webhook())
+		must(t, err)
+		in := store.Subscription{PartnerID: w.own.ID, EndpointID: ours.ID, Types: []string{enrolled}, Status: store.SubscriptionRequested}
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertSubscription(ctx, &in) }))
+		if g, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), in.ID); err != nil || len(g.Sources) != 2 {
+			t.Errorf("everybody's events go to the own organisation: %+v, %v", g.Sources, err)
+		}
+		w.setSetting(t, "events.source_binding", PolicyWarn)
+		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 || g.Sources[0].Source != AnySource {
+			t.Errorf("sources are not bound: %+v, %v", g.Sources, err)
+		}
 		if g, err = w.Subscriptions.Grant(ctx, actor.Scope(), s.ID); err != nil || g.Sources != nil || g.Partner.ID != p.ID {
 			t.Errorf("the partner sees %+v, %v", g, err)
 		}

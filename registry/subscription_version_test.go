@@ -15,7 +15,7 @@ func (w *world) publishVersion(t *testing.T, version string, types ...string) {
 	t.Helper()
 	_, err := w.Contracts.Upload(t.Context(), w.admin, "student-events", Upload{Content: asyncDocument(version, types...)})
 	must(t, err)
-	_, err = w.Contracts.PublishWithReason(t.Context(), w.admin, "student-events", version, "side by side")
+	_, err = w.publish(t.Context(), w.admin, "student-events", version, "side by side")
 	must(t, err)
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -47,7 +48,7 @@ func testConfig(t *testing.T, db *store.DB, clock *storetest.Clock) Config {
 	must(t, err)
 	return Config{
 		DB: db, Now: clock.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: "https://schakel.example/",
-		Organisation: "Chain Office", Vault: vault, CheckURL: onlyHTTPS,
+		Organisation: "Chain Office", Vault: vault, Profile: LenientProfile(), CheckURL: onlyHTTPS,
 	}
 }
 
@@ -207,7 +208,7 @@ func (w *world) catalogue(t *testing.T) {
 	must(t, err)
 	_, err = w.Contracts.Upload(t.Context(), w.admin, "student-events", Upload{Content: asyncDocument("1.0.0", enrolled, leftEvent)})
 	must(t, err)
-	_, err = w.Contracts.Publish(t.Context(), w.admin, "student-events", "1.0.0")
+	_, err = w.publish(t.Context(), w.admin, "student-events", "1.0.0", "")
 	must(t, err)
 }
 
@@ -224,4 +225,13 @@ func (w *world) lastSentence(t *testing.T) string {
 	rows, _, err := w.Audit.List(t.Context(), Scope{All: true}, store.AuditFilter{Page: store.Page{Number: 1, Size: 1}})
 	must(t, err)
 	return Sentence(rows[0])
+}
+
+// publish publishes the draft as the register holds it now.
+func (w *world) publish(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+	v, err := w.db.ContractVersion(ctx, id, version)
+	if err != nil {
+		return v, err
+	}
+	return w.Contracts.Publish(ctx, actor, id, version, PublishInput{Digest: v.Digest, Reason: reason})
 }

@@ -28,22 +28,37 @@ import (
 // maxAMQPEvent is the largest event that is made of a message, in bytes: more than any broker lets through.
 const maxAMQPEvent = 32 << 20
 
+// Bounds of how revocation is checked.
+const (
+	maxRevocationGrace = 7 * 24 * time.Hour
+	revocationRest     = 10 * time.Second // a source that gave no answer is not asked again within this
+)
+
 // AMQPFlags are about the bridge to message brokers. Brokers and parties are entered in the portal.
 type AMQPFlags struct {
-	AMQPTrust          string        `name:"amqp-trust" placeholder:"FILE" help:"PEM file with the roots of enterprise certificates; certificates below any other are not trusted. Required to exchange messages with health parties."`
-	AMQPNoRevocation   bool          `name:"amqp-no-revocation" help:"Do not ask the issuers below --amqp-trust whether a certificate was revoked. For a test PKI alone."`
-	AMQPSchemas        string        `name:"amqp-schemas" placeholder:"DIR" help:"Folder with XSDs; business messages whose namespace they define are validated, in and out."`
-	AMQPAddresses      string        `name:"amqp-address-registry" placeholder:"DIR|URL" help:"Where parties are looked up anew when a certificate of theirs is no good: a folder with communication details, CPPs or CPAs (.xml, .json) and certificates (HER-id*.pem), or an address below which GET HER-id gives such a document and GET HER-id/certificates PEM. Default: our own records alone."`
-	AMQPAnswerWait     time.Duration `name:"amqp-answer-wait" default:"4h" help:"After which time the AppRec of a message is overdue, where its party does not say otherwise."`
-	AMQPMissingFields  bool          `name:"amqp-required-field-missing" help:"Answer a missing field with transport:required-field-missing; by default with transport:invalid-field-value, as the exchange does."`
-	AMQPHeaderXML      bool          `name:"amqp-xml-not-interpretable" help:"Answer an unreadable header with transport:xml-not-interpretable; by default with transport:not-well-formed-xml, as the exchange does."`
-	AMQPFullQueueNames bool          `name:"amqp-full-queue-names" help:"Write to and replyTo as registered, with host and namespace; by default the name of the queue alone."`
+	AMQPTrust           string        `name:"amqp-trust" placeholder:"FILE" help:"PEM file with the roots of enterprise certificates; certificates below any other are not trusted. Required to exchange messages with health parties."`
+	AMQPNoRevocation    bool          `name:"amqp-no-revocation" help:"Do not ask the issuers below --amqp-trust whether a certificate was revoked. For a test PKI alone."`
+	AMQPRevocationGrace time.Duration `name:"amqp-revocation-grace" default:"4h" help:"How long after its life a good answer on revocation, or a revocation list, still serves while its source cannot be asked. Without such an answer messages wait, and are checked again by themselves. 0 for not at all."`
+	AMQPReject          []string      `name:"amqp-reject-algorithms" placeholder:"NAME" help:"Algorithms that messages from health parties may not use, with commas between them: rsa-pkcs1v15, rsa-oaep or rsa-oaep-sha1 for the content key, aes-cbc, aes-gcm or 3des-cbc for the content, rsa-pkcs1v15-signature, rsa-pss or ecdsa for the signature. SHA-1 in a signature, single DES and RC2 are always rejected."`
+	AMQPKeepRefused     bool          `name:"amqp-keep-refused" help:"Keep the messages that are refused or rejected as they came, encrypted, to look into the cause; they are erased with their entry in the list. By default their content is not kept."`
+	AMQPSchemas         string        `name:"amqp-schemas" placeholder:"DIR" help:"Folder with XSDs; business messages whose namespace they define are validated, in and out."`
+	AMQPAddresses       string        `name:"amqp-address-registry" placeholder:"DIR|URL" help:"Where parties are looked up anew when a certificate of theirs is no good: a folder with communication details, CPPs or CPAs (.xml, .json) and certificates (HER-id*.pem), or an address below which GET HER-id gives such a document and GET HER-id/certificates PEM. Default: our own records alone."`
+	AMQPAnswerWait      time.Duration `name:"amqp-answer-wait" default:"4h" help:"After which time the AppRec of a message is overdue, where its party does not say otherwise."`
+	AMQPMissingFields   bool          `name:"amqp-required-field-missing" help:"Answer a missing field with transport:required-field-missing; by default with transport:invalid-field-value, as the exchange does."`
+	AMQPHeaderXML       bool          `name:"amqp-xml-not-interpretable" help:"Answer an unreadable header with transport:xml-not-interpretable; by default with transport:not-well-formed-xml, as the exchange does."`
+	AMQPFullQueueNames  bool          `name:"amqp-full-queue-names" help:"Write to and replyTo as registered, with host and namespace; by default the name of the queue alone."`
 }
 
 // Validate checks what flags cannot say one by one.
 func (f AMQPFlags) Validate() error {
 	if f.AMQPAnswerWait < time.Minute {
 		return errors.New("--amqp-answer-wait must be at least 1m")
+	}
+	if f.AMQPRevocationGrace < 0 || f.AMQPRevocationGrace > maxRevocationGrace {
+		return errors.New("--amqp-revocation-grace must be from 0 to 168h")
+	}
+	if err := cms.CheckRejected(f.AMQPReject); err != nil {
+		return fmt.Errorf("--amqp-reject-algorithms: %w", err)
 	}
 	return nil
 }
@@ -54,7 +69,7 @@ func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := certs.Config{HTTP: client, Now: clock}
+	cfg := certs.Config{HTTP: client, Now: clock, Grace: f.AMQPRevocationGrace, RestAfter: revocationRest}
 	if f.AMQPTrust != "" {
 		raw, err := os.ReadFile(f.AMQPTrust)
 		if err != nil {
@@ -98,7 +113,7 @@ func (f AMQPFlags) addresses(out OutboundFlags) (registry.AddressRegistry, error
 
 func (f AMQPFlags) options() amqp.Options {
 	return amqp.Options{
-		AnswerWait: f.AMQPAnswerWait, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, FullQueueNames: f.AMQPFullQueueNames,
+		AnswerWait: f.AMQPAnswerWait, MissingFields: f.AMQPMissingFields, HeaderXML: f.AMQPHeaderXML, KeepRefused: f.AMQPKeepRefused, FullQueueNames: f.AMQPFullQueueNames,
 	}
 }
 
@@ -121,7 +136,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
-		Limits: limits, Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
+		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()
 			return p.registry.AMQP.Refresh(ctx, partyID)
@@ -151,7 +166,8 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 			}
 			return p.registry.Clients.WhyNot(ctx, client, eventType, source)
 		},
-		Subjects: subjects(p.registry.Profile), Notify: notices(p.registry.Mails, log),
+		Subjects: subjects(p.registry.Profile), Notify: notices(p.registry.Mails), Vault: p.registry.AMQP.Vault(),
+		RejectUnwanted: rejectUnwanted(p.registry.Profile),
 	}), nil
 }
 
@@ -162,12 +178,16 @@ func connector(services *registry.Services, log *slog.Logger) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
+		dialect, err := link.ParseDialect(b.Dialect)
+		if err != nil {
+			return nil, err
+		}
 		secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 		if certificate != nil {
 			secure.Certificates = []tls.Certificate{*certificate}
 		}
 		c, err := link.New(link.Config{
-			URL: b.URL, Dialect: dialect(b.Dialect), Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
+			URL: b.URL, Dialect: dialect, Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
 			Clock: clock, OnChange: changed, Log: log,
 		})
 		if err != nil {
@@ -175,16 +195,6 @@ func connector(services *registry.Services, log *slog.Logger) func(context.Conte
 		}
 		return c, c.Start(ctx)
 	}
-}
-
-func dialect(name string) link.Dialect {
-	switch name {
-	case store.AMQPRabbitMQ310:
-		return link.RabbitMQ310()
-	case store.AMQPServiceBus:
-		return link.ServiceBus()
-	}
-	return link.RabbitMQ4()
 }
 
 func ownKeys(services *registry.Services) func(context.Context, string) ([]amqp.Key, error) {
@@ -212,19 +222,36 @@ func subjects(profiles *registry.Profiles) func(context.Context) []string {
 	}
 }
 
-// notices mails what a person should look at.
-func notices(mails *registry.Mails, log *slog.Logger) func(context.Context, amqp.Notice) {
-	return func(ctx context.Context, n amqp.Notice) {
-		var err error
-		switch n.Kind {
-		case amqp.NoticeDead:
-			err = mails.AMQPDead(ctx, n.Party, n.Message.ID)
-		case amqp.NoticeOverdue:
-			err = mails.AMQPOverdue(ctx, n.Party, n.Message.ID, n.Count)
+// rejectUnwanted reports what the settings say of a message that nobody is subscribed to; it is held when they cannot be read.
+func rejectUnwanted(profiles *registry.Profiles) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		p, err := profiles.Current(ctx)
+		return err == nil && p.AMQPUnwanted == registry.UnwantedReject
+	}
+}
+
+// notices mails the administrators about messages that wait for a person.
+func notices(mails *registry.Mails) func(context.Context, *store.Tx, amqp.Notice) error {
+	kinds := map[string]registry.AMQPTrouble{
+		amqp.NoticeDead: registry.AMQPDead, amqp.NoticeOverdue: registry.AMQPOverdue,
+		amqp.NoticeQuarantined: registry.AMQPQuarantined, amqp.NoticeHeld: registry.AMQPHeld,
+		amqp.NoticeUnchecked: registry.AMQPUnchecked, amqp.NoticeAnswer: registry.AMQPAnswer, amqp.NoticeContent: registry.AMQPContent,
+	}
+	return func(ctx context.Context, tx *store.Tx, n amqp.Notice) error {
+		if n.Kind == amqp.NoticeExpiry {
+			queues := make([]registry.AMQPQueueLoss, len(n.Groups))
+			for i, g := range n.Groups {
+				queues[i] = registry.AMQPQueueLoss{Queue: g.Queue, Own: g.Own, Detail: g.Detail}
+			}
+			return mails.AMQPExpiry(ctx, tx, queues)
 		}
-		if err != nil {
-			log.ErrorContext(ctx, "nobody is told of AMQP messages that need a person", "error", err)
+		groups := make([]registry.AMQPGroup, len(n.Groups))
+		for i, g := range n.Groups {
+			groups[i] = registry.AMQPGroup{
+				Name: g.Name, HerID: g.HerID, Own: g.Own, Queue: g.Queue, Count: g.Count, MessageID: g.MessageID, PartyID: g.PartyID, Detail: g.Detail,
+			}
 		}
+		return mails.AMQPWaiting(ctx, tx, kinds[n.Kind], groups)
 	}
 }
 
@@ -253,6 +280,22 @@ func (r amqpReady) Ready(ctx context.Context) error {
 	for _, c := range connections {
 		if c.Phase != store.AMQPOpen {
 			troubles = append(troubles, "A connection to a broker is "+c.Phase+": "+c.Detail+".")
+		}
+	}
+	orphans, err := r.db.AMQPWithoutRecipient(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, one := range orphans {
+		troubles = append(troubles, "Process "+one.Name+" has no recipient: nobody is subscribed to "+one.Receives+".")
+	}
+	queues, err := r.db.AMQPQueues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		if loss := amqp.LossText(q, clock()); loss != "" {
+			troubles = append(troubles, "Queue "+q.Name+": "+loss+".")
 		}
 	}
 	if len(troubles) == 0 {

@@ -13,18 +13,27 @@ import (
 type amqpDepth struct {
 	db         *store.DB
 	depth, age *prometheus.Desc
+	orphans    *prometheus.Desc
+	expiring   *prometheus.Desc
 }
 
 func newAMQPDepth(db *store.DB) *amqpDepth {
 	return &amqpDepth{
-		db:    db,
-		depth: prometheus.NewDesc("schakel_amqp_messages", "Messages by AMQP that wait: for their AppRec, for a person, or to be answered.", []string{"state"}, nil),
-		age:   prometheus.NewDesc("schakel_amqp_oldest_seconds", "Age of the oldest of them, in seconds; 0 when there is none.", []string{"state"}, nil),
+		db:       db,
+		depth:    prometheus.NewDesc("schakel_amqp_messages", "Messages by AMQP that wait: for their AppRec, for a person, or to be answered.", []string{"state"}, nil),
+		orphans:  prometheus.NewDesc("schakel_amqp_processes_without_recipient", "Processes by which messages come in that nobody is subscribed to.", nil, nil),
+		expiring: prometheus.NewDesc("schakel_amqp_queues_with_ttl", "Queues that are read whose messages expire, though they never must.", nil, nil),
+		age:      prometheus.NewDesc("schakel_amqp_oldest_seconds", "Age of the oldest of them, in seconds; 0 when there is none.", []string{"state"}, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
-func (a *amqpDepth) Describe(ch chan<- *prometheus.Desc) { ch <- a.depth; ch <- a.age }
+func (a *amqpDepth) Describe(ch chan<- *prometheus.Desc) {
+	ch <- a.depth
+	ch <- a.age
+	ch <- a.orphans
+	ch <- a.expiring
+}
 
 // Collect implements prometheus.Collector.
 func (a *amqpDepth) Collect(ch chan<- prometheus.Metric) {
@@ -40,10 +49,34 @@ func (a *amqpDepth) Collect(ch chan<- prometheus.Metric) {
 		{"failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}},
 		{"answers-due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}},
 		{"dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}},
+		{"unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}},
+		{"held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}},
 		{"quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}},
 	} {
 		a.collect(ctx, ch, state.name, state.filter)
 	}
+	a.collectExpiring(ctx, ch)
+	orphans, err := a.db.AMQPWithoutRecipient(ctx, "")
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(a.orphans, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(a.orphans, prometheus.GaugeValue, float64(len(orphans)))
+}
+
+func (a *amqpDepth) collectExpiring(ctx context.Context, ch chan<- prometheus.Metric) {
+	queues, err := a.db.AMQPQueues(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(a.expiring, err)
+		return
+	}
+	losing := 0
+	for _, q := range queues {
+		if q.Loses(clock()) {
+			losing++
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(a.expiring, prometheus.GaugeValue, float64(losing))
 }
 
 func (a *amqpDepth) collect(ctx context.Context, ch chan<- prometheus.Metric, name string, f store.AMQPFilter) {

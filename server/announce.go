@@ -127,7 +127,7 @@ func (a *announcer) turn(ctx context.Context) error {
 func (a *announcer) tellAll(ctx context.Context, action, status string, from time.Time) error {
 	f := store.AuditFilter{ObjectKind: "contract", Action: action, From: store.At(from), Page: store.Page{Number: 1, Size: 500}}
 	for {
-		rows, total, err := a.db.Audits(ctx, f)
+		rows, _, err := a.db.Audits(ctx, f)
 		if err != nil {
 			return fmt.Errorf("read audit trail: %w", err)
 		}
@@ -140,7 +140,7 @@ func (a *announcer) tellAll(ctx context.Context, action, status string, from tim
 			}
 			a.told[row.ID] = row.At.Time
 		}
-		if f.Number*f.Size >= total {
+		if len(rows) < f.Size {
 			return nil
 		}
 		f.Number++

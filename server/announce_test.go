@@ -72,9 +72,9 @@ func TestAnnouncer(t *testing.T) {
 		if id == "owned" || id == "own" {
 			owned(t, p, id, owner)
 		}
-		_, err = p.registry.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(goodContract)})
+		draft, err := p.registry.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(goodContract)})
 		must(t, err)
-		_, err = p.registry.Contracts.Publish(ctx, admin, id, "1.0.0")
+		_, err = p.registry.Contracts.Publish(ctx, admin, id, "1.0.0", registry.PublishInput{Digest: draft.Digest})
 		must(t, err)
 	}
 	heard.fail = context.DeadlineExceeded // the engine is busy

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -56,14 +57,22 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 			_ = p.db.Close()
 		}
 	}()
+	if p.db.Dialect() == store.SQLite { // this process has the file alone: whoever held something is dead
+		if err = p.db.Write(ctx, func(tx *store.Tx) error { return tx.FreeTasks(ctx) }); err != nil {
+			return nil, err
+		}
+	}
 	if p.accounts, err = registry.NewAccounts(p.db, clock); err != nil {
 		return nil, err
 	}
 	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
 		return nil, err
 	}
-	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
+	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, mailServer: cfg.SMTPHost != "", profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
 	if err != nil {
+		return nil, err
+	}
+	if reg.PublicHTTP, err = cfg.OutboundFlags.publicHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
 	if reg.MirrorHTTP, err = cfg.OutboundFlags.mirrorHTTP(cfg.MaxDocumentBytes); err != nil {
@@ -126,7 +135,12 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
-	p.group.Add(p.storeService(), p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.mutations(log),
+	p.group.Add(p.storeService(), &statistics{db: p.db, log: log}, p.tokenService())
+	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
+		p.metrics.MustRegister(disk)
+		p.group.Add(disk)
+	}
+	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.mutations(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public)
 	return p, nil
 }
@@ -168,6 +182,17 @@ func openWith(ctx context.Context, database string, o store.Options) (*store.DB,
 		return nil, err
 	}
 	return db, nil
+}
+
+// tokenService says whether access tokens can be signed.
+func (p *program) tokenService() Service {
+	return funcService{name: "tokens", ready: func(ctx context.Context) error {
+		err := p.registry.SigningKeys.Check(ctx)
+		if errors.Is(err, registry.ErrClockWasAhead) {
+			return warning(err.Error())
+		}
+		return err
+	}}
 }
 
 func (p *program) storeService() Service {

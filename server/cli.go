@@ -24,6 +24,7 @@ type CLI struct {
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`
+	Token   TokenCmd   `cmd:"" help:"Get an access token as a machine client, for curl and scripts."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
 	Contract  ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`

@@ -11,13 +11,14 @@ import (
 
 	"schakel/delivery/outbound"
 	"schakel/registry"
+	"schakel/registry/token"
 	"schakel/store"
 )
 
 // ClientCmd holds the commands for machine clients. They write to the database
 // directly, also while the program runs.
 type ClientCmd struct {
-	Add    ClientAddCmd    `cmd:"" help:"Make a client and print its id and, this once, its secret."`
+	Add    ClientAddCmd    `cmd:"" help:"Make a client and print its id and, this once, its private key or secret."`
 	List   ClientListCmd   `cmd:"" help:"List the clients of the own organisation, or of a partner."`
 	Revoke ClientRevokeCmd `cmd:"" help:"End a client for good; its tokens stop working within seconds."`
 	NewKey ClientNewKeyCmd `cmd:"" help:"Sign access tokens with a new key. Those that are out stay valid until they end."`
@@ -67,33 +68,75 @@ type ClientAddCmd struct {
 	Scopes     []string `name:"scope" default:"events.publish" help:"What it may do (repeatable)."`
 	Types      []string `name:"publish-type" placeholder:"TYPE" help:"Event type it may publish, or a prefix as nl.example.* (repeatable)."`
 	Sources    []string `name:"publish-source" placeholder:"URI" help:"Source it may publish from, or a prefix as urn:example:* (repeatable)."`
-	AuthMethod string   `enum:"client_secret_basic,client_secret_post,private_key_jwt" default:"client_secret_basic" help:"How it proves who it is: client_secret_basic, client_secret_post or private_key_jwt."`
-	JWKSFile   string   `name:"jwks-file" placeholder:"FILE" help:"Its public keys, with private_key_jwt."`
+	AuthMethod string   `enum:"client_secret_basic,client_secret_post,private_key_jwt" default:"private_key_jwt" help:"How it authenticates: private_key_jwt, or client_secret_basic or client_secret_post where the settings allow secrets."`
+	JWKSFile   string   `name:"jwks-file" placeholder:"FILE" help:"Its public keys (JWK Set), with private_key_jwt. Default: a new key pair."`
+	KeyFile    string   `name:"key-file" placeholder:"FILE" help:"Where the private key of a new key pair is written, as JWK, or as PEM when the name ends in .pem. Default: printed, this once."`
 }
 
-// Run makes the client. The secret is printed here and nowhere else.
+// Validate checks what flags cannot say one by one.
+func (c *ClientAddCmd) Validate() error {
+	if c.AuthMethod != token.PrivateKeyJWT && (c.JWKSFile != "" || c.KeyFile != "") {
+		return errors.New("--jwks-file and --key-file go with --auth-method private_key_jwt")
+	}
+	if c.JWKSFile != "" && c.KeyFile != "" {
+		return errors.New("--jwks-file brings your own public keys, --key-file asks for a new key pair: give one of them")
+	}
+	return nil
+}
+
+// Run makes the client. Its secret or private key is printed here, or written to the file that was named, and nowhere else.
 func (c *ClientAddCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
 	in := registry.NewClient{
 		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources,
 	}
-	if c.JWKSFile != "" {
-		keys, err := os.ReadFile(c.JWKSFile)
-		if err != nil {
-			return fmt.Errorf("read public keys: %w", err)
-		}
-		in.JWKS = string(keys)
+	pair, err := c.keys(&in)
+	if err != nil {
+		return err
 	}
 	return c.withRegistry(ctx, log, func(s *registry.Services) error {
 		client, secret, err := s.Clients.Create(ctx, registry.SystemActor(), c.Partner, in)
 		if err != nil {
+			if c.KeyFile != "" {
+				_ = os.Remove(c.KeyFile) // a key without a client is of no use
+			}
 			return withFields(err)
 		}
 		fmt.Fprintf(streams.Out, "client id: %s\n", client.ID)
-		if secret != "" {
+		switch {
+		case secret != "":
 			fmt.Fprintf(streams.Out, "client secret: %s\n", secret)
+		case c.KeyFile != "":
+			fmt.Fprintf(streams.Out, "private key: in %s; it is stored nowhere else\n", c.KeyFile)
+		case pair.Private != "":
+			fmt.Fprintf(streams.Out, "private key, shown this once:\n%s\n", pair.Private)
 		}
 		return nil
 	})
+}
+
+// keys puts the public keys into what is asked: those of a file, or of a new key pair, which it answers.
+func (c *ClientAddCmd) keys(in *registry.NewClient) (pair token.KeyPair, err error) {
+	switch {
+	case c.JWKSFile != "":
+		var keys []byte
+		if keys, err = os.ReadFile(c.JWKSFile); err != nil {
+			return pair, fmt.Errorf("read public keys: %w", err)
+		}
+		in.JWKS = string(keys)
+	case c.AuthMethod == token.PrivateKeyJWT:
+		if pair, err = token.NewKeyPair(); err != nil {
+			return pair, err
+		}
+		in.JWKS = pair.Public
+	}
+	if c.KeyFile == "" {
+		return pair, nil
+	}
+	text := pair.Private
+	if strings.HasSuffix(c.KeyFile, ".pem") {
+		text = strings.TrimSpace(pair.PEM)
+	}
+	return pair, writeKeyFile(c.KeyFile, text)
 }
 
 // ClientListCmd lists clients.

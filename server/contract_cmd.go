@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +15,7 @@ import (
 type ContractCmd struct {
 	Validate ContractValidateCmd `cmd:"" help:"Look whether documents are right, without a register."`
 	Diff     ContractDiffCmd     `cmd:"" help:"Tell what changed between two documents, and whom it breaks."`
+	Bundle   ContractBundleCmd   `cmd:"" help:"Fetch what a document refers to at addresses, once, and write a zip of all of it."`
 	Publish  ContractPublishCmd  `cmd:"" help:"Upload a document to a register and publish it."`
 	Pull     ContractPullCmd     `cmd:"" help:"Fetch a document from a register, checked against its digest."`
 }
@@ -41,6 +44,9 @@ func contractExit(err error) error {
 // maxContractInput bounds a file that is read, in bytes.
 const maxContractInput = 64 << 20
 
+// maxContractFiles bounds how many files of a folder are packed.
+const maxContractFiles = 5000
+
 // document is a contract that was read, from a file or a register.
 type document struct {
 	name     string // as people know it: a path, or id@version
@@ -48,6 +54,12 @@ type document struct {
 	content  []byte // as it would be uploaded
 	read     *contract.Upload
 	findings []contract.Finding // why it could not be read; else not filled in
+}
+
+// digest is the SHA-256 of the content, as "sha256:…" in lower-case hexadecimal.
+func (d *document) digest() string {
+	sum := sha256.Sum256(d.content)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // parse reads what a document says; findings tell why it cannot.

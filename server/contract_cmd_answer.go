@@ -23,6 +23,9 @@ type changeAnswer struct {
 	Code        string   `json:"code"`
 	Pointer     string   `json:"pointer"`
 	Removed     bool     `json:"removed,omitempty"`
+	OldPointer  string   `json:"oldPointer,omitempty"`
+	NewPointer  string   `json:"newPointer,omitempty"`
+	Direction   string   `json:"direction,omitempty"`
 	Side        string   `json:"side"`
 	Subjects    []string `json:"subjects"`
 	Text        string   `json:"text"`
@@ -39,6 +42,7 @@ func (d difference) answer() differenceAnswer {
 	for _, c := range d.changes {
 		a.Changes = append(a.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
+			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
 			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}

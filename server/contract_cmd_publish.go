@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -29,10 +30,10 @@ type ContractPublishCmd struct {
 
 // Help is what --help adds.
 func (c *ContractPublishCmd) Help() string {
-	return "The client needs the scope registry.write. " + contractExits
+	return "The client needs the scope registry.write. Only the bytes of FILE are published: when someone replaces the draft meanwhile, the command fails. " + contractExits
 }
 
-// Run uploads and publishes.
+// Run uploads a document, and publishes the draft as long as it holds those bytes.
 func (c *ContractPublishCmd) Run(ctx context.Context, streams Streams) error {
 	return contractExit(c.run(ctx, streams))
 }
@@ -49,6 +50,9 @@ func (c *ContractPublishCmd) run(ctx context.Context, streams Streams) error {
 	kept, err := c.upload(ctx, r, d, streams)
 	if err != nil {
 		return err
+	}
+	if kept.Digest != d.digest() {
+		return fmt.Errorf("upload %s: the register holds %s of version %s, not the %s that was sent", c.ID, kept.Digest, kept.Version, d.digest())
 	}
 	done := "was published before"
 	if kept.Status == "draft" {
@@ -140,7 +144,7 @@ func (c *ContractPublishCmd) publish(ctx context.Context, r *register, d *docume
 	if err != nil {
 		return kept, "", fmt.Errorf("publish contract: %w", err)
 	}
-	a, err := r.call(ctx, http.MethodPost, path+"/publication", "application/json", body)
+	a, err := r.callIf(ctx, http.MethodPost, path+"/publication", "application/json", body, strconv.Quote(d.digest()))
 	if err != nil {
 		return kept, "", err
 	}
@@ -161,7 +165,7 @@ func (c *ContractPublishCmd) settle(a answer, d *document, doing string, out io.
 			return kept, errors.Join(fmt.Errorf("%s: the answer is no version of a contract", doing), err)
 		}
 		return kept, nil
-	case a.status != http.StatusBadRequest && a.status != http.StatusConflict:
+	case a.status != http.StatusBadRequest && a.status != http.StatusConflict && a.status != http.StatusPreconditionFailed:
 		return kept, fmt.Errorf("%s: %w", doing, a.refusal())
 	}
 	p := a.problem()

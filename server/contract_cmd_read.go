@@ -3,7 +3,6 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -99,8 +98,8 @@ func documentsIn(folder string) ([]string, error) {
 		if slices.Contains([]string{".json", ".yaml", ".yml", ".avsc", ".md"}, strings.ToLower(filepath.Ext(path))) {
 			names = append(names, path)
 		}
-		if len(names) > 500 {
-			return errors.New("more than 500 files")
+		if len(names) > maxContractFiles {
+			return fmt.Errorf("more than %d files", maxContractFiles)
 		}
 		return nil
 	})

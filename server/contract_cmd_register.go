@@ -19,25 +19,20 @@ import (
 
 // RegisterFlags say which register to call, and as whom.
 type RegisterFlags struct {
-	URL              string        `name:"url" placeholder:"URL" help:"Base address of the Schakel with the register, as https://events.example.nl."`
-	Token            string        `placeholder:"TOKEN" help:"Read-only key or access token; better in SCHAKEL_TOKEN or --token-file, where other users cannot see it. What is public needs none."`
-	TokenFile        string        `placeholder:"FILE" help:"File that holds the token."`
-	ClientID         string        `placeholder:"ID" help:"Client to get an access token for, in place of --token."`
-	ClientSecret     string        `placeholder:"SECRET" help:"Its secret; better in SCHAKEL_CLIENT_SECRET or --client-secret-file."`
-	ClientSecretFile string        `placeholder:"FILE" help:"File that holds the secret."`
-	TokenURL         string        `name:"token-url" placeholder:"URL" help:"Token endpoint. Default: /oauth/token of --url."`
-	MaxTime          time.Duration `default:"1m" help:"How long to keep trying while the register is busy or unreachable."`
+	ClientCredentials
+	URL       string        `name:"url" placeholder:"URL" help:"Base address of the Schakel with the register, as https://events.example.nl."`
+	Token     string        `placeholder:"TOKEN" help:"Read-only key or access token, in place of --client-id; better in SCHAKEL_TOKEN or --token-file, where other users cannot see it. What is public needs none."`
+	TokenFile string        `placeholder:"FILE" help:"File that holds the token. Refused when others can read it: mode 0600."`
+	MaxTime   time.Duration `default:"1m" help:"How long to keep trying while the register is busy or unreachable."`
 }
 
 // Validate checks what flags cannot say one by one.
 func (f *RegisterFlags) Validate() error {
-	for name, raw := range map[string]string{"--url": f.URL, "--token-url": f.TokenURL} {
-		if raw == "" {
-			continue
-		}
-		if err := checkPublishURL(raw); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	if f.URL == "" {
+		return nil
+	}
+	if err := checkPublishURL(f.URL); err != nil {
+		return fmt.Errorf("--url: %w", err)
 	}
 	return nil
 }
@@ -55,17 +50,15 @@ func (f *RegisterFlags) open(scope string) (*register, error) {
 		return nil, errors.New("say where the register is: --url or SCHAKEL_URL")
 	}
 	base := strings.TrimRight(f.URL, "/")
-	r := &register{machine: newMachine("contract", base, f.TokenURL), base: base, maxTime: f.MaxTime}
-	r.client.Timeout = 2 * time.Minute // a large document takes its time
-	r.id, r.secret, r.token, r.scope = f.ClientID, f.ClientSecret, f.Token, scope
-	var err error
-	if f.TokenFile != "" {
-		if r.token, err = readSecretFile(f.TokenFile); err != nil {
-			return nil, err
-		}
+	m, err := f.machine("contract", base, scope)
+	if err != nil {
+		return nil, err
 	}
-	if f.ClientSecretFile != "" {
-		r.secret, err = readSecretFile(f.ClientSecretFile)
+	r := &register{machine: m, base: base, maxTime: f.MaxTime}
+	r.client.Timeout = 2 * time.Minute // a large document takes its time
+	r.token = f.Token
+	if f.TokenFile != "" {
+		r.token, err = readSecretFile(f.TokenFile)
 	}
 	return r, err
 }
@@ -73,13 +66,18 @@ func (f *RegisterFlags) open(scope string) (*register, error) {
 // call sends one request until it is settled, with the same Idempotency-Key each
 // time, so that a try too many changes nothing.
 func (r *register) call(ctx context.Context, method, path, contentType string, body []byte) (answer, error) {
+	return r.callIf(ctx, method, path, contentType, body, "")
+}
+
+// callIf is call with an If-Match, unless that is empty.
+func (r *register) callIf(ctx context.Context, method, path, contentType string, body []byte, match string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.maxTime)
 	defer cancel()
 	key := strconv.Quote(uuid.NewString())
 	for try := 0; ; try++ {
-		a, err := r.try(ctx, method, path, contentType, key, body)
-		if err == nil && (!temporary(a.status) || a.status == http.StatusConflict) {
-			return a, nil
+		a, err := r.try(ctx, method, path, contentType, key, match, body)
+		if err == nil && (!temporary(a.status) || a.status == http.StatusConflict) || noToken(err) {
+			return a, err
 		}
 		if wait(ctx, max(backoff(try), a.retryAfter)) == nil {
 			continue
@@ -91,10 +89,12 @@ func (r *register) call(ctx context.Context, method, path, contentType string, b
 	}
 }
 
-func (r *register) try(ctx context.Context, method, path, contentType, key string, body []byte) (answer, error) {
+func (r *register) try(ctx context.Context, method, path, contentType, key, match string, body []byte) (answer, error) {
 	if r.token == "" && r.id != "" {
-		if a, err := r.fetchToken(ctx); err != nil || a.status != http.StatusOK {
+		if a, err := r.fetchToken(ctx); err != nil {
 			return a, err
+		} else if a.status != http.StatusOK {
+			return a, refusedToken(a)
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, r.base+"/registry/v1"+path, bytes.NewReader(body))
@@ -109,6 +109,9 @@ func (r *register) try(ctx context.Context, method, path, contentType, key strin
 	}
 	if method != http.MethodGet {
 		req.Header.Set("Idempotency-Key", key)
+	}
+	if match != "" {
+		req.Header.Set("If-Match", match)
 	}
 	return r.do(req)
 }

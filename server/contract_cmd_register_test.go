@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
-	"schakel/registry/token"
+	"schakel/server/demo"
 )
 
 // startRegister starts a Schakel and gives the flags with which its maintainer
@@ -34,13 +34,9 @@ func startRegister(t *testing.T) (flags []string) {
 			t.Error(err)
 		}
 	})
-	client, secret, err := p.registry.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
-		Name: "Pipeline", AuthMethod: token.ClientSecretBasic, Scopes: []string{"registry.read", "registry.write"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--url", "http://" + p.public.Addr(), "--client-id", client.ID, "--client-secret", secret}
+	must(t, (&demo.Chain{Services: p.registry}).ChangeSettings(t.Context(), map[string]string{"register.spec_versions": registry.PolicyAccept}))
+	id, keyFile := keyClient(t, p, registry.ScopeRegistryRead, registry.ScopeRegistryWrite)
+	return []string{"--url", "http://" + p.public.Addr(), "--client-id", id, "--client-key-file", keyFile, "--token-audience", p.base + "/oauth/token"}
 }
 
 // TestContractPipeline is what a build pipeline does, against a whole Schakel.
@@ -79,7 +75,7 @@ func TestContractPipeline(t *testing.T) {
 	run(0, "written, schools@1.0.0", "pull", "schools@1.0.0", "-o", at("pulled.yaml"))
 	run(0, "unchanged, schools@1.0.0", "pull", "schools@1.0.0", "-o", at("pulled.yaml"), "--check")
 	run(1, "is not schools@1.1.0", "pull", "schools", "-o", at("pulled.yaml"), "--check")
-	run(0, `"openapi": "3.1.0"`, "pull", "schools@1.0.0", "-o", "-", "--as", "json")
+	run(0, `"openapi": "3.2.0"`, "pull", "schools@1.0.0", "-o", "-", "--as", "json")
 	run(1, "is not what --digest asks", "pull", "schools", "-o", at("pulled.yaml"), "--digest", "sha256:"+strings.Repeat("0", 64))
 	run(0, "written", "pull", "schools@1.0.0", "-o", at("again.yaml"), "--digest", fmt.Sprintf("%x", sha256.Sum256([]byte(goodContract))))
 	for _, name := range []string{"pulled.yaml", "again.yaml"} {
@@ -121,6 +117,44 @@ func TestContractPullChecksDigest(t *testing.T) {
 			code, out, errs := commandWith(t, "", "contract", "pull", "schools@1.0.0", "-o", path, "--url", server.URL, "--token", "key")
 			if _, err := os.Stat(path); code != tt.code || (err == nil) != (code == 0) {
 				t.Errorf("exit code %d, file: %v\n%s%s", code, err, out, errs)
+			}
+		})
+	}
+}
+
+// TestContractPublishNamesItsBytes: the command publishes the bytes of its file, and fails when the draft was replaced between
+// its upload and its publication, or when the register kept other bytes than it was sent.
+func TestContractPublishNamesItsBytes(t *testing.T) {
+	t.Parallel()
+	tag := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(goodContract)))
+	for name, tt := range map[string]struct {
+		kept string // the digest that the register answers to the upload
+		code int
+		want string
+	}{
+		"replaced meanwhile": {tag, 1, "its draft was replaced"},
+		"other bytes kept":   {"sha256:0", 2, "not the " + tag + " that was sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/publication") {
+					w.WriteHeader(http.StatusCreated)
+					fmt.Fprintf(w, `{"version":"1.0.0","status":"draft","digest":%q}`, tt.kept)
+					return
+				}
+				if got := r.Header.Get("If-Match"); got != `"`+tag+`"` {
+					t.Errorf("If-Match %s", got)
+				}
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(http.StatusPreconditionFailed)
+				_, _ = io.WriteString(w, `{"code":"draft-changed","detail":"Version 1.0.0 was not published: its draft was replaced since you looked at it."}`)
+			}))
+			t.Cleanup(server.Close)
+			at := written(t, map[string]string{"one.yaml": goodContract})
+			code, out, errs := commandWith(t, "", "contract", "publish", at("one.yaml"), "--id", "schools", "--url", server.URL, "--token", "key")
+			if code != tt.code || !strings.Contains(out+errs, tt.want) {
+				t.Errorf("exit code %d, want %d with %q\n%s%s", code, tt.code, tt.want, out, errs)
 			}
 		})
 	}

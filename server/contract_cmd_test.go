@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	goodContract = `openapi: 3.1.0
+	goodContract = `openapi: 3.2.0
 info: {title: Schools, version: 1.0.0}
 paths:
   /schools:
@@ -66,7 +66,7 @@ func TestContractValidate(t *testing.T) {
 		code        int
 		want        []string
 	}{
-		{"good", "", []string{at("good.yaml")}, 0, []string{"good.yaml: openapi 3.1.0, version 1.0.0: 0 errors"}},
+		{"good", "", []string{at("good.yaml")}, 0, []string{"good.yaml: openapi 3.2.0, version 1.0.0: 0 errors"}},
 		{"standard input", goodContract, []string{"-"}, 0, []string{"stdin: openapi"}},
 		{"broken", "", []string{at("good.yaml"), at("broken,one.yaml")}, 1, []string{"broken,one.yaml:7:5: error ", "good.yaml: openapi"}},
 		{"warning", strings.Replace(goodContract, "#/components/schemas/School'", "#/components/schemas/School'}, example: {a: 1}, examples: {b: {value: 1", 1), []string{"-", "--fail-on", "warning"}, 1, nil},

@@ -23,7 +23,7 @@ type DeliveryFlags struct {
 	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
 	RetryAttempts int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
 	KeyLifetime   time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
-	Lease         time.Duration   `default:"30s" help:"How long a delivery belongs to the node that took it, beyond the time of an attempt. After the crash of a node that shares a PostgreSQL, the others wait this long before they take its deliveries over, and twice this long for what it made of datasets. At least 1s."`
+	Lease         time.Duration   `default:"30s" help:"After the crash of a node that shares a PostgreSQL, the others take its deliveries over within this time, and within twice this time what it made of datasets. A node that lives keeps what it took. Nodes that share a database should have the same. At least 1s."`
 }
 
 // Validate checks what flags cannot say one by one.
@@ -81,8 +81,9 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 	if err != nil {
 		return webhook.SigningKey{}, err
 	}
+	now := clock()
 	for _, k := range keys {
-		if k.RetiredAt.IsZero() && !k.CreatedAt.After(clock()) {
+		if !k.CreatedAt.After(now) && (k.RetiredAt.IsZero() || now.Before(k.RetiredAt)) {
 			return webhook.SigningKey{KID: k.KID, Alg: k.Alg, Private: k.Private}, nil
 		}
 	}
@@ -112,6 +113,7 @@ func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
 		counter("deliveries_retried_total", "Attempts that failed and will be repeated.", func(s outbox.Stats) int64 { return s.Retried }),
 		counter("deliveries_held_total", "Attempts after which a delivery is held, as in the error queue.", func(s outbox.Stats) int64 { return s.Held }),
 		counter("deliveries_dead_total", "Attempts after which a delivery went to the dead-letter queue.", func(s outbox.Stats) int64 { return s.Dead }),
+		counter("deliveries_expired_total", "Deliveries discarded because their event expired, by its expirytime, before it arrived.", func(s outbox.Stats) int64 { return s.Expired }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "schakel", Name: "deliveries_in_flight", Help: "Deliveries this process holds."}, func() float64 {
 			return float64(e.Stats().InFlight)
 		}),

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"schakel/server/demo"
@@ -42,7 +43,9 @@ func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) 
 	if err := d.group.Start(ctx); err != nil {
 		return errors.Join(err, d.stop(ctx))
 	}
-	d.tell(streams)
+	if err := d.tell(ctx, streams); err != nil {
+		return errors.Join(err, d.stop(ctx))
+	}
 	d.trickle(ctx, log)
 	go d.buildings(ctx, streams.Out, log)
 	d.dialogue(ctx, streams.Out, log)
@@ -193,7 +196,11 @@ func (d *demonstration) trickle(ctx context.Context, log *slog.Logger) {
 }
 
 // tell prints where to go and who can log in.
-func (d *demonstration) tell(streams Streams) {
+func (d *demonstration) tell(ctx context.Context, streams Streams) error {
+	state, err := d.a.registry.Profile.Load(ctx)
+	if err != nil {
+		return err
+	}
 	out := streams.Out
 	fmt.Fprintf(out, "\nSchakel of %s   %s\n", demo.OwnA().Name, d.a.base)
 	fmt.Fprintf(out, "  administrator   %s\n", demo.OwnA().Email)
@@ -206,5 +213,9 @@ func (d *demonstration) tell(streams Streams) {
 	fmt.Fprintf(out, "Password of every account: %s\n", d.password)
 	fmt.Fprintf(out, "Receiver of the partners: %s (break it and mend it there)\n", d.control)
 	fmt.Fprintf(out, "Events flow. Some fail: see %s/admin/dead-letters within a minute, and resend them.\n", d.a.base)
+	for _, r := range state.Relaxations() {
+		fmt.Fprintf(out, "For this demonstration %s is relaxed: %s (%s).\n", strings.Join(r.Relaxes(), ", "), r.Text(r.After), r.Title)
+	}
 	fmt.Fprintf(out, "All data is in %s. Stop with Ctrl-C.\n", d.dir)
+	return nil
 }

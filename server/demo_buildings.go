@@ -55,7 +55,7 @@ func (d *demonstration) follow(ctx context.Context, copyAt string, log *slog.Log
 		CopyFlags: CopyFlags{Database: "sqlite:" + copyAt},
 		FollowSourceFlags: FollowSourceFlags{
 			URL: d.buildingsURL(), Kind: "auto",
-			MutationCredentials: MutationCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret},
+			MutationCredentials: MutationCredentials{ClientCredentials: ClientCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret}},
 		},
 		FollowCopyFlags: FollowCopyFlags{Match: "id", Verify: "off"},
 		FollowAreaFlags: FollowAreaFlags{CRS: 28992, GeometryElement: []string{"geometrie"}, OnReenter: "accept"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/delivery/outbound"
+	"schakel/registry"
 )
 
 // DatabaseFlags say where the data is.
@@ -33,17 +34,17 @@ type HTTPFlags struct {
 	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
 	BaseURL      string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
 	TLSCert      string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
-	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert."`
+	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
 	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
 }
 
 // MailFlags say how mail is sent.
 type MailFlags struct {
-	SMTPHost         string `name:"smtp-host" placeholder:"HOST" help:"Mail server. Default: none, mails are kept but not sent."`
+	SMTPHost         string `name:"smtp-host" placeholder:"HOST" help:"Mail server. Default: none, mails are kept but not sent; administrators read them in the portal and hand links over."`
 	SMTPPort         int    `name:"smtp-port" default:"587" help:"Port of the mail server."`
 	SMTPTLS          string `name:"smtp-tls" enum:"starttls,implicit,none" default:"starttls" help:"starttls, implicit (TLS from the first byte) or none (a server on this machine)."`
 	SMTPUser         string `name:"smtp-user" placeholder:"NAME" help:"User name at the mail server."`
-	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password."`
+	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password. Refused when others can read it, as --tls-key."`
 	SMTPFrom         string `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the mails. Required with --smtp-host."`
 }
 
@@ -51,7 +52,7 @@ type MailFlags struct {
 type OIDCFlags struct {
 	OIDCIssuer           string   `name:"oidc-issuer" placeholder:"URL" help:"Issuer of the OpenID provider. Default: none, local accounts only."`
 	OIDCClientID         string   `name:"oidc-client-id" placeholder:"ID" help:"Our client id at the provider."`
-	OIDCClientSecretFile string   `name:"oidc-client-secret-file" placeholder:"FILE" help:"File that holds our client secret at the provider."`
+	OIDCClientSecretFile string   `name:"oidc-client-secret-file" placeholder:"FILE" help:"File that holds our client secret at the provider. Refused when others can read it, as --tls-key."`
 	OIDCLabel            string   `name:"oidc-label" default:"single sign-on" help:"What the login button calls the provider."`
 	OIDCScopes           []string `name:"oidc-scope" default:"openid,email,profile" help:"Scopes to ask for."`
 	OIDCAdminEmails      []string `name:"oidc-admin-email" placeholder:"ADDRESS" help:"Verified e-mail address that becomes administrator at its first login (repeatable)."`
@@ -148,23 +149,14 @@ func (f LimitFlags) Validate() error {
 	return nil
 }
 
-// readSecretFile reads a secret of one line; an empty path is an empty secret.
-func readSecretFile(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read secret file: %w", err)
-	}
-	return strings.TrimSpace(string(raw)), nil
-}
-
 // clock is the one place where the program takes the time.
 func clock() time.Time { return time.Now() }
 
-// client makes the one guarded client that every outgoing request passes, but for those of mirrors.
-func (f OutboundFlags) client() (*outbound.Client, error) { return f.guard(outbound.Config{}) }
+// client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
+// an endpoint may say.
+func (f OutboundFlags) client() (*outbound.Client, error) {
+	return f.guard(outbound.Config{ResponseTimeout: registry.LongestTimeout})
+}
 
 // mirrorHTTP makes the guarded client that fetches from registers of others: to the same addresses as all others, but for
 // answers of the size of a contract, or of a list of them.
@@ -174,6 +166,13 @@ func (f OutboundFlags) mirrorHTTP(document int64) (*http.Client, error) {
 		return nil, err
 	}
 	return guard.HTTPClient(), nil
+}
+
+// publicHTTP makes the guarded client that fetches what documents of partners refer to: from public addresses alone, since
+// their owners read the answers.
+func (f OutboundFlags) publicHTTP(document int64) (*http.Client, error) {
+	f.AllowOutbound, f.PlainHTTP = nil, false
+	return f.mirrorHTTP(document)
 }
 
 // revocationHTTP makes the guarded client that asks issuers about their certificates; they answer over plain HTTP, signed.

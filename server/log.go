@@ -15,7 +15,7 @@ type LogFlags struct {
 func (f LogFlags) logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: f.LogLevel}
 	if f.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(newRepeats(slog.NewJSONHandler(w, opts), clock))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(newRepeats(slog.NewTextHandler(w, opts), clock))
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"schakel/registry/token"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -24,7 +26,9 @@ type machine struct {
 	agent             string // what of the program calls
 	tokenURL          string
 	id, secret, scope string
-	token             string // empty: not fetched yet
+	key               *token.ClientKey // signs assertions; nil: the secret is sent
+	audience          string           // what the key signs for
+	token             string           // empty: not fetched yet
 }
 
 func newMachine(agent, base, tokenURL string) *machine {
@@ -46,26 +50,39 @@ type answer struct {
 	body       []byte
 }
 
-// fetchToken gets an access token with the client's id and secret (RFC 6749 4.4).
+// fetchToken gets an access token with the client's key (RFC 7523, SEC-02) or its secret (RFC 6749 section 4.4).
 func (m *machine) fetchToken(ctx context.Context) (answer, error) {
-	form := url.Values{"grant_type": {"client_credentials"}, "scope": {m.scope}}
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if m.scope != "" {
+		form.Set("scope", m.scope)
+	}
+	if m.key != nil {
+		assertion, err := m.key.Assertion(m.id, m.audience, clock())
+		if err != nil {
+			return answer{}, err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.tokenURL, strings.NewReader(form.Encode()))
 	if err != nil {
 		return answer{}, fmt.Errorf("make token request: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.SetBasicAuth(url.QueryEscape(m.id), url.QueryEscape(m.secret))
+	if m.key == nil {
+		req.SetBasicAuth(url.QueryEscape(m.id), url.QueryEscape(m.secret))
+	}
 	a, err := m.do(req)
 	if err != nil || a.status != http.StatusOK {
 		return a, err
 	}
-	var token struct {
+	var got struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.Unmarshal(a.body, &token); err != nil || token.AccessToken == "" {
+	if err := json.Unmarshal(a.body, &got); err != nil || got.AccessToken == "" {
 		return a, errors.Join(errors.New("token endpoint gave no token"), err)
 	}
-	m.token = token.AccessToken
+	m.token = got.AccessToken
 	return a, nil
 }
 

@@ -40,6 +40,7 @@ const (
 	exitUsage   = 2 // wrong flags or arguments
 	exitRefused = 3 // publish: the other side refused the event; sending it again will not help
 	exitGaveUp  = 4 // publish: still no answer that settles it when the time was up; run again with the same key
+	exitSkipped = 3 // mutations follow: done, and some of the zips were left out
 )
 
 // exitError is an error that asks for an exit code of its own.

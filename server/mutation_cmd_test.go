@@ -8,17 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // What a consumer would stumble over is found in a file, in a zip and on standard input, with its place.
 func TestMutationsLint(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("..", "..", "shared", "data", "mutation")
-	good, err := os.ReadFile(filepath.Join(dir, "voorbeeld-bgt-new-change.xml"))
-	if err != nil {
-		t.Skipf("the sample messages are not on this machine: %v", err)
-	}
-	broken := filepath.Join(dir, "voorbeeld-bgt-new-change-fix.xml")
+	good := needs.File(t, "mutation", "voorbeeld-bgt-new-change.xml")
+	dir := t.TempDir()
+	broken := needs.Shared(t, "mutation", "voorbeeld-bgt-new-change-fix.xml")
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	w, err := z.Create("mutaties-1.xml")

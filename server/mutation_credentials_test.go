@@ -10,9 +10,9 @@ import (
 func TestRefusedTokenSaysWhereToLook(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
-		400: ": look at the id and the secret", 401: ": look at the id and the secret", 404: ": look at --token-url", 405: ": look at --token-url", 503: "",
+		400: ": look at the id and the key or secret", 401: ": look at the id and the key or secret", 404: ": look at --token-url", 405: ": look at --token-url", 503: "",
 	} {
-		text := tokenRefused(status).Error()
+		text := tokenRefused{status: status}.Error()
 		if _, where, _ := strings.Cut(text, fmt.Sprint("status ", status)); !strings.HasPrefix(where, want) || want == "" && where != "" {
 			t.Errorf("%d: %s", status, text)
 		}

@@ -58,7 +58,8 @@ func (c *MutationsFollowCmd) Help() string {
 	return "Follows a dataset of a Schakel or of an API like PDOK's (--url), or applies zips on disk or on standard input (--from). " +
 		"The copy is the view NAME in the database; it is right after every group, also when this program, the machine or the line is cut, and the next run goes on there. " +
 		"When the dataset has ended and the copy is complete it says so and stops, also with --every. " +
-		"Exit codes: 0 the copy is up to date; 1 it is not, such as after a refused delivery, a gap, or when it must be made anew (--reinitialise); the message says why, and what was applied stays; 2 wrong flags."
+		"Exit codes: 0 the copy is up to date; 1 it is not, such as after a refused delivery, a gap, or when it must be made anew (--reinitialise); the message says why, and what was applied stays; 2 wrong flags; " +
+		"3 the copy is up to date, and some of the zips of --from were skipped because it has them already: by their bytes, not by their delivery ids, which some sources repeat."
 }
 
 // Validate checks what flags cannot say one by one.
@@ -133,7 +134,10 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, stream
 	if errors.Is(err, follow.ErrReinitialise) || errors.Is(err, follow.ErrGap) || errors.Is(err, follow.ErrSettings) {
 		err = fmt.Errorf("%w; --reinitialise does that", err)
 	}
-	return err == nil && report.Ended != nil, errors.Join(err, c.print(streams.Out, report))
+	if err = errors.Join(err, c.print(streams.Out, report)); err == nil && c.From != "" && report.Skipped() > 0 {
+		err = &exitError{exitSkipped, fmt.Errorf("%s skipped: the copy has them already", plural(int64(report.Skipped()), "delivery was", "deliveries were"))}
+	}
+	return err == nil && report.Ended != nil, err
 }
 
 // options are those of the copy.

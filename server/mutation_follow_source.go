@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 
 	"schakel/delivery/mutation/follow"
 )
+
+// formatName is what the name of a format may be at PDOK's APIs.
+var formatName = regexp.MustCompile(`^[a-z0-9][a-z0-9._+-]{0,39}$`)
 
 // FollowSourceFlags say what is followed, and as whom.
 type FollowSourceFlags struct {
@@ -17,9 +21,10 @@ type FollowSourceFlags struct {
 	From         string   `placeholder:"PATH" help:"Folder with zips and their manifests, one zip, or - for a zip on standard input."`
 	Kind         string   `enum:"auto,schakel,pdok" default:"auto" help:"How the API speaks: schakel, pdok, or auto to find out."`
 	Subscription string   `placeholder:"ID" help:"Schakel: which subscription to follow, for who has several to the dataset. Default: the oldest."`
-	FeatureTypes []string `name:"featuretypes" placeholder:"TYPE" help:"PDOK: feature types to ask for. Default: all that the source tells."`
+	Format       string   `placeholder:"NAME" help:"PDOK: format to ask for, such as citygml, gmllight, stufgeo or gml. Default: that of the copy, or for a new one what the source describes in its openapi.json, or else the first of citygml, gml, gmllight and stufgeo that it takes."`
+	FeatureTypes []string `name:"featuretypes" placeholder:"TYPE" help:"PDOK: feature types to ask for. Default: those of the copy, or for a new one all that the source has."`
 	Geofilter    string   `placeholder:"WKT" help:"PDOK: polygon to ask for, in EPSG:28992. What comes is a little more, of which the copy keeps what lies in the polygon, or in --area, and what has no geometry."`
-	Predefined   string   `placeholder:"NAME" help:"PDOK: predefined download to take, as dkk-gml-nl, in place of custom ones."`
+	Predefined   string   `placeholder:"NAME" help:"PDOK: predefined download to take, as bgt-citygml-nl-delta, in place of custom ones."`
 }
 
 // Validate checks what flags cannot say one by one.
@@ -29,6 +34,12 @@ func (f *FollowSourceFlags) Validate() error {
 	}
 	if f.Predefined != "" && (f.Geofilter != "" || len(f.FeatureTypes) > 0) {
 		return errors.New("--predefined is everything: it does not go with --geofilter or --featuretypes")
+	}
+	if f.Predefined != "" && f.Format != "" {
+		return errors.New("--predefined names a file, which has its format: it does not go with --format")
+	}
+	if f.Format != "" && !formatName.MatchString(f.Format) {
+		return fmt.Errorf("--format: %.40q is no name of a format, such as citygml", f.Format)
 	}
 	if f.URL == "" {
 		return nil
@@ -53,6 +64,6 @@ func (f *FollowSourceFlags) open(ctx context.Context, stdin io.Reader, log *slog
 	}
 	return follow.NewRemote(ctx, follow.RemoteOptions{
 		URL: f.URL, Kind: follow.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + version,
-		Subscription: f.Subscription, FeatureTypes: f.FeatureTypes, GeoFilter: f.Geofilter, Predefined: f.Predefined, Now: clock, Log: log,
+		Subscription: f.Subscription, Format: f.Format, FeatureTypes: f.FeatureTypes, GeoFilter: f.Geofilter, Predefined: f.Predefined, Now: clock, Log: log,
 	})
 }

@@ -15,6 +15,11 @@ import (
 // stillTime is how long nothing may move in a request before the line is taken for cut. The other side waits less long for us.
 const stillTime = 10 * time.Minute
 
+// continueTime bounds how long a request waits to be told to go on before it sends its body. The server lets a publisher wait for
+// half a minute before it reads a body or answers 429, and may be at work on an earlier request with the same key; what can be
+// read only once would be lost to that answer.
+const continueTime = time.Minute
+
 var errStill = errors.New("nothing moved for " + stillTime.String())
 
 // groupSender sends files until each is settled.
@@ -29,6 +34,11 @@ type groupSender struct {
 func newGroupSender(c *MutationsPublishCmd, tokens tokenSource, told io.Writer) *groupSender {
 	s := &groupSender{machine: newMachine("mutations-publish", c.dataset(), ""), dataset: c.dataset(), target: c.target(), tokens: tokens, maxTime: c.MaxTime, told: told}
 	s.client.Timeout = 0 // a large file takes hours
+	if standard, is := http.DefaultTransport.(*http.Transport); is {
+		transport := standard.Clone()
+		transport.ExpectContinueTimeout = continueTime
+		s.client.Transport = transport
+	}
 	return s
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
-	"schakel/registry/token"
 	"schakel/store"
 )
 
@@ -41,15 +40,12 @@ func newPublishWorld(t *testing.T) *publishWorld {
 		AreaKind: store.AreaNone, PerFile: 50,
 	})
 	must(t, err)
-	client, secret, err := p.registry.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
-		Name: "Source", AuthMethod: token.ClientSecretBasic, Scopes: []string{registry.ScopeMutationsPublish},
-	})
-	must(t, err)
+	id, keyFile := keyClient(t, p, registry.ScopeMutationsPublish)
 	w := &publishWorld{address: p.public.Addr()}
 	w.listen(t)
 	w.flags = []string{
 		"--url", "http://" + w.line + "/mutations/v1/datasets/percelen-nl", "--token-url", "http://" + w.address + "/oauth/token",
-		"--client-id", client.ID, "--client-secret", secret,
+		"--client-id", id, "--client-key-file", keyFile, "--token-audience", p.base + "/oauth/token",
 	}
 	return w
 }
@@ -84,11 +80,11 @@ func (w *publishWorld) pass(from net.Conn) {
 	part, since := make([]byte, 32<<10), int64(0) // connections are used for more than one request
 	for {
 		n, err := from.Read(part)
-		if since += int64(n); w.cuts.Load() == 0 {
+		left := w.cuts.Load()
+		if since += int64(n); left == 0 {
 			since = 0
 		}
-		if since > w.cutAfter.Load() {
-			w.cuts.Add(-1)
+		if since > w.cutAfter.Load() && w.cuts.CompareAndSwap(left, left-1) {
 			return
 		}
 		if _, wrong := to.Write(part[:n]); err != nil || wrong != nil {
@@ -266,7 +262,7 @@ func TestMutationsPublishRefused(t *testing.T) {
 	if g := r.Files[0]; code != exitFailed || len(g.Errors) == 0 || !strings.Contains(g.Errors[0].File, "twice.zip:") || g.Errors[0].Code != "id-used" {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
-	code, r, problems = w.run(t, "", "--client-secret", "wrong", initial)
+	code, r, problems = w.run(t, "", "--token-audience", "https://other.example", initial)
 	if g := r.Files[0]; code != exitFailed || g.Status != fileUnfinished || g.Groups != nil || g.Tries != 1 {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}

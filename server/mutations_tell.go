@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"schakel/delivery/mutation/cut"
 	"schakel/delivery/outbox"
 	"schakel/store"
 )
@@ -73,7 +74,7 @@ func (m *mutationTeller) deltas(ctx context.Context, set store.Dataset) error {
 	}
 	for _, d := range rows {
 		if d.GoneAt.IsZero() {
-			if err := m.delta(ctx, set, d, d.ID, d.CreatedAt, store.OnlyFor(whole...), ""); err != nil {
+			if err := m.delta(ctx, set, d, d.ID, d.ID, d.CreatedAt, store.OnlyFor(whole...), ""); err != nil {
 				return err
 			}
 		}
@@ -104,7 +105,8 @@ func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 			if err != nil {
 				return fmt.Errorf("find delta: %w", err)
 			}
-			if err := m.delta(ctx, set, d, d.ID+"-"+row.SubscriptionID, row.FinishedAt, store.OnlyFor(row.PartnerID), row.SubscriptionID); err != nil {
+			name := cut.NameOf(d.ID, row.Mark)
+			if err := m.delta(ctx, set, d, name, d.ID+"-"+row.SubscriptionID, row.FinishedAt, store.OnlyFor(row.PartnerID), row.SubscriptionID); err != nil {
 				return err
 			}
 		}
@@ -115,9 +117,9 @@ func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 	return nil
 }
 
-// delta hands in the event of a delta, or of the part of it that a subscription gets.
-func (m *mutationTeller) delta(ctx context.Context, set store.Dataset, d store.MutationDelta, id string, at store.Time, to store.Audience, subscription string) error {
-	content := m.at(set, "deltas", d.ID, "content")
+// delta hands in the event of a delta, or of the part of it that a subscription gets, under the name that its readers know it by.
+func (m *mutationTeller) delta(ctx context.Context, set store.Dataset, d store.MutationDelta, name, id string, at store.Time, to store.Audience, subscription string) error {
+	content := m.at(set, "deltas", name, "content")
 	if subscription != "" {
 		content += "?" + url.Values{"subscriptionId": {subscription}}.Encode()
 	}

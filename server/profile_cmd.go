@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"schakel/registry"
 )
@@ -41,28 +40,74 @@ func (f ProfileFlags) withProfiles(ctx context.Context, do func(*registry.Profil
 // ProfileShowCmd lists the settings.
 type ProfileShowCmd struct{ ProfileFlags }
 
-// Run prints a line a setting.
+// Run prints the settings as a table that fits a terminal of 100 columns.
 func (c *ProfileShowCmd) Run(ctx context.Context, streams Streams) error {
 	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
 			return err
 		}
-		values := state.Values()
-		w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "SETTING\tVALUE\tPROFILE ASKS\tSTANDING\tRULES")
+		values, relaxed := state.Values(), len(state.Relaxations())
+		row := func(cells ...string) { printRow(streams.Out, []int{33, 20, 17, 24}, cells) }
+		row("SETTING", "VALUE", "STANDING", "RULES")
 		for _, s := range registry.Settings() {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Key, values[s.Key], orDash(s.Strict), s.Standing(values[s.Key]), strings.Join(s.Rules, ", "))
+			row(s.Key, shownValue(values[s.Key]), shownStanding(s, values[s.Key]), strings.Join(s.Rules, ", "))
 		}
-		return w.Flush()
+		if relaxed == 0 {
+			_, err = fmt.Fprintln(streams.Out, "\nThe settings relax no rule of the profile.")
+		} else {
+			_, err = fmt.Fprintf(streams.Out, "\n%s less than the profile asks for.\n", plural(int64(relaxed), "setting asks", "settings ask"))
+		}
+		return err
 	})
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
+// shownValue shortens a list that would fill the screen.
+func shownValue(value string) string {
+	if words := strings.Count(value, ", ") + 1; words > 10 {
+		return fmt.Sprintf("%d values: see profile export", words)
 	}
-	return text
+	return value
+}
+
+func shownStanding(s registry.Setting, value string) string {
+	if standing := s.Standing(value); standing == registry.StandingRelaxed || standing == registry.StandingTighter {
+		return string(standing) + ": profile asks " + s.Strict
+	}
+	return string(s.Standing(value))
+}
+
+// printRow prints the cells of a row side by side, each wrapped at spaces to its width.
+func printRow(out io.Writer, widths []int, cells []string) {
+	columns, height := make([][]string, len(cells)), 0
+	for i, cell := range cells {
+		columns[i] = wrapped(cell, widths[i])
+		height = max(height, len(columns[i]))
+	}
+	for n := range height {
+		var line strings.Builder
+		for i, column := range columns {
+			text := ""
+			if n < len(column) {
+				text = column[n]
+			}
+			fmt.Fprintf(&line, "%-*s  ", widths[i], text)
+		}
+		fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// wrapped breaks a text at spaces into lines of at most width characters; a longer word has a line of its own.
+func wrapped(text string, width int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // ProfileExportCmd writes the settings as a file.

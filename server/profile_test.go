@@ -36,7 +36,15 @@ func TestProfileCommands(t *testing.T) {
 	a := profileWorld{"sqlite:" + filepath.Join(dir, "a.db")}
 	b := profileWorld{"sqlite:" + filepath.Join(dir, "b.db")}
 	shown := a.run(t, exitOK, "", "show")
-	for _, line := range []string{"idempotency.ttl", "relaxed", "EDU-21, OPEN-10", "sending.retry_waits"} {
+	for _, line := range strings.Split(shown, "\n") {
+		if len(line) > 100 {
+			t.Errorf("show does not fit 100 columns: %q", line)
+		}
+	}
+	if strings.Contains(shown, "relaxed") || !strings.Contains(shown, "relax no rule") {
+		t.Errorf("a fresh installation relaxes something:\n%s", shown)
+	}
+	for _, line := range []string{"idempotency.ttl", "EDU-21, OPEN-10", "sending.retry_waits"} {
 		if !strings.Contains(shown, line) {
 			t.Errorf("show lacks %q", line)
 		}
@@ -59,6 +67,9 @@ func TestProfileCommands(t *testing.T) {
 	}
 	if said = b.run(t, exitOK, "", "import", path); !strings.Contains(said, "nothing changes") {
 		t.Errorf("the same again: %s", said)
+	}
+	if shown = b.run(t, exitOK, "", "show"); !strings.Contains(shown, "relaxed: profile") || !strings.Contains(shown, "1 setting asks less") {
+		t.Errorf("show after the import:\n%s", shown)
 	}
 	out := filepath.Join(dir, "out.yaml")
 	b.run(t, exitOK, "", "export", out)

@@ -19,19 +19,16 @@ import (
 // PublishCmd sends one event, or a batch, to a Schakel. The same
 // Idempotency-Key goes with every try, so a try too many is one event still.
 type PublishCmd struct {
-	URL              string        `name:"url" required:"" placeholder:"URL" help:"Base address of the Schakel, as https://events.example.nl."`
-	TokenURL         string        `name:"token-url" placeholder:"URL" help:"Token endpoint. Default: /oauth/token of --url."`
-	ClientID         string        `required:"" placeholder:"ID" help:"Client that publishes."`
-	ClientSecret     string        `placeholder:"SECRET" help:"Its secret; better in SCHAKEL_CLIENT_SECRET or --client-secret-file, where other users cannot see it."`
-	ClientSecretFile string        `placeholder:"FILE" help:"File that holds the secret."`
-	IdempotencyKey   string        `placeholder:"UUID" help:"Key of this request (UUIDv4). Default: a new one. Give the one of a failed run to try that again."`
-	MaxTime          time.Duration `default:"1m" help:"How long to keep trying while the other side is busy or unreachable."`
-	Type             string        `placeholder:"TYPE" help:"With --source: the input is the event's data, and this its type. Default: the input is a whole event (JSON), or a batch (JSON array)."`
-	Source           string        `placeholder:"URI" help:"Source of the event, with --type."`
-	ID               string        `name:"id" placeholder:"ID" help:"Id of the event, with --type. Default: a new UUID."`
-	Subject          string        `placeholder:"TEXT" help:"Subject of the event, with --type."`
-	ContentType      string        `default:"application/json" help:"Content type of the data, with --type."`
-	File             string        `arg:"" default:"-" help:"File to send; - is standard input."`
+	ClientCredentials
+	URL            string        `name:"url" required:"" placeholder:"URL" help:"Base address of the Schakel, as https://events.example.nl."`
+	IdempotencyKey string        `placeholder:"UUID" help:"Key of this request (UUIDv4). Default: a new one. Give the one of a failed run to try that again."`
+	MaxTime        time.Duration `default:"1m" help:"How long to keep trying while the other side is busy or unreachable."`
+	Type           string        `placeholder:"TYPE" help:"With --source: the input is the event's data, and this its type. Default: the input is a whole event (JSON), or a batch (JSON array)."`
+	Source         string        `placeholder:"URI" help:"Source of the event, with --type."`
+	ID             string        `name:"id" placeholder:"ID" help:"Id of the event, with --type. Default: a new UUID."`
+	Subject        string        `placeholder:"TEXT" help:"Subject of the event, with --type."`
+	ContentType    string        `default:"application/json" help:"Content type of the data, with --type."`
+	File           string        `arg:"" default:"-" help:"File to send; - is standard input."`
 }
 
 // maxPublishInput bounds the input, in bytes.
@@ -50,11 +47,8 @@ func (c *PublishCmd) Validate() error {
 	if err := checkPublishURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
-	if c.TokenURL == "" {
-		return nil
-	}
-	if err := checkPublishURL(c.TokenURL); err != nil {
-		return fmt.Errorf("--token-url: %w", err)
+	if c.ClientID == "" {
+		return errors.New("--client-id is missing: say which client publishes")
 	}
 	return nil
 }
@@ -79,17 +73,14 @@ func (c *PublishCmd) Run(ctx context.Context, streams Streams) error {
 	if err != nil {
 		return err
 	}
-	secret := c.ClientSecret
-	if c.ClientSecretFile != "" {
-		if secret, err = readSecretFile(c.ClientSecretFile); err != nil {
-			return err
-		}
-	}
 	key := c.IdempotencyKey
 	if key == "" {
 		key = uuid.NewString()
 	}
-	p := newPublisher(c, secret, key)
+	p, err := newPublisher(c, key)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.MaxTime)
 	defer cancel()
 	answer, err := p.send(ctx, c.header(body), body)

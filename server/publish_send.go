@@ -17,11 +17,13 @@ type publisher struct {
 	key      string
 }
 
-func newPublisher(c *PublishCmd, secret, key string) *publisher {
+func newPublisher(c *PublishCmd, key string) (*publisher, error) {
 	base := strings.TrimRight(c.URL, "/")
-	p := &publisher{eventURL: base + "/events/v1/events", key: key, machine: newMachine("publish", base, c.TokenURL)}
-	p.id, p.secret, p.scope = c.ClientID, secret, "events.publish"
-	return p
+	m, err := c.machine("publish", base, "events.publish")
+	if err != nil {
+		return nil, err
+	}
+	return &publisher{eventURL: base + "/events/v1/events", key: key, machine: m}, nil
 }
 
 // send tries until the event is taken, refused, or the context ends.

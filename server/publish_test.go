@@ -56,7 +56,10 @@ func TestPublishRetries(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				keys := map[string]int{}
-				p := newPublisher(&PublishCmd{URL: "https://schakel.example.nl/", ClientID: "c"}, "s", "key-1")
+				p, err := newPublisher(&PublishCmd{URL: "https://schakel.example.nl/", ClientCredentials: ClientCredentials{ClientID: "c", ClientSecret: "s"}}, "key-1")
+				if err != nil {
+					t.Fatal(err)
+				}
 				p.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Path == "/oauth/token" {
 						return answerWith(200, nil, `{"access_token":"t"}`), nil
@@ -70,7 +73,7 @@ func TestPublishRetries(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				began := time.Now()
-				_, err := p.send(ctx, http.Header{}, []byte("{}"))
+				_, err = p.send(ctx, http.Header{}, []byte("{}"))
 				if code := exitCode(err, Streams{Err: io.Discard}); code != tt.code {
 					t.Errorf("exit code %d, want %d: %v", code, tt.code, err)
 				}

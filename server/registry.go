@@ -21,6 +21,7 @@ type registryFlags struct {
 	baseURL      string
 	organisation string
 	profile      registry.Profile // where nobody chose
+	mailServer   bool
 }
 
 // registryConfig is what the services of the register are made of. A key that is not the one the stored secrets were
@@ -38,8 +39,8 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 		return registry.Config{}, err
 	}
 	return registry.Config{
-		OwnDocuments: own,
-		DB:           db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
+		OwnDocuments: own, MailServer: f.mailServer,
+		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles},
 		ReadArea: area.Boundary,
 	}, nil

@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"schakel/registry/token"
 	"schakel/store"
 )
 
@@ -285,13 +287,30 @@ func TestClientCommands(t *testing.T) {
 	made := command(exitOK, "add", "Student records", "--publish-type", "nl.example.*", "--publish-source", "urn:example:*")
 	_, rest, _ := strings.Cut(made, "client id: ")
 	id, rest, _ := strings.Cut(rest, "\n")
-	_, secret, found := strings.Cut(strings.TrimSpace(rest), "client secret: ")
-	if !found || secret == "" {
-		t.Fatalf("no secret in %q", made)
+	_, key, found := strings.Cut(strings.TrimSpace(rest), "private key, shown this once:")
+	if _, err := token.ReadClientKey([]byte(key)); !found || err != nil {
+		t.Fatalf("no private key in %q: %v", made, err)
 	}
 	list := command(exitOK, "list")
-	if !strings.Contains(list, id) || !strings.Contains(list, "Student records") || strings.Contains(list, secret) {
+	if !strings.Contains(list, id) || !strings.Contains(list, "Student records") {
 		t.Errorf("list: %s", list)
+	}
+	if text := command(exitFailed, "add", "Old system", "--scope", "registry.read", "--auth-method", "client_secret_basic"); !strings.Contains(text, "authMethod") {
+		t.Errorf("a strict Schakel allows a secret: %s", text)
+	}
+	for _, name := range []string{"key.json", "key.pem"} {
+		keyFile := filepath.Join(t.TempDir(), name)
+		command(exitFailed, "add", "x", "--scope", "everything", "--key-file", keyFile)
+		command(exitOK, "add", "Pipeline "+name, "--scope", "registry.read", "--key-file", keyFile)
+		if info, err := os.Stat(keyFile); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key file: %v, %v", info, err)
+		}
+		if _, err := readClientKey(keyFile); err != nil {
+			t.Errorf("the key file cannot be read: %v", err)
+		}
+		if text := command(exitFailed, "add", "Again", "--scope", "registry.read", "--key-file", keyFile); !strings.Contains(text, "exists") {
+			t.Errorf("a second client over the key of the first: %s", text)
+		}
 	}
 	command(exitOK, "revoke", id)
 	if list := command(exitOK, "list"); !strings.Contains(list, store.ClientRevoked) {

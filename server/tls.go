@@ -70,6 +70,9 @@ func (f *certificateFile) load() error {
 	if f.cert != nil && info.ModTime().Equal(f.changed) {
 		return nil
 	}
+	if err := checkSecretFile(f.keyPath); err != nil {
+		return fmt.Errorf("load TLS key: %w", err)
+	}
 	cert, err := tls.LoadX509KeyPair(f.certPath, f.keyPath)
 	if err != nil {
 		return fmt.Errorf("load TLS certificate: %w", err)

@@ -24,6 +24,8 @@ type Account struct {
 	CreatedAt    Time   `db:"created_at"`
 	UpdatedAt    Time   `db:"updated_at"`
 	LastLoginAt  Time   `db:"last_login_at"`
+	// PreviousLoginAt is the login before the last one; zero when there was none.
+	PreviousLoginAt Time `db:"previous_login_at"`
 }
 
 // InsertAccount adds an account under a new id. A second account with the e-mail address is ErrConflict.
@@ -36,7 +38,7 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *Account) error {
 func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 	a.UpdatedAt = tx.Now
 	return tx.update(ctx, "account", a, "email", "name", "password_hash", "role", "partner_id", "status", "session_epoch",
-		"updated_at", "last_login_at")
+		"updated_at", "last_login_at", "previous_login_at")
 }
 
 // Account finds an account by id.

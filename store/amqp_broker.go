@@ -57,6 +57,9 @@ func (tx *Tx) DeleteAMQPBroker(ctx context.Context, id string) error {
 	if _, err := tx.exec(ctx, `DELETE FROM amqp_connection WHERE broker_id = ?`, id); err != nil {
 		return err
 	}
+	if _, err := tx.exec(ctx, `DELETE FROM amqp_queue WHERE broker_id = ?`, id); err != nil {
+		return err
+	}
 	return tx.one(ctx, `DELETE FROM amqp_broker WHERE id = ?`, id)
 }
 

@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // AMQPMessage finds a message by our id.
 func (q *Queries) AMQPMessage(ctx context.Context, id string) (AMQPMessage, error) {
@@ -8,10 +13,12 @@ func (q *Queries) AMQPMessage(ctx context.Context, id string) (AMQPMessage, erro
 	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE id = ?`, id)
 }
 
-// AMQPRead finds what was read from a queue of an own party under a messageId (AMQP-105).
-func (q *Queries) AMQPRead(ctx context.Context, ownPartyID, queue, messageID string) (AMQPMessage, error) {
+// AMQPRead finds what was read from a queue of an own party under a messageId of one sender (AMQP-105), but for what is or was
+// quarantined: senders that nobody knows may use any messageId.
+func (q *Queries) AMQPRead(ctx context.Context, ownPartyID, queue string, her int64, messageID string) (AMQPMessage, error) {
 	var m AMQPMessage
-	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE direction = 'in' AND own_party_id = ? AND queue = ? AND message_id = ?`, ownPartyID, queue, messageID)
+	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE direction = 'in' AND own_party_id = ? AND queue = ? AND her = ? AND message_id = ?
+		AND content_digest = ''`, ownPartyID, queue, her, messageID)
 }
 
 // AMQPWritten finds what was sent under a messageId.
@@ -46,13 +53,19 @@ func (q *Queries) AMQPAnswersTo(ctx context.Context, id string) ([]AMQPMessage, 
 	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_message WHERE reference_id <> '' AND reference_id = ? ORDER BY id`, id)
 }
 
+// HerNone selects messages that name no HER-id.
+const HerNone = -1
+
 // AMQPFilter selects messages; an empty field selects all.
 type AMQPFilter struct {
 	Direction, Queue, PartyID, OwnPartyID, PartnerID string
 	Statuses, Kinds                                  []string
 	Overdue                                          bool
-	Attention                                        bool   // those that wait for a person to look
-	ID                                               string // a messageId, MsgId, correlationId or ConversationId
+	Attention                                        bool     // those that wait for a person to look
+	HerID                                            int64    // of the counterpart, as the message says; HerNone for none
+	Asked                                            bool     // those that something is asked to be done with
+	Able                                             []string // those in one of these states that a person can do something with
+	ID                                               string   // a messageId, MsgId, correlationId or ConversationId
 	Since, Until                                     Time
 	Page                                             Page
 }
@@ -66,37 +79,140 @@ func (f AMQPFilter) where() where {
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.in(`status`, f.Statuses)
 	w.in(`kind`, f.Kinds)
+	switch {
+	case f.HerID == HerNone:
+		w.add(`her = 0`)
+	case f.HerID > 0:
+		w.add(`her = ?`, f.HerID)
+	}
+	if len(f.Able) > 0 {
+		w.in(`status`, f.Able)
+		w.add(`(direction = 'out' OR status IN ('dead', 'quarantined', 'held')) AND (status <> 'open' OR overdue_at IS NOT NULL AND kind = 'business')`)
+	}
+	if f.Asked {
+		w.add(`asked <> ''`)
+	}
 	if f.Overdue {
 		w.add(`status = 'open' AND overdue_at IS NOT NULL`)
 	}
 	if f.Attention { // what we rejected is for its sender to mend
-		w.add(`(status IN ('failed', 'unanswered', 'unsent', 'dead', 'quarantined') OR status = 'rejected' AND direction = 'out')`)
+		w.add(`(status IN ('failed', 'unanswered', 'unsent', 'dead', 'quarantined', 'held') OR status = 'rejected' AND direction = 'out'
+			OR status = 'due' AND attempts >= ? OR status = 'duplicate' AND reason = ?)`, AMQPAnswerTries, AMQPOtherContent)
 	}
 	if f.ID != "" {
-		w.add(`(message_id = ? OR msg_id = ? OR correlation_id = ? OR conversation_id = ?)`, f.ID, f.ID, f.ID, f.ID)
+		w.add(`id IN (SELECT id FROM amqp_message WHERE message_id = ? UNION ALL SELECT id FROM amqp_message WHERE msg_id <> '' AND msg_id = ?
+			UNION ALL SELECT id FROM amqp_message WHERE correlation_id <> '' AND correlation_id = ?
+			UNION ALL SELECT id FROM amqp_message WHERE conversation_id <> '' AND conversation_id = ?)`, f.ID, f.ID, f.ID, f.ID)
 	}
 	w.instant(`created_at >= ?`, f.Since)
 	w.instant(`created_at < ?`, f.Until)
 	return w
 }
 
-// AMQPMessages lists messages, newest first, with their total count.
+// AMQPMessages lists messages, newest first, with their total count up to [ListBound] + 1, which stands for more than ListBound.
 func (q *Queries) AMQPMessages(ctx context.Context, f AMQPFilter) ([]AMQPMessage, int, error) {
+	total, err := q.CountAMQPMessages(ctx, f)
+	if err != nil || total == 0 {
+		return nil, total, err
+	}
+	limit, offset := f.Page.limits()
 	var rows []AMQPMessage
-	total, err := q.page(ctx, &rows, `*`, `amqp_message`, f.where(), `id DESC`, f.Page)
-	return rows, total, err
+	arms, order := f.arms()
+	order = strings.ReplaceAll(order, `,`, ` DESC,`) // newest first
+	if len(arms) == 1 {
+		return rows, total, q.list(ctx, &rows, fmt.Sprintf(`SELECT * FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d OFFSET %d`, arms[0].sql(), limit, offset), arms[0].args...)
+	}
+	var parts []string
+	var args []any
+	for _, w := range arms {
+		parts = append(parts, fmt.Sprintf(`SELECT id FROM (SELECT id FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d) arm`, w.sql(), limit+offset))
+		args = append(args, w.args...)
+	}
+	query := fmt.Sprintf(`SELECT * FROM amqp_message WHERE id IN (SELECT id FROM (%s) arms ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`,
+		strings.Join(parts, ` UNION ALL `), limit, offset)
+	return rows, total, q.list(ctx, &rows, query, args...)
 }
 
-// CountAMQPMessages counts messages.
+// CountAMQPMessages counts messages, up to [ListBound] + 1.
 func (q *Queries) CountAMQPMessages(ctx context.Context, f AMQPFilter) (int, error) {
-	return q.count(ctx, `amqp_message`, f.where())
+	n := 0
+	arms, _ := f.arms()
+	for _, w := range arms {
+		some, err := q.countUpTo(ctx, ListBound+1-n, `amqp_message`, w)
+		if n += some; err != nil || n > ListBound {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // OldestAMQPMessage is when the oldest of some messages came or went; unset when there is none.
-func (q *Queries) OldestAMQPMessage(ctx context.Context, f AMQPFilter) (Time, error) {
-	var at Time
+func (q *Queries) OldestAMQPMessage(ctx context.Context, f AMQPFilter) (oldest Time, err error) {
+	arms, order := f.arms()
+	for _, w := range arms {
+		var at []Time
+		if err := q.list(ctx, &at, `SELECT created_at FROM amqp_message`+w.sql()+` ORDER BY `+order+` LIMIT 1`, w.args...); err != nil {
+			return Time{}, err
+		}
+		if len(at) > 0 && (oldest.IsZero() || at[0].Before(oldest.Time)) {
+			oldest = at[0]
+		}
+	}
+	return oldest, nil
+}
+
+// arms are the parts of a filter, one for each state that it can select, and the columns that order each part by age: an index
+// has the messages of a state in their order.
+func (f AMQPFilter) arms() (arms []where, order string) {
+	if f.Asked { // few are asked about, and they have an index of their own
+		return []where{f.where()}, `id`
+	}
+	var states []string
+	for _, some := range [][]string{f.Statuses, f.Able, f.attention(), f.overdue()} {
+		switch {
+		case len(some) == 0:
+		case states == nil:
+			states = slices.Compact(slices.Sorted(slices.Values(some)))
+		default:
+			states = slices.DeleteFunc(states, func(s string) bool { return !slices.Contains(some, s) })
+			if len(states) == 0 {
+				return nil, `id`
+			}
+		}
+	}
+	if states == nil {
+		return []where{f.where()}, `id`
+	}
+	f.Statuses = nil // each part has its own
 	w := f.where()
-	return at, q.get(ctx, &at, `SELECT MIN(created_at) FROM amqp_message`+w.sql(), w.args...)
+	arms = make([]where, len(states))
+	for i, status := range states {
+		one := where{}
+		if f.HerID == 0 { // a range: with "status = ?" PostgreSQL may take the order of the primary key, and pass over all other states
+			one.add(`status BETWEEN ? AND ?`, status, status)
+			order = `status, id`
+		} else {
+			one.add(`status = ?`, status)
+			order = `id`
+		}
+		arms[i] = one.with(w)
+	}
+	return arms, order
+}
+
+// attention are the states of messages that wait for a person to look; see where.
+func (f AMQPFilter) attention() []string {
+	if !f.Attention {
+		return nil
+	}
+	return []string{AMQPFailed, AMQPUnanswered, AMQPUnsent, AMQPDead, AMQPQuarantined, AMQPHeld, AMQPRejected, AMQPDue, AMQPDuplicate}
+}
+
+func (f AMQPFilter) overdue() []string {
+	if !f.Overdue {
+		return nil
+	}
+	return []string{AMQPOpenMessage}
 }
 
 // AMQPTrace is a step in the life of a message: who did what with it, when (AMQP-15).
@@ -124,7 +240,7 @@ func (q *Queries) AMQPTraces(ctx context.Context, id string) ([]AMQPTrace, error
 // PruneAMQP removes up to limit messages that are done with since the moment given, with their traces.
 func (tx *Tx) PruneAMQP(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
 	var ids []string
-	err := tx.list(ctx, &ids, `SELECT id FROM amqp_message WHERE id > ? AND updated_at < ? AND status NOT IN ('sending', 'open', 'due', 'dead', 'quarantined')
+	err := tx.list(ctx, &ids, `SELECT id FROM amqp_message WHERE id > ? AND updated_at < ? AND status NOT IN ('sending', 'open', 'due', 'dead', 'unchecked', 'quarantined', 'held')
 		ORDER BY id LIMIT ?`, cursor, before, limit)
 	if err != nil || len(ids) == 0 {
 		return Pruned{Done: true}, err

@@ -28,7 +28,7 @@ func (w *world) newMessage(direction, kind, status, id string) store.AMQPMessage
 	var m store.AMQPMessage
 	fill(&m, len(id))
 	m.Direction, m.Kind, m.Status, m.MessageID, m.MsgID, m.OwnPartyID, m.Her, m.Queue = direction, kind, status, id, id, "amp_own", 100, "q"
-	m.OverdueAt, m.DueAt = store.Time{}, w.now()
+	m.OverdueAt, m.DueAt, m.ContentDigest, m.Asked = store.Time{}, w.now(), "", ""
 	w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &m) })
 	return m
 }
@@ -130,10 +130,15 @@ func TestAMQPMessage(t *testing.T) {
 		})
 		got, err := w.db.AMQPMessage(w.ctx, in.ID)
 		same(t, got, err, in)
-		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", "m1")
+		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", 100, "m1")
 		same(t, got, err, in)
-		got, err = w.db.AMQPRead(w.ctx, "amp_own", "other", "m1")
+		got, err = w.db.AMQPRead(w.ctx, "amp_own", "other", 100, "m1")
 		missing(t, got, err)
+		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", 101, "m1") // another sender may use the same messageId
+		missing(t, got, err)
+		other := in
+		other.Her, other.MsgID, other.Status, other.DeliveryID, other.ReferenceID = 101, "m4", store.AMQPUnchecked, "", ""
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &other) })
 		got, err = w.db.AMQPHandled(w.ctx, "amp_own", 100, "m1")
 		same(t, got, err, in)
 		got, err = w.db.AMQPWritten(w.ctx, "m2")
@@ -246,6 +251,61 @@ func TestAMQPMessageChanges(t *testing.T) {
 		if err != nil || rows.Status != store.DeliveryHeld || rows.Reason != open.Reason {
 			t.Errorf("%+v, %v", rows, err)
 		}
+	})
+}
+
+// Rules: AMQP-61.
+func TestAMQPUnchecked(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		m := w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPUnchecked, "u1")
+		var due []store.AMQPMessage
+		take := func(want int) {
+			t.Helper()
+			w.write(func(tx *store.Tx) (err error) {
+				due, err = tx.TakeAMQPUnchecked(w.ctx, 10, w.in(5*time.Minute))
+				return err
+			})
+			if len(due) != want {
+				t.Fatalf("%d are due, want %d", len(due), want)
+			}
+		}
+		take(1)
+		take(0)
+		w.clock.Advance(time.Minute)
+		woken := func(party string, since store.Time, want int64) {
+			t.Helper()
+			w.write(func(tx *store.Tx) error {
+				n, err := tx.WakeAMQPUnchecked(w.ctx, party, since)
+				if n != want {
+					t.Errorf("%d woken, want %d", n, want)
+				}
+				return err
+			})
+		}
+		woken("another", w.now(), 0)
+		woken(m.PartyID, m.UpdatedAt, 0) // it was tried since
+		woken(m.PartyID, w.now(), 1)
+		take(1)
+		m = due[0]
+		m.Kind, m.Status, m.Digest, m.MsgID, m.EventID, m.CPAID = store.AMQPBusiness, store.AMQPProcessed, "d", "u1", "evt", "c"
+		for _, want := range []bool{true, false} {
+			w.write(func(tx *store.Tx) error {
+				done, err := tx.ReprocessAMQPMessage(w.ctx, &m, store.AMQPUnchecked)
+				if done != want {
+					t.Errorf("settled %t", done)
+				}
+				return err
+			})
+		}
+		got, err := w.db.AMQPMessage(w.ctx, m.ID)
+		m.UpdatedAt = got.UpdatedAt
+		same(t, got, err, m)
+		again := w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPUnchecked, "u2")
+		again.Status, again.MsgID = store.AMQPProcessed, "u1"
+		w.fails(store.ErrConflict, func(tx *store.Tx) error {
+			_, err := tx.ReprocessAMQPMessage(w.ctx, &again, store.AMQPUnchecked)
+			return err
+		})
 	})
 }
 

@@ -44,6 +44,6 @@ func (q *Queries) Audits(ctx context.Context, f AuditFilter) ([]Audit, int, erro
 	w.instant(`at >= ?`, f.From)
 	w.instant(`at < ?`, f.Until)
 	var rows []Audit
-	total, err := q.page(ctx, &rows, `*`, `audit`, w, `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, `*`, `audit`, w, `id DESC`, f.Page)
 	return rows, total, err
 }

@@ -80,3 +80,19 @@ func Entries(file []byte) (BackupManifest, map[string][]byte, error) {
 	var m BackupManifest
 	return m, entries, json.Unmarshal(entries[manifestName], &m)
 }
+
+// FillWith restores into a new SQLite file in which a statement was run before the rows came, and says what came of it.
+func (b *BackupFile) FillWith(ctx context.Context, path, statement string) error {
+	db, err := Open(ctx, "sqlite:"+path, Options{})
+	if err != nil {
+		return err
+	}
+	err = db.migrateTo(ctx, b.Manifest.SchemaVersion)
+	if err == nil {
+		_, err = db.write.ExecContext(ctx, statement)
+	}
+	if err == nil {
+		err = b.fillOpenSQLite(ctx, db)
+	}
+	return errors.Join(err, db.Close())
+}

@@ -66,8 +66,8 @@ var ErrBusy = errors.New("busy")
 func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Time) ([]Claimed, error) {
 	w := where{}
 	w.in(`id`, b.Members)
-	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ?
-		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now)
+	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ? AND `+unexpired+`
+		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now, tx.Now)
 	open, err := tx.count(ctx, `delivery`, w)
 	if err != nil || len(b.Members) == 0 || open != len(b.Members) {
 		return nil, err

@@ -80,6 +80,8 @@ func TestClaimMembers(t *testing.T) {
 			"one is held":            {func(ids []string) { w.set(ids[1], `status = 'held'`) }, false},
 			"one left the batch":     {func(ids []string) { w.set(ids[1], `batch_id = ''`) }, false},
 			"the key is old":         {func(ids []string) { w.set(ids[1], `key_expires_at = ?`, w.now()) }, false},
+			"an event expired":       {func(ids []string) { w.set(ids[1], `expires_at = ?`, w.now()) }, false},
+			"an event expires later": {func(ids []string) { w.set(ids[1], `expires_at = ?`, w.in(time.Second)) }, true},
 			"one is gone":            {func(ids []string) { w.set(ids[1], `id = 'dlv_gone'`) }, false},
 			"one is not approved": {func(ids []string) {
 				stopped := w.newSubscription(w.endpoint, store.SubscriptionSuspended, "nl.other")

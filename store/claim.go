@@ -32,7 +32,7 @@ func LeaseOf(d *Delivery) Lease {
 // Claim takes up to limit due deliveries of an endpoint for owner until lease. Only those whose subscription is
 // approved at this moment are taken (guarantee G2); a test event has no subscription, its partner must be approved.
 // A delivery whose lease ends without an outcome is due again. One whose Idempotency-Key has expired waits for a person
-// (IDEM-12). One that must come in order waits for those before it with the same key (guarantee G5).
+// (IDEM-12), and one whose event has expired for ExpireEvents. One that must come in order waits for those before it with the same key (guarantee G5).
 func (tx *Tx) Claim(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
 	return tx.claim(ctx, endpointID, owner, limit, lease, ``)
 }
@@ -55,7 +55,7 @@ func (tx *Tx) claimFrom(ctx context.Context, endpointID, owner string, limit int
 		Delivery
 		Last Time `db:"last_due"`
 	}
-	last, args := `0`, []any{endpointID, tx.Now, tx.Now}
+	last, args := `0`, []any{endpointID, tx.Now, tx.Now, tx.Now}
 	if tx.dialect == Postgres {
 		if err := tx.planOnce(ctx); err != nil {
 			return nil, Time{}, err
@@ -64,15 +64,15 @@ func (tx *Tx) claimFrom(ctx context.Context, endpointID, owner string, limit int
 		if !from.IsZero() {
 			since = from.UnixMicro()
 		}
-		last, condition, args = `(SELECT MAX(due_at) FROM due)`, condition+` AND d.due_at >= ?`, append(args, since)
+		last, condition, args = `(SELECT MAX(due_at) FROM due)`, condition+` AND d.due_at >= ? AND NOT (d.lease_owner = ANY (?))`, append(args, since, tx.livingNodes())
 	}
 	err := tx.list(ctx, &found, `WITH due AS MATERIALIZED (
 			SELECT d.id, d.due_at FROM delivery d
-			WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ? AND d.key_expires_at > ?
+			WHERE d.endpoint_id = ? AND d.behind = FALSE AND d.status IN ('pending', 'retrying') AND d.due_at <= ? AND d.key_expires_at > ? AND `+unexpired+`
 			AND CASE WHEN d.subscription_id = ''
 				THEN EXISTS (SELECT 1 FROM partner p WHERE p.id = d.partner_id AND p.status = 'approved')
 				ELSE EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending) END
-			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))`+condition+`
+`+condition+`
 			ORDER BY d.due_at LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ? WHERE id IN (SELECT id FROM due)
 		RETURNING `+deliveryColumns+`, `+last+` AS last_due`, append(args, limit, lease, owner, tx.Now)...)
@@ -92,18 +92,13 @@ func (tx *Tx) claimed(ctx context.Context, rows []Delivery) ([]Claimed, error) {
 	return tx.withEvents(ctx, rows)
 }
 
-// earlier selects what a delivery d waits for: earlier ones of its subscription with its key that may still be sent. One
-// that the receiver rejected holds the later ones until a person resends or discards it; a dead letter does not.
-const earlier = `SELECT o.id FROM delivery o WHERE o.subscription_id = d.subscription_id AND o.order_key = d.order_key
-	AND o.order_key <> '' AND o.status IN ('pending', 'retrying', 'held') AND o.id < d.id`
-
-// WaitsFor tells which delivery an open one waits for, because its subscription wants events with the same key in order;
-// empty when it waits for none.
+// WaitsFor names the delivery that an open one waits for, because its subscription wants events with the same key in order;
+// empty when it waits for none. One that the receiver rejected holds the later ones until a person resends or discards it; a
+// dead letter does not.
 func (q *Queries) WaitsFor(ctx context.Context, deliveryID string) (string, error) {
 	var id string
-	err := q.get(ctx, &id, `SELECT o.id FROM delivery d JOIN delivery o ON o.subscription_id = d.subscription_id AND o.order_key = d.order_key
-		AND o.order_key <> '' AND o.status IN ('pending', 'retrying', 'held') AND o.id < d.id
-		WHERE d.id = ? AND d.status IN ('pending', 'retrying') ORDER BY o.id LIMIT 1`, deliveryID)
+	err := q.get(ctx, &id, `SELECT h.head FROM delivery d JOIN order_head h ON h.subscription_id = d.subscription_id AND h.order_key = d.order_key
+		WHERE d.id = ? AND d.status IN ('pending', 'retrying') AND d.behind`, deliveryID)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
@@ -143,10 +138,11 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 	return claimed, nil
 }
 
-// NextDue tells when the earliest open delivery of an endpoint that owner does not hold is due; zero when there is none.
+// NextDue tells when the earliest open delivery of an endpoint is due that owner does not hold and that waits for no other;
+// zero when there is none.
 func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, error) {
 	var t Time
-	err := q.get(ctx, &t, `SELECT due_at FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')
+	err := q.get(ctx, &t, `SELECT due_at FROM delivery WHERE endpoint_id = ? AND behind = FALSE AND status IN ('pending', 'retrying')
 		AND lease_owner <> ? ORDER BY due_at LIMIT 1`, endpointID, owner)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -155,13 +151,16 @@ func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, 
 }
 
 // MayStart asks, right before an attempt, whether the lease still holds, the endpoint is active and the subscription is
-// approved (guarantee G2).
-func (q *Queries) MayStart(ctx context.Context, l Lease) (bool, error) {
+// approved (guarantee G2), and, for one that comes in order, that nothing came before the first of those it was claimed with,
+// by a resend (guarantee G5).
+func (q *Queries) MayStart(ctx context.Context, l Lease, first string) (bool, error) {
 	var n int
 	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
 		WHERE d.id = ? AND d.lease_owner = ? AND d.lease = ? AND d.status IN ('pending', 'retrying')
-		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))`, l.DeliveryID, l.Owner, l.Number)
+		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))
+		AND (d.order_key = '' OR NOT EXISTS (SELECT 1 FROM order_head h WHERE h.subscription_id = d.subscription_id AND h.order_key = d.order_key AND h.head < ?))`,
+		l.DeliveryID, l.Owner, l.Number, first)
 	return n == 1, err
 }
 
@@ -176,20 +175,6 @@ func (tx *Tx) Unclaim(ctx context.Context, leases []Lease) error {
 		}
 	}
 	return nil
-}
-
-// Backlog is what waits at one endpoint.
-type Backlog struct {
-	EndpointID string `db:"endpoint_id"`
-	Waiting    int    `db:"waiting"`
-	OldestDue  Time   `db:"oldest_due"`
-}
-
-// Backlogs counts what waits per endpoint.
-func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
-	var rows []Backlog
-	return rows, q.list(ctx, &rows, `SELECT endpoint_id, COUNT(*) AS waiting, MIN(due_at) AS oldest_due FROM delivery
-		WHERE status IN ('pending', 'retrying') GROUP BY endpoint_id`)
 }
 
 // FreeLeases makes what a node held due at once, when the node starts again under the same name or stops.
@@ -208,13 +193,23 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 // Outcome is what came of one attempt: the attempt, and what the delivery becomes.
 type Outcome struct {
 	Attempt  Attempt
-	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written
+	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint
 	Lease    Lease    // under which it was made
 }
 
 // Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts
 // only while its lease holds and the delivery is open.
 func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
+	var ended []Delivery
+	for i := range outcomes {
+		if d := &outcomes[i].Delivery; d.OrderKey != "" && !d.inQueue() {
+			ended = append(ended, *d)
+		}
+	}
+	queues, err := tx.orderingOf(ctx, ended)
+	if err != nil {
+		return err
+	}
 	arrived := make(map[int64][]string)
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -247,5 +242,14 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 			return err
 		}
 	}
-	return nil
+	if err := queues.settle(ctx); err != nil {
+		return err
+	}
+	var stuck []Delivery
+	for i := range outcomes {
+		if d := &outcomes[i].Delivery; d.Status == DeliveryHeld || d.Status == DeliveryDead {
+			stuck = append(stuck, *d)
+		}
+	}
+	return tx.raiseNotices(ctx, stuck)
 }

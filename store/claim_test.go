@@ -159,7 +159,7 @@ func TestAnOldLeaseOfTheSameNode(t *testing.T) {
 		d, err := w.db.Delivery(w.ctx, ids[0])
 		same(t, [3]any{d.Status, d.LeaseOwner, d.Lease}, err, [3]any{store.DeliveryPending, "a", old.Number + 1})
 		for lease, want := range map[store.Lease]bool{old: false, store.LeaseOf(&d): true} {
-			got, err := w.db.MayStart(w.ctx, lease)
+			got, err := w.db.MayStart(w.ctx, lease, lease.DeliveryID)
 			same(t, got, err, want)
 		}
 	})
@@ -171,7 +171,7 @@ func TestMayStart(t *testing.T) {
 		id := w.newDeliveries(w.subscription, 1)[0]
 		may := func(owner string, want bool) {
 			t.Helper()
-			got, err := w.db.MayStart(w.ctx, w.lease(id, owner))
+			got, err := w.db.MayStart(w.ctx, w.lease(id, owner), id)
 			same(t, got, err, want)
 		}
 		may("a", false)

@@ -64,6 +64,12 @@ func (q *Queries) Clients(ctx context.Context, partnerID string) ([]Client, erro
 	return rows, q.list(ctx, &rows, `SELECT * FROM client WHERE partner_id = ? ORDER BY id DESC`, partnerID)
 }
 
+// PublishingClients lists the active clients of all partners that may publish something.
+func (q *Queries) PublishingClients(ctx context.Context) ([]Client, error) {
+	var rows []Client
+	return rows, q.list(ctx, &rows, `SELECT * FROM client WHERE status = 'active' AND publish_types <> '[]' ORDER BY id`)
+}
+
 // ClientsWaiting lists the clients whose requests an administrator has to decide on, oldest first.
 func (q *Queries) ClientsWaiting(ctx context.Context) ([]Client, error) {
 	var rows []Client

@@ -31,6 +31,21 @@ func TestClient(t *testing.T) {
 	})
 }
 
+func TestPublishingClients(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		add := func(status string, types ...string) store.Client {
+			c := store.Client{PartnerID: w.own.ID, Status: status, PublishTypes: types}
+			w.write(func(tx *store.Tx) error { return tx.InsertClient(w.ctx, &c) })
+			return c
+		}
+		active := add(store.ClientActive, "nl.a.*")
+		add(store.ClientActive)
+		add(store.ClientRevoked, "nl.a.*")
+		rows, err := w.db.PublishingClients(w.ctx)
+		listed(t, func(c store.Client) string { return c.ID }, []string{active.ID}, 1)(rows, len(rows), err)
+	})
+}
+
 func TestClientsWaiting(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		asks := []store.Client{

@@ -104,8 +104,9 @@ func TestContractVersion(t *testing.T) {
 		fill(&v, 5, "ID", "ContractID", "Version", "SortKey", "Status", "PublishedAt", "PublishedBy", "DeprecatedAt", "SunsetAt", "WithdrawnAt", "StatusReason")
 		v.RequestedAt, v.RequestedBy, v.RequestReason = w.now(), "Anna", "ready"
 		w.write(func(tx *store.Tx) error { return tx.SetPublicationRequest(w.ctx, &v) })
-		rows, err := w.db.VersionsRequested(w.ctx)
+		rows, total, err := w.db.VersionsRequested(w.ctx, store.Page{Number: 1, Size: 10})
 		same(t, rows[0].RequestReason, err, "ready")
+		same(t, total, nil, 1)
 		n, err := w.db.CountVersionsRequested(w.ctx)
 		same(t, n, err, 1)
 		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })

@@ -99,19 +99,24 @@ func (tx *Tx) SetPublicationRequest(ctx context.Context, v *ContractVersion) err
 }
 
 // requested selects the drafts whose publication was asked for.
-const requested = `contract_version WHERE status = 'draft' AND requested_at IS NOT NULL`
+func requested() where {
+	w := where{}
+	w.add(`status = 'draft'`)
+	w.add(`requested_at IS NOT NULL`)
+	return w
+}
 
-// VersionsRequested lists the drafts whose publication was asked for, up to 1000 and the longest waiting first, without
-// their documents.
-func (q *Queries) VersionsRequested(ctx context.Context) ([]ContractVersion, error) {
+// VersionsRequested lists the drafts whose publication was asked for, the longest waiting first and without their documents,
+// with their total count.
+func (q *Queries) VersionsRequested(ctx context.Context, p Page) ([]ContractVersion, int, error) {
 	var rows []ContractVersion
-	return rows, q.list(ctx, &rows, `SELECT `+versionColumns+` FROM `+requested+` ORDER BY requested_at, id LIMIT 1000`)
+	total, err := q.page(ctx, &rows, versionColumns, `contract_version`, requested(), `requested_at, id`, p)
+	return rows, total, err
 }
 
 // CountVersionsRequested counts the drafts whose publication was asked for.
 func (q *Queries) CountVersionsRequested(ctx context.Context) (int, error) {
-	var n int
-	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM `+requested)
+	return q.count(ctx, `contract_version`, requested())
 }
 
 // DeleteDraft removes a version that was never published.

@@ -201,6 +201,21 @@ type MutationFollower struct {
 	DeltaNumber    int64   `db:"delta_number"`
 	SnapshotID     string  `db:"snapshot_id"`
 	FetchedAt      Time    `db:"fetched_at"`
+	// While a change of what it gets waits for approval, AreaID and ObjectTypes are what is asked for, and these what it reads.
+	Reads           bool    `db:"reads"`
+	ReadAreaID      string  `db:"read_area_id"`
+	ReadObjectTypes Strings `db:"read_object_types"`
+	// BareUntil is the number of the last delta that it may know by its bare id, although it gets a part: from before names of
+	// deltas said of which part they are.
+	BareUntil int64 `db:"bare_until"`
+}
+
+// Reading is what a follower gets now: what was approved, also while something else is asked for.
+func (f MutationFollower) Reading() MutationFollower {
+	if f.Reads {
+		f.AreaID, f.ObjectTypes = f.ReadAreaID, f.ReadObjectTypes
+	}
+	return f
 }
 
 // MutationDownload is made for one subscriber: of an area, or of some object types.
@@ -216,6 +231,7 @@ type MutationDownload struct {
 	Geofilter      string  `db:"geofilter"`    // WKT, asked for besides
 	ObjectTypes    Strings `db:"object_types"`
 	Lineage        string  `db:"lineage"`
+	Mark           string  `db:"mark"` // of the names of deltas in its files; empty for bare ids
 	Status         string  `db:"status"`
 	Progress       int64   `db:"progress"` // of 100
 	Error          string  `db:"error"`

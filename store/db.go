@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -43,7 +44,10 @@ type DB struct {
 	dsn         string
 	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
 	texts       *texts
+	readers     int // how many connections to SQLite read at most
 	front       *fronts
+	living      *atomic.Pointer[[]string]
+	logPages    atomic.Int64 // how long SQLite's log gets; see LimitLog
 }
 
 // Queries are the reads, on the pool or inside a transaction.
@@ -60,6 +64,8 @@ type Tx struct {
 	ids   *idSource
 	texts *texts
 	front *fronts
+	// living are the nodes whose claims are not taken over; see SetLiving.
+	living *atomic.Pointer[[]string]
 	// plannedOnce is set once planOnce did its work.
 	plannedOnce bool
 }
@@ -94,7 +100,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(stx *sqlx.Tx) *Tx {
-	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, front: db.front}
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, front: db.front, living: db.living}
 }
 
 // Ping asks the database for a sign of life, on the writer too.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type Delivery struct {
 	PartnerID      string `db:"partner_id"`
 	EventType      string `db:"event_type"`
 	OrderKey       string `db:"order_key"` // what it shares with those it must come after and before, or empty
+	Behind         bool   `db:"behind"`    // an earlier one with its key is not done with; see order.go
 	Status         string `db:"status"`
 	Reason         string `db:"reason"` // code of why it is held, dead or retrying
 	Detail         string `db:"detail"` // for people: what happened and what to do next
@@ -51,22 +53,26 @@ type Delivery struct {
 	CreatedAt      Time   `db:"created_at"`
 	UpdatedAt      Time   `db:"updated_at"`
 	DeliveredAt    Time   `db:"delivered_at"`
-	ReplayOf       string `db:"replay_of"` // the job that offered the event again by this delivery, or empty
+	ExpiresAt      Time   `db:"expires_at"` // of the event, from its expirytime; zero when it does not expire
+	ReplayOf       string `db:"replay_of"`  // the job that resent this delivery, or replayed its event by it; or empty
 }
 
-const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, reason, detail, attempts, round,
-	idempotency_key, key_expires_at, due_at, lease_owner, lease, batch_id, alone, last_status, created_at, updated_at, delivered_at`
+const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, behind, status, reason, detail, attempts, round,
+	idempotency_key, key_expires_at, due_at, lease_owner, lease, batch_id, alone, last_status, created_at, updated_at, delivered_at, expires_at`
 
 // InsertDeliveries adds deliveries whose ids are given. One with a LeaseOwner belongs to that node until DueAt, as if it had
-// claimed it.
+// claimed it. It sets Behind of each.
 func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
+	if err := tx.enqueue(ctx, rows); err != nil {
+		return err
+	}
 	_, err := tx.putMany(ctx, bulk{
-		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, status, idempotency_key,
-			key_expires_at, due_at, lease_owner, batch_id, alone, created_at, updated_at)`, width: 16, kinds: "tttttttttiittbii", blind: true,
+		into: `delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, behind, status, idempotency_key,
+			key_expires_at, due_at, lease_owner, batch_id, alone, expires_at, created_at, updated_at)`, width: 18, kinds: "tttttttbttiittbiii", blind: true,
 	}, len(rows), func(args []any, i int) []any {
 		d := &rows[i]
-		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Status,
-			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, d.LeaseOwner, d.BatchID, d.Alone, tx.Now, tx.Now)
+		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Behind, d.Status,
+			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, d.LeaseOwner, d.BatchID, d.Alone, d.ExpiresAt, tx.Now, tx.Now)
 	})
 	return err
 }
@@ -95,12 +101,17 @@ type DeliveryFilter struct {
 	EventID        string   `json:"eventId,omitempty"`
 	EventType      string   `json:"eventType,omitempty"`
 	CEID           string   `json:"ceId,omitempty"`
+	Subject        string   `json:"subject,omitempty"`  // of the event, exactly
 	From           Time     `json:"from,omitzero"`      // when the delivery last changed, inclusive
 	Until          Time     `json:"until,omitzero"`     // exclusive
-	ReplayOf       string   `json:"replayOf,omitempty"` // the replay they came by
+	ReplayOf       string   `json:"replayOf,omitempty"` // the job that resent them, or that they were replayed by
 	AfterID        string   `json:"afterId,omitempty"`
+	BeforeID       string   `json:"beforeId,omitempty"`
 	Page           `json:"-"`
 }
+
+// idAfter sorts after the ids of all deliveries that were made before until.
+func idAfter(until Time) string { return IDAt("dlv", until.Add(time.Millisecond)) }
 
 func (f DeliveryFilter) where(q *Queries) where {
 	w := where{}
@@ -116,18 +127,23 @@ func (f DeliveryFilter) where(q *Queries) where {
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
 	w.text(`event_id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
+	w.text(ofSubject, f.Subject)
 	w.instant(`updated_at >= ?`, f.From)
 	w.instant(`updated_at < ?`, f.Until)
 	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
-		w.add(`id < ?`, IDAt("dlv", f.Until.Add(time.Millisecond)))
+		w.add(`id < ?`, idAfter(f.Until))
 	}
 	w.text(`id > ?`, f.AfterID)
+	w.text(`id < ?`, f.BeforeID)
 	if f.ReplayOf != "" {
 		w.add(`replay_of <> ''`) // the partial index is used only by its very words
 		w.add(`replay_of = ?`, f.ReplayOf)
 	}
 	return w
 }
+
+// ofSubject holds for deliveries of events with a subject. No index has subjects: lists look at the newest deliveries alone.
+const ofSubject = `EXISTS (SELECT 1 FROM event e WHERE e.id = event_id AND e.ce_subject = ?)`
 
 // owner says whose the endpoint or the subscription is: the deliveries of a partner are found by an index.
 func (f DeliveryFilter) owner(w *where) {
@@ -143,19 +159,12 @@ func (f DeliveryFilter) owner(w *where) {
 // partial repeats the condition of a partial index in its very words where it holds: SQLite uses the index only then,
 // and would read all that was ever delivered otherwise.
 func (w *where) partial(statuses []string) {
-	for _, index := range [][]string{{DeliveryPending, DeliveryRetrying}, {DeliveryHeld, DeliveryDead}, {DeliveryDiscarded}} {
+	for _, index := range [][]string{{DeliveryPending, DeliveryRetrying}, {DeliveryRetrying, DeliveryHeld, DeliveryDead, DeliveryDiscarded}} {
 		outside := func(s string) bool { return !slices.Contains(index, s) }
 		if len(statuses) > 0 && !slices.ContainsFunc(statuses, outside) {
 			w.add(`status IN ('` + strings.Join(index, `', '`) + `')`)
 		}
 	}
-}
-
-// Deliveries lists deliveries, newest first, with their total count up to [ListBound].
-func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, int, error) {
-	var rows []Delivery
-	total, err := q.longPage(ctx, &rows, `*`, `delivery`, f.where(q), `id DESC`, f.Page)
-	return rows, total, err
 }
 
 // CountDeliveries counts what a filter selects.
@@ -164,26 +173,51 @@ func (q *Queries) CountDeliveries(ctx context.Context, f DeliveryFilter) (int, e
 }
 
 // DeliveryIDs lists the ids of up to limit deliveries a filter selects, oldest first: the next step of a long job.
-func (q *Queries) DeliveryIDs(ctx context.Context, f DeliveryFilter, limit int) ([]string, error) {
-	w := f.where(q)
-	var ids []string
-	return ids, q.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
+func (q *Queries) DeliveryIDs(ctx context.Context, f DeliveryFilter, limit int) (ids []string, err error) {
+	p, err := q.deliveryPlan(ctx, f)
+	if err != nil || p.none {
+		return nil, err
+	}
+	if p.selective {
+		w := f.where(q)
+		return ids, q.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
+	}
+	for _, a := range p.arms {
+		var some []string
+		if a.byPartner {
+			a.order = `id`
+		}
+		w := a.with(p.rest)
+		if err := q.list(ctx, &some, `SELECT id FROM delivery`+w.sql()+` ORDER BY `+a.order+` LIMIT ?`, append(w.args, limit)...); err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	slices.Sort(ids)
+	return ids[:min(limit, len(ids))], nil
 }
 
-// CountDeliveriesBy counts the deliveries of a partner (of all when partnerID is empty) by status.
-func (q *Queries) CountDeliveriesBy(ctx context.Context, partnerID string) (map[string]int, error) {
-	w := where{}
-	w.text(`partner_id = ?`, partnerID)
-	return q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM delivery`+w.sql()+` GROUP BY status`, w.args...)
-}
-
-// DeliveryReasons lists the kinds of error among the deliveries in these states, for a filter.
+// DeliveryReasons lists the kinds of error among the deliveries in these states, for a filter. An index leads from each kind to the
+// next, so that the number of deliveries does not matter.
 func (q *Queries) DeliveryReasons(ctx context.Context, partnerID string, statuses ...string) ([]string, error) {
-	w := where{}
-	w.in(`status`, statuses)
-	w.partial(statuses)
-	w.text(`partner_id = ?`, partnerID)
-	w.add(`reason <> ''`)
-	var reasons []string
-	return reasons, q.list(ctx, &reasons, `SELECT DISTINCT reason FROM delivery`+w.sql()+` ORDER BY reason`, w.args...)
+	found := make(map[string]bool)
+	for _, status := range statuses {
+		w := where{}
+		w.text(`partner_id = ?`, partnerID)
+		w.add(`status = ?`, status)
+		w.add(troubleIndexed)
+		w.add(`reason > `)
+		next := func(after string) string { return `SELECT MIN(reason) FROM delivery` + w.sql() + after }
+		var reasons []string
+		err := q.list(ctx, &reasons, `WITH RECURSIVE kind (reason) AS (`+next(`''`)+`
+			UNION ALL SELECT (`+next(`kind.reason`)+`) FROM kind WHERE kind.reason IS NOT NULL)
+			SELECT reason FROM kind WHERE reason IS NOT NULL`, slices.Concat(w.args, w.args)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, reason := range reasons {
+			found[reason] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
 }

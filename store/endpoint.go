@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Kinds and states of an endpoint, and states of its circuit.
 const (
@@ -51,10 +54,16 @@ type Endpoint struct {
 	CircuitFailures int64  `db:"circuit_failures"` // failures in a row
 	CircuitOpenedAt Time   `db:"circuit_opened_at"`
 	CircuitProbeAt  Time   `db:"circuit_probe_at"` // when the next single probe may go
+	WaitUntil       Time   `db:"wait_until"`       // before it the receiver wants no request (Retry-After, EDU-10)
+	ProbeOwner      string `db:"probe_owner"`      // the node that tries after that; then WaitUntil is when another may
+	UnaskedAt       Time   `db:"unasked_at"`       // when it sent what no request asked for; since then no connection is used twice
 	ConfigVersion   int64  `db:"config_version"`   // counts changes, so that caches know
 	CreatedAt       Time   `db:"created_at"`
 	UpdatedAt       Time   `db:"updated_at"`
 }
+
+// WaitsAt reports whether the receiver wants no request at a moment (Retry-After, EDU-10).
+func (e Endpoint) WaitsAt(now time.Time) bool { return e.ProbeOwner == "" && e.WaitUntil.After(now) }
 
 // InsertEndpoint adds an endpoint under a new id, and tells all nodes: a test event may be for it before any subscription is.
 func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
@@ -65,11 +74,17 @@ func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
 	return tx.bumpFanout(ctx)
 }
 
-// UpdateEndpoint writes the settings and status of an endpoint (not its circuit) and raises its ConfigVersion.
+// UpdateEndpoint writes the settings and status of an endpoint (not its circuit or wait) and raises its ConfigVersion.
 func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	e.UpdatedAt = tx.Now
 	e.ConfigVersion++
-	err := tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
+	// A receiver at another address did not ask for the wait, and has not answered unasked.
+	_, err := tx.exec(ctx, `UPDATE endpoint SET wait_until = NULL, probe_owner = '', unasked_at = NULL
+		WHERE id = ? AND url <> ? AND (wait_until IS NOT NULL OR unasked_at IS NOT NULL)`, e.ID, e.URL)
+	if err != nil {
+		return err
+	}
+	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
 		"token_auth_method", "status", "status_reason", "rate_per_second", "max_concurrency", "timeout_ms",
 		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated", "config_version", "updated_at")
 	if err != nil {

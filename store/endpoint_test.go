@@ -10,7 +10,7 @@ import (
 func TestEndpoint(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var e store.Endpoint
-		fill(&e, 1, "PartnerID")
+		fill(&e, 1, "PartnerID", "WaitUntil", "ProbeOwner", "UnaskedAt")
 		e.PartnerID = w.partner.ID
 		w.write(func(tx *store.Tx) error { return tx.InsertEndpoint(w.ctx, &e) })
 		same(t, e.Circuit, nil, store.CircuitClosed)
@@ -18,7 +18,7 @@ func TestEndpoint(t *testing.T) {
 		same(t, got, err, e)
 
 		w.clock.Advance(time.Second)
-		fill(&e, 2, "ID", "PartnerID", "Kind", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "CreatedAt")
+		fill(&e, 2, "ID", "PartnerID", "Kind", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "CreatedAt")
 		version := e.ConfigVersion
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
 		same(t, e.ConfigVersion, nil, version+1)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -149,14 +150,20 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 
 // EventFilter selects events; empty members select all.
 type EventFilter struct {
-	PartnerID, ClientID, Type, CEID string
-	From, Until                     Time
+	ID, PartnerID, ClientID, Type, CEID string
+	// Subject is looked for among the newest SearchBound events alone: no index has it.
+	Subject     string
+	From, Until Time
 	Page
 }
 
 // Events lists events without their data, newest first, with their total count up to [ListBound].
 func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
 	w := where{}
+	w.text(`id = ?`, f.ID)
+	if f.Subject != "" {
+		w.add(fmt.Sprintf(`id IN (SELECT id FROM (SELECT id, ce_subject FROM event ORDER BY id DESC LIMIT %d) newest WHERE ce_subject = ?)`, SearchBound), f.Subject)
+	}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`ce_type = ?`, f.Type)

@@ -10,7 +10,7 @@ import (
 // the front of its index until the table is vacuumed, so that with a large backlog each claim would pass over more of it than
 // the one before. While claims come back full the next one begins where the last one ended.
 //
-// What stands before that, because another node gave it back or a person resent it, waits until a claim begins at the
+// What stands before that, because another node gave it back, a person resent it or the one before it in its order arrived, waits until a claim begins at the
 // beginning again: after frontAge, or as soon as one does not come back full.
 type fronts struct {
 	mu sync.Mutex
@@ -49,8 +49,7 @@ func (f *fronts) set(endpointID string, to front, full bool) {
 	}
 }
 
-// claimAhead is Claim, beginning where the last one ended, and again at the beginning for what is missing. Deliveries that
-// come in order have one begin at the beginning: those it passed over become free as others arrive.
+// claimAhead is Claim, beginning where the last one ended, and again at the beginning for what is missing.
 func (tx *Tx) claimAhead(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
 	at := tx.front.from(endpointID, tx.Now)
 	rows, last, err := tx.claimFrom(ctx, endpointID, owner, limit, lease, ``, at.due)
@@ -62,11 +61,7 @@ func (tx *Tx) claimAhead(ctx context.Context, endpointID, owner string, limit in
 	if err != nil {
 		return nil, err
 	}
-	full := len(rows) == limit && !last.IsZero()
-	for i := range rows {
-		full = full && rows[i].OrderKey == ""
-	}
-	tx.front.set(endpointID, front{due: last, looked: at.looked}, full)
+	tx.front.set(endpointID, front{due: last, looked: at.looked}, len(rows) == limit && !last.IsZero())
 	if len(rows) == 0 {
 		return nil, nil
 	}

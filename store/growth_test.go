@@ -25,6 +25,9 @@ var goesBy = map[string]string{
 
 	"setting":           "stays: one row a setting",
 	"cluster_task":      "stays: one row a task",
+	"node":              "stays: one row a node; that of a dead one goes when another notices",
+	"delivery_notice":   "stays: two rows an endpoint at most",
+	"order_head":        "stays: one row an order key of which something waits",
 	"signing_key":       "stays: one row a key, changed rarely, and old tokens are checked by it",
 	"partner":           "stays: what was agreed with whom is looked up after years",
 	"account":           "stays: the audit trail refers to it",
@@ -44,6 +47,7 @@ var goesBy = map[string]string{
 	"amqp_certificate":  "stays: a few a party, which people remove",
 	"amqp_process":      "stays: a few a party, which people remove",
 	"amqp_connection":   "stays: a row for each node and broker; a node that is silent loses its own",
+	"amqp_queue":        "stays: a row for each queue that we read; one that nothing is said of for a day is removed",
 	"mirror_source":     "stays: an administrator makes it, and the copies refer to it",
 	"mirror_contract":   "stays: as its contract",
 	"dataset":           "stays: an administrator makes it",

@@ -88,6 +88,54 @@ func (q *Queries) ResendJobs(ctx context.Context, f JobFilter) ([]ResendJob, int
 	return rows, total, err
 }
 
+// JobOutcome is what became of the deliveries that a job sent again or made.
+type JobOutcome struct {
+	Delivered int64
+	Failed    int64 // failed again: held or dead
+	Pending   int64 // still to be tried, or tried again
+	Discarded int64 // by a person, or because its event expired, since
+}
+
+// MarkResent notes that a job sent a delivery again. A later job takes it over.
+func (tx *Tx) MarkResent(ctx context.Context, deliveryID, jobID string) error {
+	return tx.one(ctx, `UPDATE delivery SET replay_of = ? WHERE id = ?`, jobID, deliveryID)
+}
+
+// JobActions answers what jobs do, by id. One that was pruned is missing.
+func (q *Queries) JobActions(ctx context.Context, ids []string) (map[string]string, error) {
+	actions := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return actions, nil
+	}
+	w := where{}
+	w.in(`id`, ids)
+	var rows []ResendJob
+	err := q.list(ctx, &rows, `SELECT id, action FROM resend_job`+w.sql(), w.args...)
+	for _, j := range rows {
+		actions[j.ID] = j.Action
+	}
+	return actions, err
+}
+
+// JobOutcome counts what became of the deliveries of a job until now.
+func (q *Queries) JobOutcome(ctx context.Context, jobID string) (o JobOutcome, err error) {
+	n, err := q.countBy(ctx, `SELECT status AS name, COUNT(*) AS n FROM delivery WHERE replay_of <> '' AND replay_of = ? GROUP BY status`, jobID)
+	if err != nil {
+		return o, fmt.Errorf("count the outcomes of a job: %w", err)
+	}
+	return JobOutcome{
+		Delivered: int64(n[DeliveryDelivered]), Failed: int64(n[DeliveryHeld] + n[DeliveryDead]),
+		Pending: int64(n[DeliveryPending] + n[DeliveryRetrying]), Discarded: int64(n[DeliveryDiscarded]),
+	}, nil
+}
+
+// JobEndpoints lists the endpoints at which deliveries of a job are still pending.
+func (q *Queries) JobEndpoints(ctx context.Context, jobID string) ([]string, error) {
+	var ids []string
+	return ids, q.list(ctx, &ids, `SELECT DISTINCT endpoint_id FROM delivery WHERE replay_of <> '' AND replay_of = ? AND status IN ('pending', 'retrying')
+		ORDER BY endpoint_id`, jobID)
+}
+
 // PruneJobs removes jobs that ended before the moment given, with their parts. Deliveries keep the id of the replay they came by.
 func (tx *Tx) PruneJobs(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
 	const old = `(SELECT id FROM resend_job WHERE status <> 'running' AND finished_at < ? ORDER BY id LIMIT ?)`

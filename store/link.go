@@ -4,11 +4,17 @@ import "context"
 
 // InsertLink adds a one-time link by the hash of its token. Older unused links of the same purpose and subject die.
 func (tx *Tx) InsertLink(ctx context.Context, tokenHash []byte, purpose, subject string, expires Time) error {
-	if _, err := tx.exec(ctx, `DELETE FROM one_time_link WHERE purpose = ? AND subject = ?`, purpose, subject); err != nil {
+	if err := tx.RevokeLinks(ctx, purpose, subject); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, `INSERT INTO one_time_link (token_hash, purpose, subject, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
 		tokenHash, purpose, subject, tx.Now, expires)
+	return err
+}
+
+// RevokeLinks ends all links of a purpose for a subject.
+func (tx *Tx) RevokeLinks(ctx context.Context, purpose, subject string) error {
+	_, err := tx.exec(ctx, `DELETE FROM one_time_link WHERE purpose = ? AND subject = ?`, purpose, subject)
 	return err
 }
 

@@ -25,11 +25,6 @@ func (q *Queries) countUpTo(ctx context.Context, most int, from string, w where)
 	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM %s%s LIMIT %d) counted`, from, w.sql(), most), w.args...)
 }
 
-// CountDeliveriesUpTo counts what a filter selects, but stops at most.
-func (q *Queries) CountDeliveriesUpTo(ctx context.Context, f DeliveryFilter, most int) (int, error) {
-	return q.countUpTo(ctx, most, `delivery`, f.where(q))
-}
-
 // DeliveryGroup is how many deliveries of one type there are for one subscription.
 type DeliveryGroup struct {
 	PartnerID      string `db:"partner_id"`
@@ -39,10 +34,12 @@ type DeliveryGroup struct {
 	Count          int    `db:"n"`
 }
 
-// GroupDeliveries counts what a filter selects by endpoint, subscription and event type, the largest groups first.
+// GroupDeliveries counts what a filter selects by endpoint, subscription and event type, the largest groups first. It counts no
+// further than [ListBound] + 1 deliveries in all.
 func (q *Queries) GroupDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryGroup, error) {
 	w := f.where(q)
 	var rows []DeliveryGroup
-	return rows, q.list(ctx, &rows, `SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n FROM delivery`+w.sql()+`
+	return rows, q.list(ctx, &rows, fmt.Sprintf(`SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n
+		FROM (SELECT partner_id, endpoint_id, subscription_id, event_type FROM delivery%s LIMIT %d) selected`, w.sql(), ListBound+1)+`
 		GROUP BY partner_id, endpoint_id, subscription_id, event_type ORDER BY COUNT(*) DESC, endpoint_id, subscription_id, event_type`, w.args...)
 }

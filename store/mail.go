@@ -50,10 +50,10 @@ func (q *Queries) NextMailDue(ctx context.Context) (Time, error) {
 	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM mail WHERE status = 'pending'`)
 }
 
-// Mails lists mails, newest first, with their total count.
+// Mails lists mails, newest first, with their total count up to [ListBound] + 1.
 func (q *Queries) Mails(ctx context.Context, p Page) ([]Mail, int, error) {
 	var rows []Mail
-	total, err := q.page(ctx, &rows, `*`, `mail`, where{}, `id DESC`, p)
+	total, err := q.longPage(ctx, &rows, `*`, `mail`, where{}, `id DESC`, p)
 	return rows, total, err
 }
 

@@ -16,10 +16,7 @@ func (w *world) million(n int) {
 	for from := 0; from < n; from += block {
 		w.millionBlock(w.now().Add(-time.Duration(n-from)*time.Millisecond), from, min(from+block, n))
 	}
-	_, write := w.db.Pools()
-	if _, err := write.ExecContext(w.ctx, `ANALYZE`); err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, w.db.Optimize(w.ctx))
 }
 
 // millionBlock adds the rows behind the from-th up to the until-th, with ids that tell the moment.

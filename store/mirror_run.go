@@ -145,6 +145,12 @@ func (q *Queries) CountMirrorAsides(ctx context.Context) (map[string]int, error)
 	return q.countBy(ctx, `SELECT source_id AS name, COUNT(*) AS n FROM mirror_aside WHERE settled_at IS NULL GROUP BY source_id`)
 }
 
+// CountMirrorsAlarmed counts the sources that were not removed and have an alarm that is not settled.
+func (q *Queries) CountMirrorsAlarmed(ctx context.Context) (int, error) {
+	var n int
+	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mirror_source WHERE removed_at IS NULL AND id IN (SELECT source_id FROM mirror_aside WHERE settled_at IS NULL)`)
+}
+
 // PruneMirrors removes runs that began before the moment given but for the last of each source, and other bytes whose alarm
 // was settled before it.
 func (tx *Tx) PruneMirrors(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {

@@ -142,6 +142,8 @@ func TestMirrorAsides(t *testing.T) {
 		same(t, string(content), err, "{}")
 		counts, err := w.db.CountMirrorAsides(w.ctx)
 		same(t, counts, err, map[string]int{s.ID: 1})
+		alarmed, err := w.db.CountMirrorsAlarmed(w.ctx)
+		same(t, alarmed, err, 1)
 
 		w.clock.Advance(time.Hour)
 		w.write(func(tx *store.Tx) error {

@@ -56,17 +56,25 @@ func (q *Queries) PartnersKeepingDownloads(ctx context.Context, most int64) ([]s
 	return ids, q.list(ctx, &ids, `SELECT d.partner_id`+keptDownload+` GROUP BY d.partner_id HAVING SUM(d.bytes + `+requestRoom+`) > ? ORDER BY d.partner_id`, most)
 }
 
-// MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter.
-type MutationDownloadKey struct{ DeltaID, SnapshotID, Lineage string }
+// MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter, and with
+// deltas named alike.
+type MutationDownloadKey struct{ DeltaID, SnapshotID, Lineage, Mark string }
 
 func (k MutationDownloadKey) where() where {
+	w := k.source()
+	w.text(`lineage = ?`, k.Lineage)
+	w.add(`mark = ?`, k.Mark)
+	return w
+}
+
+// source takes all downloads of the delta or snapshot.
+func (k MutationDownloadKey) source() where {
 	w := where{}
 	if k.DeltaID != "" { // one of them alone, so that its index is taken
 		w.add(`delta_id = ?`, k.DeltaID)
 	} else {
 		w.add(`snapshot_id = ?`, k.SnapshotID)
 	}
-	w.text(`lineage = ?`, k.Lineage)
 	return w
 }
 

@@ -12,7 +12,7 @@ import (
 func (w *world) wanted(id, delta, subscription, by string) store.MutationDownload {
 	d := store.MutationDownload{
 		ID: id, DatasetID: "bgt", PartnerID: w.partner.ID, SubscriptionID: subscription, RequestedBy: by, DeltaID: delta,
-		AreaID: "mar_1", Geofilter: "POLYGON EMPTY", ObjectTypes: store.Strings{"a"}, Lineage: "filtered",
+		AreaID: "mar_1", Geofilter: "POLYGON EMPTY", ObjectTypes: store.Strings{"a"}, Lineage: "filtered", Mark: "of_a_part",
 	}
 	w.clock.Advance(time.Second)
 	w.write(func(tx *store.Tx) error { return tx.InsertMutationDownload(w.ctx, &d) })
@@ -132,7 +132,7 @@ func TestMutationDownloads(t *testing.T) {
 		b.Status, b.FileID, b.Manifest, b.Bytes, b.SHA256 = store.MutationCompleted, "file", "{}", 12, "ab"
 		w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &b) })
 
-		key := store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered"}
+		key := store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered", Mark: "of_a_part"}
 		done, err := w.db.SameMutationDownload(w.ctx, key)
 		same(t, []any{done.ID, done.Progress, done.FileID}, err, []any{"d1", int64(100), "file"})
 		done, err = w.db.SubscribedDownload(w.ctx, key, "sub_1")
@@ -201,7 +201,7 @@ func TestMutationFollower(t *testing.T) {
 		w.history("bgt", 5)
 		one := w.cut("bgt", "one")
 		two := w.cut("bgt", "two")
-		f := store.MutationFollower{SubscriptionID: w.subscription.ID, DatasetID: "bgt", AreaID: "mar_1", ObjectTypes: store.Strings{"a"}}
+		f := store.MutationFollower{SubscriptionID: w.subscription.ID, DatasetID: "bgt", AreaID: "mar_1", ObjectTypes: store.Strings{"a"}, ReadObjectTypes: store.Strings{}}
 		w.write(func(tx *store.Tx) error { return tx.InsertMutationFollower(w.ctx, &f) })
 		got, err := w.db.MutationFollower(w.ctx, "none")
 		missing(t, got, err)
@@ -224,11 +224,12 @@ func TestMutationFollower(t *testing.T) {
 		w.write(func(tx *store.Tx) error {
 			return tx.SetMutationFollower(w.ctx, f.SubscriptionID, "mar_2", []string{"b"})
 		})
+		w.asksAnotherArea(f.SubscriptionID)
 		w.write(func(tx *store.Tx) error { // what was on its way then
 			return errors.Join(tx.FollowedDelta(w.ctx, f, two), tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1}))
 		})
 		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
-		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}})
+		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}, ReadObjectTypes: store.Strings{}})
 		w.write(func(tx *store.Tx) error {
 			ended := w.subscription
 			ended.Status = store.SubscriptionEnded
@@ -237,4 +238,19 @@ func TestMutationFollower(t *testing.T) {
 		readers, err = w.db.MutationReaders(w.ctx, "bgt")
 		same(t, len(readers), err, 0)
 	})
+}
+
+// asksAnotherArea: what a follower asks for is stored beside what it reads, and dropped again.
+func (w *world) asksAnotherArea(subscriptionID string) {
+	w.t.Helper()
+	before, err := w.db.MutationFollower(w.ctx, subscriptionID)
+	noErr(w.t, err)
+	for _, area := range []string{"mar_3", "mar_4"} { // asked twice, it still reads what it read
+		w.write(func(tx *store.Tx) error { return tx.AskMutationFollower(w.ctx, subscriptionID, area, []string{"c"}) })
+		asked, err := w.db.MutationFollower(w.ctx, subscriptionID)
+		same(w.t, []string{asked.AreaID, asked.Reading().AreaID, asked.Reading().ObjectTypes[0]}, err, []string{area, before.AreaID, before.ObjectTypes[0]})
+	}
+	w.write(func(tx *store.Tx) error { return tx.KeepMutationFollower(w.ctx, subscriptionID) })
+	after, err := w.db.MutationFollower(w.ctx, subscriptionID)
+	same(w.t, after, err, before)
 }

@@ -25,7 +25,7 @@ func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
 // MutationFileInUse tells whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
 // snapshotID are those it was made of.
 func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
-	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.where()
+	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.source()
 	w.add(`file_id = ? AND gone_at IS NULL`, fileID)
 	var n int
 	err := q.get(ctx, &n, `SELECT (SELECT COUNT(*) FROM mutation_delta WHERE id = ? AND file_id = ? AND gone_at IS NULL)

@@ -33,7 +33,7 @@ var mutationQueries = map[string]struct {
 		return err
 	}},
 	"part of a subscription": {"mutation_download_delta", func(w *world, tx *store.Tx) error {
-		_, err := tx.SubscribedDownload(w.ctx, store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered"}, "sub_1")
+		_, err := tx.SubscribedDownload(w.ctx, store.MutationDownloadKey{DeltaID: "one", Lineage: "filtered", Mark: "of_a_part"}, "sub_1")
 		return err
 	}},
 	"who shares a file": {"mutation_download_", func(w *world, tx *store.Tx) error {

@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,11 +46,11 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	if o.MaxReaders == 0 {
 		o.MaxReaders = max(8, 4*runtime.NumCPU())
 	}
-	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), front: newFronts()}
+	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), front: newFronts(), living: new(atomic.Pointer[[]string])}
 	var err error
 	switch {
 	case strings.HasPrefix(database, "sqlite:"):
-		err = db.openSQLite(strings.TrimPrefix(database, "sqlite:"), o)
+		err = db.openSQLite(ctx, strings.TrimPrefix(database, "sqlite:"), o)
 	case strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"):
 		err = db.openPostgres(database, o)
 	default:
@@ -70,11 +72,7 @@ const (
 	readerCaches = "&_cache_size=-256&_stmt_cache_size=16"
 )
 
-// checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: sixteen times
-// SQLite's own. The same pages change in many group commits and are copied once, and the writer stands still for it less often.
-const checkpointPages = "16000"
-
-func (db *DB) openSQLite(path string, o Options) error {
+func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
@@ -90,18 +88,19 @@ func (db *DB) openSQLite(path string, o Options) error {
 	// FULL, because go-sqlite3's own default loses acknowledged rows at a power cut; immediate, because a
 	// transaction that reads first and then writes would fail half the time under load.
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=on"
+		"?_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
 	var err error
 	if db.write, err = sqlx.Open("sqlite3", dsn+"&_txlock=immediate"+writerCaches); err != nil {
 		return err
 	}
 	db.write.SetMaxOpenConns(1)
-	if _, err := db.write.Exec(`PRAGMA wal_autocheckpoint=` + checkpointPages); err != nil {
+	if err := db.openLog(ctx); err != nil {
 		return err
 	}
 	if db.read, err = sqlx.Open("sqlite3", dsn+"&_query_only=on"+readerCaches); err != nil {
 		return err
 	}
+	db.readers = o.MaxReaders
 	db.read.SetMaxOpenConns(o.MaxReaders)
 	db.read.SetMaxIdleConns(o.MaxReaders)
 	db.Queries = Queries{ext: db.read, dialect: SQLite}

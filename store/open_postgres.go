@@ -24,6 +24,10 @@ var sessionSettings = [...]struct{ name, value string }{
 	{"idle_in_transaction_session_timeout", "60s"},
 	// Compiling a plan over the partitions of all days takes seconds, and spares milliseconds.
 	{"jit", "off"},
+	// Nor does a page need more than one process, and what it reads is mostly in memory: without these the planner reads tables from
+	// end to end for a hundred rows.
+	{"max_parallel_workers_per_gather", "0"},
+	{"random_page_cost", "1.1"},
 	{"tcp_keepalives_idle", "30"}, // seconds; then a probe every 10, and after 3 without an answer the node is gone
 	{"tcp_keepalives_interval", "10"},
 	{"tcp_keepalives_count", "3"},

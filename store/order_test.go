@@ -31,7 +31,10 @@ func TestOrder(t *testing.T) { // guarantee G5
 		behind, err := w.db.WaitsFor(w.ctx, "dlv_2")
 		same(t, behind, err, "dlv_1")
 		outcome := func(id, status string) store.Outcome {
-			return store.Outcome{Lease: w.lease(id, "node_a"), Attempt: store.Attempt{DeliveryID: id, StartedAt: w.now()}, Delivery: store.Delivery{ID: id, Status: status}}
+			d, err := w.db.Delivery(w.ctx, id)
+			same(t, 0, err, 0)
+			d.Status = status
+			return store.Outcome{Lease: w.lease(id, "node_a"), Attempt: store.Attempt{DeliveryID: id, StartedAt: w.now()}, Delivery: d}
 		}
 		w.write(func(tx *store.Tx) error {
 			return tx.Complete(w.ctx, []store.Outcome{

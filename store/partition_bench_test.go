@@ -32,7 +32,7 @@ func BenchmarkDays(b *testing.B) {
 			b.Run("may start", func(b *testing.B) {
 				lease := w.lease(w.newDeliveries(w.subscription, 1)[0], "a")
 				for b.Loop() {
-					if _, err := w.db.MayStart(w.ctx, lease); err != nil {
+					if _, err := w.db.MayStart(w.ctx, lease, lease.DeliveryID); err != nil {
 						b.Fatal(err)
 					}
 				}

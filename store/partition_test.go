@@ -270,7 +270,7 @@ func TestOnePartitionIsRead(t *testing.T) {
 	for name, run := range map[string]func(tx *store.Tx) error{
 		"event":     func(tx *store.Tx) error { _, err := tx.Event(w.ctx, d.EventID); return err },
 		"delivery":  func(tx *store.Tx) error { _, err := tx.Delivery(w.ctx, id); return err },
-		"may start": func(tx *store.Tx) error { _, err := tx.MayStart(w.ctx, lease); return err },
+		"may start": func(tx *store.Tx) error { _, err := tx.MayStart(w.ctx, lease, lease.DeliveryID); return err },
 		"give back": func(tx *store.Tx) error { return tx.Unclaim(w.ctx, []store.Lease{lease}) },
 		"complete": func(tx *store.Tx) error {
 			return tx.Complete(w.ctx, []store.Outcome{{Lease: lease, Delivery: store.Delivery{ID: id, Status: store.DeliveryDead}, Attempt: store.Attempt{DeliveryID: id, StartedAt: tx.Now}}})

@@ -19,6 +19,7 @@ type Partner struct {
 	OIN              string  `db:"oin"`
 	KVK              string  `db:"kvk"`
 	HerID            string  `db:"her_id"`
+	OrgNumber        string  `db:"org_number"` // of a Norwegian organisation, nine digits
 	ContactName      string  `db:"contact_name"`
 	ContactEmail     string  `db:"contact_email"`
 	ContactPhone     string  `db:"contact_phone"`
@@ -34,7 +35,7 @@ type Partner struct {
 	DecidedBy        string  `db:"decided_by"`
 }
 
-// InsertPartner adds a partner under a new id and sets its times. A second open registration of one OIN is ErrConflict.
+// InsertPartner adds a partner under a new id and sets its times. A second open registration of one OIN or organisasjonsnummer is ErrConflict.
 func (tx *Tx) InsertPartner(ctx context.Context, p *Partner) error {
 	p.ID, p.CreatedAt, p.UpdatedAt = tx.NewID("ptn"), tx.Now, tx.Now
 	return tx.insert(ctx, "partner", p)
@@ -43,7 +44,7 @@ func (tx *Tx) InsertPartner(ctx context.Context, p *Partner) error {
 // UpdatePartner writes all that may change of a partner and recomputes what its subscriptions may do.
 func (tx *Tx) UpdatePartner(ctx context.Context, p *Partner) error {
 	p.UpdatedAt = tx.Now
-	err := tx.update(ctx, "partner", p, "name", "oin", "kvk", "her_id", "contact_name", "contact_email", "contact_phone",
+	err := tx.update(ctx, "partner", p, "name", "oin", "kvk", "her_id", "org_number", "contact_name", "contact_email", "contact_phone",
 		"endpoint_kinds", "terms_version", "terms_accepted_at", "email_confirmed_at", "status", "status_reason",
 		"updated_at", "decided_at", "decided_by")
 	if err != nil {
@@ -70,10 +71,16 @@ func (q *Queries) PartnerByOIN(ctx context.Context, oin string) (Partner, error)
 	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE oin = ? AND oin <> '' AND status NOT IN ('rejected', 'ended')`, oin)
 }
 
+// PartnerByOrgNumber finds the partner whose registration with this organisasjonsnummer is open: neither rejected nor ended.
+func (q *Queries) PartnerByOrgNumber(ctx context.Context, number string) (Partner, error) {
+	var p Partner
+	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE org_number = ? AND org_number <> '' AND status NOT IN ('rejected', 'ended')`, number)
+}
+
 // PartnerFilter selects partners; empty members select all.
 type PartnerFilter struct {
 	Status string
-	Search string // part of the name, or a whole OIN, KvK number or HER-id
+	Search string // part of the name, or a whole OIN, KvK number, organisasjonsnummer or HER-id
 	Page
 }
 
@@ -83,7 +90,7 @@ func (q *Queries) Partners(ctx context.Context, f PartnerFilter) ([]Partner, int
 	w.add(`NOT own`)
 	w.text(`status = ?`, f.Status)
 	if f.Search != "" {
-		w.add(`(LOWER(name) LIKE ? ESCAPE '\' OR oin = ? OR kvk = ? OR her_id = ?)`, like(f.Search), f.Search, f.Search, f.Search)
+		w.add(`(LOWER(name) LIKE ? ESCAPE '\' OR oin = ? OR kvk = ? OR her_id = ? OR org_number = ?)`, like(f.Search), f.Search, f.Search, f.Search, f.Search)
 	}
 	var rows []Partner
 	total, err := q.page(ctx, &rows, `*`, `partner`, w, `id DESC`, f.Page)

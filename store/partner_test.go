@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -109,6 +110,36 @@ func TestPartnerStatusReachesSubscriptions(t *testing.T) {
 			same(t, [2]bool{s.Accepting, s.Sending}, err, [2]bool{c.may, c.may})
 			after, err := w.db.FanoutEpoch(w.ctx)
 			same(t, after != before, err, true)
+		}
+	})
+}
+
+// An organisasjonsnummer is that of one open registration, and partners without one do not collide.
+func TestPartnerByOrgNumber(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		clinic := store.Partner{Name: "Legekontoret", OrgNumber: "312345676", HerID: "8094866", Status: store.PartnerRequested}
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.InsertPartner(w.ctx, &clinic), tx.InsertPartner(w.ctx, &store.Partner{Name: "None", Status: store.PartnerRequested}))
+		})
+		err := w.db.Write(w.ctx, func(tx *store.Tx) error {
+			return tx.InsertPartner(w.ctx, &store.Partner{Name: "Copy", OrgNumber: clinic.OrgNumber, Status: store.PartnerRequested})
+		})
+		if !errors.Is(err, store.ErrConflict) {
+			t.Errorf("a second one: %v", err)
+		}
+		found, err := w.db.PartnerByOrgNumber(w.ctx, clinic.OrgNumber)
+		same(t, found.ID, err, clinic.ID)
+		if _, err := w.db.PartnerByOrgNumber(w.ctx, ""); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("none: %v", err)
+		}
+		rows, n, err := w.db.Partners(w.ctx, store.PartnerFilter{Search: clinic.OrgNumber})
+		if err != nil || n != 1 || rows[0].ID != clinic.ID {
+			t.Errorf("search: %d %+v, %v", n, rows, err)
+		}
+		clinic.Status = store.PartnerRejected
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &clinic) })
+		if _, err := w.db.PartnerByOrgNumber(w.ctx, clinic.OrgNumber); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("rejected: %v", err)
 		}
 	})
 }

@@ -185,13 +185,14 @@ func (tx *Tx) planned(ctx context.Context, text string, params [][]byte) error {
 
 // planOnce has the statements of the transaction from now on run under plans that are made once and use indexes. To plan anew
 // over the partitions of every day takes longer than to claim or to complete, and a plan that was made while the partition
-// of a day was empty reads it from end to end when it is not.
+// of a day was empty reads it from end to end when it is not. A bitmap would read all that waits to find what comes first.
 func (tx *Tx) planOnce(ctx context.Context) error {
 	if tx.plannedOnce {
 		return nil
 	}
 	tx.plannedOnce = true
-	const settings = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`
+	const settings = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+		set_config('enable_bitmapscan', 'off', true)`
 	_, err := tx.ext.ExecContext(ctx, settings, &direct{later: true})
 	return err
 }

@@ -20,24 +20,39 @@ var hotQueries = map[string]struct {
 		_, err := tx.Claim(w.ctx, w.endpoint.ID, "a", 10, w.now())
 		return err
 	}},
-	"pull":         {"delivery_subscription", pullOnce},
-	"pull due":     {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.PullDue(w.ctx, w.subscription.ID); return err }},
-	"pull expire":  {"delivery_leased", func(w *world, tx *store.Tx) error { _, err := tx.PullExpire(w.ctx, 3, 10); return err }},
-	"next due":     {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.NextDue(w.ctx, w.endpoint.ID, "a"); return err }},
-	"hold stopped": {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.HoldStopped(w.ctx, 10); return err }},
-	"release held": {"delivery_attention", func(w *world, tx *store.Tx) error { _, err := tx.ReleaseHeld(w.ctx, 10); return err }},
-	"backlogs":     {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.Backlogs(w.ctx); return err }},
-	"free leases":  {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.FreeLeases(w.ctx, "a"); return err }},
-	"due mails":    {"mail_due", func(w *world, tx *store.Tx) error { _, err := tx.ClaimMails(w.ctx, 10, w.now()); return err }},
-	"dead letters": {"delivery_attention", deadLetters},
-	"discarded":    {"delivery_discarded", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryDiscarded}})},
-	"of a replay":  {"delivery_replay", deliveryPage(store.DeliveryFilter{ReplayOf: "rsd_1"})},
-	"of a partner": {"delivery_partner", deliveryPage(store.DeliveryFilter{PartnerID: "ptn_1"})},
+	"claim in order": {"behind", func(w *world, tx *store.Tx) error {
+		_, err := tx.Claim(w.ctx, w.endpoint.ID, "a", 10, w.now())
+		return err
+	}},
+	"claim behind": {"delivery_order", func(w *world, tx *store.Tx) error {
+		head := store.Delivery{ID: "dlv_0", SubscriptionID: w.subscription.ID, OrderKey: "a"}
+		_, err := tx.ClaimBehind(w.ctx, []store.Claimed{{Delivery: head}}, "a", 10, 10, w.now())
+		return err
+	}},
+	"next expiry":    {"delivery_expires", func(w *world, tx *store.Tx) error { _, err := tx.NextExpiry(w.ctx); return err }},
+	"expired events": {"delivery_expires", func(w *world, tx *store.Tx) error { _, err := tx.ExpireEvents(w.ctx, 10); return err }},
+	"pull":           {"delivery_subscription", pullOnce},
+	"pull due":       {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.PullDue(w.ctx, w.subscription.ID); return err }},
+	"pull expire":    {"delivery_leased", func(w *world, tx *store.Tx) error { _, err := tx.PullExpire(w.ctx, 3, 10); return err }},
+	"next due":       {"delivery_due", func(w *world, tx *store.Tx) error { _, err := tx.NextDue(w.ctx, w.endpoint.ID, "a"); return err }},
+	"hold stopped":   {"delivery_subscription", func(w *world, tx *store.Tx) error { _, err := tx.HoldStopped(w.ctx, 10); return err }},
+	"release held":   {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.ReleaseHeld(w.ctx, 10); return err }},
+	"backlogs":       {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.Backlogs(w.ctx); return err }},
+	"free leases":    {"delivery_", func(w *world, tx *store.Tx) error { _, err := tx.FreeLeases(w.ctx, "a"); return err }},
+	"due mails":      {"mail_due", func(w *world, tx *store.Tx) error { _, err := tx.ClaimMails(w.ctx, 10, w.now()); return err }},
+	"dead letters":   {"delivery_", deadLetters},
+	"discarded":      {"delivery_", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryDiscarded}})},
+	"of a replay":    {"delivery_replay", deliveryPage(store.DeliveryFilter{ReplayOf: "rsd_1"})},
+	"of a partner":   {"delivery_partner", deliveryPage(store.DeliveryFilter{PartnerID: "ptn_1"})},
 	// The owner of an endpoint or a subscription is found first, and its deliveries by that.
-	"of an endpoint":    {"delivery_partner", deliveryPage(store.DeliveryFilter{EndpointID: "ept_1"})},
-	"of a subscription": {"delivery_partner", deliveryPage(store.DeliveryFilter{SubscriptionID: "sub_1"})},
-	"failed since":      {"delivery_attention", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryHeld, store.DeliveryDead}, From: store.At(time.UnixMicro(1))})},
-	"replays waiting":   {"delivery_replay_open", func(w *world, tx *store.Tx) error { _, err := tx.ReplaysWaiting(w.ctx, w.endpoint.ID); return err }},
+	"of an endpoint": {"delivery_partner", func(w *world, tx *store.Tx) error {
+		return deliveryPage(store.DeliveryFilter{EndpointID: w.endpoint.ID})(w, tx)
+	}},
+	"of a subscription": {"delivery_partner", func(w *world, tx *store.Tx) error {
+		return deliveryPage(store.DeliveryFilter{SubscriptionID: w.subscription.ID})(w, tx)
+	}},
+	"failed since":    {"delivery_", deliveryPage(store.DeliveryFilter{Statuses: []string{store.DeliveryHeld, store.DeliveryDead}, From: store.At(time.UnixMicro(1))})},
+	"replays waiting": {"delivery_replay_open", func(w *world, tx *store.Tx) error { _, err := tx.ReplaysWaiting(w.ctx, w.endpoint.ID); return err }},
 	"what it got": {"delivery_event", func(w *world, tx *store.Tx) error {
 		_, err := tx.DeliveriesFor(w.ctx, "sub_1", []string{"evt_1", "evt_2"})
 		return err

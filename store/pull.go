@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -81,12 +82,11 @@ func (tx *Tx) mayPull(ctx context.Context, subscriptionID string) (bool, error) 
 func (tx *Tx) leaseForPull(ctx context.Context, c PullClaim, limit int) ([]Delivery, error) {
 	var rows []Delivery
 	return rows, tx.list(ctx, &rows, `WITH due AS MATERIALIZED (
-			SELECT d.id FROM delivery d WHERE d.subscription_id = ? AND d.status IN ('pending', 'retrying') AND d.due_at <= ?
-			AND (d.order_key = '' OR NOT EXISTS (`+earlier+`))
+			SELECT d.id FROM delivery d WHERE d.subscription_id = ? AND d.behind = FALSE AND d.status IN ('pending', 'retrying') AND d.due_at <= ? AND `+unexpired+`
 			ORDER BY d.due_at, d.id LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = ?, lease_owner = ?, attempts = attempts + 1, round = round + 1, updated_at = ?
 		WHERE id IN (SELECT id FROM due) RETURNING `+deliveryColumns,
-		c.SubscriptionID, tx.Now, limit, c.Lease, c.LockID, tx.Now)
+		c.SubscriptionID, tx.Now, tx.Now, limit, c.Lease, c.LockID, tx.Now)
 }
 
 // splitWorn parts the deliveries that were received as often as allowed before this receive.
@@ -106,36 +106,53 @@ func (tx *Tx) buryWorn(ctx context.Context, worn []Delivery) error {
 	if len(worn) == 0 {
 		return nil
 	}
+	queues, err := tx.orderingOf(ctx, worn)
+	if err != nil {
+		return err
+	}
 	ids := idsOf(worn)
-	_, err := tx.exec(ctx, `UPDATE delivery SET `+buried+`, attempts = attempts - 1, round = round - 1
+	_, err = tx.exec(ctx, `UPDATE delivery SET `+buried+`, attempts = attempts - 1, round = round - 1
 		WHERE id IN (`+marks(len(ids))+`)`, ids...)
 	if err != nil {
 		return err
 	}
-	return tx.endReceives(ctx, PullExpired, Time{}, ids)
+	return errors.Join(queues.settle(ctx), tx.endReceives(ctx, PullExpired, Time{}, ids), tx.raised(ctx, DeliveryDead, worn))
 }
 
 // buried are the columns of a delivery that was received too often.
 const buried = `status = 'dead', reason = 'delivery-count-exceeded', due_at = NULL, lease_owner = '', detail =
 	'It was received as often as is allowed and never acknowledged. Find out why the consumer fails on it, then resend it.'`
 
+// bury makes deliveries dead that were received as often as allowed.
+func (tx *Tx) bury(ctx context.Context, worn []Delivery) error {
+	if len(worn) == 0 {
+		return nil
+	}
+	queues, err := tx.orderingOf(ctx, worn)
+	if err != nil {
+		return err
+	}
+	ids := idsOf(worn)
+	_, err = tx.exec(ctx, `UPDATE delivery SET `+buried+`, updated_at = ? WHERE id IN (`+marks(len(ids))+`)`, append([]any{tx.Now}, ids...)...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(queues.settle(ctx), tx.raised(ctx, DeliveryDead, worn))
+}
+
 // PullExpire writes down that leases of consumers ended without an answer, for up to limit deliveries, and tells how many.
 // They can be received again, or are dead when they were received maxReceives times. PullClaim does without it; it makes
 // the deliveries of consumers that never come back show.
 func (tx *Tx) PullExpire(ctx context.Context, maxReceives int64, limit int) (int, error) {
 	var rows []Delivery
-	err := tx.list(ctx, &rows, `SELECT id, round FROM delivery d WHERE `+leasedByPull+` AND due_at <= ?
+	err := tx.list(ctx, &rows, `SELECT id, subscription_id, endpoint_id, order_key, round FROM delivery d WHERE `+leasedByPull+` AND due_at <= ?
 		ORDER BY due_at LIMIT ?`+tx.skipLocked("d"), tx.Now, limit)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	fit, worn := splitWorn(rows, maxReceives-1)
-	if len(worn) > 0 {
-		ids := idsOf(worn)
-		args := append([]any{tx.Now}, ids...)
-		if _, err := tx.exec(ctx, `UPDATE delivery SET `+buried+`, updated_at = ? WHERE id IN (`+marks(len(ids))+`)`, args...); err != nil {
-			return 0, err
-		}
+	if err := tx.bury(ctx, worn); err != nil {
+		return 0, err
 	}
 	if len(fit) > 0 {
 		ids := idsOf(fit)
@@ -152,7 +169,7 @@ func (tx *Tx) PullExpire(ctx context.Context, maxReceives int64, limit int) (int
 // PullDue tells when the earliest open delivery of a subscription can be received; zero when there is none.
 func (q *Queries) PullDue(ctx context.Context, subscriptionID string) (Time, error) {
 	var due []Time
-	err := q.list(ctx, &due, `SELECT due_at FROM delivery WHERE subscription_id = ? AND status IN ('pending', 'retrying')
+	err := q.list(ctx, &due, `SELECT due_at FROM delivery WHERE subscription_id = ? AND behind = FALSE AND status IN ('pending', 'retrying')
 		ORDER BY due_at LIMIT 1`, subscriptionID)
 	if err != nil || len(due) == 0 {
 		return Time{}, err

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // PullLock names a delivery as one receive call handed it out.
 type PullLock struct{ DeliveryID, LockID string }
@@ -21,14 +24,18 @@ const (
 // first may have been lost (EDU-17).
 func (tx *Tx) PullAcknowledge(ctx context.Context, subscriptionID string, locks []PullLock) ([]PullVerdict, error) {
 	return tx.settlePull(ctx, subscriptionID, locks, true, func(rows []Delivery) error {
+		queues, err := tx.orderingOf(ctx, rows)
+		if err != nil {
+			return err
+		}
 		ids := idsOf(rows)
 		// The lock stays on the row, so that it can be told that it was this lock.
-		_, err := tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, updated_at = ?, delivered_at = ?
+		_, err = tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, updated_at = ?, delivered_at = ?
 			WHERE id IN (`+marks(len(ids))+`)`, append([]any{tx.Now, tx.Now}, ids...)...)
 		if err != nil {
 			return err
 		}
-		return tx.endReceives(ctx, PullAcknowledged, Time{}, ids)
+		return errors.Join(queues.settle(ctx), tx.endReceives(ctx, PullAcknowledged, Time{}, ids))
 	})
 }
 
@@ -37,8 +44,7 @@ func (tx *Tx) PullRelease(ctx context.Context, subscriptionID string, locks []Pu
 	return tx.settlePull(ctx, subscriptionID, locks, false, func(rows []Delivery) error {
 		fit, worn := splitWorn(rows, maxReceives-1)
 		if ids := idsOf(worn); len(ids) > 0 {
-			_, err := tx.exec(ctx, `UPDATE delivery SET `+buried+`, updated_at = ? WHERE id IN (`+marks(len(ids))+`)`, append([]any{tx.Now}, ids...)...)
-			if err != nil {
+			if err := tx.bury(ctx, worn); err != nil {
 				return err
 			}
 			if err := tx.endReceives(ctx, PullReleased, Time{}, ids); err != nil {
@@ -68,7 +74,7 @@ func (tx *Tx) PullReject(ctx context.Context, subscriptionID string, locks []Pul
 		if err != nil {
 			return err
 		}
-		return tx.endReceives(ctx, PullRejected, Time{}, ids)
+		return errors.Join(tx.endReceives(ctx, PullRejected, Time{}, ids), tx.raised(ctx, DeliveryHeld, rows))
 	})
 }
 

@@ -88,22 +88,22 @@ type QuarantineFilter struct {
 	Page
 }
 
-// Quarantines lists quarantined requests, newest first, with their total count.
+// Quarantines lists quarantined requests, newest first, with their total count up to [ListBound] + 1.
 func (q *Queries) Quarantines(ctx context.Context, f QuarantineFilter) ([]Quarantine, int, error) {
 	w := where{}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`status = ?`, f.Status)
 	var rows []Quarantine
-	total, err := q.page(ctx, &rows, `*`, `quarantine`, w, `id DESC`, f.Page)
+	total, err := q.longPage(ctx, &rows, `*`, `quarantine`, w, `id DESC`, f.Page)
 	return rows, total, err
 }
 
-// CountQuarantined counts the requests that wait for a decision.
+// CountQuarantined counts the requests that wait for a decision, up to [ListBound] + 1.
 func (q *Queries) CountQuarantined(ctx context.Context) (int, error) {
 	w := where{}
 	w.text(`status = ?`, QuarantineOpen)
-	return q.count(ctx, `quarantine`, w)
+	return q.countUpTo(ctx, ListBound+1, `quarantine`, w)
 }
 
 // DecideQuarantine writes what became of an open request; one that was decided before is ErrConflict.

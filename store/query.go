@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,11 +54,24 @@ func (w *where) in(column string, values []string) {
 	w.add(column+` IN (`+marks(len(values))+`)`, args...)
 }
 
+// with joins the conditions of both.
+func (w where) with(other where) where {
+	return where{slices.Concat(w.conditions, other.conditions), slices.Concat(w.args, other.args)}
+}
+
 func (w where) sql() string {
 	if len(w.conditions) == 0 {
 		return ""
 	}
 	return " WHERE " + strings.Join(w.conditions, " AND ")
+}
+
+// and continues a condition with all of w.
+func (w where) and() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return " AND " + strings.Join(w.conditions, " AND ")
 }
 
 // page fills rows with one page and returns how many rows the filter selects in all.

@@ -101,3 +101,27 @@ func (tx *Tx) SetSetting(ctx context.Context, name, value string) error {
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, name, value, tx.Now)
 	return err
 }
+
+// Passages decides between whom events may go (guarantee G3). The delivery engine and the pages ask the same.
+type Passages map[passage]struct{}
+
+type passage struct{ from, to, eventType string }
+
+// NewPassages makes the decision of all routes.
+func NewPassages(routes []Route) Passages {
+	p := make(Passages, len(routes))
+	for _, r := range routes {
+		p[passage{r.FromPartnerID, r.ToPartnerID, r.EventType}] = struct{}{}
+	}
+	return p
+}
+
+// May reports whether events of a type go from one partner to a subscription of another: those of the own organisation go to
+// everybody, everybody's go to the own organisation, and all others go along a route.
+func (p Passages) May(from string, fromOwn bool, to string, toOwn bool, eventType string) bool {
+	if fromOwn || toOwn {
+		return true
+	}
+	_, routed := p[passage{from, to, eventType}]
+	return routed
+}

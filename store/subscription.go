@@ -81,7 +81,8 @@ func (tx *Tx) refreshSubscriptions(ctx context.Context, column, value string) er
 	approved := `(SELECT p.status = 'approved' FROM partner p WHERE p.id = subscription.partner_id)
 		AND (SELECT e.status <> 'ended' FROM endpoint e WHERE e.id = subscription.endpoint_id)`
 	_, err := tx.exec(ctx, `UPDATE subscription SET
-		accepting = (status IN ('approved', 'paused') AND `+approved+`),
+		accepting = ((status IN ('approved', 'paused') OR status = 'requested'
+			AND EXISTS (SELECT 1 FROM mutation_follower f WHERE f.subscription_id = subscription.id AND f.reads)) AND `+approved+`),
 		sending = (status = 'approved' AND `+approved+`) WHERE `+column+` = ?`, value)
 	if err != nil {
 		return fmt.Errorf("refresh subscriptions: %w", err)

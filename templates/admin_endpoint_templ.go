@@ -27,7 +27,9 @@ type AdminEndpointView struct {
 	Batches                              string
 	Contract                             Named
 	Failures                             int
-	OpenedAt, ProbeAt                    time.Time
+	OpenedAt, ProbeAt, Unasked           time.Time
+	Waits                                bool      // the receiver asked for no requests
+	WaitUntil                            time.Time // before this
 	Waiting                              int
 	Oldest, Created, Now                 time.Time
 	DeliveriesHref, EditHref, TestAction string
@@ -79,6 +81,10 @@ func (v AdminEndpointView) health() []Item {
 	}
 	items = clockItem(items, "Circuit open since", v.OpenedAt, v.Now)
 	items = clockItem(items, "Next try", v.ProbeAt, v.Now)
+	items = clockItem(items, "One connection for each request, as the receiver sent more than one answer on a connection, since", v.Unasked, v.Now)
+	if v.Waits {
+		items = clockItem(items, "Waits, as the receiver asked (Retry-After), until", v.WaitUntil, v.Now)
+	}
 	items = v.waiting(items)
 	rate := "no limit"
 	if v.Rate > 0 {

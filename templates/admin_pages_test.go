@@ -39,7 +39,7 @@ func administratorPages() map[string]templ.Component {
 	kind := GrantedType{Name: "nl.a", Title: "A", Href: "/t", Contract: partner, Status: "published", Known: true}
 	return map[string]templ.Component{
 		"overview": AdminOverview(p, AdminOverviewView{Waiting: []Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []EndpointRow{point}, History: past, Now: now(), Every: time.Second}),
-		"partners": AdminPartners(p, AdminPartnersView{Statuses: StateOptions("requested"), Rows: []PartnerRow{{Name: "ROC", Href: "/p", OIN: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: now()}),
+		"partners": AdminPartners(p, AdminPartnersView{Statuses: StateOptions("requested"), Rows: []PartnerRow{{Name: "ROC", Href: "/p", Number: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: now()}),
 		"partner": AdminPartner(p, AdminPartnerView{
 			OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []EndpointRow{point},
 			Subscriptions: []SubscriptionRow{sub}, Clients: []ClientRow{client}, Accounts: []AccountRow{account}, History: past, Now: now(),

@@ -12,7 +12,7 @@ import "time"
 
 // AdminPartnerView is all that is known of one partner.
 type AdminPartnerView struct {
-	OIN, KVK, HerID                      string
+	OIN, KVK, OrgNumber, HerID           string
 	ContactName, Email, Phone            string
 	EndpointKinds                        []string
 	Terms                                string
@@ -33,6 +33,10 @@ type AdminPartnerView struct {
 
 func (v AdminPartnerView) organisation() []Item {
 	items := []Item{{Label: "OIN", Content: orDash(v.OIN)}}
+	if v.OIN == "" && v.OrgNumber != "" {
+		items = nil
+	}
+	items = textItem(items, "Organisasjonsnummer", v.OrgNumber)
 	items = textItem(items, "KvK number", v.KVK)
 	items = textItem(items, "HER-id", v.HerID)
 	if len(v.EndpointKinds) > 0 {
@@ -150,7 +154,7 @@ func AdminPartner(p Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 86, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 90, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

@@ -22,7 +22,7 @@ type AdminPartnersView struct {
 
 // PartnerRow is one partner of a list.
 type PartnerRow struct {
-	Name, Href, OIN, Contact, Status string
+	Name, Href, Number, Contact, Status string
 	// Unconfirmed is set while the e-mail address has not been confirmed.
 	Unconfirmed bool
 	Since       time.Time
@@ -35,7 +35,7 @@ func (v AdminPartnersView) table() TableView {
 	}
 	return TableView{
 		ID: "partners", Caption: "Registered organisations", Total: v.Total, Noun: [2]string{"partner", "partners"},
-		Columns: []Column{{Label: "Organisation"}, {Label: "OIN"}, {Label: "Contact"}, {Label: "State"}, {Label: "Registered"}},
+		Columns: []Column{{Label: "Organisation"}, {Label: "OIN or organisasjonsnummer"}, {Label: "Contact"}, {Label: "State"}, {Label: "Registered"}},
 		Empty:   empty, Pager: v.Pager,
 	}
 }
@@ -94,7 +94,7 @@ func AdminPartners(p Page, v AdminPartnersView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = TextField(Field{Name: "q", Label: "Name, OIN, KvK or HER-id", Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = TextField(Field{Name: "q", Label: "Name or number", Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -171,13 +171,13 @@ func AdminPartners(p Page, v AdminPartnersView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = Identifier(r.OIN).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = orDash(r.Number).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = Cell("OIN").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Cell("OIN or organisasjonsnummer").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -22,8 +22,10 @@ type ContractListView struct {
 	// CreateHref is where its reader makes a contract; empty for who cannot.
 	CreateHref string
 	// Requested are the drafts that wait for a decision of the reader.
-	Requested []RequestedRow
-	Now       time.Time
+	Requested      []RequestedRow
+	RequestedTotal int
+	RequestedPager *Pager
+	Now            time.Time
 }
 
 // RequestedRow is a draft whose publication a partner asks for.
@@ -34,7 +36,7 @@ type RequestedRow struct {
 
 func (v ContractListView) requested() TableView {
 	return TableView{
-		ID: "requested", Caption: "Partners ask for publication", Total: len(v.Requested), Noun: [2]string{"version", "versions"},
+		ID: "requested", Caption: "Partners ask for publication", Total: v.RequestedTotal, Noun: [2]string{"version", "versions"}, Pager: v.RequestedPager,
 		Columns: []Column{{Label: "Version"}, {Label: "Owner"}, {Label: "Asked by"}, {Label: "Since"}},
 	}
 }
@@ -124,7 +126,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			if len(v.Requested) > 0 {
+			if v.RequestedTotal > 0 {
 				templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -191,7 +193,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var7 string
 								templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Owner)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 96, Col: 16}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 98, Col: 16}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 								if templ_7745c5c3_Err != nil {
@@ -222,7 +224,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.By)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 99, Col: 13}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 101, Col: 13}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -410,7 +412,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 							var templ_7745c5c3_Var16 string
 							templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(kindName(r.Kind))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 125, Col: 24}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 127, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 							if templ_7745c5c3_Err != nil {
@@ -442,7 +444,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var18 string
 								templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs("none published")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 129, Col: 25}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 131, Col: 25}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 								if templ_7745c5c3_Err != nil {
@@ -460,7 +462,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var19 string
 								templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 133, Col: 13}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 135, Col: 13}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 								if templ_7745c5c3_Err != nil {
@@ -500,7 +502,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 							var templ_7745c5c3_Var21 string
 							templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(r.Owner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 139, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 141, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 							if templ_7745c5c3_Err != nil {
@@ -532,7 +534,7 @@ func ContractList(p Page, v ContractListView) templ.Component {
 								var templ_7745c5c3_Var23 string
 								templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(visibilityName(r.Visibility))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 143, Col: 37}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_list.templ`, Line: 145, Col: 37}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 								if templ_7745c5c3_Err != nil {

@@ -10,9 +10,11 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // PublishView says what publishing a version does, before it is done.
 type PublishView struct {
-	Action, Back, Digest string
-	Visibility, Kind     string
-	Changes              []TypeChange
+	Action, Back string
+	// Digest is the SHA-256 of the upload, which the form names; Document that of what was made of a zip, else empty.
+	Digest, Document string
+	Visibility, Kind string
+	Changes          []TypeChange
 	// Blocked says why it cannot be published; empty when it can.
 	Blocked  string
 	Warnings []FindingRow
@@ -63,6 +65,13 @@ func (v PublishView) bound() TableView {
 		Columns: []Column{{Label: "Partner"}, {Label: "Subscription"}, {Label: "Event types that break"}},
 		Empty:   Empty{Text: "No approved subscription is to an event type that breaks."},
 	}
+}
+
+func (v PublishView) digests() []Item {
+	if v.Document == "" {
+		return []Item{{Label: "SHA-256", Content: Identifier(v.Digest)}}
+	}
+	return []Item{{Label: "SHA-256 of the zip", Content: Identifier(v.Digest)}, {Label: "SHA-256 of the document", Content: Identifier(v.Document)}}
 }
 
 func (v PublishView) button() string {
@@ -267,7 +276,7 @@ func PublishPage(p Page, v PublishView) templ.Component {
 									var templ_7745c5c3_Var8 string
 									templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 126, Col: 18}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 135, Col: 18}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 									if templ_7745c5c3_Err != nil {
@@ -329,7 +338,7 @@ func PublishPage(p Page, v PublishView) templ.Component {
 								var templ_7745c5c3_Var11 string
 								templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.Detail)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 134, Col: 17}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 143, Col: 17}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 								if templ_7745c5c3_Err != nil {
@@ -440,7 +449,7 @@ func PublishPage(p Page, v PublishView) templ.Component {
 						var templ_7745c5c3_Var14 string
 						templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(" to publish it under a number that tells that it breaks something. You can delete this draft then.")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 158, Col: 108}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract_publish.templ`, Line: 167, Col: 108}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 						if templ_7745c5c3_Err != nil {
@@ -529,7 +538,7 @@ func PublishPage(p Page, v PublishView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = DescriptionList([]Item{{Label: "SHA-256", Content: Identifier(v.Digest)}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DescriptionList(v.digests()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

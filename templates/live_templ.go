@@ -15,7 +15,7 @@ import (
 
 // Live refreshes its children in place: every so often it fetches src (mostly
 // the address of the page itself) and takes the element with this id from the
-// answer. Without JavaScript it is just its children. It waits while a row is
+// answer, and the navigation with it, so that its badges agree with the list. Without JavaScript it is just its children. It waits while a row is
 // ticked or a field in it is in use, and the reader can pause it.
 func Live(id, src string, every time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -90,7 +90,7 @@ func Live(id, src string, every time.Duration) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\" hx-swap=\"outerMorph\" data-live>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\" hx-select-oob=\"#navigation-items:outerMorph\" hx-swap=\"outerMorph\" data-live>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

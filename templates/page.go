@@ -48,6 +48,8 @@ type NavItem struct {
 	Current bool
 	// Count is shown as a badge when above zero: what waits for the reader.
 	Count int
+	// Waiting is the page that lists exactly what is counted; empty for Href.
+	Waiting string
 	// Group is a heading; items with the same Group stand together.
 	Group string
 }

@@ -14,8 +14,9 @@ import "time"
 type AccountView struct {
 	Name, Email string
 	// HasPassword is false for who logs in at a provider only.
-	HasPassword           bool
-	Since, LastLogin, Now time.Time
+	HasPassword bool
+	// ThisLogin began this session, or a later one elsewhere; LastLogin is the one before it.
+	Since, ThisLogin, LastLogin, Now time.Time
 	// Wrong says by field what is wrong.
 	Wrong map[string]string
 }
@@ -31,10 +32,10 @@ func (v AccountView) items() []Item {
 		{Label: "E-mail address", Text: v.Email},
 		{Label: "Account since", Content: Clock(v.Since, v.Now)},
 	}
-	if !v.LastLogin.IsZero() {
-		items = append(items, Item{Label: "Last login", Content: Clock(v.LastLogin, v.Now)})
+	if !v.ThisLogin.IsZero() {
+		items = append(items, Item{Label: "Newest login", Content: Clock(v.ThisLogin, v.Now)})
 	}
-	return items
+	return append(items, Item{Label: "Login before that", Content: Clock(v.LastLogin, v.Now)})
 }
 
 func (v PasswordView) errors() []FieldError {
@@ -123,7 +124,7 @@ func AccountPage(p Page, v AccountView) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Email)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_account.templ`, Line: 44, Col: 81}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_account.templ`, Line: 45, Col: 81}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 						if templ_7745c5c3_Err != nil {

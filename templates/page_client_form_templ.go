@@ -33,6 +33,13 @@ func (v ClientFormView) scopesHint() string {
 	return "What the client may do. What is marked waits for the administrator; the rest works at once."
 }
 
+func (v ClientFormView) keysHint() string {
+	if v.New {
+		return "Only for private_key_jwt: the JSON Web Key Set with your public keys. Leave this and the address below empty to have a key pair made: you download the private key once."
+	}
+	return "The JSON Web Key Set with your public keys. Or give its address below."
+}
+
 func (v ClientFormView) keys() bool { return v.New || v.Method == "private_key_jwt" }
 
 func (v ClientFormView) button() string {
@@ -127,7 +134,7 @@ func ClientFormPage(p Page, v ClientFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = TextArea(Field{Name: "jwks", Label: "Public keys (JWKS)", Hint: "Only for private_key_jwt: the JSON Web Key Set with your public keys. Or give its address below.", Value: v.JWKS, Error: v.Wrong["jwks"], Rows: 5, MaxLength: 65536}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = TextArea(Field{Name: "jwks", Label: "Public keys (JWKS)", Hint: v.keysHint(), Value: v.JWKS, Error: v.Wrong["jwks"], Rows: 5, MaxLength: 65536}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

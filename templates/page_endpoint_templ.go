@@ -17,12 +17,12 @@ type EndpointView struct {
 	Method, TokenURL, TokenClientID, TokenScope  string
 	Secret                                       string // whether there is one, in words
 	Rate, Concurrency, Timeout                   string
-	Circuit, CircuitText                         string
+	Circuit, CircuitText, WaitText               string
 	When, Closing                                string // when it may be sent to; why it waits now, or empty
 	Batches, Contract, ContractHref              string
 	ID                                           string
 	JWKS                                         string // set when we sign with our own key
-	Created, Changed, Now                        time.Time
+	Created, Changed, Now, Unasked               time.Time
 	Subscriptions                                []EndpointSubscription
 	DeliveriesHref, NewSubscription              string
 	ReplayHref                                   string // offers what it never got; empty when nothing can be sent
@@ -89,6 +89,8 @@ func (v EndpointView) where() []Item {
 	if v.CircuitText != "" {
 		items = append(items, Item{Label: "Next probe", Text: v.CircuitText})
 	}
+	items = textItem(items, "Waits until", v.WaitText)
+	items = clockItem(items, "One connection for each request, as the receiver sent more than one answer on a connection, since", v.Unasked, v.Now)
 	return append(items, v.dates()...)
 }
 
@@ -624,7 +626,7 @@ func pullHowTo(v PullView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Code("receive", "Receive up to 100 events, waiting up to 20 seconds", v.Receive).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Code("receive", "Receive up to 100 events into a file, waiting up to 20 seconds", v.Receive).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -632,7 +634,7 @@ func pullHowTo(v PullView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Code("acknowledge", "Acknowledge what you took care of", v.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Code("acknowledge", "Acknowledge all that is in the file, once you took care of it", v.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -745,7 +747,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 						var templ_7745c5c3_Var21 string
 						templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(s.Types)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 239, Col: 14}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 241, Col: 14}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 						if templ_7745c5c3_Err != nil {

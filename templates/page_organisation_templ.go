@@ -13,7 +13,8 @@ import "time"
 // OrganisationView is what a partner sees of its own registration.
 type OrganisationView struct {
 	State, Reason             string
-	Name, OIN, KVK, HerID     string
+	Name, OIN, KVK, OrgNumber string
+	HerID                     string
 	Kinds, TermsVersion       string
 	Since, Terms, Decided     time.Time
 	DecidedBy                 string
@@ -26,13 +27,17 @@ func (v OrganisationView) items() []Item {
 	items := []Item{
 		{Label: "State", Content: State(v.State)},
 		{Label: "Name", Text: v.Name},
-		{Label: "OIN", Content: Identifier(v.OIN)},
-		{Label: "KvK number", Text: v.KVK},
-		{Label: "HER-id", Text: v.HerID},
+	}
+	for _, n := range []Item{{Label: "OIN", Text: v.OIN}, {Label: "KvK number", Text: v.KVK}, {Label: "Organisasjonsnummer", Text: v.OrgNumber}, {Label: "HER-id", Text: v.HerID}} {
+		if n.Text != "" {
+			items = append(items, Item{Label: n.Label, Content: Identifier(n.Text)})
+		}
+	}
+	items = append(items, []Item{
 		{Label: "Wants to receive by", Text: v.Kinds},
 		{Label: "Registered", Content: Clock(v.Since, v.Now)},
 		{Label: "Terms", Text: "Version " + v.TermsVersion + ", accepted " + Day(v.Terms)},
-	}
+	}...)
 	if !v.Decided.IsZero() {
 		items = append(items, Item{Label: "Decided", Text: Time(v.Decided) + " by " + v.DecidedBy})
 	}
@@ -333,7 +338,7 @@ func ChangesPage(p Page, v ChangesView) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_organisation.templ`, Line: 86, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_organisation.templ`, Line: 91, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 							if templ_7745c5c3_Err != nil {

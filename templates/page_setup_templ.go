@@ -14,8 +14,28 @@ type SetupView struct {
 	Action string
 	// Name and Email as typed.
 	Name, Email string
+	// Start is how strict the settings are at first: StartStrict or StartLenient.
+	Start string
+	// Relaxations lists what lenient settings change.
+	Relaxations []Relaxation
 	// Wrong says by field what is wrong.
 	Wrong map[string]string
+}
+
+// The values of SetupView.Start.
+const (
+	StartStrict  = "strict"
+	StartLenient = "lenient"
+)
+
+// Relaxation is a setting that asks less than the profile.
+type Relaxation struct{ Title, Strict, Lenient, Rules string }
+
+func (v SetupView) starts() []Option {
+	return []Option{
+		{Value: StartStrict, Label: "Strict", Hint: "Every rule of the Edukoppeling profile holds. Choose this for production.", Selected: v.Start != StartLenient},
+		{Value: StartLenient, Label: "Lenient", Hint: "The rules that are listed below are relaxed. Choose this to try things out, or while partners still move to the profile.", Selected: v.Start == StartLenient},
+	}
 }
 
 // passwordHint says what a password must be, wherever one is chosen.
@@ -66,7 +86,7 @@ func SetupPage(p Page, v SetupView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ErrorSummary(wrongFields(v.Wrong, "name", "email", "password")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ErrorSummary(wrongFields(v.Wrong, "name", "email", "password", "start")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -110,7 +130,41 @@ func SetupPage(p Page, v SetupView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				templ_7745c5c3_Err = RadioGroup(Field{Name: "start", Label: "Settings to start with", Hint: "You can change each of them later, under Settings.", Value: v.Start, Error: v.Wrong["start"], Required: true, Options: v.starts()}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					templ_7745c5c3_Err = DescriptionList(v.differences()).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = Fold("What is the difference?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -128,7 +182,7 @@ func SetupPage(p Page, v SetupView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -146,6 +200,14 @@ func SetupPage(p Page, v SetupView) templ.Component {
 		}
 		return nil
 	})
+}
+
+func (v SetupView) differences() []Item {
+	var items []Item
+	for _, r := range v.Relaxations {
+		items = append(items, Item{Label: r.Title + " (" + r.Rules + ")", Text: "Strict: " + r.Strict + ". Lenient: " + r.Lenient + "."})
+	}
+	return items
 }
 
 var _ = templruntime.GeneratedTemplate

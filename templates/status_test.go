@@ -68,7 +68,7 @@ func TestMissingFactsAreSaid(t *testing.T) {
 func TestLivePartRefreshesItself(t *testing.T) {
 	t.Parallel()
 	part := find(t, with(Live("queue", "/admin/dead-letters?page=2", 5*time.Second), Text("x")), "id", "queue")
-	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s", "hx-select": "#queue"} {
+	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s", "hx-select": "#queue", "hx-select-oob": "#navigation-items:outerMorph"} {
 		if got, _ := attr(part, key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}

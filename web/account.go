@@ -64,6 +64,6 @@ func (a *App) showAccount(c echo.Context, status int, wrong map[string]string) e
 	p.Invalid = len(wrong) > 0
 	return a.render(c, status, templates.AccountPage(p, templates.AccountView{
 		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "",
-		Since: account.CreatedAt.Time, LastLogin: account.LastLoginAt.Time, Now: a.cfg.Now(), Wrong: wrong,
+		Since: account.CreatedAt.Time, ThisLogin: account.LastLoginAt.Time, LastLogin: account.PreviousLoginAt.Time, Now: a.cfg.Now(), Wrong: wrong,
 	}))
 }

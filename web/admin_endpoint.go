@@ -27,7 +27,7 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 	if err != nil {
 		return err
 	}
-	v := endpointView(endpoint, partner)
+	v := endpointView(endpoint, partner, p.cfg.Now())
 	v.Now, v.Message, v.Closing = p.cfg.Now(), r.message, closedText(endpoint, p.cfg.Now())
 	v.Acts = acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
@@ -44,13 +44,13 @@ func fetches(e store.Endpoint) bool {
 	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
 }
 
-func endpointView(e store.Endpoint, partner store.Partner) templates.AdminEndpointView {
+func endpointView(e store.Endpoint, partner store.Partner, now time.Time) templates.AdminEndpointView {
 	v := templates.AdminEndpointView{
 		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
 		Partner: templates.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
-		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time,
+		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
 		Pull: fetches(e), When: windowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}

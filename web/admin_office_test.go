@@ -27,6 +27,7 @@ type office struct {
 	partner store.Partner
 	staff   store.Account // of the partner
 	admin   *browser
+	servers mirrorClient // fetches what documents refer to
 }
 
 const officeType = "nl.example.student.enrolled"
@@ -59,8 +60,9 @@ func (o *office) open(t *testing.T, cfg *Config) {
 	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 	noError(t, err)
 	o.reg, err = registry.New(registry.Config{
-		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault,
+		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault, Profile: registry.LenientProfile(),
 		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
+		MirrorHTTP: &o.servers,
 	}, cfg.Accounts)
 	noError(t, err)
 	engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
@@ -73,7 +75,7 @@ func (o *office) open(t *testing.T, cfg *Config) {
 func (o *office) publish(t *testing.T, id, document string) {
 	t.Helper()
 	o.draft(t, id, document)
-	_, err := o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), id, "1.0.0")
+	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), id, "1.0.0", "")
 	noError(t, err)
 }
 

@@ -74,6 +74,7 @@ func waitingTiles(w Waiting) []templates.Tile {
 		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", templates.KindInfo),
 		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", templates.KindInfo),
 		waitingTile("Client requests", w.Clients, "/admin/clients", templates.KindInfo),
+		waitingTile("Publications", w.Publications, "/contracts#requested", templates.KindInfo),
 		waitingTile("Error queue", w.Errors, "/admin/errors", templates.KindWarning),
 		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", templates.KindError),
 	}
@@ -92,7 +93,7 @@ func waitingTile(label string, count int, href string, kind templates.Kind) temp
 func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
 	since := store.IDAt("dlv", p.cfg.Now().Add(-overviewPeriod))
 	count := func(statuses ...string) (int, error) {
-		n, err := p.DB.CountDeliveries(ctx, store.DeliveryFilter{AfterID: since, Statuses: statuses})
+		n, err := p.DB.CountListed(ctx, store.DeliveryFilter{AfterID: since, Statuses: statuses})
 		if err != nil {
 			return 0, fmt.Errorf("count deliveries: %w", err)
 		}
@@ -103,8 +104,8 @@ func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
 		return nil, err
 	}
 	tiles := []templates.Tile{{
-		Label: "Deliveries started", Value: templates.Count(all), Href: "/admin/deliveries", Kind: templates.KindNeutral,
-		Hint: fmt.Sprintf("%.1f a second", float64(all)/overviewPeriod.Seconds()),
+		Label: "Deliveries started", Value: templates.CountUpTo(all, store.ListBound), Href: "/admin/deliveries", Kind: templates.KindNeutral,
+		Hint: pace(all),
 	}}
 	for _, t := range []templates.Tile{
 		{Label: "Delivered", Href: "/admin/deliveries?status=delivered", Kind: templates.KindOK},
@@ -117,7 +118,7 @@ func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Value, t.Hint = templates.Count(n), share(n, all)
+		t.Value, t.Hint = templates.CountUpTo(n, store.ListBound), share(n, all)
 		if n == 0 {
 			t.Kind = templates.KindNeutral
 		}
@@ -126,10 +127,21 @@ func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
 	return tiles, nil
 }
 
-// share tells what part n is of all.
+// pace is how many deliveries a second n in the period of the overview are.
+func pace(n int) string {
+	if n > store.ListBound {
+		return fmt.Sprintf("more than %.0f a second", float64(store.ListBound)/overviewPeriod.Seconds())
+	}
+	return fmt.Sprintf("%.1f a second", float64(n)/overviewPeriod.Seconds())
+}
+
+// share tells what part n is of all, where both were counted to the end.
 func share(n, all int) string {
-	if all == 0 {
+	switch {
+	case all == 0:
 		return "nothing moved"
+	case all > store.ListBound:
+		return ""
 	}
 	return fmt.Sprintf("%.0f%% of them", 100*float64(n)/float64(all))
 }

@@ -33,7 +33,7 @@ func (p *portal) showPartner(c echo.Context, r refusal) error {
 // partnerView is what the row of a partner tells.
 func partnerView(partner store.Partner, r refusal) templates.AdminPartnerView {
 	v := templates.AdminPartnerView{
-		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, ContactName: partner.ContactName, Email: partner.ContactEmail,
+		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
 		DecidedBy: partner.DecidedBy, Reason: partner.StatusReason, Message: r.message,
@@ -41,11 +41,20 @@ func partnerView(partner store.Partner, r refusal) templates.AdminPartnerView {
 	if partner.Own {
 		return v
 	}
-	v.Acts = acts(partnerSteps(), "/admin/partners/"+partner.ID, partner.Status, r)
+	steps := partnerSteps()
+	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
+		steps = append(steps, vouchStep())
+	}
+	v.Acts = acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
+	for i := range v.Acts.Danger {
+		if v.Acts.Danger[i].ID == vouchStep().verb {
+			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"
+		}
+	}
 	if partner.Status == store.PartnerRequested {
 		v.Grants = partnerGrants()
 		if partner.EmailConfirmedAt.IsZero() {
-			v.Acts.Lead = "It can be approved once its contact person has opened the link in the confirmation mail."
+			v.Acts.Lead = "It can be approved once its contact person has opened the link in the confirmation mail. When that mail was not sent, its text and link stand under Mails."
 			v.Acts.Plain = nil
 		}
 	}
@@ -122,12 +131,23 @@ func partnerSteps() []step {
 	}
 }
 
+// vouchStep confirms a registration whose mail did not arrive.
+func vouchStep() step {
+	return step{
+		verb: "confirm", from: []string{store.PartnerRequested}, reason: true,
+		label:   "Confirm in place of the contact person",
+		explain: "For a contact person who gets no mail. Do this when you know in another way that the organisation registered itself; the audit trail tells that you did. The contact person gets a mail with a link to choose a password. When it cannot be sent, read it under Mails and hand the link over.",
+		done:    "The registration is confirmed. The link with which the contact person chooses a password is in a mail.",
+	}
+}
+
 // adminPartnerStep takes a decision about a partner.
 func (p *portal) adminPartnerStep(c echo.Context, s step) error {
 	id, partners := c.Param("id"), p.Registry.Partners
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return partners.Approve(ctx, a, id) },
 		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return partners.Resume(ctx, a, id) },
+		"confirm": func(ctx context.Context, a registry.Actor, why string) error { return partners.Vouch(ctx, a, id, why) },
 		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return partners.Reject(ctx, a, id, why) },
 		"suspend": func(ctx context.Context, a registry.Actor, why string) error {
 			return partners.Suspend(ctx, a, id, why)

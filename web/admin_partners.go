@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
 	"schakel/store"
 	"schakel/templates"
 )
@@ -25,7 +27,7 @@ func (p *portal) adminPartners(c echo.Context) error {
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, templates.PartnerRow{
-			Name: partner.Name, Href: "/admin/partners/" + partner.ID, OIN: partner.OIN, Contact: partner.ContactName,
+			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: cmp.Or(partner.OIN, partner.OrgNumber), Contact: partner.ContactName,
 			Status: partner.Status, Since: partner.CreatedAt.Time,
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
 		})

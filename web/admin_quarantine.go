@@ -25,7 +25,7 @@ func (p *portal) quarantineList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.QuarantineListView{Path: quarantinePath, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	v := templates.QuarantineListView{Path: quarantinePath, Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
 	v.Fields = []templates.Field{choiceField("state", "State", status, []templates.Option{
 		{Value: "", Label: "All"},
 		{Value: store.QuarantineOpen, Label: "Waiting"},

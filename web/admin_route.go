@@ -49,10 +49,13 @@ func formRefusal(err error) (status int, wrong formErrors) {
 		return http.StatusUnprocessableEntity, fields
 	}
 	e, ok := errors.AsType[*registry.Error](err)
-	if ok && (e.Code == registry.CodeConflict || e.Code == registry.CodeInvalid) {
-		return http.StatusConflict, formErrors{"": e.Message}
+	if !ok || e.Code == registry.CodeForbidden || e.Code == registry.CodeNotFound {
+		return 0, nil
 	}
-	return 0, nil
+	if status = registryProblem(e).Status; e.Code == registry.CodeInvalid {
+		status = http.StatusConflict
+	}
+	return status, formErrors{"": e.Message}
 }
 
 func (p *portal) showRoutes(c echo.Context, status int, in registry.NewRoute, wrong formErrors) error {

@@ -28,6 +28,9 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if v.Retries, v.Repeats, err = p.handling(ctx, sub); err != nil {
 		return err
 	}
+	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
+		return err
+	}
 	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, templates.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
@@ -94,7 +97,7 @@ func subscriptionSteps() []step {
 		},
 		{
 			verb: "reject", from: []string{store.SubscriptionRequested}, reason: true,
-			label: "Reject the subscription", explain: "The partner gets a mail with the reason and can ask again.",
+			label: "Reject the subscription", explain: "The partner gets a mail with the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
 			done: "The subscription is rejected. The partner is told by mail.",
 		},
 		{

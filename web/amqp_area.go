@@ -8,6 +8,7 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/store"
 	"schakel/templates"
 )
 
@@ -16,7 +17,11 @@ type AMQPBridge interface {
 	Resend(ctx context.Context, by outbox.Actor, id string) error
 	PutBack(ctx context.Context, by outbox.Actor, id string) error
 	Drop(ctx context.Context, by outbox.Actor, id, reason string) error
+	Reprocess(ctx context.Context, by outbox.Actor, id string) error
+	AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter, do, reason string) (int, error)
 	AnswerAgain(ctx context.Context, by outbox.Actor, id string) error
+	Retry(ctx context.Context, by outbox.Actor, id string) error
+	Body(ctx context.Context, by outbox.Actor, id string) ([]byte, error)
 	Reload()
 	Clock() amqp.ClockState
 	Unfit() []amqp.Unfit
@@ -51,7 +56,11 @@ func (p *portal) routesAMQP() {
 	p.pagesUpTo(maxAMQPDocument+formOverhead, "/admin/amqp", p.requireAdministrator).POST("/import", a.importDetails)
 	admin.POST("/messages/:id/resend", a.actOn(resendAMQP))
 	admin.POST("/messages/:id/put-back", a.actOn(putBackAMQP))
+	admin.POST("/messages/:id/reprocess", a.actOn(reprocessAMQP))
 	admin.POST("/messages/:id/drop", a.dropMessage)
+	admin.GET("/messages/:id/body", a.messageBody)
+	admin.POST("/messages/:id/retry", a.actOn(retryAMQP))
+	admin.POST("/messages/all/:do", a.actOnAll)
 	admin.POST("/messages/:id/answer", a.actOn(answerAMQP))
 	a.routesBoth(admin)
 	p.amqpPartner().routesBoth(p.pages("/partner/amqp", p.requirePartner))

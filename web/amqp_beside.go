@@ -25,7 +25,7 @@ func (p *portal) amqpBeside(ctx context.Context, queue deliveryQueue) (templates
 	if err != nil || n == 0 {
 		return templates.Crumb{}, err
 	}
-	return templates.Crumb{Label: label + " (" + templates.Count(n) + ")", Href: p.amqpAdmin().messages() + href}, nil
+	return templates.Crumb{Label: label + " (" + templates.CountUpTo(n, store.ListBound) + ")", Href: p.amqpAdmin().messages() + href}, nil
 }
 
 // amqpItem leads from a delivery to the messages it was sent as.

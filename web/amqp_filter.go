@@ -1,6 +1,8 @@
 package web
 
 import (
+	"strconv"
+
 	"schakel/store"
 	"schakel/templates"
 )
@@ -11,6 +13,23 @@ const (
 	amqpOverdue      = "overdue"
 	amqpRejectedByUs = "rejected-by-us"
 )
+
+// herNone selects messages that name no HER-id.
+const herNone = "none"
+
+// ofHerID limits a list of messages to those of a HER-id; ok is false for what is none.
+func ofHerID(f store.AMQPFilter, text string) (limited store.AMQPFilter, ok bool) {
+	switch text {
+	case "":
+		return f, true
+	case herNone:
+		f.HerID = store.HerNone
+		return f, true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	f.HerID = n
+	return f, err == nil && n > 0
+}
 
 // amqpChoices are what a list of messages can be limited to.
 func amqpChoices() []templates.Option {

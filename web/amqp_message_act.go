@@ -25,8 +25,16 @@ func putBackAMQP() amqpAct {
 	return amqpAct{AMQPBridge.PutBack, "The message is back on its queue, as it was."}
 }
 
+func reprocessAMQP() amqpAct {
+	return amqpAct{AMQPBridge.Reprocess, "The message is handled as if it came in at this moment."}
+}
+
 func answerAMQP() amqpAct {
 	return amqpAct{AMQPBridge.AnswerAgain, "The AppRec is sent again, with the same ids."}
+}
+
+func retryAMQP() amqpAct {
+	return amqpAct{AMQPBridge.Retry, "The message is tried now."}
 }
 
 // actOn does one of them and goes back to the message.
@@ -44,7 +52,7 @@ func (a amqpArea) actOn(what func() amqpAct) echo.HandlerFunc {
 	}
 }
 
-// dropMessage takes a dead letter or a quarantined message out for good.
+// dropMessage ends a message that waits for a person.
 func (a amqpArea) dropMessage(c echo.Context) error {
 	m, err := a.ownMessage(c)
 	if err != nil {
@@ -71,6 +79,9 @@ func (a amqpArea) acted(c echo.Context, err error, id, text string) error {
 	}
 	if errors.Is(err, outbox.ErrNotResendable) {
 		return a.refuse(c, a.message(id), sentence(outbox.ErrNotResendable))
+	}
+	if errors.Is(err, outbox.ErrEventExpired) {
+		return a.refuse(c, a.message(id), sentence(outbox.ErrEventExpired))
 	}
 	if err != nil {
 		return err

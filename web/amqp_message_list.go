@@ -12,25 +12,18 @@ import (
 // messageList lists messages that were written or read.
 func (a amqpArea) messageList(c echo.Context) error {
 	ctx, paging := c.Request().Context(), pagePaging(c)
-	f := store.AMQPFilter{
-		PartnerID: a.scope(c), Direction: pageChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}), PartyID: c.QueryParam("party"),
-		ID: c.QueryParam("id"), Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	}
-	kind := pageChoice(c, "kind", optionValues(amqpKinds()))
-	if kind != "" {
-		f.Kinds = []string{kind}
-	}
-	state := pageChoice(c, "state", optionValues(amqpChoices()))
-	f = ofState(f, state)
-	from, until, wrong := clean(c.QueryParam("from")), clean(c.QueryParam("until")), formErrors{}
-	f.Since, f.Until = period(from, until, wrong)
+	f, wrong := a.messageFilter(c)
+	f.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
+	kind, state := pageChoice(c, "kind", optionValues(amqpKinds())), pageChoice(c, "state", optionValues(amqpChoices()))
+	from, until, her := clean(c.QueryParam("from")), clean(c.QueryParam("until")), clean(c.QueryParam("herId"))
 	v := templates.AMQPMessagesView{
-		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until != "",
+		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
 	var err error
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
 	}
+	v.Fields = append(v.Fields, templates.Field{Name: "herId", Label: "HER-id of the other side, or none", Value: her, MaxLength: 9})
 	v.Fields = withErrors(append(v.Fields,
 		templates.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
 		templates.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
@@ -44,11 +37,32 @@ func (a amqpArea) messageList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Total, v.Pager = total, pager(c, paging, total)
+	v.Total, v.Pager = total, longPager(c, paging, total)
 	for _, m := range rows {
 		v.Rows = append(v.Rows, a.messageRow(c, m))
 	}
+	if err := a.offerBulk(c, f, &v); err != nil {
+		return err
+	}
 	return a.render(c, http.StatusOK, templates.AMQPMessagesPage(page, v))
+}
+
+// messageFilter reads what a list of messages is limited to.
+func (a amqpArea) messageFilter(c echo.Context) (store.AMQPFilter, formErrors) {
+	f := store.AMQPFilter{
+		PartnerID: a.scope(c), Direction: pageChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}), PartyID: c.QueryParam("party"),
+		ID: c.QueryParam("id"),
+	}
+	if kind := pageChoice(c, "kind", optionValues(amqpKinds())); kind != "" {
+		f.Kinds = []string{kind}
+	}
+	f = ofState(f, pageChoice(c, "state", optionValues(amqpChoices())))
+	wrong, ok := formErrors{}, false
+	if f, ok = ofHerID(f, clean(c.QueryParam("herId"))); !ok {
+		wrong["herId"] = "Fill in a HER-id, or none for messages that name no sender."
+	}
+	f.Since, f.Until = period(clean(c.QueryParam("from")), clean(c.QueryParam("until")), wrong)
+	return f, wrong
 }
 
 func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]templates.Field, error) {

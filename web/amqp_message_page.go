@@ -100,7 +100,7 @@ func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQP
 	if m.Status == store.AMQPOpenMessage && !m.DueAt.IsZero() {
 		items = append(items, templates.Item{Label: "AppRec expected by", Content: templates.Clock(m.DueAt.Time, now)})
 	}
-	if m.Status == store.AMQPDue {
+	if m.Status == store.AMQPDue || m.Status == store.AMQPUnchecked {
 		items = append(items, templates.Item{Label: "Next try", Content: templates.Clock(m.DueAt.Time, now)}, templates.Item{Label: "Tries", Text: strconv.FormatInt(m.Attempts, 10)})
 	}
 	if m.Resends > 0 {
@@ -111,6 +111,9 @@ func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQP
 	}
 	if m.DeliveryID != "" {
 		items = append(items, templates.Item{Label: "Delivery", Content: templates.Link("See the delivery", a.delivery(m.DeliveryID))})
+	}
+	if m.Direction == store.AMQPIn && len(m.Encoded) > 0 && a.admin {
+		items = append(items, templates.Item{Label: "Content", Content: templates.Link("Download it, encrypted as it came", a.message(m.ID)+"/body")})
 	}
 	if m.ReferenceID != "" {
 		items = append(items, templates.Item{Label: "Answers", Content: templates.Link("The message it is about", a.message(m.ReferenceID))})
@@ -151,7 +154,7 @@ func traceMoments(traces []store.AMQPTrace) []templates.Moment {
 		t := traces[i]
 		m := templates.Moment{At: t.At.Time, Kind: templates.KindInfo, Title: amqpStep(t.Step), Text: t.Detail}
 		switch t.Step {
-		case "unwritten", "overdue", "read again":
+		case "unwritten", "overdue", "read again", "answer refused":
 			m.Kind = templates.KindWarning
 		case "settled", "written", "confirmed":
 			m.Kind = templates.KindOK
@@ -176,16 +179,50 @@ func (a amqpArea) offer(ctx context.Context, v *templates.AMQPMessageView, m sto
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
 		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
 	}
+	if m.Status == store.AMQPUnchecked || answerWaits(m) {
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Try now", Action: here + "/retry", WhyNot: a.whyNot("")})
+	}
 	if m.Status == store.AMQPDead {
 		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Put back on its queue", Action: here + "/put-back", WhyNot: a.whyNot("")})
 	}
-	if m.Status == store.AMQPDead || m.Status == store.AMQPQuarantined || wrong != "" {
+	if m.Status == store.AMQPQuarantined || m.Status == store.AMQPHeld {
+		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Reprocess this message", Action: here + "/reprocess", WhyNot: a.whyNot(whyNotReprocessed(m))})
+	}
+	if amqp.MayDrop(m) || answerWaits(m) || otherContent(m) || wrong != "" {
+		explain := "It is never handled, and its content is erased here. Its sender is told nothing by us, so tell it yourself."
+		switch {
+		case answerWaits(m):
+			explain = "It is not tried any more. Its receiver does not learn from us what became of its message, so tell it yourself."
+		case m.Direction == store.AMQPOut:
+			explain = "It is closed and not sent again; its delivery is discarded too. Its receiver is told nothing."
+		}
 		v.Drop = &templates.Danger{
 			ID: "drop", Label: "Drop this message", Button: "Drop", Action: here + "/drop",
-			Explain:    "It is never handled, and its content is erased here. Its sender is told nothing by us, so tell it yourself.",
+			Explain:    explain,
 			ReasonName: "reason", ReasonLabel: "Why is it dropped?", ReasonValue: reason, ReasonError: wrong,
 		}
 	}
+}
+
+// otherContent reports whether a message came under a MsgId that was used for other content.
+func otherContent(m store.AMQPMessage) bool {
+	return m.Status == store.AMQPDuplicate && m.Reason == store.AMQPOtherContent
+}
+
+// answerWaits reports whether an answer of ours is not on its queue.
+func answerWaits(m store.AMQPMessage) bool {
+	return m.Direction == store.AMQPOut && (m.Kind == store.AMQPAppRec || m.Kind == store.AMQPError) && (m.Status == store.AMQPDue || m.Status == store.AMQPUnsent)
+}
+
+// whyNotReprocessed says why there is nothing to handle again.
+func whyNotReprocessed(m store.AMQPMessage) string {
+	switch {
+	case len(m.Encoded) == 0:
+		return "Its content was not stored: an older version of the program read it. Ask its sender to send it again."
+	case m.Kind == store.AMQPRequest:
+		return "The sender of a synchronous request waits for seconds only; it asks again."
+	}
+	return ""
 }
 
 func (a amqpArea) whyNot(why string) string {

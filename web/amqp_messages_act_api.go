@@ -31,7 +31,7 @@ func (m *machineAPI) postAMQPAct(status int, do func(AMQPBridge, context.Context
 	}
 }
 
-// postAMQPDrop takes a dead letter or a quarantined message out for good.
+// postAMQPDrop ends a message that waits for a person.
 func (m *machineAPI) postAMQPDrop(c echo.Context) error {
 	if _, err := m.mayDecide(c); err != nil {
 		return err

@@ -102,6 +102,10 @@ func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	if kind != "" {
 		f.Kinds = []string{kind}
 	}
+	f, ok := ofHerID(f, c.QueryParam("herId"))
+	if !ok {
+		return f, fieldProblem("herId", "herId must be a HER-id, or none for messages that name no sender")
+	}
 	choice, err := apiChoice(c, "status", optionValues(amqpChoices()))
 	if err != nil {
 		return f, err

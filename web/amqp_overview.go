@@ -39,6 +39,12 @@ func (a amqpArea) overview(c echo.Context) error {
 	if err := a.fillParties(c, names, &v); err != nil {
 		return err
 	}
+	if v.Queues, err = a.queueRows(ctx, names, v.Now); err != nil {
+		return err
+	}
+	if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), ""); err != nil {
+		return err
+	}
 	v.Clock, v.ClockText = a.clockMark()
 	v.Unfit = a.unfitRows()
 	page := a.frame(c, "AMQP")
@@ -118,14 +124,16 @@ func (a amqpArea) amqpTiles(ctx context.Context) ([]templates.Tile, error) {
 		{"Rejected by receivers", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, templates.KindError},
 		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, templates.KindError},
 		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, templates.KindError},
+		{"Wait for a revocation check", "state=unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}, templates.KindWarning},
 		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, templates.KindError},
+		{"Held, without a recipient", "state=held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}, templates.KindError},
 		{"Answers to write", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, templates.KindWarning},
 	} {
 		n, err := a.DB.CountAMQPMessages(ctx, t.filter)
 		if err != nil {
 			return nil, err
 		}
-		tile := templates.Tile{Label: t.label, Value: templates.Count(n), Href: a.messages() + "?" + t.query, Kind: templates.KindNeutral, Hint: "none"}
+		tile := templates.Tile{Label: t.label, Value: templates.CountUpTo(n, store.ListBound), Href: a.messages() + "?" + t.query, Kind: templates.KindNeutral, Hint: "none"}
 		if n > 0 {
 			oldest, err := a.DB.OldestAMQPMessage(ctx, t.filter)
 			if err != nil {

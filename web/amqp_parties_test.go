@@ -3,13 +3,12 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // An administrator adds a broker, an own party, and a process; a partner fills in its party at its endpoint.
@@ -124,11 +123,42 @@ func (w *amqpWorld) checkProcessPages(t *testing.T, own, party string) {
 	noError(t, err)
 	one := admin + "/processes/" + rows[0].ID
 	wantWords(t, text(w.admin.get(one)), "Change process", "no.example.sent")
-	wantStatus(t, w.admin.post(one, changed(form, "receives", "no.example.came")), http.StatusSeeOther)
+	wantRefused(t, w.admin.post(one, changed(form, "receives", "no.example.came")), "Nobody is subscribed to this event type")
+	w.checkOrphan(t, one, admin, changed(form, "receives", "no.example.came"))
 	wantStatus(t, w.staff.post(one+"/removal", nil), http.StatusForbidden)
 	wantStatus(t, w.admin.post(one+"/removal", nil), http.StatusSeeOther)
 	wantStatus(t, w.admin.get(one), http.StatusNotFound)
 	wantWords(t, text(w.admin.get("/admin/audit")), "added process E-contact to AMQP party Legekontor", "removed process E-contact from AMQP party Legekontor")
+}
+
+// checkOrphan gives a process a recipient, takes it away again, and looks for the warnings.
+func (w *amqpWorld) checkOrphan(t *testing.T, process, party string, form url.Values) {
+	t.Helper()
+	own, err := w.db.OwnPartner(t.Context())
+	noError(t, err)
+	e := store.Endpoint{PartnerID: own.ID, Name: "Inbox", Kind: store.EndpointPull, Status: store.EndpointActive}
+	sub := store.Subscription{PartnerID: own.ID, Status: store.SubscriptionApproved, Types: []string{"no.example.came"}}
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		if err := tx.InsertEndpoint(t.Context(), &e); err != nil {
+			return err
+		}
+		sub.EndpointID = e.ID
+		return tx.InsertSubscription(t.Context(), &sub)
+	}))
+	wantStatus(t, w.admin.post(process, form), http.StatusSeeOther)
+	const warning = "Nobody is subscribed to what these processes take in"
+	pages := []string{"/admin/amqp", party, "/admin/subscriptions/" + sub.ID}
+	for _, page := range pages {
+		if strings.Contains(text(w.admin.get(page)), warning) {
+			t.Errorf("%s warns of a process that has a recipient", page)
+		}
+	}
+	at := "/admin/subscriptions/" + sub.ID
+	wantWords(t, text(w.admin.post(at+"/end", url.Values{"reason": {"Not needed."}})), "would have no recipient")
+	wantStatus(t, w.admin.post(at+"/suspend", url.Values{"reason": {"Broken."}}), http.StatusSeeOther)
+	for _, page := range pages {
+		wantWords(t, text(w.admin.get(page)), warning, "E-contact with Legekontor")
+	}
 }
 
 // What a CPP or the address registry says is shown before it is taken over.
@@ -142,10 +172,7 @@ func TestAMQPImportPages(t *testing.T) {
 	}
 	wantRefused(t, upload("", nil), "Choose a file, or paste it.")
 	wantRefused(t, upload("<html/>", nil), "is no CPA, CPP or communication details")
-	document, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "amqp", "cpa", "CPP_93238.xml"))
-	if err != nil {
-		t.Skip("the shared samples of CPPs are not on this machine:", err)
-	}
+	document := needs.File(t, "amqp", "cpa", "CPP_93238.xml")
 	wantWords(t, text(upload(string(document), nil)), "Nobody here has HER-id 93238")
 	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
 		p, err := tx.AMQPParty(t.Context(), w.party)

@@ -69,6 +69,14 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *templates.AM
 		v.Certificates = append(v.Certificates, a.certificateRow(row, one, v.Closed == ""))
 	}
 	v.Warnings = partyWarnings(row, certificates, v.Now)
+	if a.admin {
+		if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), row.ID); err != nil {
+			return err
+		}
+		if v.Waiting, err = a.waitingOf(ctx, row); err != nil {
+			return err
+		}
+	}
 	processes, err := a.Registry.AMQP.Processes(ctx, a.bounds(c), row.ID)
 	if err != nil {
 		return err
@@ -91,6 +99,30 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *templates.AM
 		v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-party", ObjectID: row.ID}, "")
 	}
 	return err
+}
+
+// waitingOf leads to the messages that a party sent and that wait: in quarantine under its HER-id, or held.
+func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]templates.Named, error) {
+	if row.Own || row.HerID == 0 {
+		return nil, nil
+	}
+	her := strconv.FormatInt(row.HerID, 10)
+	var list []templates.Named
+	for _, state := range []struct{ status, text string }{
+		{store.AMQPQuarantined, " in quarantine that this party sent. Reprocess what came in before it was registered."},
+		{store.AMQPHeld, " held that this party sent: nobody is subscribed to what they become."},
+	} {
+		n, err := a.DB.CountAMQPMessages(ctx, store.AMQPFilter{Statuses: []string{state.status}, HerID: row.HerID})
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			list = append(list, templates.Named{
+				Name: templates.Plural(n, "message is", "messages are") + state.text, Href: a.messages() + "?state=" + state.status + "&herId=" + her,
+			})
+		}
+	}
+	return list, nil
 }
 
 func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) templates.AMQPCertificateRow {

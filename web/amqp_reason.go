@@ -6,6 +6,7 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/message"
+	"schakel/store"
 )
 
 // amqpReasons lists the codes for which a message was refused: by an AMQP error, by a negative AppRec, or by ourselves
@@ -49,6 +50,7 @@ func appRecWords() map[string]reasonWords {
 		"E10":             {"Receiver in the document is another", "The HER-id of the receiver in the business document is not that of the queue." + corrected},
 		"T01":             {"Document cannot be read", "The XML of the business document has mistakes." + corrected},
 		"T02":             {"Document is not valid", "The business document does not keep to its schema, or lacks a value." + corrected},
+		"E21":             {"No recipient at the receiver", "The receiver has nobody who takes this message. Ask the receiver." + corrected},
 		"apprec-rejected": {"Rejected by the receiver", "The AppRec says why, in words." + corrected},
 	}
 }
@@ -64,6 +66,8 @@ func amqpUnsentWords() map[string]reasonWords {
 		amqp.ReasonCertificate: {"No valid certificate", "Register a valid certificate for signing with our party and for encryption with theirs, then resend."},
 		amqp.ReasonNoQueue:     {"Queue does not exist", "Correct the queue at the party, or ask the counterpart to open it, then resend."},
 		amqp.ReasonRefused:     {"Refused by the broker", "Mend the cause with who runs the broker, then resend."},
+		store.AMQPOtherContent: {"Other content under a known MsgId", "Ask its sender which one is meant. If it is this one, they send it again with a MsgId of its own. Then drop this entry."},
+		amqp.ReasonNoRecipient: {"Nobody is subscribed", "Approve a subscription to the event type of the process; or remove that type from the process."},
 		"soap-fault":           {"Answered with a SOAP fault", "The fault says why. Mend the cause with the receiver, then resend."},
 		amqp.ReasonUnanswered:  {"No answer in time", "It is not asked again by itself. Resend it to ask once more."},
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/message"
 	"schakel/store"
 )
@@ -27,6 +28,9 @@ func amqpRemedy(m store.AMQPMessage) string {
 	if !turnedDown(m) {
 		return amqpReasonOf(m.Reason).Remedy
 	}
+	if m.Reason == store.AMQPOtherContent {
+		return amqpReasonOf(m.Reason).Remedy
+	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state says what to do
 	}
@@ -49,6 +53,8 @@ func receiverWords() map[string]string {
 		string(message.InvalidSignature):   "Check that the newest certificate of its sender stands at the party here. If so, its sender mends it and sends it again.",
 		string(message.SpoofingAttack):     "Find out with its sender why the HER-ids differ, before anything more of it is trusted.",
 		string(message.UnsupportedMessage): "If this process should be taken: agree on it with its sender, add it to the party here, and ask to send it again.",
+		amqp.ReasonNoRecipient:             "Approve a subscription of the own organisation to the event type that the process makes of it, then it is delivered by itself.",
+		"E21":                              "Approve a subscription to the event type of the process, then ask its sender to publish it anew, with a MsgId of its own.",
 		"E10":                              "Its sender corrects the receiver and publishes it anew, with a MsgId of its own. Check that the address registry has the right queue for our HER-id.",
 	}
 }

@@ -39,7 +39,9 @@ func amqpStates() []templates.Option {
 		{Value: store.AMQPDuplicate, Label: "Duplicate"},
 		{Value: store.AMQPMatched, Label: "Matched"},
 		{Value: store.AMQPUnmatched, Label: "About a message we do not know"},
+		{Value: store.AMQPUnchecked, Label: "Waits for a revocation check"},
 		{Value: store.AMQPQuarantined, Label: "Quarantined"},
+		{Value: store.AMQPHeld, Label: "Held: no recipient"},
 		{Value: store.AMQPDead, Label: "Dead letter"},
 		{Value: store.AMQPPutBack, Label: "Put back"},
 		{Value: store.AMQPDropped, Label: "Dropped"},
@@ -54,9 +56,9 @@ func amqpState(m store.AMQPMessage) templates.Mark {
 		mark.Kind = templates.KindOK
 	case store.AMQPSending, store.AMQPOpenMessage:
 		mark.Kind = templates.KindInfo
-	case store.AMQPPartly, store.AMQPDue, store.AMQPUnmatched, store.AMQPDuplicate, store.AMQPUnsent:
+	case store.AMQPPartly, store.AMQPDue, store.AMQPUnmatched, store.AMQPDuplicate, store.AMQPUnsent, store.AMQPUnchecked:
 		mark.Kind = templates.KindWarning
-	case store.AMQPRejected, store.AMQPFailed, store.AMQPUnanswered, store.AMQPRefused, store.AMQPQuarantined, store.AMQPDead:
+	case store.AMQPRejected, store.AMQPFailed, store.AMQPUnanswered, store.AMQPRefused, store.AMQPQuarantined, store.AMQPHeld, store.AMQPDead:
 		mark.Kind = templates.KindError
 	}
 	switch {
@@ -126,11 +128,15 @@ func amqpAboutIn(m store.AMQPMessage) string {
 		return "It is about a message of ours, whose state follows it."
 	case store.AMQPUnmatched:
 		return "It is about a message that is not known here. Ask its sender what it means."
+	case store.AMQPUnchecked:
+		return "Whether the certificate of its sender was revoked cannot be checked now. It is kept here as it came, and handled by itself once the issuer's validation server answers; its sender was told nothing."
 	case store.AMQPQuarantined:
 		if m.Kind == store.AMQPEvent {
-			return "It was not taken in, and there is no queue on which to tell its sender. Tell it yourself, then drop it."
+			return "It was not accepted, and there is no queue on which to tell its sender. It is stored as received. Give the client of the party the right to send it, then reprocess it; or tell its sender, then drop it."
 		}
-		return "It does not tell whom to answer, so nobody was answered. Find out who sent it, then drop it."
+		return "Its sender is not registered here, so nobody was answered. It is stored as received. Register the sender with its HER-id, then reprocess it; it is then answered as if it came in at that moment."
+	case store.AMQPHeld:
+		return "Nobody is subscribed to what it becomes. It is stored as received and has no AppRec: its sender remains responsible. It is delivered and acknowledged as soon as a subscription is approved."
 	case store.AMQPDead:
 		return "It was tried ten times without success, for reasons on our side; its sender was told nothing. Mend the cause, then put it back on its queue."
 	case store.AMQPPutBack:
@@ -147,6 +153,8 @@ func amqpStep(step string) string {
 		"read": "Read from the queue", "kept": "Kept in the database", "answered": "Answered", "settled": "Taken off the queue",
 		"read again": "Read again from the queue", "written": "Written to the queue", "unwritten": "Could not be written", "confirmed": "Confirmed",
 		"overdue": "AppRec became overdue", "resent": "Sent again", "put back": "Put back on the queue", "dropped": "Dropped",
+		"checked": "Checked and handled", "retried": "Tried at once", "answer refused": "The handler's answer was not sent: a SOAP fault took its place",
+		"reprocessed": "Reprocessed", "not done": "Not done",
 	}
 	if text, ok := words[step]; ok {
 		return text

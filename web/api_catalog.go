@@ -49,7 +49,7 @@ func (m *machineAPI) showCatalog(c echo.Context) error {
 		rest = append(rest, linkContext{
 			Anchor:      base,
 			ServiceDesc: []link{{Href: base + "/versions/latest/content.json", Type: "application/json"}},
-			ServiceDoc:  []link{{Href: m.app.absolute("/contracts/" + row.ID), Type: "text/html"}},
+			ServiceDoc:  []link{{Href: m.app.absolute(contractHref(row.ID)), Type: "text/html"}},
 		})
 	}
 	body, err := json.Marshal(map[string]any{"linkset": append([]linkContext{self}, rest...)})

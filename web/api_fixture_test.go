@@ -40,7 +40,7 @@ func (h *apiHarness) withCatalogue(t testing.TB) *apiHarness {
 	noError(t, err)
 	_, err = h.reg.Contracts.Upload(ctx, actor, "student-events", registry.Upload{Content: []byte(sampleContract)})
 	noError(t, err)
-	_, err = h.reg.Contracts.Publish(ctx, actor, "student-events", "1.0.0")
+	_, err = publishDraft(ctx, h.reg, actor, "student-events", "1.0.0", "")
 	noError(t, err)
 	return h
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 	noError(t, err)
 	h.reg, err = registry.New(registry.Config{
-		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault,
+		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: registry.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
 		ReadArea: area.Boundary,
 	}, accounts)
@@ -227,4 +228,34 @@ func (a apiAnswer) member(t testing.TB, name string) any {
 	var all map[string]any
 	a.decode(t, &all)
 	return all[name]
+}
+
+// publishVersion publishes the draft at a path of the register's API as it is now; pairs are headers.
+func (c *apiClient) publishVersion(t testing.TB, target, body string, pairs ...string) apiAnswer {
+	t.Helper()
+	if body != "" {
+		pairs = append(pairs, "Content-Type", "application/json")
+	}
+	target += "/publication"
+	return c.do(t, http.MethodPost, target, body, append(pairs, c.reviewed(t, target)...)...)
+}
+
+// reviewed is the If-Match of a request to publish the draft as it is now; nothing for the path of another request.
+func (c *apiClient) reviewed(t testing.TB, target string) []string {
+	t.Helper()
+	version, publishes := strings.CutSuffix(target, "/publication")
+	if !publishes {
+		return nil
+	}
+	digest, _ := c.get(t, version).member(t, "digest").(string)
+	return []string{"If-Match", strconv.Quote(digest)}
+}
+
+// publishDraft publishes a draft as the register holds it now.
+func publishDraft(ctx context.Context, reg *registry.Services, by registry.Actor, id, version, reason string) (store.ContractVersion, error) {
+	v, err := reg.Contracts.Version(ctx, registry.Reader{Administrator: true}, id, version)
+	if err != nil {
+		return v, err
+	}
+	return reg.Contracts.Publish(ctx, by, id, version, registry.PublishInput{Digest: v.Digest, Reason: reason})
 }

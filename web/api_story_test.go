@@ -41,7 +41,7 @@ func storyContract(t *testing.T, writer *apiClient) {
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"student-events","kind":"asyncapi","title":"Student events","visibility":"public",
 		"contact":{"name":"Desk","email":"desk@example.nl"}}`).want(t, http.StatusCreated)
 	writer.do(t, http.MethodPost, "/registry/v1/contracts/student-events/versions", sampleContract, "Content-Type", "application/yaml").want(t, http.StatusCreated)
-	writer.do(t, http.MethodPost, "/registry/v1/contracts/student-events/versions/1.0.0/publication", "").want(t, http.StatusOK)
+	writer.publishVersion(t, "/registry/v1/contracts/student-events/versions/1.0.0", "").want(t, http.StatusOK)
 	catalogue := writer.get(t, "/events/v1/event-types?q=enrol").want(t, 200)
 	if catalogue.header.Get("Total-Count") != "1" {
 		t.Fatalf("catalogue %s", catalogue.body)

@@ -48,7 +48,7 @@ func (p *portal) auditPage(c echo.Context) error {
 		return err
 	}
 	v.Table = templates.TableView{
-		ID: "audit", Caption: "Entries", Total: total, Noun: [2]string{"entry", "entries"}, Pager: pager(c, paging, total),
+		ID: "audit", Caption: "Entries", Total: total, Most: store.ListBound, Noun: [2]string{"entry", "entries"}, Pager: longPager(c, paging, total),
 		Empty: templates.Empty{Text: "Nobody did anything yet."},
 	}
 	if !q.empty() {
@@ -128,7 +128,7 @@ func auditHref(row store.Audit) string {
 	case "subscription":
 		return "/admin/subscriptions/" + row.ObjectID
 	case "contract":
-		return "/contracts/" + row.ObjectID
+		return contractHref(row.ObjectID)
 	case "delivery":
 		return "/admin/deliveries/" + row.ObjectID
 	case "job":

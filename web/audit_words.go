@@ -85,11 +85,11 @@ func auditActions() []string {
 
 func partnerActions() []string {
 	return []string{
-		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerApproved,
+		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionPartnerApproved,
 		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded,
 		registry.ActionPartnerContact,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
-		registry.ActionClientSecretRotated, registry.ActionClientRevoked,
+		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked,
 		registry.ActionReadKeyCreated, registry.ActionReadKeyRevoked,
 	}
 }
@@ -101,7 +101,7 @@ func exchangeActions() []string {
 		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged,
 		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
-		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded, registry.ActionSubscriptionArea,
+		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded, registry.ActionSubscriptionArea, registry.ActionSubscriptionChangeRejected,
 	}
 }
 
@@ -110,7 +110,7 @@ func amqpActions() []string {
 		registry.ActionBrokerAdded, registry.ActionBrokerChanged, registry.ActionBrokerRemoved, registry.ActionPartyAdded, registry.ActionPartyChanged,
 		registry.ActionPartyImported, registry.ActionCertificateAdded, registry.ActionCertificateRemoved, registry.ActionProcessAdded,
 		registry.ActionProcessChanged, registry.ActionProcessRemoved, registry.ActionMessagePutBack, registry.ActionMessageDropped,
-		registry.ActionAppRecResent,
+		registry.ActionMessageReprocessed, registry.ActionMessagesAsked, registry.ActionAppRecResent,
 	}
 }
 

@@ -19,7 +19,7 @@ func (f verifierFunc) Verify(_ context.Context, bearer string) (token.Claims, er
 	return f(bearer)
 }
 
-// Rules: EDU-04, CE-68, SEC-08.
+// Rules: EDU-04, CE-68, SEC-08, OPEN-03, OPEN-05.
 func TestRequireScope(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(c *Config) {

@@ -48,7 +48,7 @@ func TestScoreToPublish(t *testing.T) {
 	_, _, err := o.reg.Profile.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Values: map[string]string{"register.min_score": "100"}})
 	noError(t, err)
 	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/advice"), "100 are needed to publish")
-	_, err = o.reg.Contracts.PublishWithReason(t.Context(), registry.SystemActor(), "student-events", "2.0.0", "it is needed")
+	_, err = publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "it is needed")
 	if err == nil || !strings.Contains(err.Error(), "this chain asks for 100") {
 		t.Errorf("got %v", err)
 	}

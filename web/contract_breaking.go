@@ -67,5 +67,6 @@ func boundName(s store.Subscription) string {
 func changeRow(c compare.Change) templates.ContractChangeRow {
 	return templates.ContractChangeRow{
 		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		OldPointer: c.OldPointer, Direction: c.Direction,
 	}
 }

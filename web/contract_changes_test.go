@@ -45,7 +45,7 @@ func TestChangesPage(t *testing.T) {
 	partner := o.browser()
 	partner.login(t, "pat@noord.example")
 	wantStatus(t, partner.get(target), http.StatusNotFound) // a draft
-	_, err := o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "student-events", "2.0.0")
+	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "")
 	noError(t, err)
 	wantStatus(t, partner.get(target), http.StatusOK)
 	o.show(t, "student-events", store.VisibilityInternal)

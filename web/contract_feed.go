@@ -5,13 +5,15 @@ import (
 	"encoding/xml"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 )
 
-// maxFeedEntries is how many versions a feed tells of, newest first.
+// maxFeedEntries is how many versions one page of a feed tells of, newest first.
 const maxFeedEntries = 50
 
 // atomFeed is a feed of versions (RFC 4287).
@@ -60,7 +62,7 @@ func (p *portal) contractFeed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	versions, err := p.Registry.Contracts.Versions(ctx, reader, about.ID)
+	versions, err := p.Registry.Contracts.History(ctx, about)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (p *portal) contractFeed(c echo.Context) error {
 	return p.writeFeed(c, feed, about.CreatedAt.Time, known)
 }
 
-// registerFeed answers the latest version of each contract that the reader may see.
+// registerFeed answers the versions of each contract that the reader may see.
 // With all in the query who sends no key is asked for one: feed readers send it
 // only then.
 func (p *portal) registerFeed(c echo.Context) error {
@@ -95,18 +97,20 @@ func (p *portal) registerFeed(c echo.Context) error {
 	}
 	feed := p.feed("Contracts of "+own.Name, own.Name, "/contracts", self)
 	for _, s := range list {
-		if s.Latest.ID != "" {
-			feed.add(p, s.Contract, s.Latest)
+		versions, err := p.Registry.Contracts.History(c.Request().Context(), s.Contract)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			feed.add(p, s.Contract, v)
 		}
 	}
 	return p.writeFeed(c, feed, own.CreatedAt.Time, known)
 }
 
-// add tells of a version that can be used.
+// add tells of a version that is published, deprecated or withdrawn.
 func (f *atomFeed) add(p *portal, about store.Contract, v store.ContractVersion) {
-	if v.Status == store.VersionPublished || v.Status == store.VersionDeprecated {
-		f.Entries = append(f.Entries, p.feedEntry(about, v))
-	}
+	f.Entries = append(f.Entries, p.feedEntry(about, v))
 }
 
 const registerFeedHref = "/contracts/feed.atom"
@@ -130,11 +134,50 @@ func (p *portal) feedEntry(about store.Contract, v store.ContractVersion) atomEn
 			entry.Summary += " It can be used until " + v.SunsetAt.Format(time.DateOnly) + "."
 		}
 	}
+	if v.Status == store.VersionWithdrawn {
+		entry.Summary, entry.changed = "Version "+v.Version+" is withdrawn. "+v.StatusReason, v.WithdrawnAt.Time
+		entry.Links = entry.Links[:1]
+	}
 	entry.Updated = atomTime(entry.changed)
 	return entry
 }
 
 func atomTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// cut leaves one page of a feed, with the links to the others (RFC 5005, 3).
+func (f *atomFeed) cut(asked string) error {
+	last := max(1, (len(f.Entries)+maxFeedEntries-1)/maxFeedEntries)
+	page := 1
+	if asked != "" {
+		n, err := strconv.Atoi(asked)
+		if err != nil || n < 1 || n > last {
+			return echo.NewHTTPError(http.StatusNotFound, "The feed has the pages 1 to "+strconv.Itoa(last)+".")
+		}
+		page = n
+	}
+	first := f.Links[0].Href
+	at := func(n int) string {
+		if n == 1 {
+			return first
+		}
+		sign := "?"
+		if strings.Contains(first, "?") {
+			sign = "&"
+		}
+		return first + sign + "page=" + strconv.Itoa(n)
+	}
+	f.Links[0].Href = at(page)
+	for _, l := range []struct {
+		rel string
+		n   int
+	}{{"first", 1}, {"previous", page - 1}, {"next", page + 1}, {"last", last}} {
+		if l.n >= 1 && l.n <= last && last > 1 {
+			f.Links = append(f.Links, atomLink{Rel: l.rel, Type: "application/atom+xml", Href: at(l.n)})
+		}
+	}
+	f.Entries = f.Entries[(page-1)*maxFeedEntries : min(page*maxFeedEntries, len(f.Entries))]
+	return nil
+}
 
 // writeFeed answers a feed, newest first; made is when the feed began. One for a
 // reader who is known is for nobody else's cache.
@@ -142,10 +185,12 @@ func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time, known 
 	slices.SortStableFunc(feed.Entries, func(a, b atomEntry) int {
 		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(a.ID, b.ID))
 	})
-	feed.Entries = feed.Entries[:min(len(feed.Entries), maxFeedEntries)]
 	feed.Updated = atomTime(made)
 	if len(feed.Entries) > 0 {
 		feed.Updated = feed.Entries[0].Updated
+	}
+	if err := feed.cut(c.QueryParam("page")); err != nil {
+		return err
 	}
 	body, err := xml.MarshalIndent(feed, "", "  ")
 	if err != nil {

@@ -37,13 +37,16 @@ func TestFeeds(t *testing.T) {
 	}
 	wantText(t, text(o.browser().get("/contracts/student-events")), `type="application/atom+xml"`, target)
 	wantText(t, text(o.browser().get("/contracts")), `href="/contracts/feed.atom"`)
-	_, err = o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "student-events", "2.0.0")
+	_, err = publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "")
 	noError(t, err)
 	_, err = o.reg.Contracts.Withdraw(t.Context(), registry.SystemActor(), "student-events", "1.0.0", "It was wrong.")
 	noError(t, err)
 	feed := text(o.browser().get(target))
-	if strings.Contains(feed, "1.0.0") || !strings.Contains(feed, "2.0.0") {
-		t.Errorf("what is withdrawn is told: %s", feed)
+	if !strings.Contains(feed, "Version 1.0.0 is withdrawn. It was wrong.") || !strings.Contains(feed, `term="withdrawn"`) || !strings.Contains(feed, "2.0.0") {
+		t.Errorf("the withdrawal is not told: %s", feed)
+	}
+	if all := text(o.browser().get("/contracts/feed.atom")); !strings.Contains(all, "Version 1.0.0 is withdrawn.") {
+		t.Errorf("the feed of the register does not tell the withdrawal: %s", all)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestContractZipByAPI(t *testing.T) {
 		t.Errorf("got %s", alone.body)
 	}
 	upload(t, writer, splitContract("1.0.0")).want(t, 201)
-	refused := writer.do(t, http.MethodPost, target+"/1.0.0/publication", "").problem(t, 409, "document-incomplete")
+	refused := writer.publishVersion(t, target+"/1.0.0", "").problem(t, 409, "document-incomplete")
 	if len(refused.Errors) != 1 || refused.Errors[0].Line != 7 || refused.Errors[0].Code != "reference-missing" {
 		t.Errorf("got %+v", refused.Errors)
 	}
@@ -75,7 +75,7 @@ func TestContractZipByAPI(t *testing.T) {
 			t.Errorf("%s: %s", at, answer.body)
 		}
 	}
-	writer.do(t, http.MethodPost, target+"/1.0.0/publication", "").want(t, 200)
+	writer.publishVersion(t, target+"/1.0.0", "").want(t, 200)
 
 	original := h.anyone().get(t, target+"/latest/original").want(t, 200)
 	if string(original.body) != packed || original.header.Get("Content-Type") != "application/zip" || !strings.Contains(original.header.Get("Content-Disposition"), "student-events-1.0.0.zip") {

@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 const otherContract = `asyncapi: 3.1.0
@@ -42,7 +43,7 @@ func TestContractStory(t *testing.T) {
 	noError(t, err)
 	wantText(t, o.page(t, base+"/publication"), "nl.example.grade.enrolled", "It joins the catalogue", version.Digest)
 	stale := o.admin.post(base+"/publication", url.Values{"digest": {"another"}})
-	wantStatus(t, stale, http.StatusConflict)
+	wantStatus(t, stale, http.StatusPreconditionFailed)
 	wantText(t, text(stale), "was replaced since you looked")
 	wantRedirect(t, o.admin.post(base+"/publication", url.Values{"digest": {version.Digest}}), here)
 	wantRedirect(t, o.browser().get("/contracts/grade-events/versions/latest"), here)
@@ -60,7 +61,7 @@ func TestContractStory(t *testing.T) {
 	wantText(t, o.page(t, here), "Who is hit when this version is withdrawn", "There is no other version of these event types")
 	wantStatus(t, o.admin.post(base+"/withdrawal", url.Values{}), http.StatusUnprocessableEntity)
 	wantRedirect(t, o.admin.post(base+"/withdrawal", url.Values{"reason": {"It leaks names."}}), here)
-	wantStatus(t, o.browser().get(here), http.StatusNotFound)
+	wantStatus(t, o.browser().get(here), http.StatusGone)
 	wantText(t, o.page(t, here), "It leaks names.")
 }
 
@@ -213,11 +214,7 @@ func TestDownload(t *testing.T) {
 // Every real document that is at hand can be uploaded or is refused with places, and its pages are shown.
 func TestRealDocuments(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../shared/data/contracts/asyncapi/*")
-	noError(t, err)
-	if len(files) == 0 {
-		t.Skip("the real documents are not on this machine")
-	}
+	files := needs.Files(t, "contracts", "asyncapi")
 	o := newOffice(t)
 	for _, file := range files {
 		content, err := os.ReadFile(file)

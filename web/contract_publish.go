@@ -16,26 +16,19 @@ import (
 // publishForm says what publishing a version does, and asks.
 func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
 
-// publishVersion publishes a version that its reader has seen: when the draft was
-// replaced since, nothing is published.
+// publishVersion publishes the draft whose digest the page showed: when it was replaced since, nothing is published (412).
 func (p *portal) publishVersion(c echo.Context) error {
 	form, err := readForm(c)
 	if err != nil {
 		return err
 	}
-	reader, about, err := p.maintained(c)
+	_, about, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
-	ctx, id, version := c.Request().Context(), about.ID, c.Param("version")
-	v, err := p.Registry.Contracts.Version(ctx, reader, id, version)
-	if err != nil {
-		return err
-	}
-	if form.Get("digest") != v.DocumentDigest() {
-		return p.showPublish(c, http.StatusConflict, form.Get("reason"), formErrors{"": "The draft was replaced since you looked at it. Look again."})
-	}
-	v, err = p.Registry.Contracts.PublishWithReason(ctx, actor(c), id, version, form.Get("reason"))
+	id, version := about.ID, c.Param("version")
+	v, err := p.Registry.Contracts.Publish(c.Request().Context(), actor(c), id, version,
+		registry.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")})
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showPublish(c, status, form.Get("reason"), wrong)
 	}
@@ -66,7 +59,7 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	}
 	back := contractVersionHref(about.ID, version.Version)
 	v := templates.PublishView{
-		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.DocumentDigest(),
+		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest, Document: version.BundleDigest,
 		Visibility: about.Visibility, Kind: about.Kind,
 		Reason: reason, Wrong: wrong,
 	}

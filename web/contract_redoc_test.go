@@ -17,7 +17,7 @@ func TestRedocPage(t *testing.T) {
 	o.openAPI(t, "schools", readableContract)
 	target := "/contracts/schools/versions/1.0.0/redoc"
 	wantStatus(t, o.browser().get(target), http.StatusNotFound) // a draft
-	_, err := o.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "schools", "1.0.0")
+	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), "schools", "1.0.0", "")
 	noError(t, err)
 	nonces := map[string]bool{}
 	for range 2 {

@@ -37,7 +37,7 @@ func (p *portal) uploadVersion(c echo.Context) error {
 	}
 	id := c.Param("id")
 	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, registry.Upload{
-		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(),
+		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(), Fetch: in.fetch,
 	})
 	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
 		worstFirst(e.Findings)
@@ -73,7 +73,7 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 	page.Invalid = wrong != nil
 	rows, source := refusedSource(in.content(), findings)
 	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
-		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Kind: row.Kind, MaxBytes: p.DocumentBytes,
+		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Fetch: in.fetch, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: rows, Source: source, Wrong: wrong,
 	}))
 }
@@ -101,6 +101,7 @@ type documentForm struct {
 	file                []byte
 	fileName            string
 	text, version, main string
+	fetch               bool // fetch what it refers to at addresses
 }
 
 // content is the file, or the pasted text when there is none.
@@ -164,6 +165,8 @@ func (d *documentForm) set(name, fileName string, content []byte) error {
 		d.version = clean(string(content))
 	case "main":
 		d.main = clean(string(content))
+	case "fetch":
+		d.fetch = len(content) > 0
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -43,11 +44,11 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	version, content, err := p.Registry.Contracts.Document(ctx, reader, c.Param("id"), c.Param("version"))
 	if err != nil {
 		return err
 	}
-	version, content, err := p.Registry.Contracts.Document(ctx, reader, about.ID, c.Param("version"))
+	about, err := p.Registry.Contracts.Get(ctx, reader, version.ContractID)
 	if err != nil {
 		return err
 	}
@@ -147,8 +148,13 @@ func fileRows(v store.ContractVersion) ([]templates.FileRow, error) {
 	files, err := registry.Files(v)
 	var rows []templates.FileRow
 	for _, f := range files {
-		row := templates.FileRow{Name: f.Name, Size: f.Size, Use: "Not used"}
+		row := templates.FileRow{Name: f.Name, Size: f.Size, Use: "Not used", URL: f.URL, Digest: f.Digest}
+		if at, err := time.Parse(time.RFC3339, f.FetchedAt); err == nil {
+			row.Fetched = templates.Time(at)
+		}
 		switch {
+		case f.Name == contract.ManifestName:
+			row.Use = "Tells which file stands for which address"
 		case f.Main:
 			row.Use = "The document"
 		case f.Used:

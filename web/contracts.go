@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -35,7 +36,7 @@ func (p *portal) contractsPage(c echo.Context) error {
 	for _, summary := range list {
 		v.Rows = append(v.Rows, contractRow(summary))
 	}
-	if v.Requested, err = p.requestedRows(c, reader); err != nil {
+	if err := p.addRequested(c, reader, &v); err != nil {
 		return err
 	}
 	v.Now = p.cfg.Now()
@@ -49,20 +50,37 @@ func (p *portal) contractsPage(c echo.Context) error {
 	return p.render(c, http.StatusOK, templates.ContractList(page, v))
 }
 
-// requestedRows are the drafts whose publication partners ask for, for who decides.
-func (p *portal) requestedRows(c echo.Context, reader registry.Reader) ([]templates.RequestedRow, error) {
+// addRequested adds the drafts whose publication partners ask for, for who decides. They have pages of their own, of which one
+// beyond the last shows the last: deciding makes the list shorter.
+func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *templates.ContractListView) error {
 	if !reader.Administrator {
-		return nil, nil
+		return nil
 	}
-	list, err := p.Registry.Contracts.Requested(c.Request().Context(), actor(c))
-	var rows []templates.RequestedRow
+	paging := Paging{1, defaultPerPage}
+	if n, err := wholeNumber(c, "requested", 1, maxPage); err == nil {
+		paging.Page = n
+	}
+	list, total, err := p.requested(c, paging)
+	if last := (total + paging.PerPage - 1) / paging.PerPage; err == nil && total > 0 && paging.Page > last {
+		paging.Page = last
+		list, total, err = p.requested(c, paging)
+	}
 	for _, r := range list {
-		rows = append(rows, templates.RequestedRow{
+		v.Requested = append(v.Requested, templates.RequestedRow{
 			Contract: r.Contract.Title, Version: r.Version, Href: contractVersionHref(r.ContractID, r.Version), Owner: r.Contract.Owner,
 			By: r.RequestedBy, At: r.RequestedAt.Time,
 		})
 	}
-	return rows, err
+	here := *c.Request().URL
+	v.RequestedTotal, v.RequestedPager = total, &templates.Pager{
+		Page: paging.Page, PerPage: paging.PerPage, Total: total,
+		URL: func(page int) string { return withQuery(&here, "requested", strconv.Itoa(page)) + "#requested" },
+	}
+	return err
+}
+
+func (p *portal) requested(c echo.Context, paging Paging) ([]registry.RequestedVersion, int, error) {
+	return p.Registry.Contracts.Requested(c.Request().Context(), actor(c), store.Page{Number: paging.Page, Size: paging.PerPage})
 }
 
 func versionStatuses(reader registry.Reader) []string {

@@ -209,11 +209,15 @@ func TestDatasetImportRefused(t *testing.T) {
 	gone := housesZip(t, format.Delta,
 		format.Mutation{ObjectID: "1", Was: houseState(t, "s-one", 1, 207000, 474000)}, format.Mutation{ObjectID: "1", Was: houseState(t, "s-one", 1, 207000, 474000)})
 	initial := housesZip(t, format.Initial, format.Mutation{ObjectID: "9", Wordt: houseState(t, "s-9", 9, 207100, 474000)})
+	nowhere := houseState(t, "s-8", 8, 207100, 474000)
+	nowhere.XML = bytes.Replace(nowhere.XML, []byte("207100"), []byte("over there"), 1)
+	unreadable := housesZip(t, format.Delta, format.Mutation{ObjectID: "8", Wordt: nowhere})
 	for name, tt := range map[string]struct {
 		file  []byte
 		pairs []string
 		words []string
 	}{
+		"geometry":  {unreadable, []string{"key", "k-geometry"}, []string{"group 1", "mutation 1", "geometry of the state cannot be read", "element pos"}},
 		"empty":     {nil, nil, []string{"Choose a file that is not empty."}},
 		"no format": {[]byte("<x/>"), nil, []string{"What is wrong with the file"}},
 		"gone":      {gone, []string{"key", "k-gone"}, []string{"group 2", "dead-was", "1 group before it is in"}},

@@ -18,7 +18,7 @@ func offerRows(set store.Dataset, offers []cut.Offer, now time.Time, base string
 		row := deltaRow(set, o.Delta, now, "")
 		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, templates.DeliveryCounts{}
 		if !row.Gone && o.Failed == "" {
-			row.Href = base + "/deltas/" + o.Delta.ID + "/content" // one that is not ready is made when it is asked for
+			row.Href = base + "/deltas/" + o.Name + "/content" // one that is not ready is made when it is asked for
 		}
 		if o.Ready {
 			n := o.Manifest.Counts

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/cut"
 	"schakel/registry"
+	"schakel/registry/token"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -65,7 +66,7 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 		if err != nil {
 			return nil, err
 		}
-		own := templates.OwnFollow{FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
+		own := templates.OwnFollow{Waits: f.Follower.Reads, FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
 		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" && set.Status == store.DatasetActive {
 			own.ChangeHref = d.follow(f) + "/area"
 		}
@@ -100,9 +101,9 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 		return err
 	}
 	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, registry.ScopeMutationsRead) })
-	client := "YOUR-CLIENT-ID"
+	client := store.Client{ID: "YOUR-CLIENT-ID", AuthMethod: token.PrivateKeyJWT}
 	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
-		client = clients[i].ID
+		client = clients[i]
 	}
 	own.Commands = followCommand(d.App, access.Dataset, client, "")
 	if several {
@@ -126,10 +127,12 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 }
 
 // followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named.
-func followCommand(app *App, set store.Dataset, client, subscription string) string {
-	lines := []string{
-		"SCHAKEL_CLIENT_SECRET='…'", "schakel mutations follow", "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), "  --client-id " + quoted(client),
+func followCommand(app *App, set store.Dataset, client store.Client, subscription string) string {
+	command, as := `SCHAKEL_CLIENT_SECRET="$SECRET" schakel mutations follow`, "  --client-id "+quoted(client.ID)
+	if client.AuthMethod == token.PrivateKeyJWT {
+		command, as = "schakel mutations follow", as+" --client-key-file "+quoted(client.ID+".jwk.json")
 	}
+	lines := []string{command, "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), as}
 	copied := set.ID
 	if subscription != "" {
 		lines = append(lines, "  --subscription "+quoted(subscription))
@@ -152,7 +155,11 @@ func (d desk) newestOffers(ctx context.Context, view cut.View, base string) ([]t
 	}
 	after := ""
 	if len(newest) > shownDeltas && total > shownDeltas {
-		after = newest[shownDeltas].ID
+		names, err := d.Cutter.Names(ctx, view)
+		if err != nil {
+			return nil, 0, err
+		}
+		after = names.Of(newest[shownDeltas].ID)
 	}
 	offers, _, err := d.Cutter.Deltas(ctx, view, after, store.Page{Number: 1, Size: shownDeltas})
 	rows := offerRows(view.Dataset, offers, d.cfg.Now(), base)

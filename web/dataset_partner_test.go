@@ -195,9 +195,9 @@ func TestDatasetAreaPages(t *testing.T) {
 	wantStatus(t, b.uploadFile(change, "areaFile", "", nil, "area", "POINT(1 1)", "areaCrs", "0", "do", "ask"), http.StatusUnprocessableEntity)
 	wantRedirect(t, b.uploadFile(change, "areaFile", "", nil, "area", larger, "areaCrs", "0", "areaName", "More", "do", "ask"), "/partner/datasets/houses")
 	page = text(b.get("/partner/datasets/houses"))
-	wantWords(t, page, "Your change is sent", "Not approved yet", "More")
-	if strings.Contains(page, "schakel mutations follow") {
-		t.Error("a subscription whose area waits for approval can be followed")
+	wantWords(t, page, "Your change is sent", "Not approved yet", "More", "Your change waits for approval. Until it is approved you get what you got before")
+	if !strings.Contains(page, "schakel mutations follow") {
+		t.Error("while a change waits for approval the old area cannot be followed")
 	}
 	if wkt != text(b.get(area+"/wkt")) {
 		t.Error("the old area has changed")

@@ -183,7 +183,7 @@ func (d desk) changeArea(c echo.Context) error {
 	if status, wrong := formRefusal(err); wrong != nil {
 		return d.showSubscribe(c, status, owner, &f, in, wrong)
 	}
-	return d.settled(c, err, d.dataset(set.ID), "Your change is sent. What you get stays as it is until you fetch again after the administrator's decision.")
+	return d.settled(c, err, d.dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
 }
 
 // showSubscribe shows the form; f is the subscription that is changed, nil for a new one.

@@ -33,9 +33,13 @@ func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base s
 }
 
 // followingText says what the state of a subscription to a dataset means for who reads it; empty for one to event types.
-func followingText(s store.Subscription) string {
-	if s.DatasetID == "" {
+func followingText(g registry.Grant) string {
+	s := g.Subscription
+	switch {
+	case s.DatasetID == "":
 		return ""
+	case g.Dataset != nil && g.Dataset.Follower.Reads && s.Status == store.SubscriptionRequested:
+		return "The administrator has to decide on your change. You are mailed the answer; until then you can fetch what you got before."
 	}
 	return map[string]string{
 		store.SubscriptionRequested: "The administrator has to decide on this request. You are mailed the answer; until then nothing can be fetched.",

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -28,7 +29,9 @@ type deliveryAnswer struct {
 	CreatedAt      store.Time      `json:"createdAt"`
 	UpdatedAt      store.Time      `json:"updatedAt"`
 	DeliveredAt    store.Time      `json:"deliveredAt,omitzero"`
-	ReplayOf       string          `json:"replayOf,omitempty"` // a resend, which may be an administrator's
+	ExpiresAt      store.Time      `json:"expiresAt,omitzero"`
+	ReplayOf       string          `json:"replayOf,omitempty"`  // a job, which may be an administrator's
+	JobAction      string          `json:"jobAction,omitempty"` // of ReplayOf: resend or replay
 	BatchID        string          `json:"batchId,omitempty"`
 	WaitsFor       string          `json:"waitsFor,omitempty"`   // a delivery; only in the answer for one
 	WaitsUntil     store.Time      `json:"waitsUntil,omitzero"`  // as WaitsFor
@@ -52,7 +55,7 @@ func newDeliveryAnswer(d store.Delivery) deliveryAnswer {
 	return deliveryAnswer{
 		DeliveryID: d.ID, EventID: d.EventID, EventType: d.EventType, SubscriptionID: d.SubscriptionID, EndpointID: d.EndpointID,
 		Status: d.Status, Reason: d.Reason, Detail: d.Detail, Attempts: d.Attempts, LastStatus: d.LastStatus,
-		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, BatchID: d.BatchID, ReplayOf: d.ReplayOf,
+		NextAttemptAt: nextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, ExpiresAt: d.ExpiresAt, BatchID: d.BatchID, ReplayOf: d.ReplayOf,
 	}
 }
 
@@ -71,14 +74,19 @@ func (m *machineAPI) listDeliveries(c echo.Context) error {
 		return err
 	}
 	filter.PartnerID, filter.Page = who.partner.ID, store.Page{Number: paging.Page, Size: paging.PerPage}
-	rows, total, err := m.DB.Deliveries(c.Request().Context(), filter)
+	list, err := m.DB.DeliveryList(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}
-	m.app.setLongPagingHeaders(c, paging, total, len(rows))
-	answer := make([]deliveryAnswer, len(rows))
-	for i, d := range rows {
+	m.app.setDeliveryPaging(c, paging, list)
+	actions, err := jobActions(c.Request().Context(), m.DB, list.Rows)
+	if err != nil {
+		return err
+	}
+	answer := make([]deliveryAnswer, len(list.Rows))
+	for i, d := range list.Rows {
 		answer[i] = newDeliveryAnswer(d)
+		answer[i].JobAction = actions[d.ReplayOf]
 	}
 	return c.JSON(http.StatusOK, map[string]any{"deliveries": answer})
 }
@@ -88,7 +96,7 @@ func deliveryFilterOf(c echo.Context) (store.DeliveryFilter, error) {
 	f := store.DeliveryFilter{
 		Reason: c.QueryParam("reason"), EndpointID: c.QueryParam("endpointId"), SubscriptionID: c.QueryParam("subscriptionId"),
 		EventID: c.QueryParam("eventId"), EventType: c.QueryParam("eventType"), CEID: c.QueryParam("id"),
-		ReplayOf: c.QueryParam("replayOf"),
+		ReplayOf: c.QueryParam("replayOf"), BeforeID: c.QueryParam("before"),
 		Statuses: c.QueryParams()["status"],
 	}
 	if err := checkStatuses(f.Statuses); err != nil {
@@ -153,14 +161,25 @@ func (m *machineAPI) showDelivery(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := newDeliveryAnswer(d)
-	if err := m.setWait(c.Request().Context(), &answer, d); err != nil {
+	answer, err := m.deliveryAnswer(c.Request().Context(), d)
+	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
 		answer.AttemptList = append(answer.AttemptList, newAttemptAnswer(a))
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+// deliveryAnswer is the answer for one delivery, without its attempts.
+func (m *machineAPI) deliveryAnswer(ctx context.Context, d store.Delivery) (deliveryAnswer, error) {
+	answer := newDeliveryAnswer(d)
+	actions, err := jobActions(ctx, m.DB, []store.Delivery{d})
+	if err != nil {
+		return answer, err
+	}
+	answer.JobAction = actions[d.ReplayOf]
+	return answer, m.setWait(ctx, &answer, d)
 }
 
 func newAttemptAnswer(a store.Attempt) attemptAnswer {
@@ -190,10 +209,17 @@ func (m *machineAPI) resendDelivery(c echo.Context) error {
 	if d, err = m.ownDelivery(c, who); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusAccepted, newDeliveryAnswer(d))
+	answer, err := m.deliveryAnswer(c.Request().Context(), d) // which says what it waits for
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, answer)
 }
 
 func resendProblem(err error) error {
+	if errors.Is(err, outbox.ErrEventExpired) {
+		return newProblem(http.StatusConflict, "event-expired", sentence(outbox.ErrEventExpired))
+	}
 	if errors.Is(err, outbox.ErrNotResendable) {
 		return newProblem(http.StatusConflict, "not-resendable", "The delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved.")
 	}

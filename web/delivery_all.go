@@ -78,8 +78,11 @@ func (p *portal) showDeliveryAll(c echo.Context, queue deliveryQueue, q delivery
 		return err
 	}
 	v := templates.DeliveryAllView{
-		Action: queue.path + "/all", Back: queue.path + "?" + q.values().Encode(), Count: preview.Total, Discard: queue.admin,
+		Action: queue.path + "/all", Back: queue.path + "?" + q.values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
+	}
+	if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(preview)); err != nil {
+		return err
 	}
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.scope(c)); err != nil {
 		return err
@@ -87,7 +90,7 @@ func (p *portal) showDeliveryAll(c echo.Context, queue deliveryQueue, q delivery
 	if v.Groups, err = p.jobGroups(ctx, queue.deliveryArea, queue.scope(c), preview, deliveryNoun()); err != nil {
 		return err
 	}
-	status, page := http.StatusOK, p.page(c, templates.Plural(preview.Total, "delivery matches", "deliveries match"))
+	status, page := http.StatusOK, p.page(c, v.Title())
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
@@ -125,7 +128,7 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 		{Label: "Kind of error", Text: q.kindWords(queue)},
 		{Label: "Changed from", Text: momentWords(q.from)},
 		{Label: "Changed until", Text: momentWords(q.until)},
-		{Label: "Offered again by job", Text: q.job},
+		{Label: "Resend or replay (job)", Text: q.job},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

@@ -58,7 +58,7 @@ func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
 	if err != nil {
 		return err
 	}
-	return p.bulkDone(c, back, done, refused, "is sent again.", "are sent again.")
+	return p.resent(c, back, bulkText(done, refused, "is sent again.", "are sent again."), refused, ids...)
 }
 
 func (p *portal) discardTicked(c echo.Context, queue deliveryQueue, form Form, ids []string, back string) error {
@@ -99,21 +99,30 @@ func eachDelivery(ctx context.Context, ids []string, do func(ctx context.Context
 }
 
 func isRefusal(err error) bool {
-	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
 }
 
 // bulkDone says how many rows it was done with, and goes back to the list.
 func (p *portal) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
+	text := bulkText(done, refused, one, many)
+	if refused == 0 {
+		return p.done(c, back, text)
+	}
+	p.flash(c, templates.KindWarning, text)
+	return c.Redirect(http.StatusSeeOther, back)
+}
+
+// bulkText counts the rows that it was done with, and those it was not.
+func bulkText(done, refused int, one, many string) string {
 	text := templates.Plural(done, "delivery", "deliveries") + " " + many
 	if done == 1 {
 		text = "1 delivery " + one
 	}
-	if refused == 0 {
-		return p.done(c, back, text)
+	if refused > 0 {
+		text += " With " + templates.Plural(refused, "other", "others") +
+			" it could not be done: on its way already, discarded, its event expired, or its subscription is not approved."
 	}
-	text += " With " + templates.Plural(refused, "other", "others") + " it could not be done: on its way already, discarded, or its subscription is not approved."
-	p.flash(c, templates.KindWarning, text)
-	return c.Redirect(http.StatusSeeOther, back)
+	return text
 }
 
 // reasonError says what is wrong with a reason; "" when it will do.

@@ -34,14 +34,15 @@ func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q delive
 	fields = append(fields, choiceField("endpoint", "Endpoint", q.endpoint, endpoints), choiceField("type", "Event type", q.eventType, types))
 	fields = append(fields, stateField(queue, q)...)
 	fields = append(fields, choiceField("kind", "Kind of error", q.reason, reasons),
-		templates.Field{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
+		templates.Field{Name: "event", Label: "Delivery or event id", Value: q.event, MaxLength: maxFilterText},
+		templates.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
 		templates.Field{Name: "from", Label: "Changed from", Type: momentField(q.from), Value: q.from},
 		templates.Field{Name: "until", Label: "Changed until", Type: momentField(q.until), Value: q.until})
 	if q.subscription != "" {
 		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
 	}
 	if q.job != "" {
-		fields = append(fields, templates.Field{Name: "job", Label: "Offered again by job", Value: q.job, MaxLength: maxFilterText})
+		fields = append(fields, templates.Field{Name: "job", Label: "Resend or replay (job)", Value: q.job, MaxLength: maxFilterText})
 	}
 	return withErrors(fields, wrong), nil
 }

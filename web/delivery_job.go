@@ -64,6 +64,12 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 				return err
 			}
 		}
+		if j.Action == outbox.ActionResend {
+			v.List += "?job=" + j.ID
+		}
+		if err := p.jobOutcome(ctx, j, &v); err != nil {
+			return err
+		}
 		if j.Status == store.JobRunning {
 			v.Cancel = area.job(j.ID) + "/cancel"
 		}
@@ -139,11 +145,12 @@ func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area delivery
 		{Label: "Subscription", Text: f.SubscriptionID},
 		{Label: "Event type", Text: f.EventType},
 		{Label: "Event id", Text: f.CEID + f.EventID},
+		{Label: "Subject", Text: f.Subject},
 		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)},
 		{Label: "Changed from", Text: moment(f.From)},
 		{Label: "Changed before", Text: moment(f.Until)},
 		{Label: "Chosen by id", Text: chosen(f.IDs)},
-		{Label: "Offered again by job", Text: f.ReplayOf},
+		{Label: "Resend or replay (job)", Text: f.ReplayOf},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

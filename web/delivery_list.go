@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -37,16 +38,26 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		}
 		paging := pagePaging(c)
 		filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
-		rows, total, err := p.DB.Deliveries(ctx, filter)
+		filter.BeforeID = q.before
+		list, err := p.DB.DeliveryList(ctx, filter)
 		if err != nil {
 			return err
 		}
-		if v.Rows, err = deliveryRows(ctx, queue.deliveryArea, rows, names); err != nil {
+		if v.Rows, err = deliveryRows(ctx, queue.deliveryArea, list.Rows, names); err != nil {
 			return err
 		}
-		v.Table = queueTable(queue, q, total)
+		if v.Warnings, err = p.rowWarnings(ctx, list.Rows); err != nil {
+			return err
+		}
+		v.Table = queueTable(queue, q, list.Total)
 		v.Table.Bulk.Hidden = []templates.Hidden{{Name: "back", Value: v.Self}}
-		v.Table.Pager = longPager(c, paging, total)
+		v.Table.Pager = longPager(c, paging, list.Total)
+		if before := olderThan(paging, list); before != "" {
+			v.Older, v.Table.Pager.More = withBefore(c.Request().URL, before), false
+		}
+		if list.Older != "" {
+			v.Searched = "Only the newest " + templates.Count(store.SearchBound) + " deliveries were searched. "
+		}
 		return p.render(c, http.StatusOK, templates.DeliveryList(page, v))
 	}
 }
@@ -88,15 +99,18 @@ func deliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
 // deliveryRows makes the rows of a list, with names for what they refer to.
 func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery, names *deliveryNames) ([]templates.DeliveryRow, error) {
 	list := make([]templates.DeliveryRow, len(rows))
+	actions, err := jobActions(ctx, names.db, rows)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range rows {
 		r := templates.DeliveryRow{
-			ID: d.ID, EventType: d.EventType, Href: area.delivery(d.ID), State: d.Status, Reason: rowReason(d),
+			ID: d.ID, EventType: d.EventType, Href: area.delivery(d.ID), State: d.Status, Reason: rowReason(d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: nextAttempt(d).Time, Tries: int(d.Attempts),
 		}
 		if label := resendLabel(d); label != "" {
 			r.Resend, r.ResendLabel = area.delivery(d.ID)+"/resend", label
 		}
-		var err error
 		if r.Endpoint, err = names.endpoint(ctx, d.EndpointID); err != nil {
 			return nil, err
 		}
@@ -110,11 +124,34 @@ func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery,
 	return list, nil
 }
 
+// jobActions answers what the jobs did by which rows were sent once more.
+func jobActions(ctx context.Context, db *store.DB, rows []store.Delivery) (map[string]string, error) {
+	var ids []string
+	for _, d := range rows {
+		if d.ReplayOf != "" && !slices.Contains(ids, d.ReplayOf) {
+			ids = append(ids, d.ReplayOf)
+		}
+	}
+	return db.JobActions(ctx, ids)
+}
+
+// onceMore says by what a delivery is sent once more: a job that resends deliveries, or one that replays stored events. A job that is
+// not kept any more may have been either.
+func onceMore(action string) string {
+	switch action {
+	case outbox.ActionResend:
+		return "resent"
+	case outbox.ActionReplay:
+		return "replayed"
+	}
+	return "sent again"
+}
+
 // rowReason is why a delivery is where it is, with the status of the last answer.
-func rowReason(d store.Delivery) string {
+func rowReason(d store.Delivery, action string) string {
 	text := reasonOf(d.Reason).Label
 	if text == "" && d.ReplayOf != "" {
-		return "offered again"
+		return onceMore(action)
 	}
 	if d.Reason == "" || d.LastStatus == 0 || d.Status == store.DeliveryDelivered {
 		return text

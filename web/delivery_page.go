@@ -43,14 +43,14 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 			}
 		}
 		err = p.Engine.Resend(c.Request().Context(), engineActor(c), d.ID)
-		if errors.Is(err, outbox.ErrNotResendable) {
+		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
 			p.flash(c, templates.KindWarning, sentence(err))
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if err != nil {
 			return err
 		}
-		return p.done(c, back, "The delivery is sent again.")
+		return p.resent(c, back, "The delivery is sent again.", 0, d.ID)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestDeliveryPageShowsTheWholeStory(t *testing.T) {
 	w := newQueueWorld(t)
 	d := w.rejected(w.first)
 	page := shows(t, w.admin.get("/admin/deliveries/"+d.ID), http.StatusOK,
-		"Held: Rejected by the receiver", "mend the cause with the partner", "Attempt 1: answered 400 Bad Request", "It took 1 ms.",
+		"Held: Rejected by the receiver", "have the receiver mended", "Attempt 1: answered 400 Bad Request", "It took 1 ms.",
 		"POST https://roc.example.nl/events", "Content-Type: application/cloudevents+json", "Server: <nginx>", "<script>alert(1)</script>",
 		"Partner of first@example.nl", "Hook of first@example.nl", "Enrolments", `"student": "42"`, "<b>bold</b>", d.IdempotencyKey, "Discard this delivery", "Resend")
 	lacks(t, page, "very-secret", "<script>alert", "<nginx>", "<b>bold")
@@ -32,7 +32,7 @@ func TestDeliveryPageSaysHowItIs(t *testing.T) {
 	w := newQueueWorld(t)
 	none := store.Attempt{ErrorKind: outbound.KindTimeout, Error: "roc.example.nl: timeout", DurationUS: 30_000_000}
 	retrying := w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, none)
-	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: Receiver cannot be reached", "Try now", "Next try:", "in 1 min 30 s",
+	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: No answer from the receiver", "Try now", "Next try:", "in 1 min 30 s",
 		"No answer in time", "Nothing came back.", "The event has no data.")
 	done := w.attempt(w.deliver(w.event(event.DataText, "hello"), w.other), store.DeliveryDelivered, "", store.Attempt{StatusCode: 202})
 	page := shows(t, w.admin.get("/admin/deliveries/"+done.ID), http.StatusOK, "Delivered", "it answered 202", "Send again", "hello")

@@ -20,7 +20,8 @@ const (
 
 // deliveryQuery is the filter of a list of deliveries as it was typed.
 type deliveryQuery struct {
-	partner, endpoint, subscription, eventType, event, reason, status, show, from, until, job string
+	partner, endpoint, subscription, eventType, event, subject, reason, status, show, from, until, job string
+	before                                                                                             string // the delivery that the list begins behind; no part of the filter
 }
 
 // readDeliveryQuery reads a filter from a query string or a form.
@@ -31,7 +32,8 @@ func readDeliveryQuery(get func(name string) string) deliveryQuery {
 	}
 	return deliveryQuery{
 		partner: read("partner"), endpoint: read("endpoint"), subscription: read("subscription"), eventType: read("type"),
-		event: read("event"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), job: read("job"),
+		event: read("event"), subject: read("subject"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), job: read("job"),
+		before: read("before"),
 	}
 }
 
@@ -39,7 +41,7 @@ func readDeliveryQuery(get func(name string) string) deliveryQuery {
 func (q deliveryQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event,
+		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event, "subject": q.subject,
 		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until, "job": q.job,
 	} {
 		if value != "" {
@@ -60,9 +62,13 @@ func (q deliveryQuery) filter(queue deliveryQueue, partner string) (store.Delive
 	if partner != "" {
 		f.PartnerID = partner
 	}
-	if strings.HasPrefix(q.event, "evt_") {
+	f.Subject = q.subject
+	switch {
+	case strings.HasPrefix(q.event, "dlv_"):
+		f.IDs = []string{q.event}
+	case strings.HasPrefix(q.event, "evt_"):
 		f.EventID = q.event
-	} else {
+	default:
 		f.CEID = q.event
 	}
 	if q.status != "" && len(queue.statuses) == 0 {

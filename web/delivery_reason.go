@@ -54,6 +54,7 @@ func heldWords() map[string]reasonWords {
 		webhook.ReasonAttempts:            {"Tried as often as allowed", "Find out from the attempts why the endpoint failed. When it works again, resend."},
 		webhook.ReasonDeadline:            {"Tried for too long", "Find out from the attempts why the endpoint failed. When it works again, resend."},
 		store.ReasonCountExceeded:         {"Received too often", "Its consumer received it again and again and never acknowledged it. Find out why the consumer fails on it, then resend."},
+		store.ReasonEventExpired:          {"Event has expired", "There is nothing to do: its producer said with expirytime that nobody wants it after that time."},
 		webhook.ReasonKeyExpired:          {"Idempotency key has expired", "Resend: it goes out under a new key. Ask the partner first whether the event arrived after all."},
 	}
 }
@@ -69,7 +70,7 @@ func answerWords() map[string]reasonWords {
 		webhook.ReasonForbidden:     {"Access refused", "Ask the partner to grant us access, then lift the suspension of the endpoint."},
 		webhook.ReasonGone:          {"Receiver was retired", "The partner must subscribe with another endpoint."},
 		webhook.ReasonRedirected:    {"Receiver sent us elsewhere", "Redirects are not followed. Set the endpoint's URL to the final address, then resend."},
-		webhook.ReasonRejected:      {"Rejected by the receiver", "Read what the receiver answered, mend the cause with the partner, then resend."},
+		webhook.ReasonRejected:      {"Rejected by the receiver", "Read what the receiver answered, have the receiver mended, then resend."},
 		webhook.ReasonBatchRejected: {"Batch rejected by the receiver", "There is nothing to do: it is sent by itself now. Read the answer if this happens often."},
 		webhook.ReasonUnexpected:    {"Answer makes no sense", "Check the endpoint's URL with the partner, then resend."},
 	}
@@ -78,7 +79,7 @@ func answerWords() map[string]reasonWords {
 // failureWords are of what went wrong before there was an answer.
 func failureWords() map[string]reasonWords {
 	return map[string]reasonWords{
-		webhook.ReasonUnreachable: {"Receiver cannot be reached", "It is tried again by itself. If it lasts, ask the partner whether the host is up."},
+		webhook.ReasonUnreachable: {"No answer from the receiver", "It is tried again by itself. If it lasts, ask the partner whether the host is up."},
 		webhook.ReasonTLS:         {"No secure connection", "Ask the partner to mend the certificate or the TLS settings of the host."},
 		webhook.ReasonBlocked:     {"Address is not allowed", "Correct the endpoint's URL, or have the operator allow the range of addresses."},
 		webhook.ReasonBadAnswer:   {"Answer cannot be read", "Check with the partner that the endpoint's URL is a web server that takes events."},
@@ -107,6 +108,10 @@ func failureKind(kind string) string {
 		return "The answer was too large"
 	case outbound.KindProtocol:
 		return "The answer was not HTTP"
+	case outbound.KindUnasked:
+		return "More than one answer on a connection"
+	case outbound.KindHeldBack:
+		return "Held back before it was sent"
 	case outbound.KindCanceled:
 		return "Stopped on our side"
 	case string(webhook.KindToken):

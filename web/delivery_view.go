@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -17,11 +18,16 @@ type surroundings struct {
 	partner      store.Partner
 	endpoint     store.Endpoint
 	subscription store.Subscription
+	jobAction    string // of the job that sent it once more; empty for none
 }
 
 func (p *portal) surroundings(ctx context.Context, d store.Delivery) (surroundings, error) {
 	at := surroundings{delivery: d}
-	var err error
+	actions, err := jobActions(ctx, p.DB, []store.Delivery{d})
+	if err != nil {
+		return at, err
+	}
+	at.jobAction = actions[d.ReplayOf]
 	if at.partner, err = p.DB.Partner(ctx, d.PartnerID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return at, err
 	}
@@ -73,9 +79,11 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 		}
 		v.Text += "."
 	case store.DeliveryDiscarded:
-		v.Headline, v.Text = "Discarded: it is not sent any more", "Reason: "+d.Detail
+		if v.Headline, v.Text = "Discarded", d.Detail; d.Reason != store.ReasonEventExpired {
+			v.Headline, v.Text = "Discarded: it is not sent any more", "Reason: "+d.Detail
+		}
 	}
-	if d.Reason != "" && d.Status != store.DeliveryDiscarded {
+	if d.Reason != "" && (d.Status != store.DeliveryDiscarded || d.Reason == store.ReasonEventExpired) {
 		words := reasonOf(d.Reason)
 		v.Headline += ": " + words.Label
 		if d.Detail == "" {
@@ -88,6 +96,9 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.D
 	}
 	if v.ResendLabel != "" && at.maySend() {
 		v.Resend = v.Self + "/resend"
+		if warning := resendWarning(at.endpoint, now); warning != "" && d.Status != store.DeliveryRetrying { // there it says already what it waits for
+			v.Warnings = []string{warning}
+		}
 	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(stoppedReasons(), d.Reason) {
 		v.Wait = "It can be resent once the subscription is approved and its endpoint in use."
 	}
@@ -110,6 +121,8 @@ func (at surroundings) waitsFor(now time.Time) string {
 		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + templates.Time(ep.CircuitProbeAt.Time) + "."
 	case ep.Circuit == store.CircuitHalfOpen:
 		return "The endpoint failed many times in a row. One delivery is trying whether it works again."
+	case ep.WaitsAt(now):
+		return "The receiver asked for no requests until " + templates.Time(ep.WaitUntil.Time) + " (Retry-After). Then one delivery tries it, and the others follow."
 	}
 	return ""
 }
@@ -130,10 +143,13 @@ func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []template
 	})
 	items = append(items, subscriptionItem(area, at),
 		templates.Item{Label: "Tries", Text: triesText(d)},
-		templates.Item{Label: madeLabel(d), Content: templates.Clock(d.CreatedAt.Time, now)},
+		templates.Item{Label: madeLabel(at), Content: templates.Clock(d.CreatedAt.Time, now)},
 		templates.Item{Label: "Last changed", Content: templates.Clock(d.UpdatedAt.Time, now)})
 	if d.ReplayOf != "" {
-		items = append(items, replayItem(area, d))
+		items = append(items, jobItem(area, at))
+	}
+	if !d.ExpiresAt.IsZero() {
+		items = append(items, templates.Item{Label: "Event expires", Content: templates.Clock(d.ExpiresAt.Time, now)})
 	}
 	if !d.DeliveredAt.IsZero() {
 		items = append(items, templates.Item{Label: "Delivered", Content: templates.Clock(d.DeliveredAt.Time, now)})
@@ -143,20 +159,21 @@ func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []template
 		templates.Item{Label: "Key valid until", Content: templates.Clock(d.KeyExpiresAt.Time, now)})
 }
 
-// madeLabel says what happened when a delivery was made: the event was accepted, or it was offered again later.
-func madeLabel(d store.Delivery) string {
-	if d.ReplayOf != "" {
+// madeLabel names what made a delivery: the event was accepted, or it was replayed later.
+func madeLabel(at surroundings) string {
+	if at.delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
 		return "Made"
 	}
 	return "Accepted"
 }
 
-// replayItem tells by which job an event was offered again. Partners see their own jobs.
-func replayItem(area deliveryArea, d store.Delivery) templates.Item {
+// jobItem tells which job resent a delivery, or replayed its event by it. Partners see their own jobs.
+func jobItem(area deliveryArea, at surroundings) templates.Item {
+	id, label := at.delivery.ReplayOf, capital(onceMore(at.jobAction))+" by job"
 	if area.admin {
-		return templates.Item{Label: "Offered again by", Content: templates.Link(d.ReplayOf, area.job(d.ReplayOf))}
+		return templates.Item{Label: label, Content: templates.Link(id, area.job(id))}
 	}
-	return templates.Item{Label: "Offered again by", Content: templates.Identifier(d.ReplayOf)}
+	return templates.Item{Label: label, Content: templates.Identifier(id)}
 }
 
 func subscriptionItem(area deliveryArea, at surroundings) templates.Item {

@@ -47,6 +47,8 @@ func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason st
 		return "window", until
 	case ep.Circuit == store.CircuitOpen:
 		return "circuit-open", ep.CircuitProbeAt
+	case ep.WaitsAt(now):
+		return "retry-after", ep.WaitUntil
 	}
 	return "", until
 }

@@ -33,3 +33,27 @@ func TestUnreadableHours(t *testing.T) {
 		t.Errorf("of a pull endpoint: %q", text)
 	}
 }
+
+// The wait that a receiver asked for is told until it is over, and not while a probe is under way.
+//
+// Rules: EDU-10.
+func TestRetryAfterIsTold(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
+	ep := store.Endpoint{Kind: store.EndpointWebhook, Status: store.EndpointActive, WaitUntil: store.At(now.Add(time.Hour))}
+	d := store.Delivery{SubscriptionID: "sub_1", Status: store.DeliveryRetrying}
+	if reason, until := endpointWait(ep, d, now); reason != "retry-after" || until != ep.WaitUntil {
+		t.Errorf("it waits for %q until %v", reason, until)
+	}
+	at := surroundings{
+		delivery: d, endpoint: ep, partner: store.Partner{Status: store.PartnerApproved},
+		subscription: store.Subscription{Status: store.SubscriptionApproved, Sending: true},
+	}
+	if text := at.waitsFor(now); !strings.Contains(text, "Retry-After") {
+		t.Errorf("%q", text)
+	}
+	ep.ProbeOwner = "node_1"
+	if reason, _ := endpointWait(ep, d, now); reason != "" {
+		t.Errorf("during the probe it waits for %q", reason)
+	}
+}

@@ -41,7 +41,7 @@ components:
     left: {name: nl.example.student.left, title: A student left, contentType: application/json, payload: {type: object}}
 `
 
-func newDeskHarness(t *testing.T) *deskHarness {
+func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 	t.Helper()
 	d := &deskHarness{mirror: mirrorClient{Client: &http.Client{}}}
 	d.harness = newHarness(t, func(cfg *Config) {
@@ -49,7 +49,7 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 		noError(t, err)
 		d.reg, err = registry.New(registry.Config{
-			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault,
+			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: registry.LenientProfile(),
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
@@ -69,6 +69,9 @@ func newDeskHarness(t *testing.T) *deskHarness {
 		cfg.Portal = &PortalConfig{
 			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Cutter: d.cutter, Ledger: ledger.New(ledger.Config{DB: db}),
 		}
+		for _, c := range change {
+			c(cfg.Portal)
+		}
 	})
 	d.admin = registry.AccountActor(d.administrator(t))
 	return d
@@ -85,7 +88,7 @@ func (d *deskHarness) withCatalogue(t *testing.T) *deskHarness {
 	noError(t, err)
 	_, err = d.reg.Contracts.Upload(ctx, d.admin, "student-events", registry.Upload{Content: []byte(deskTypes), FileName: "students.yaml"})
 	noError(t, err)
-	_, err = d.reg.Contracts.Publish(ctx, d.admin, "student-events", "1.2.0")
+	_, err = publishDraft(ctx, d.reg, d.admin, "student-events", "1.2.0", "")
 	noError(t, err)
 	return d
 }

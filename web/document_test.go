@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"schakel/registry/contract"
+	"schakel/store/needs"
 )
 
 // sameDocument converts a document there and back and wants the same values.
@@ -72,11 +73,7 @@ x-keys: {200: a, "true": b, 1.5: c}
 // TestConvertSamples converts real contracts.
 func TestConvertSamples(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..", "shared", "data", "contracts")
-	if _, err := os.Stat(root); err != nil {
-		t.Skip("the sample contracts are not on this machine")
-	}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(needs.Shared(t, "contracts"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

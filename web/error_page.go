@@ -18,6 +18,12 @@ func registryProblem(e *registry.Error) *Problem {
 		status = http.StatusConflict
 	case registry.CodeNotFound:
 		status = http.StatusNotFound
+	case registry.CodeGone:
+		status = http.StatusGone
+	case registry.CodeDigestMissing:
+		status = http.StatusPreconditionRequired
+	case registry.CodeDraftChanged:
+		status = http.StatusPreconditionFailed
 	}
 	p := newProblem(status, e.Code, e.Message)
 	for _, f := range sortedFields(e.Fields) {
@@ -43,6 +49,8 @@ func errorTitle(status int) string {
 	switch status {
 	case http.StatusNotFound:
 		return "Page not found"
+	case http.StatusGone:
+		return "This version is withdrawn"
 	case http.StatusForbidden:
 		return "This is not for you to see"
 	case http.StatusTooManyRequests:
@@ -59,6 +67,8 @@ func errorTitle(status int) string {
 func (a *App) wayOut(c echo.Context, p *Problem) (text, label, href string) {
 	home := homeOf(a.currentAccount(c))
 	switch p.Status {
+	case http.StatusGone:
+		return "Look for another version of the contract.", "Go to the contracts", "/contracts"
 	case http.StatusNotFound:
 		return "Check the address, or find your way from the start.", "Go to the start", home
 	case http.StatusForbidden:

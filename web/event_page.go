@@ -31,6 +31,7 @@ func (p *portal) eventList(c echo.Context) error {
 	v := templates.EventListView{Path: "/admin/events", Now: p.cfg.Now(), Fields: withErrors([]templates.Field{
 		choiceField("partner", "From partner", q.partner, partners), choiceField("type", "Event type", q.eventType, types),
 		{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
+		{Name: "subject", Label: "Subject", Hint: "Among the newest " + templates.Count(store.SearchBound) + " events.", Value: q.subject, MaxLength: maxFilterText},
 		{Name: "from", Label: "Accepted from", Type: momentField(q.from), Value: q.from},
 		{Name: "until", Label: "Accepted until", Type: momentField(q.until), Value: q.until},
 	}, wrong)}
@@ -42,10 +43,14 @@ func (p *portal) eventList(c echo.Context) error {
 		return p.render(c, http.StatusUnprocessableEntity, templates.EventList(page, v))
 	}
 	paging := pagePaging(c)
-	rows, total, err := p.DB.Events(ctx, store.EventFilter{
-		PartnerID: q.partner, Type: q.eventType, CEID: q.event, From: from, Until: until,
+	filter := store.EventFilter{
+		PartnerID: q.partner, Type: q.eventType, CEID: q.event, Subject: q.subject, From: from, Until: until,
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	})
+	}
+	if strings.HasPrefix(q.event, "evt_") {
+		filter.ID, filter.CEID = q.event, ""
+	}
+	rows, total, err := p.DB.Events(ctx, filter)
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,43 @@ func (m *machineAPI) makeRoom(c echo.Context, who caller, set *registry.ProfileS
 	return give, nil
 }
 
+// largeByAMQP reports whether one event may be larger than events are although the profile rejects those: there is an endpoint of
+// kind amqp, whose business messages may be of any size that the exchange takes. Which types are taken, keepLargeData decides.
+func (m *machineAPI) largeByAMQP(ctx context.Context, mode event.Mode) (bool, error) {
+	if mode == event.Batch {
+		return false, nil
+	}
+	return m.DB.AnyAMQPEndpoint(ctx)
+}
+
+// rejectLarge rejects an event that is too large, where the profile does, unless its type is sent by AMQP.
+func (m *machineAPI) rejectLarge(ctx context.Context, set *registry.ProfileState, in intake) error {
+	for i := range in.events {
+		size := in.events[i].Size()
+		if size <= set.MaxEventBytes {
+			continue
+		}
+		sent, err := m.DB.SentByAMQP(ctx, in.events[i].Type)
+		if err != nil {
+			return err
+		}
+		if !sent {
+			return eventProblem(&event.TooLarge{Limit: "event bytes", Index: -1, Max: set.MaxEventBytes, Got: size})
+		}
+	}
+	return nil
+}
+
 // keepLargeData keeps the data apart of events that are too large, where the profile
-// says so.
+// says so, and of those that are sent by AMQP.
 func (m *machineAPI) keepLargeData(ctx context.Context, set *registry.ProfileState, who caller, in intake) (claimcheck.Kept, error) {
 	if set.Oversize != registry.OversizeClaimCheck {
-		return claimcheck.Kept{Events: in.events}, nil
+		if in.mode == event.Batch {
+			return claimcheck.Kept{Events: in.events}, nil
+		}
+		if err := m.rejectLarge(ctx, set, in); err != nil {
+			return claimcheck.Kept{}, err
+		}
 	}
 	kept, err := m.objects.Keep(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
 		claimcheck.Limits{EventBytes: set.MaxEventBytes, DataBytes: set.MaxObjectBytes})

@@ -17,7 +17,7 @@ func (h *apiHarness) nextVersion(t testing.TB, version string) {
 		"properties: {studentId: {type: string}}", "required: [number], properties: {number: {type: integer}}").Replace(sampleContract)
 	_, err := h.reg.Contracts.Upload(ctx, actor, "student-events", registry.Upload{Content: []byte(document)})
 	noError(t, err)
-	_, err = h.reg.Contracts.PublishWithReason(ctx, actor, "student-events", version, "side by side")
+	_, err = publishDraft(ctx, h.reg, actor, "student-events", version, "side by side")
 	noError(t, err)
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
@@ -105,9 +107,14 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.Profil
 		return intake{}, noBatches()
 	}
 	in := intake{done: func() {}}
-	limits := eventLimits(set, mode)
+	limits, large := eventLimits(set, mode), largeAllowed(set, mode)
 	body, whole, err := readAtMost(r, nil, ordinaryBytes(set, mode))
-	if err == nil && !whole && largeAllowed(set, mode) && r.ContentLength <= int64(limits.EventBytes) {
+	if err == nil && !whole && !large {
+		if large, err = m.largeByAMQP(r.Context(), mode); large {
+			limits.EventBytes = largeBytes(set)
+		}
+	}
+	if err == nil && !whole && large && r.ContentLength <= int64(limits.EventBytes) {
 		if in.done, err = m.makeRoom(c, who, set); err != nil {
 			return intake{}, err
 		}
@@ -118,6 +125,9 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.Profil
 	}
 	if err == nil {
 		in.mode, in.events, err = event.Read(r.Header, body, limits)
+		if errors.Is(err, event.ErrTooLarge) && !large {
+			in.mode, in.events, err = m.readLarger(r, body, set, mode, err)
+		}
 		err = eventProblem(err)
 	}
 	if err != nil {
@@ -126,6 +136,17 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.Profil
 	}
 	in.body = body
 	return in, nil
+}
+
+// readLarger reads an event whose body is small enough, and that is larger in its least efficient form, as one that is sent by AMQP.
+// tooLarge is the answer when there is no such.
+func (m *machineAPI) readLarger(r *http.Request, body []byte, set *registry.ProfileState, mode event.Mode, tooLarge error) (event.Mode, []event.Event, error) {
+	if may, err := m.largeByAMQP(r.Context(), mode); err != nil || !may {
+		return mode, nil, cmp.Or(err, tooLarge)
+	}
+	limits := eventLimits(set, mode)
+	limits.EventBytes = largeBytes(set)
+	return event.Read(r.Header, body, limits)
 }
 
 // noBatches is the answer to a batch where the chain takes none (EDU-16).

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -45,6 +47,40 @@ func TestSetupStory(t *testing.T) {
 		t.Error("the message is shown twice")
 	}
 	wantStatus(t, h.browser().get(path), http.StatusNotFound)
+}
+
+// TestSetupChoosesSettings: the first administrator starts strictly, unless it chooses otherwise, and reads what that means.
+//
+// Rules: EDU-21, IDEM-03, SEC-02.
+func TestSetupChoosesSettings(t *testing.T) {
+	t.Parallel()
+	for start, want := range map[string]int{"": 0, "strict": 0, "lenient": 3} {
+		var reg *registry.Services
+		h := newHarness(t, func(cfg *Config) {
+			vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
+			noError(t, err)
+			reg, err = registry.New(registry.Config{
+				DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log, BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office",
+				Vault: vault, CheckURL: func(string) error { return nil },
+			}, cfg.Accounts)
+			noError(t, err)
+			engine := outbox.New(outbox.Config{DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log})
+			cfg.Portal = &PortalConfig{DB: cfg.Sessions.(*store.DB), Engine: engine, Registry: reg, DocumentBytes: 100_000}
+		})
+		token, err := h.accounts.SetupLink(t.Context())
+		noError(t, err)
+		b, path := h.browser(), registry.LinkSetup.Path(token)
+		wantWords(t, text(b.get(path)), "Lenient", "private_key_jwt alone", "IDEM-03", "EDU-21", "SEC-02")
+		form := url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}, "start": {"loose"}}
+		wantStatus(t, b.post(path, form), http.StatusUnprocessableEntity)
+		form.Set("start", start)
+		wantRedirect(t, b.post(path, form), "/admin")
+		state, err := reg.Profile.Load(t.Context())
+		noError(t, err)
+		if got := state.Relaxations(); len(got) != want {
+			t.Errorf("start %q relaxes %+v", start, got)
+		}
+	}
 }
 
 func TestLoginScenarios(t *testing.T) {

@@ -17,7 +17,7 @@ func (p *portal) mailboxPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.MailboxView{Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	v := templates.MailboxView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
 	for _, m := range mails {
 		v.Rows = append(v.Rows, templates.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
 	}

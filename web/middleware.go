@@ -227,15 +227,6 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// publicCORS lets any site read the answer: for API descriptions only.
-func publicCORS(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header().Set("Access-Control-Allow-Origin", "*")
-		c.Response().Header().Set("Access-Control-Expose-Headers", "API-Version, ETag, Link")
-		return next(c)
-	}
-}
-
 // headAsGet lets every GET route answer HEAD: net/http drops the body.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

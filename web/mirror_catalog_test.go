@@ -33,7 +33,7 @@ func TestCatalogOfASchakelIsMirrored(t *testing.T) {
 	publish := func(version string) string {
 		body := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"t","version":%q},"paths":{}}`, version)
 		writer.do(t, http.MethodPost, contract+"/versions", body, "Content-Type", "application/json").want(t, 201)
-		writer.do(t, http.MethodPost, contract+"/versions/"+version+"/publication", "").want(t, 200)
+		writer.publishVersion(t, contract+"/versions/"+version, "").want(t, 200)
 		return body
 	}
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"webhook","kind":"openapi","title":"Webhook","visibility":"public"}`).want(t, 201)

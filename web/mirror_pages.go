@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -57,8 +58,12 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	alarms := pageChoice(c, "alarms", []string{"open"})
+	if alarms != "" {
+		all = slices.DeleteFunc(all, func(s registry.MirrorState) bool { return s.Alarms == 0 })
+	}
 	paging := pagePaging(c)
-	v := templates.MirrorsView{Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
+	v := templates.MirrorsView{Alarms: alarms, Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
 	for _, s := range slicePage(all, paging) {
 		row := templates.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
 		if !s.Enabled {

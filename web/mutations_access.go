@@ -49,7 +49,8 @@ func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
 func viewOf(who store.Partner, access registry.DatasetAccess) cut.View {
 	view := cut.View{Dataset: access.Dataset, PartnerID: who.ID}
 	if access.Follower != nil {
-		view.Follower = &access.Follower.Follower
+		reads := access.Follower.Follower.Reading()
+		view.Follower = &reads
 	}
 	return view
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,10 +82,10 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	})
 }
 
-// check wants the format and at least one object type of the dataset, each once; case does not count.
+// check wants a format and at least one object type of the dataset, each once; case does not count.
 func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
-	if in.Format != "gml" {
-		return nil, fieldProblem("format", "this must be gml")
+	if formats := datasetFormats(d); !slices.Contains(formats, in.Format) {
+		return nil, fieldProblem("format", "this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that")
 	}
 	if len(in.FeatureTypes) == 0 {
 		return nil, fieldProblem("featuretypes", "name at least one of "+strings.Join(d.ObjectTypes, ", "))

@@ -35,6 +35,7 @@ type datasetAnswer struct {
 	ObjectTypes   []string                  `json:"objectTypes"`
 	CRS           int64                     `json:"crs,omitempty"`
 	AreaKind      string                    `json:"areaKind"`
+	Formats       []string                  `json:"formats"`
 	RetentionDays int                       `json:"retentionDays"`
 	Timeliness    []timeliness              `json:"timeliness"`
 	Lineage       string                    `json:"lineage,omitempty"`
@@ -140,7 +141,7 @@ func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timel
 func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset, named string) (datasetAnswer, error) {
 	a := datasetAnswer{
 		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
-		AreaKind: row.AreaKind, RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
+		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
 	}
 	var err error
 	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {
@@ -155,7 +156,7 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 	}
 	if i := slices.IndexFunc(followers, func(f registry.DatasetFollower) bool { return named == "" || f.Subscription.ID == named }); i >= 0 {
 		f := followers[i]
-		a.Subscription = &datasetSubscriptionBrief{ID: f.Subscription.ID, Status: f.Subscription.Status, AreaID: f.Follower.AreaID}
+		a.Subscription = &datasetSubscriptionBrief{ID: f.Subscription.ID, Status: f.Subscription.Status, AreaID: f.Follower.Reading().AreaID}
 	}
 	access, err := m.Registry.Datasets.Access(ctx, who.partner, row.ID, named)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeForbidden {
@@ -172,17 +173,24 @@ func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *data
 	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, cut.ErrUnreadable) {
 		return err // who cannot read its area still sees what there is
 	}
+	names, err := m.Cutter.Names(ctx, r.view)
+	if err != nil {
+		return err
+	}
 	last, err := lastDelta(ctx, m.DB, a.ID)
 	if err != nil {
 		return err
 	}
+	if a.Ended != nil {
+		a.Ended.LastDeltaID = names.Of(a.Ended.LastDeltaID)
+	}
 	if last.Lineage == r.access.Dataset.Lineage { // one of a replaced history leads nowhere
-		a.LatestDelta = &datasetDelta{last.ID, last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
+		a.LatestDelta = &datasetDelta{names.Of(last.ID), last.Number, timeWindow{utc(last.FromAt), utc(last.ToAt)}}
 	}
 	snapshot, err := m.DB.LatestMutationSnapshot(ctx, a.ID)
 	switch {
 	case err == nil:
-		a.Snapshot = &datasetSnapshot{snapshot.ID, snapshot.DeltaID}
+		a.Snapshot = &datasetSnapshot{snapshot.ID, names.Of(snapshot.DeltaID)}
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}

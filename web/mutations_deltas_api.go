@@ -37,9 +37,9 @@ type deltaAnswer struct {
 }
 
 func newDeltaAnswer(r datasetReader, o cut.Offer) deltaAnswer {
-	here := "/deltas/" + o.Delta.ID
+	here := "/deltas/" + o.Name
 	a := deltaAnswer{
-		ID: o.Delta.ID, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Delta.PreviousID,
+		ID: o.Name, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Previous,
 		ExpiresAt: o.ExpiresAt.UTC(),
 		Links:     map[string]halLink{"content": {Href: r.path(here + "/content"), Type: formatZipType}, "manifest": {Href: r.path(here), Type: "application/json"}},
 	}

@@ -35,11 +35,14 @@ func TestEndedDataset(t *testing.T) {
 	w.work(t)
 	for _, c := range []*apiClient{w.whole, w.bounded} {
 		var list struct{ Deltas []struct{ ID string } }
-		c.get(t, under("/deltas?after-delta-id="+first.ID)).want(t, 200).decode(t, &list)
-		if len(list.Deltas) != 1 || list.Deltas[0].ID != last.ID {
+		c.get(t, under("/deltas?after-delta-id="+w.name(t, c, first))).want(t, 200).decode(t, &list)
+		if len(list.Deltas) != 1 || list.Deltas[0].ID != w.name(t, c, last) {
 			t.Errorf("listed %+v", list)
 		}
-		c.get(t, under("/deltas/"+last.ID+"/content")).want(t, 200)
+		c.get(t, under("/deltas/"+w.name(t, c, last)+"/content")).want(t, 200)
+	}
+	if w.bounded.get(t, under("")).want(t, 200).decode(t, &told); told.Ended.LastDeltaID != w.name(t, w.bounded, last) {
+		t.Errorf("a part ends with %+v", told)
 	}
 	w.whole.get(t, under("")).want(t, 200).decode(t, &told)
 	if !told.Ended.Complete || told.Ended.LastDeltaID != last.ID || told.Ended.AvailableUntil <= told.Ended.At {

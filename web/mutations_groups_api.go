@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -72,7 +71,7 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if key == "" {
 		return m.keyMissing()
 	}
-	defer context.AfterFunc(c.Request().Context(), func() { m.app.hangUp(c) })() // reading does not see that the program stops
+	defer m.app.hangUpWhenOver(c)() // reading does not see that the program stops
 	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.app.stayer(c)})
 	if err != nil {
 		return err

@@ -22,16 +22,17 @@ func TestGuessedMutationAddresses(t *testing.T) {
 	theirs, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset)
 	noError(t, err)
 	sub, area := theirs[0].Subscription.ID, theirs[0].Follower.AreaID
+	name := w.name(t, w.bounded, d)
 	var asked struct{ DownloadRequestID string }
-	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["`+w.types(t)+`"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").want(t, 202).decode(t, &asked)
+	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["`+w.types(t)+`"],"deltaId":"`+name+`"}`, "Content-Type", "application/json").want(t, 202).decode(t, &asked)
 	w.bounded.get(t, under("/snapshots/latest")).problem(t, http.StatusServiceUnavailable, "not-ready")
 	w.work(t)
 	id := asked.DownloadRequestID
 	own := map[string]string{
 		under("/areas/" + area): "GET", under("/deltas/custom/" + id + "/status"): "GET", under("/delta/custom/" + id + "/status"): "GET", under("/full/custom/" + id + "/status"): "GET",
 		under("/downloads/" + id): "GET", under("/downloads/" + id + "/content"): "GET", "/mutations/v1/subscriptions/" + sub: "GET",
-		under("?subscriptionId=" + sub): "GET", under("/deltas?subscriptionId=" + sub): "GET", under("/deltas/" + d.ID + "/content?subscriptionId=" + sub): "GET", under("/snapshots/latest?subscriptionId=" + sub): "GET",
-		under("/delta/predefined/" + testDataset + "-gml-nl.zip?delta-id=" + d.ID + "&subscriptionId=" + sub): "GET",
+		under("?subscriptionId=" + sub): "GET", under("/deltas?subscriptionId=" + sub): "GET", under("/deltas/" + name + "/content?subscriptionId=" + sub): "GET", under("/snapshots/latest?subscriptionId=" + sub): "GET",
+		under("/delta/predefined/" + testDataset + "-gml-nl.zip?delta-id=" + name + "&subscriptionId=" + sub): "GET",
 	}
 	for target, method := range own {
 		if a := w.bounded.do(t, method, target, ""); a.status >= 400 {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"schakel/delivery/mutation/cut"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
+	"schakel/store/needs"
 )
 
 // pdokClient is a client made by hand from DownloadApi.json: it knows no other address than those in it, and every answer
@@ -33,12 +32,7 @@ type pdokClient struct {
 
 func newPDOKClient(t *testing.T, c *apiClient) *pdokClient {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "mutation", "DownloadApi.json"))
-	if os.IsNotExist(err) {
-		t.Skip("the download API of PDOK is not on this machine: ../shared/data/mutation/DownloadApi.json")
-	}
-	noError(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	doc, err := openapi3.NewLoader().LoadFromData(needs.File(t, "mutation", "DownloadApi.json"))
 	noError(t, err)
 	var types []any
 	for _, name := range historytest.Types() {
@@ -243,18 +237,18 @@ func TestFewCustomBytesAreKept(t *testing.T) {
 func TestFewCustomDownloadsWait(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
-	id := w.publish(t, 3).ID
-	body := func(i int) string {
+	d := w.publish(t, 3)
+	body := func(id string, i int) string {
 		return fmt.Sprintf(`{"format":"gml","featuretypes":["%s"],"deltaId":"%s","geofilter":"POLYGON((155000 463000,156000 463000,156000 %d,155000 463000))"}`,
 			historytest.Types()[0], id, 464000+i)
 	}
 	for i := range cut.MostWaiting {
-		w.whole.postJSON(t, under("/delta/custom"), body(i)).want(t, 202)
+		w.whole.postJSON(t, under("/delta/custom"), body(d.ID, i)).want(t, 202)
 	}
-	refused := w.whole.postJSON(t, under("/delta/custom"), body(99))
+	refused := w.whole.postJSON(t, under("/delta/custom"), body(d.ID, 99))
 	refused.problem(t, 429, "too-many-downloads")
 	if refused.header.Get("Retry-After") == "" {
 		t.Error("not said when to ask again")
 	}
-	w.bounded.postJSON(t, under("/delta/custom"), body(99)).want(t, 202)
+	w.bounded.postJSON(t, under("/delta/custom"), body(w.name(t, w.bounded, d), 99)).want(t, 202)
 }

@@ -166,6 +166,8 @@ func TestPublishTellsWhere(t *testing.T) {
 	add := func(id string) string {
 		return `{"mutations":[{"objectType":"` + school + `","objectId":"NL.9","wordt":` + strings.ReplaceAll(state, "%", id) + `}]}`
 	}
+	geometry := `{"mutations":[` + strings.TrimSuffix(strings.TrimPrefix(add("g1"), `{"mutations":[`), "]}") + `,{"objectType":"` + school + `","objectId":"NL.10","wordt":{"id":"g2","xml":"<r:` +
+		school + ` xmlns:r=\"` + historytest.Namespace + `\" xmlns:gml=\"http://www.opengis.net/gml/3.2\"><gml:Point><gml:pos>twelve 463050</gml:pos></gml:Point></r:` + school + `>"}}]}`
 	remove := func(id string) string {
 		return `{"mutations":[{"objectType":"` + school + `","objectId":"NL.9","was":` + strings.ReplaceAll(state, "%", id) + `}]}`
 	}
@@ -182,6 +184,7 @@ func TestPublishTellsWhere(t *testing.T) {
 		"id again":    {[]string{add("a")}, 422, "mutations-refused", "id-used", 0},
 		"no XML":      {[]string{`{"mutations":[{"objectType":"` + school + `","objectId":"1","wordt":{"id":"z","xml":"<a>"}}]}`}, 422, "mutations-refused", "payload", 0},
 		"other type":  {[]string{strings.ReplaceAll(add("q"), `"objectType":"`+school, `"objectType":"Bridge`)}, 422, "mutations-refused", "object-type", 0},
+		"geometry":    {[]string{add("h"), geometry}, 422, "mutations-refused", "geometry", 1},
 		"no JSON":     {[]string{add("e"), `{"mutations":`}, 400, "", "", 1},
 		"two objects": {[]string{`{"groups":[]} x`}, 400, "", "", 0},
 	} {
@@ -193,6 +196,9 @@ func TestPublishTellsWhere(t *testing.T) {
 		}
 		if tt.in > 0 && (p.Publication == nil || p.Publication.Groups != tt.in) {
 			t.Errorf("%s: in is %+v", name, p.Publication)
+		}
+		if name == "geometry" && (p.Errors[0].Group != 2 || p.Errors[0].Mutation != 2 || !strings.Contains(p.Errors[0].Detail, "element pos: ")) {
+			t.Errorf("the place of the geometry is not told: %+v", p.Errors)
 		}
 		if tt.status == 422 && (p.Errors[0].Group == 0 || p.Errors[0].Line == 0) {
 			t.Errorf("%s: no place in %+v", name, p.Errors)

@@ -65,7 +65,8 @@ func TestBoundedSubscription(t *testing.T) {
 	d := w.publish(t, 60)
 	_, err := w.cutter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
-	wait := w.bounded.get(t, under("/deltas/"+d.ID+"/content"))
+	name := w.name(t, w.bounded, d)
+	wait := w.bounded.get(t, under("/deltas/"+name+"/content"))
 	wait.problem(t, http.StatusServiceUnavailable, "not-ready")
 	if wait.header.Get("Retry-After") == "" {
 		t.Error("it is not told when to ask again")
@@ -81,10 +82,10 @@ func TestBoundedSubscription(t *testing.T) {
 	if p := w.whole.get(t, under("/snapshots/none")).problem(t, http.StatusNotFound, "no-snapshot"); !strings.Contains(p.Detail, "/snapshots/latest") {
 		t.Errorf("a snapshot that is not there: %s", p.Detail)
 	}
-	if mine.Lineage == all.Lineage || mine.SHA256 == all.SHA256 || mine.Includes != d.ID || all.Area != "" {
+	if mine.Lineage == all.Lineage || mine.SHA256 == all.SHA256 || mine.Includes != name || name == d.ID || all.Area != "" {
 		t.Errorf("bounded %+v, whole %+v", mine, all)
 	}
-	head, groups := readDelivery(t, w.bounded.get(t, under("/deltas/"+d.ID+"/content")).want(t, 200).body)
+	head, groups := readDelivery(t, w.bounded.get(t, under("/deltas/"+name+"/content")).want(t, 200).body)
 	for _, g := range groups {
 		for _, m := range g.Mutations {
 			if !(m.Was != nil && w.ring.Inside(m.Was)) && !(m.Wordt != nil && w.ring.Inside(m.Wordt)) {

@@ -76,9 +76,9 @@ func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
 	defer cancel()
 	err := m.DB.Write(ctx, func(tx *store.Tx) error {
 		if f.offer.Delta.ID != "" {
-			return tx.FollowedDelta(ctx, by.Follower, f.offer.Delta)
+			return tx.FollowedDelta(ctx, by.Follower.Reading(), f.offer.Delta)
 		}
-		return tx.FollowedSnapshot(ctx, by.Follower, f.offer.Snapshot)
+		return tx.FollowedSnapshot(ctx, by.Follower.Reading(), f.offer.Snapshot)
 	})
 	if err != nil {
 		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
@@ -147,9 +147,19 @@ func (a *App) stayer(c echo.Context) func() {
 	}
 }
 
-// hangUp ends the reading of a body at once.
-func (a *App) hangUp(c echo.Context) {
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(a.cfg.Now()) // without it the times of the server hold
+// hangUpWhenOver ends the reading of a body at once when the context of its request ends, until the function that it
+// answers is called. That function waits for an end under way, which must not touch the connection after its request.
+func (a *App) hangUpWhenOver(c echo.Context) func() {
+	done := make(chan struct{})
+	stop := context.AfterFunc(c.Request().Context(), func() {
+		defer close(done)
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(a.cfg.Now()) // without it the times of the server hold
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
 }
 
 // streamedBody is a request body that may take hours, as long as something comes.

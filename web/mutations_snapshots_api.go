@@ -55,7 +55,7 @@ func (m *machineAPI) showSnapshot(c echo.Context) error {
 	here := "/snapshots/" + o.Snapshot.ID
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return c.JSON(http.StatusOK, snapshotAnswer{
-		ID: o.Snapshot.ID, Includes: o.Snapshot.DeltaID, CreatedAt: utc(o.Snapshot.CreatedAt), Manifest: o.Manifest,
+		ID: o.Snapshot.ID, Includes: o.Includes, CreatedAt: utc(o.Snapshot.CreatedAt), Manifest: o.Manifest,
 		Links: map[string]halLink{"self": {Href: r.path(here)}, "content": {Href: r.path(here + "/content"), Type: formatZipType}},
 	})
 }

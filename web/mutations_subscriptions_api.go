@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"schakel/delivery/mutation/cut"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -22,6 +24,7 @@ type datasetSubscriptionAnswer struct {
 	EndpointID   string             `json:"endpointId"`
 	ObjectTypes  []string           `json:"objectTypes"` // empty: all
 	AreaID       string             `json:"areaId,omitempty"`
+	Reads        *readsAnswer       `json:"reads,omitempty"` // while a change waits for approval
 	Purpose      string             `json:"purpose"`
 	Status       string             `json:"status"`
 	StatusReason string             `json:"statusReason,omitempty"`
@@ -30,6 +33,12 @@ type datasetSubscriptionAnswer struct {
 	UpdatedAt    store.Time         `json:"updatedAt"`
 	DecidedAt    store.Time         `json:"decidedAt,omitzero"`
 	Links        map[string]halLink `json:"_links"`
+}
+
+// readsAnswer is what a subscription reads until a change of it is approved.
+type readsAnswer struct {
+	ObjectTypes []string `json:"objectTypes"` // empty: all
+	AreaID      string   `json:"areaId,omitempty"`
 }
 
 // fetchedAnswer is the last that was fetched to its end.
@@ -53,10 +62,20 @@ func (m *machineAPI) datasetSubscriptionAnswer(ctx context.Context, s store.Subs
 	if f.AreaID != "" {
 		a.Links["area"] = halLink{Href: datasetPath(s.DatasetID) + "/areas/" + f.AreaID}
 	}
-	if !f.FetchedAt.IsZero() {
-		a.Fetched = &fetchedAnswer{f.DeltaID, f.DeltaNumber, f.SnapshotID, f.FetchedAt}
+	reads := f.Reading()
+	if f.Reads {
+		a.Reads = &readsAnswer{notNil(reads.ObjectTypes), reads.AreaID}
 	}
-	return a, nil
+	if f.FetchedAt.IsZero() {
+		return a, nil
+	}
+	set, err := m.DB.Dataset(ctx, s.DatasetID)
+	if err != nil {
+		return a, fmt.Errorf("find dataset: %w", err)
+	}
+	names, err := m.Cutter.Names(ctx, cut.View{Dataset: set, PartnerID: s.PartnerID, Follower: &reads})
+	a.Fetched = &fetchedAnswer{names.Of(f.DeltaID), f.DeltaNumber, f.SnapshotID, f.FetchedAt}
+	return a, err
 }
 
 // listDatasetSubscriptions lists the subscriptions of the caller's partner to datasets, newest first.

@@ -55,7 +55,9 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 	if changed.Status != store.SubscriptionRequested || changed.AreaID == sub.AreaID || len(changed.ObjectTypes) != 0 {
 		t.Errorf("%+v", changed)
 	}
-	c.get(t, under("/deltas")).problem(t, http.StatusForbidden, "forbidden")
+	if now := lineage(); now != before {
+		t.Errorf("while the change waits, the lineage is %s and not %s", now, before)
+	}
 	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
 	if after := lineage(); after == before || after == "" {
 		t.Errorf("the lineage was %s and is %s", before, after)
@@ -142,13 +144,16 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	noError(t, err)
 	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
 	part := "?subscriptionId=" + sub.ID
-	c.get(t, under("/deltas/"+d.ID+part)).problem(t, http.StatusServiceUnavailable, "not-ready")
+	var named struct{ Deltas []struct{ ID string } }
+	c.get(t, under("/deltas"+part)).want(t, 200).decode(t, &named)
+	name := named.Deltas[0].ID
+	c.get(t, under("/deltas/"+name+part)).problem(t, http.StatusServiceUnavailable, "not-ready")
 	w.work(t)
-	all, some := c.get(t, under("/deltas/"+d.ID)).want(t, 200), c.get(t, under("/deltas/"+d.ID+part)).want(t, 200)
+	all, some := c.get(t, under("/deltas/"+d.ID)).want(t, 200), c.get(t, under("/deltas/"+name+part)).want(t, 200)
 	if all.member(t, "lineage") == some.member(t, "lineage") {
 		t.Error("both have one lineage")
 	}
-	moved := c.get(t, under("/delta/predefined/bgt.zip"+part+"&delta-id="+d.ID)).want(t, http.StatusTemporaryRedirect)
+	moved := c.get(t, under("/delta/predefined/bgt.zip"+part+"&delta-id="+name)).want(t, http.StatusTemporaryRedirect)
 	if !strings.HasSuffix(moved.header.Get("Location"), part) {
 		t.Errorf("it leads to %s", moved.header.Get("Location"))
 	}

@@ -124,6 +124,25 @@ func (w *mutationWorld) cut(t testing.TB) store.MutationDelta {
 	return d
 }
 
+// name is what a reader calls a delta.
+func (w *mutationWorld) name(t testing.TB, c *apiClient, d store.MutationDelta) string {
+	t.Helper()
+	var list struct {
+		Deltas []struct {
+			ID     string
+			Number int64
+		}
+	}
+	c.get(t, under("/deltas?count=100")).want(t, 200).decode(t, &list)
+	for _, listed := range list.Deltas {
+		if listed.Number == d.Number {
+			return listed.ID
+		}
+	}
+	t.Fatalf("delta %d is not listed", d.Number)
+	return ""
+}
+
 // work makes all downloads that wait.
 func (w *mutationWorld) work(t testing.TB) {
 	t.Helper()

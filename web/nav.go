@@ -14,8 +14,8 @@ type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
 	Publications                          int
-	MirrorAlarms                          int
-	AMQP                                  int // dead letters and quarantined messages of brokers
+	Mirrors                               int // with an alarm that is not settled
+	AMQP                                  int // dead letters, quarantined and held messages of brokers
 }
 
 // NavigationSource knows what the frame of a page shows of the database. It
@@ -70,22 +70,22 @@ func visitorItems() []templates.NavItem {
 func administratorItems(w Waiting) []templates.NavItem {
 	return []templates.NavItem{
 		{Label: "Overview", Href: "/admin"},
-		{Label: "Partners", Href: "/admin/partners", Count: w.Registrations, Group: "Agreed"},
-		{Label: "Subscriptions", Href: "/admin/subscriptions", Count: w.Subscriptions, Group: "Agreed"},
-		{Label: "Clients", Href: "/admin/clients", Count: w.Clients, Group: "Agreed"},
+		{Label: "Partners", Href: "/admin/partners", Waiting: "/admin/partners?status=requested", Count: w.Registrations, Group: "Agreed"},
+		{Label: "Subscriptions", Href: "/admin/subscriptions", Waiting: "/admin/subscriptions?status=requested", Count: w.Subscriptions, Group: "Agreed"},
+		{Label: "Clients", Href: "/admin/clients", Waiting: "/admin/clients#waiting", Count: w.Clients, Group: "Agreed"},
 		{Label: "Read-only keys", Href: "/admin/keys", Group: "Agreed"},
 		{Label: "Endpoints", Href: "/admin/endpoints", Group: "Agreed"},
 		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
-		{Label: "Contracts", Href: "/contracts", Count: w.Publications, Group: "Agreed"},
+		{Label: "Contracts", Href: "/contracts", Waiting: "/contracts#requested", Count: w.Publications, Group: "Agreed"},
 		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
 		{Label: "Datasets", Href: "/admin/datasets", Group: "Agreed"},
-		{Label: "Mirrors", Href: "/admin/mirrors", Count: w.MirrorAlarms, Group: "Agreed"},
+		{Label: "Mirrors", Href: "/admin/mirrors", Waiting: "/admin/mirrors?alarms=open", Count: w.Mirrors, Group: "Agreed"},
 		{Label: "Events", Href: "/admin/events", Group: "Moving"},
 		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
 		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
 		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
-		{Label: "Quarantine", Href: "/admin/quarantine", Count: w.Quarantined, Group: "Moving"},
-		{Label: "AMQP", Href: "/admin/amqp", Count: w.AMQP, Group: "Moving"},
+		{Label: "Quarantine", Href: "/admin/quarantine", Waiting: "/admin/quarantine?state=open", Count: w.Quarantined, Group: "Moving"},
+		{Label: "AMQP", Href: "/admin/amqp", Waiting: "/admin/amqp/messages?state=attention", Count: w.AMQP, Group: "Moving"},
 		{Label: "Settings", Href: "/admin/settings", Group: "This Schakel"},
 		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
 		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
@@ -97,11 +97,11 @@ func administratorItems(w Waiting) []templates.NavItem {
 func partnerItems(w Waiting) []templates.NavItem {
 	return []templates.NavItem{
 		{Label: "Overview", Href: "/partner"},
-		{Label: "Subscriptions", Href: "/partner/subscriptions", Count: w.Subscriptions, Group: "Your organisation"},
+		{Label: "Subscriptions", Href: "/partner/subscriptions", Group: "Your organisation"},
 		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
-		{Label: "Clients", Href: "/partner/clients", Count: w.Clients, Group: "Your organisation"},
+		{Label: "Clients", Href: "/partner/clients", Group: "Your organisation"},
 		{Label: "Read-only keys", Href: "/partner/keys", Group: "Your organisation"},
-		{Label: "Deliveries", Href: "/partner/deliveries", Count: w.DeadLetters, Group: "Your organisation"},
+		{Label: "Deliveries", Href: "/partner/deliveries", Waiting: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: "Your organisation"},
 		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
 		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
 		{Label: "Datasets", Href: "/partner/datasets", Group: "Catalogue"},

@@ -86,8 +86,8 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 // for anyone and any site.
 func (m *machineAPI) describe(g routeGroup, name string) {
 	doc := m.docs[name]
-	g.GET("/openapi.json", serveDescription("application/vnd.oai.openapi+json", doc.json), publicCORS)
-	g.GET("/openapi.yaml", serveDescription("application/vnd.oai.openapi", doc.yaml), publicCORS)
+	g.PublicGET("/openapi.json", serveDescription("application/vnd.oai.openapi+json", doc.json))
+	g.PublicGET("/openapi.yaml", serveDescription("application/vnd.oai.openapi", doc.yaml))
 }
 
 func serveDescription(mediaType string, content []byte) echo.HandlerFunc {

@@ -17,8 +17,10 @@ func TestOwnAPIsKeepTheRules(t *testing.T) {
 	t.Parallel()
 	docs, err := readAPIDocuments()
 	noError(t, err)
+	const mail = "doc-openapi-contact"
 	for name, except := range map[string][]string{
-		"events": nil, "registry": nil, "mutations": {"query-keys-camel-case"}, "oauth": {"uri-version", "problem-details", "property-camel-case"},
+		// Nobody but the organisation that runs the program has an address to ask at, so the descriptions name none.
+		"events": {mail}, "registry": {mail}, "mutations": {mail, "query-keys-camel-case"}, "oauth": {mail, "uri-version", "problem-details", "property-camel-case"},
 	} {
 		doc, findings, err := contract.Parse(docs[name].yaml, contract.Limits{})
 		if err != nil || doc == nil {

@@ -60,8 +60,8 @@ func (m *machineAPI) describeLive(g routeGroup, name string) {
 			return serveDescription(mediaType, content(doc))(c)
 		}
 	}
-	g.GET("/openapi.json", serve("application/vnd.oai.openapi+json", func(d apiDocument) []byte { return d.json }), publicCORS)
-	g.GET("/openapi.yaml", serve("application/vnd.oai.openapi", func(d apiDocument) []byte { return d.yaml }), publicCORS)
+	g.PublicGET("/openapi.json", serve("application/vnd.oai.openapi+json", func(d apiDocument) []byte { return d.json }))
+	g.PublicGET("/openapi.yaml", serve("application/vnd.oai.openapi", func(d apiDocument) []byte { return d.yaml }))
 }
 
 // settingsText tells the settings that senders of events need to know.

@@ -68,8 +68,8 @@ func (m *machineAPI) writeKey(c echo.Context, set *registry.ProfileState) (strin
 	return "", nil
 }
 
-// requestFingerprint is the SHA-256 over what a request asks (IDEM-08): its path and
-// query, its media type and its body, which the handler reads again.
+// requestFingerprint is the SHA-256 over what a request asks (IDEM-08): its path and query, its media type, its condition
+// and its body, which the handler reads again.
 func requestFingerprint(r *http.Request) ([]byte, error) {
 	body, err := readAll(r.Body)
 	if err != nil {
@@ -78,6 +78,9 @@ func requestFingerprint(r *http.Request) ([]byte, error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", r.URL.RequestURI(), r.Header.Values("Content-Type"))
+	if condition := r.Header.Values("If-Match"); len(condition) > 0 {
+		fmt.Fprintf(h, "If-Match %q\n", condition)
+	}
 	h.Write(body)
 	return h.Sum(nil), nil
 }

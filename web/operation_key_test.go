@@ -22,13 +22,13 @@ func (h *apiHarness) everything(t testing.TB) *apiClient {
 }
 
 // under sends a JSON request with a key.
-func (c *apiClient) under(t testing.TB, key, method, target, body string) apiAnswer {
+func (c *apiClient) under(t testing.TB, key, method, target, body string, pairs ...string) apiAnswer {
 	t.Helper()
 	media := "application/json"
 	if strings.HasSuffix(target, "/versions") {
 		media = "application/yaml"
 	}
-	return c.do(t, method, target, body, "Content-Type", media, "Idempotency-Key", key)
+	return c.do(t, method, target, body, append(pairs, "Content-Type", media, "Idempotency-Key", key)...)
 }
 
 // A repeated change of any kind gets the first answer, also once the state has gone
@@ -60,14 +60,15 @@ func TestOnceForEveryChange(t *testing.T) {
 			{"POST", "/registry/v1/contracts/keyed/versions/1.0.0/withdrawal", `{"reason":"wrong"}`, 200},
 		} {
 			target, key := strings.Replace(step.target, "{s}", subscription, 1), freshKey()
-			first := c.under(t, key, step.method, target, step.body).want(t, step.status)
+			pairs := c.reviewed(t, target)
+			first := c.under(t, key, step.method, target, step.body, pairs...).want(t, step.status)
 			if step.status == http.StatusCreated && subscription == "" {
 				subscription = first.member(t, "id").(string)
 			}
 			for range 2 {
-				wantSameAnswer(t, first, c.under(t, key, step.method, target, step.body))
+				wantSameAnswer(t, first, c.under(t, key, step.method, target, step.body, pairs...))
 			}
-			c.under(t, key, step.method, target, step.body+" ").problem(t, http.StatusUnprocessableEntity, "key-reused")
+			c.under(t, key, step.method, target, step.body+" ", pairs...).problem(t, http.StatusUnprocessableEntity, "key-reused")
 			if got := other.under(t, key, step.method, target, step.body+" "); got.status == http.StatusUnprocessableEntity {
 				t.Errorf("%s %s: another client meets a key that is not its own", step.method, target)
 			}
@@ -164,7 +165,8 @@ func TestOnceKeepsWhatIsCompleted(t *testing.T) {
 		return c.under(t, later, "POST", "/registry/v1/contracts/kept/versions/1.0.0/deprecation", "{}")
 	}
 	deprecate().want(t, http.StatusConflict)
-	c.under(t, freshKey(), "POST", "/registry/v1/contracts/kept/versions/1.0.0/publication", "{}").want(t, http.StatusOK)
+	publication := "/registry/v1/contracts/kept/versions/1.0.0/publication"
+	c.under(t, freshKey(), "POST", publication, "{}", c.reviewed(t, publication)...).want(t, http.StatusOK)
 	deprecate().want(t, http.StatusOK)
 	// So may a token, a grant and a rate: none of them takes the key.
 	h.anyone().under(t, freshKey(), "POST", "/registry/v1/contracts", `{}`).want(t, http.StatusUnauthorized)

@@ -107,6 +107,44 @@ func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
 	c.Response().Header().Set("Link", strings.Join(links, ", "))
 }
 
+// olderThan is the delivery behind which the list goes on after this page, when page numbers do not lead there: they count to
+// store.ListBound, and a search stops at store.SearchBound. It is empty when they do, or when this is the end.
+func olderThan(p Paging, l store.DeliveryList) string {
+	switch {
+	case l.Total > store.ListBound && p.Offset()+p.PerPage >= store.ListBound && len(l.Rows) == p.PerPage:
+		return l.Rows[len(l.Rows)-1].ID
+	case p.Offset()+p.PerPage >= l.Total:
+		return l.Older
+	}
+	return ""
+}
+
+// withBefore is the first page of the part of a list that is older than a delivery.
+func withBefore(u *url.URL, before string) string {
+	q := u.Query()
+	q.Set("before", before)
+	q.Del("page")
+	return u.EscapedPath() + "?" + q.Encode()
+}
+
+// setDeliveryPaging sets Link, and Total-Count when the list was counted to its end.
+func (a *App) setDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) {
+	before := olderThan(p, l)
+	if before == "" && l.Older == "" {
+		a.setLongPagingHeaders(c, p, l.Total, len(l.Rows))
+		return
+	}
+	next := withBefore(c.Request().URL, before)
+	if before == "" {
+		next = withQuery(c.Request().URL, "page", strconv.Itoa(p.Page+1))
+	}
+	links := []string{fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", "1")), "first")}
+	if p.Page > 1 {
+		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", strconv.Itoa(p.Page-1))), "prev"))
+	}
+	c.Response().Header().Set("Link", strings.Join(append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(next), "next")), ", "))
+}
+
 // pager makes the pager below a list in the portal.
 func pager(c echo.Context, p Paging, total int) *templates.Pager {
 	here := *c.Request().URL

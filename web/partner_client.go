@@ -17,7 +17,11 @@ func (d desk) client(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.showClient(c, http.StatusOK, client, d.clientView(owner, client))
+	v, err := d.clientView(c, owner, client)
+	if err != nil {
+		return err
+	}
+	return d.showClient(c, http.StatusOK, client, v)
 }
 
 // rotateSecret makes another secret and shows it, once.
@@ -31,6 +35,29 @@ func (d desk) rotateSecret(c echo.Context) error {
 		return d.settled(c, err, d.href("/clients/"+client.ID), "")
 	}
 	return d.showSecret(c, owner, changed, secret)
+}
+
+// addKeyPair makes another key pair and shows the private key, once.
+func (d desk) addKeyPair(c echo.Context) error {
+	owner, client, err := d.ownClient(c)
+	if err != nil {
+		return err
+	}
+	changed, pair, err := d.Registry.Clients.AddKeyPair(c.Request().Context(), actor(c), client.ID)
+	if err != nil {
+		return d.settled(c, err, d.href("/clients/"+client.ID), "")
+	}
+	return d.showKey(c, owner, changed, pair)
+}
+
+// showKey shows a client with the private key of its new key pair.
+func (d desk) showKey(c echo.Context, owner store.Partner, client store.Client, pair token.KeyPair) error {
+	v, err := d.clientView(c, owner, client)
+	if err != nil {
+		return err
+	}
+	v.PrivateKey, v.PEM = pair.Private, pair.PEM
+	return d.showClient(c, http.StatusOK, client, v)
 }
 
 // revokeClient ends a client for good.
@@ -50,7 +77,10 @@ func (d desk) revokeClient(c echo.Context) error {
 		}
 	}
 	if wrong != "" {
-		v := d.clientView(owner, client)
+		v, err := d.clientView(c, owner, client)
+		if err != nil {
+			return err
+		}
 		v.RevokeReason, v.RevokeError = reason, wrong
 		return d.showClient(c, http.StatusUnprocessableEntity, client, v)
 	}
@@ -59,7 +89,10 @@ func (d desk) revokeClient(c echo.Context) error {
 
 // showSecret shows a client with the secret it has just got.
 func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Client, secret string) error {
-	v := d.clientView(owner, client)
+	v, err := d.clientView(c, owner, client)
+	if err != nil {
+		return err
+	}
 	v.Secret = secret
 	return d.showClient(c, http.StatusOK, client, v)
 }
@@ -73,17 +106,25 @@ func (d desk) showClient(c echo.Context, status int, client store.Client, v temp
 	return d.render(c, status, templates.ClientPage(page, v))
 }
 
-func (d desk) clientView(owner store.Partner, client store.Client) templates.ClientView {
+func (d desk) clientView(c echo.Context, owner store.Partner, client store.Client) (templates.ClientView, error) {
 	v := templates.ClientView{
 		Href: d.href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
 		JWKSURI: client.JWKSURI, JWKS: readableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.cfg.Now(),
-		Closed: waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, CanChange: waits(owner) == "" && client.Status == store.ClientActive,
+		Closed: waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: waits(owner) == "" && client.Status == store.ClientActive,
 	}
-	v.TokenExample = tokenExample(client, d.absolute("/oauth/token"))
+	v.TokenExample = tokenExample(client, d.absolute(""))
 	if slices.Contains(client.Scopes, registry.ScopeEventsPublish) {
-		v.PublishExample = publishExample(client, d.absolute("/events/v1/events"))
+		reader, err := d.reader(c)
+		if err != nil {
+			return v, err
+		}
+		catalogue, err := d.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
+		if err != nil {
+			return v, err
+		}
+		v.PublishExample = publishExample(client, catalogue, d.absolute("/events/v1/events"))
 	}
-	return v
+	return v, nil
 }

@@ -1,41 +1,89 @@
 package web
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"mime"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
 
-// tokenExample is a command that asks an access token. The secret is not in it:
-// curl asks for it, or the shell has it in a variable.
-func tokenExample(client store.Client, address string) string {
+// tokenExample is a command that puts an access token into the variable TOKEN. No secret is in it: schakel reads the
+// private key from its file, which a browser saves readable by others, and the shell has a secret in the variable SECRET.
+func tokenExample(client store.Client, base string) string {
+	address := base + "/oauth/token"
 	scope := "  --data-urlencode " + quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
 	switch client.AuthMethod {
 	case token.PrivateKeyJWT:
-		return "curl --data grant_type=client_credentials \\\n" + scope +
-			"  --data client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\\n" +
-			"  --data-urlencode \"client_assertion=$ASSERTION\" \\\n  " + quoted(address)
+		key := quoted(client.ID + ".jwk.json")
+		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + quoted(base) + " \\\n  --client-id " + quoted(client.ID) + " --client-key-file " + key + ")"
 	case token.ClientSecretBasic:
-		return "curl --user " + quoted(client.ID) + " \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + quoted(address)
+		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + quoted(client.ID+":") + "\"$SECRET\" \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + quoted(address) + tokenFilter
 	}
-	return "curl --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + quoted(client.ID) +
-		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + quoted(address)
+	return "TOKEN=$(curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + quoted(client.ID) +
+		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + quoted(address) + tokenFilter
 }
 
-// publishExample is a command that publishes an event the client may publish.
-func publishExample(client store.Client, address string) string {
-	eventType, source := "nl.example.student.enrolled", "urn:example:source"
+// tokenFilter takes the access token out of the answer, without a tool for JSON.
+const tokenFilter = ` |
+  sed -E 's/.*"access_token":"([^"]+)".*/\1/')`
+
+// publishExample is a command that publishes an event the client may publish: of a type in the catalogue, with the example of
+// its contract as the data, where there is one.
+func publishExample(client store.Client, catalogue []store.EventType, address string) string {
+	eventType, source, data, mediaType := "nl.example.student.enrolled", "urn:example:source", "{}", "application/json"
 	if len(client.PublishTypes) > 0 {
 		eventType = filled(client.PublishTypes[0])
+	}
+	found := false
+	for _, t := range catalogue {
+		if registry.MayPublishType(client, t.Name) != nil {
+			continue
+		}
+		example, ok := exampleData(t)
+		if ok || !found {
+			eventType, found = t.Name, true
+		}
+		if ok {
+			data, mediaType = example, cmp.Or(t.ContentType, mediaType)
+			break
+		}
 	}
 	if len(client.PublishSources) > 0 {
 		source = filled(client.PublishSources[0])
 	}
-	event := `{"specversion":"1.0","id":"'"$(uuidgen)"'","source":"` + inShell(source) + `","type":"` + inShell(eventType) +
-		`","datacontenttype":"application/json","data":{}}`
-	return "curl --oauth2-bearer \"$TOKEN\" \\\n  --header \"Idempotency-Key: \\\"$(uuidgen --random)\\\"\" \\\n" +
+	event := `{"specversion":"1.0","id":"'"$ID"'","source":"` + inShell(source) + `","type":"` + inShell(eventType) +
+		`","datacontenttype":"` + inShell(mediaType) + `","data":` + inShell(data) + `}`
+	return "ID=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)\n" +
+		"curl --oauth2-bearer \"$TOKEN\" \\\n  --header \"Idempotency-Key: \\\"$ID\\\"\" \\\n" +
 		"  --header 'Content-Type: application/cloudevents+json' \\\n  --data '" + event + "' \\\n  " + quoted(address)
+}
+
+// maxExampleBytes bounds the data in a command, which a shell takes as one argument.
+const maxExampleBytes = 32 << 10
+
+// exampleData is the data of an event type's example as JSON; ok is false when it has none that a command has room for.
+func exampleData(t store.EventType) (data string, ok bool) {
+	content := []byte(t.Example)
+	if media, _, _ := mime.ParseMediaType(t.ContentType); t.ContentType != "" && media != "application/json" && !strings.HasSuffix(media, "+json") {
+		return "", false
+	}
+	if isWholeEvent(content) {
+		var whole struct{ Data json.RawMessage }
+		if json.Unmarshal(content, &whole) != nil || whole.Data == nil {
+			return "", false
+		}
+		content = whole.Data
+	}
+	var compact bytes.Buffer
+	if len(content) == 0 || json.Compact(&compact, content) != nil || compact.Len() > maxExampleBytes {
+		return "", false
+	}
+	return compact.String(), true
 }
 
 // filled makes one value of a pattern.

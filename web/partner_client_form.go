@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/token"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -20,8 +21,8 @@ func (d desk) newClient(c echo.Context) error {
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
 }
 
-// createClient adds a client. Its secret is on the answer to this request, and
-// never again: it is not put into the session on its way to another page.
+// createClient adds a client, and makes a key pair for one with private_key_jwt that brings no keys of its own. Its secret
+// or private key is on the answer to this request, and never again: it is not put into the session on its way to another page.
 func (d desk) createClient(c echo.Context) error {
 	owner, err := d.owner(c)
 	if err != nil {
@@ -31,12 +32,24 @@ func (d desk) createClient(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), actor(c), owner.ID, in)
+	var pair token.KeyPair
+	if in.AuthMethod == token.PrivateKeyJWT && strings.TrimSpace(in.JWKS) == "" && strings.TrimSpace(in.JWKSURI) == "" {
+		if pair, err = token.NewKeyPair(); err != nil {
+			return err
+		}
+	}
+	asked := in
+	asked.JWKS += pair.Public
+	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), actor(c), owner.ID, asked)
 	if fields, ok := refused(err); ok {
 		return d.showClientForm(c, http.StatusUnprocessableEntity, store.Client{}, in, fields)
 	}
 	if err != nil {
 		return d.settled(c, err, d.href("/clients"), "")
+	}
+	if pair.Private != "" {
+		d.Engine.Changed()
+		return d.showKey(c, owner, made, pair)
 	}
 	if secret == "" {
 		return d.done(c, d.href("/clients/"+made.ID), "Client "+made.Name+" is added.")
@@ -133,7 +146,7 @@ func scopeOptions(chosen []string, decides bool) []templates.Option {
 // clientMethods says how a client of ours can prove who it is.
 func clientMethods(methods []string) []templates.Option {
 	hints := map[string]string{
-		"private_key_jwt":     "It signs with a private key that never leaves you; you give us the public key. The safest way.",
+		"private_key_jwt":     "It signs with a private key; we know only the public key. The safest way, and the one the profile asks for.",
 		"client_secret_basic": "We make a secret and show it once; it goes in the Authorization header.",
 		"client_secret_post":  "We make a secret and show it once; it goes in the body.",
 	}

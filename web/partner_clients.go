@@ -18,6 +18,7 @@ func (d desk) routesClients(g routeGroup) {
 	g.POST("/clients/:id", d.updateClient)
 	g.GET("/clients/:id/edit", d.editClient)
 	g.POST("/clients/:id/secret", d.rotateSecret)
+	g.POST("/clients/:id/keys", d.addKeyPair)
 	g.POST("/clients/:id/revoke", d.revokeClient)
 }
 

@@ -1,12 +1,18 @@
 package web
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"schakel/registry"
+	"schakel/registry/token"
 	"schakel/store"
 )
 
@@ -32,7 +38,7 @@ func TestClientStory(t *testing.T) {
 	b, pat := h.at(t, "pat@example.nl")
 	page, here := newClient(t, b, clientForm())
 	secret := match(t, `schs_[\w-]+`, page)
-	wantWords(t, page, "cannot be shown again", "Asks for", "waits for the administrator", "curl --user")
+	wantWords(t, page, "cannot be shown again", "Asks for", "waits for the administrator", "curl --silent")
 	for _, path := range []string{here, here + "/edit", "/partner/clients", "/partner"} {
 		if strings.Contains(text(b.get(path)), "schs_") {
 			t.Fatalf("the secret is on %s", path)
@@ -94,7 +100,6 @@ func TestClientRefused(t *testing.T) {
 	tests := []struct{ field, name, value string }{
 		{"name", "name", ""},
 		{"authMethod", "authMethod", "password"},
-		{"jwks", "authMethod", "private_key_jwt"},
 		{"jwks", "jwks", "{}"},
 		{"scopes", "scopes", "everything"},
 		{"publishTypes", "publishTypes", ""},
@@ -115,9 +120,62 @@ func TestExamplesStayOneShellWord(t *testing.T) {
 		ID: "cli_1", AuthMethod: "client_secret_basic", Scopes: store.Strings{"events.publish"},
 		PublishTypes: store.Strings{"nl.example.*"}, PublishSources: store.Strings{"urn:x:'$(reboot)"},
 	}
-	got := publishExample(client, "https://schakel.example.nl/events/v1/events")
+	got := publishExample(client, nil, "https://schakel.example.nl/events/v1/events")
 	wantWords(t, got, `urn:x:'\''$(reboot)`, `"type":"nl.example.example"`)
-	wantWords(t, tokenExample(client, "https://schakel.example.nl/oauth/token"), "--user 'cli_1'", "'scope=events.publish'")
+	wantWords(t, tokenExample(client, "https://schakel.example.nl"), `--user 'cli_1:'"$SECRET"`, "'scope=events.publish'")
 	client.AuthMethod = "client_secret_post"
 	wantWords(t, tokenExample(client, "x"), "client_secret=$SECRET")
+}
+
+// TestClientGetsAKeyPair: a client with private_key_jwt and no keys of its own gets a pair, whose private key is shown once
+// and stored nowhere, and later another beside it.
+//
+// Rules: SEC-02.
+func TestClientGetsAKeyPair(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t)
+	b, _ := h.at(t, "pat@example.nl")
+	form := clientForm("authMethod", "private_key_jwt", "publishTypes", "", "publishSources", "")
+	form["scopes"] = []string{"registry.read"}
+	page, here := newClient(t, b, form)
+	wantWords(t, page, "Download as JWK", "Download as PEM", "cannot be shown again", "schakel token")
+	first := privateKey(t, page)
+	answer := b.post(here+"/keys", nil)
+	wantStatus(t, answer, http.StatusOK)
+	second := privateKey(t, text(answer))
+	client, err := h.db.Client(t.Context(), idOf(here))
+	noError(t, err)
+	for _, key := range []token.ClientKey{first, second} {
+		assertion, err := key.Assertion(client.ID, "https://x.example", h.clock.Now())
+		noError(t, err)
+		signed, err := jose.ParseSigned(assertion, []jose.SignatureAlgorithm{jose.ES256})
+		noError(t, err)
+		var set jose.JSONWebKeySet
+		noError(t, json.Unmarshal([]byte(client.JWKS), &set))
+		found := set.Key(signed.Signatures[0].Header.KeyID)
+		if len(found) != 1 || !found[0].IsPublic() {
+			t.Fatalf("key of the assertion among %s", client.JWKS)
+		}
+		_, err = signed.Verify(found[0])
+		noError(t, err)
+	}
+	for _, path := range []string{here, here + "/edit"} {
+		if page := text(b.get(path)); strings.Contains(page, "Download as") || strings.Contains(page, "&#34;d&#34;") {
+			t.Errorf("the private key is on %s", path)
+		}
+	}
+	wantStatus(t, b.post(here+"/revoke", url.Values{"reason": {"It has leaked."}}), http.StatusSeeOther)
+	wantRedirect(t, b.post(here+"/keys", nil), here)
+}
+
+// privateKey reads the key that a page offers to download.
+func privateKey(t *testing.T, page string) token.ClientKey {
+	t.Helper()
+	link := match(t, `data:application/jwk\+json;base64,[\w+/=]+`, html.UnescapeString(page))
+	_, encoded, _ := strings.Cut(link, "base64,")
+	text, err := base64.StdEncoding.DecodeString(encoded)
+	noError(t, err)
+	key, err := token.ReadClientKey(text)
+	noError(t, err)
+	return key
 }

@@ -195,5 +195,9 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.Endp
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
 		v.CircuitText = templates.Time(e.CircuitProbeAt.Time)
 	}
+	v.Unasked = e.UnaskedAt.Time
+	if e.WaitsAt(d.cfg.Now()) {
+		v.WaitText = templates.Time(e.WaitUntil.Time) + ", as the receiver asked (Retry-After)"
+	}
 	return v
 }

@@ -24,7 +24,7 @@ func TestEndpointContractIsChosen(t *testing.T) {
 		_, err = h.reg.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(document)})
 		noError(t, err)
 		if id != "draft-webhook" {
-			_, err = h.reg.Contracts.Publish(ctx, admin, id, "1.0.0")
+			_, err = publishDraft(ctx, h.reg, admin, id, "1.0.0", "")
 			noError(t, err)
 		}
 	}

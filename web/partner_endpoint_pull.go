@@ -17,8 +17,8 @@ func (d desk) pullView(c echo.Context, e store.Endpoint, subs []store.Subscripti
 	base := d.absolute("/events/v1/subscriptions/" + pullExampleID(subs))
 	return &templates.PullView{
 		Waiting: backlog.Waiting, Leased: backlog.Leased, Oldest: backlog.Oldest.Time, Docs: "/events/v1/openapi.yaml",
-		Receive:     pullExample(base+"/receive", `{"maxEvents":100,"maxWaitTime":20}`),
-		Acknowledge: pullExample(base+"/acknowledge", `{"lockTokens":["the lockToken of each event"]}`),
+		Receive:     pullExample(base+"/receive", quoted(`{"maxEvents":100,"maxWaitTime":20}`)) + " > received.json",
+		Acknowledge: pullExample(base+"/acknowledge", `"{\"lockTokens\":[$(`+lockTokens+`)]}"`),
 	}, nil
 }
 
@@ -36,7 +36,10 @@ func pullExampleID(subs []store.Subscription) string {
 	return id
 }
 
-// pullExample is a command that calls a verb. The token is in a variable of the shell.
+// lockTokens lists the lock tokens of what was received as JSON strings, without a tool for JSON.
+const lockTokens = `grep -oE '"lockToken": ?"[^"]*"' received.json | sed -E 's/.*:[^"]*//' | paste -sd, -`
+
+// pullExample is a command that calls a verb with a body, which is one word of the shell. The token is in a variable of it.
 func pullExample(address, body string) string {
-	return "curl --oauth2-bearer \"$TOKEN\" \\\n  --header 'Content-Type: application/json' \\\n  --data " + quoted(body) + " \\\n  " + quoted(address)
+	return "curl --oauth2-bearer \"$TOKEN\" \\\n  --header 'Content-Type: application/json' \\\n  --data " + body + " \\\n  " + quoted(address)
 }

@@ -91,7 +91,7 @@ func (d desk) lookAtDeliveries(ctx context.Context, h *has) (err error) {
 
 func (d desk) tiles(h has) []templates.Tile {
 	tile := func(label, status, hint string, kind templates.Kind) templates.Tile {
-		t := templates.Tile{Label: label, Value: templates.Count(h.deliveries[status]), Hint: hint, Href: d.deliveries + "?status=" + status}
+		t := templates.Tile{Label: label, Value: templates.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.deliveries + "?status=" + status}
 		if h.deliveries[status] > 0 {
 			t.Kind = kind
 		}

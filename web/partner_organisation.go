@@ -45,7 +45,7 @@ func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, 
 		kinds = append(kinds, kindLabel(k))
 	}
 	v := templates.OrganisationView{
-		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID,
+		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
 		Kinds: strings.Join(kinds, ", "), TermsVersion: owner.TermsVersion, Terms: owner.TermsAcceptedAt.Time,
 		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,

@@ -89,7 +89,7 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.SubscriptionView {
 	s, may := g.Subscription, waits(owner) == ""
 	v := templates.SubscriptionView{
-		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(s, g.Endpoint), Reason: s.StatusReason,
+		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
 		DeliveriesHref: d.deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: waits(owner),
@@ -115,8 +115,9 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 }
 
 // subscriptionText says what a state means for who reads it.
-func subscriptionText(s store.Subscription, e store.Endpoint) string {
-	if text := followingText(s); text != "" {
+func subscriptionText(g registry.Grant) string {
+	s, e := g.Subscription, g.Endpoint
+	if text := followingText(g); text != "" {
 		return text
 	}
 	switch s.Status {

@@ -45,7 +45,7 @@ func (a *App) choosePassword(c echo.Context, purpose registry.LinkPurpose) error
 	if account.Status != store.AccountActive {
 		return echo.NewHTTPError(http.StatusForbidden, "This account is blocked. Ask the administrator.")
 	}
-	if err := a.startSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := a.loginByLink(c, account); err != nil {
 		return err
 	}
 	a.flash(c, templates.KindOK, "Your password is set, and you are logged in.")

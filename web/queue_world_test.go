@@ -34,9 +34,9 @@ type queueParty struct {
 
 const queueType = "nl.example.student.enrolled"
 
-func newQueueWorld(t *testing.T) *queueWorld {
+func newQueueWorld(t *testing.T, change ...func(*PortalConfig)) *queueWorld {
 	t.Helper()
-	w := &queueWorld{deskHarness: newDeskHarness(t), t: t}
+	w := &queueWorld{deskHarness: newDeskHarness(t, change...), t: t}
 	w.engine = w.app.cfg.Portal.Engine.(*outbox.Engine)
 	w.admin = w.browser()
 	w.admin.login(t, testEmail)
@@ -91,11 +91,17 @@ func (w *queueWorld) event(kind event.DataKind, data string) store.Event {
 // deliver makes a delivery of an event to a partner that is waiting to be sent.
 func (w *queueWorld) deliver(e store.Event, p queueParty) store.Delivery {
 	w.t.Helper()
+	return w.deliverUntil(e, p, store.Time{})
+}
+
+// deliverUntil is deliver for an event that expires.
+func (w *queueWorld) deliverUntil(e store.Event, p queueParty, expires store.Time) store.Delivery {
+	w.t.Helper()
 	var d store.Delivery
 	w.write(func(tx *store.Tx) error {
 		d = store.Delivery{
 			ID: tx.NewID("dlv"), EventID: e.ID, SubscriptionID: p.subscription, EndpointID: p.endpoint, PartnerID: p.id, EventType: e.CEType,
-			Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: store.At(tx.Now.Add(time.Hour)), DueAt: tx.Now,
+			Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: store.At(tx.Now.Add(time.Hour)), DueAt: tx.Now, ExpiresAt: expires,
 		}
 		return tx.InsertDeliveries(w.t.Context(), []store.Delivery{d})
 	})
@@ -119,7 +125,7 @@ func (w *queueWorld) attempt(d store.Delivery, status, reason string, a store.At
 					due = store.At(tx.Now.Add(90500 * time.Millisecond))
 				}
 				return tx.Complete(ctx, []store.Outcome{{Attempt: a, Lease: store.LeaseOf(&c.Delivery), Delivery: store.Delivery{
-					ID: c.ID, Status: status, Reason: reason, DueAt: due, LastStatus: a.StatusCode,
+					ID: c.ID, EndpointID: c.EndpointID, Status: status, Reason: reason, DueAt: due, LastStatus: a.StatusCode,
 				}}})
 			}
 		}

@@ -20,14 +20,14 @@ func (p *portal) registerForm(c echo.Context) error {
 }
 
 // register takes a registration in. The answer does not tell whether the address
-// or OIN is known already.
+// or a number is known already.
 func (p *portal) register(c echo.Context) error {
 	form, err := readForm(c)
 	if err != nil {
 		return err
 	}
 	in := registry.Registration{
-		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"),
+		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
 		Contact:       registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
 		EndpointKinds: form.List("endpointKinds"), TermsAccepted: form.Checked("terms"), TermsVersion: form.Get("termsVersion"),
 		Addr: c.RealIP(),
@@ -56,7 +56,7 @@ func (p *portal) registerSent(c echo.Context) error {
 	}
 	page := p.page(c, "Check your mail")
 	page.Lead = "One step is left before " + organisation + " can look at your registration."
-	return p.render(c, http.StatusOK, templates.SentPage(page, templates.SentView{Organisation: organisation, Mailbox: p.Mailbox}))
+	return p.render(c, http.StatusOK, templates.SentPage(page, templates.SentView{Organisation: organisation, Mailbox: p.Mailbox, NoMail: p.noMail()}))
 }
 
 func (p *portal) showRegister(c echo.Context, status int, in registry.Registration, wrong map[string]string) error {
@@ -65,7 +65,7 @@ func (p *portal) showRegister(c echo.Context, status int, in registry.Registrati
 		return err
 	}
 	v := templates.RegisterView{
-		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID,
+		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
 		ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone,
 		Kinds: wishedKinds(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
 		Organisation: organisation, Wrong: wrong,

@@ -27,7 +27,7 @@ func (p *portal) confirm(c echo.Context) error {
 	if err != nil {
 		return confirmProblem(err)
 	}
-	if err := p.startSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := p.loginByLink(c, account); err != nil {
 		return err
 	}
 	return p.done(c, homeOf(&account), "Your e-mail address is confirmed, and you are logged in.")

@@ -152,3 +152,33 @@ func TestMailboxOnlyInADemonstration(t *testing.T) {
 		t.Error("the page leads to a mailbox that is not there")
 	}
 }
+
+// A Norwegian practice registers in the browser with its organisasjonsnummer and HER-id, without an OIN, and is approved; every page
+// names it by its number.
+func TestRegistrationWithoutOIN(t *testing.T) {
+	t.Parallel()
+	h := newDeskHarness(t)
+	b := h.browser()
+	wantWords(t, text(b.get("/register")), "Organisasjonsnummer", "A Norwegian organisation leaves it empty")
+	form := registration("oin", "", "kvk", "", "name", "Legekontoret Brua", "orgNumber", "312 345 677", "herId", "8094866")
+	refused := b.post("/register", form)
+	wantStatus(t, refused, http.StatusUnprocessableEntity)
+	wantWords(t, text(refused), `href="#orgNumber"`, "its check digit does not fit", "312 345 677")
+	form.Set("orgNumber", "312 345 676")
+	wantRedirect(t, b.post("/register", form), "/register/sent")
+	path := match(t, `/register/confirm/\w+`, h.lastMail(t, "pat@roc.example.nl"))
+	wantRedirect(t, b.post(path, url.Values{"password": {testPassword}}), "/partner")
+	partner, err := h.db.PartnerByOrgNumber(t.Context(), "312345676")
+	noError(t, err)
+	organisation := text(b.get("/partner/organisation"))
+	wantWords(t, organisation, "Organisasjonsnummer", "312345676", "8094866")
+	if strings.Contains(organisation, "OIN") {
+		t.Error("the page of an organisation without an OIN speaks of one")
+	}
+	admin := h.browser()
+	admin.login(t, testEmail)
+	wantWords(t, text(admin.get("/admin/partners?q=312345676")), "Legekontoret Brua", "312345676")
+	wantWords(t, text(admin.get("/admin/partners/"+partner.ID)), "Organisasjonsnummer", "312345676", "8094866")
+	noError(t, h.reg.Partners.Approve(t.Context(), h.admin, partner.ID))
+	wantWords(t, text(b.get("/partner")), "Next steps", "Add an endpoint")
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 )
 
@@ -22,7 +23,7 @@ func publishedContract(t *testing.T, writer *apiClient, visibility string) {
 	t.Helper()
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"student-events","kind":"asyncapi","title":"Student events","visibility":"`+visibility+`"}`).want(t, 201)
 	upload(t, writer, sampleContract).want(t, 201)
-	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/publication", "").want(t, 200)
+	writer.publishVersion(t, contractTarget+"/versions/1.0.0", "").want(t, 200)
 }
 
 func upload(t *testing.T, writer *apiClient, document string) apiAnswer {
@@ -107,7 +108,7 @@ func TestContractNeverChanges(t *testing.T) {
 	other := strings.Replace(sampleContract, "A student was enrolled", "Something else", 1)
 	upload(t, writer, other).problem(t, http.StatusConflict, "conflict")
 	upload(t, writer, sampleContract).want(t, 200)
-	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/publication", "").problem(t, http.StatusConflict, "conflict")
+	writer.publishVersion(t, contractTarget+"/versions/1.0.0", "").problem(t, http.StatusConflict, "conflict")
 	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/deprecation", `{"sunset":"2030-01-01","reason":"Use 2.0.0."}`, "Content-Type", "application/json").want(t, 200)
 	if answer := h.anyone().get(t, contractTarget+"/versions/1.0.0/original").want(t, 200); string(answer.body) != sampleContract || answer.header.Get("Sunset") == "" {
 		t.Errorf("deprecated: %v", answer.header)
@@ -118,7 +119,7 @@ func TestContractNeverChanges(t *testing.T) {
 		t.Errorf("whom a withdrawal hits: %s", answer.body)
 	}
 	writer.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/withdrawal", `{"reason":"It leaked."}`, "Content-Type", "application/json").want(t, 200)
-	h.anyone().get(t, contractTarget+"/versions/1.0.0/original").problem(t, 404, "not-found")
+	h.anyone().get(t, contractTarget+"/versions/1.0.0/original").problem(t, 410, registry.CodeGone)
 	upload(t, writer, other).problem(t, http.StatusConflict, "conflict")
 }
 
@@ -204,7 +205,7 @@ func TestReleases(t *testing.T) {
 	publishedContract(t, writer, "public")
 	for _, version := range []string{"1.1.0", "2.0.0-rc.1"} {
 		upload(t, writer, strings.Replace(sampleContract, "version: 1.0.0", "version: "+version, 1)).want(t, 201)
-		writer.do(t, http.MethodPost, contractTarget+"/versions/"+version+"/publication", "").want(t, 200)
+		writer.publishVersion(t, contractTarget+"/versions/"+version, "").want(t, 200)
 	}
 	upload(t, writer, strings.Replace(sampleContract, "version: 1.0.0", "version: 9.0.0", 1)).want(t, 201)
 	answer := h.anyone().get(t, contractTarget+"/releases").want(t, 200)
@@ -228,7 +229,7 @@ func TestCatalog(t *testing.T) {
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"webhook","kind":"openapi","title":"Webhook","visibility":"public"}`).want(t, 201)
 	writer.do(t, http.MethodPost, "/registry/v1/contracts/webhook/versions", `{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0"},"paths":{}}`,
 		"Content-Type", "application/json").want(t, 201)
-	writer.do(t, http.MethodPost, "/registry/v1/contracts/webhook/versions/1.0.0/publication", "").want(t, 200)
+	writer.publishVersion(t, "/registry/v1/contracts/webhook/versions/1.0.0", "").want(t, 200)
 	answer := h.anyone().get(t, "/.well-known/api-catalog").want(t, 200)
 	var got struct{ Linkset []linkContext }
 	noError(t, json.Unmarshal(answer.body, &got))

@@ -23,7 +23,7 @@ func TestContractChanges(t *testing.T) {
 	target := contractTarget + "/versions/2.0.0/changes"
 	h.anyone().get(t, target).problem(t, 404, "not-found") // a draft
 	writer.get(t, target).want(t, 200)
-	writer.do(t, http.MethodPost, contractTarget+"/versions/2.0.0/publication", "").want(t, 200)
+	writer.publishVersion(t, contractTarget+"/versions/2.0.0", "").want(t, 200)
 
 	answer := h.anyone().get(t, target).want(t, 200)
 	var got changesAnswer
@@ -60,7 +60,7 @@ func TestContractChangesVisibility(t *testing.T) {
 		writer := h.writer(t)
 		publishedContract(t, writer, visibility)
 		upload(t, writer, nextContract("2.0.0")).want(t, 201)
-		writer.do(t, http.MethodPost, contractTarget+"/versions/2.0.0/publication", "").want(t, 200)
+		writer.publishVersion(t, contractTarget+"/versions/2.0.0", "").want(t, 200)
 		upload(t, writer, nextContract("3.0.0")).want(t, 201)
 		reads := h.consumer(t, h.newPartner(t, "School").ID)
 		for c, want := range map[*apiClient]int{h.anyone(): tc.anyone, reads: tc.partner, writer: 200} {
@@ -82,18 +82,18 @@ func TestPublishBreaking(t *testing.T) {
 	writer := h.writer(t)
 	publishedContract(t, writer, "public")
 	upload(t, writer, nextContract("1.1.0")).want(t, 201)
-	target := contractTarget + "/versions/1.1.0/publication"
-	refused := writer.do(t, http.MethodPost, target, "")
+	target := contractTarget + "/versions/1.1.0"
+	refused := writer.publishVersion(t, target, "")
 	refused.problem(t, http.StatusConflict, "breaking-change")
 	if text := string(refused.body); !strings.Contains(text, "2.0.0") || !strings.Contains(text, `"errors":[{"pointer":"/`) {
 		t.Errorf("it does not say what breaks: %s", text)
 	}
 	for _, body := range []string{`{"reason":""}`, `{"reason":" "}`} {
-		writer.postJSON(t, target, body).problem(t, http.StatusConflict, "breaking-change")
+		writer.publishVersion(t, target, body).problem(t, http.StatusConflict, "breaking-change")
 	}
-	writer.postJSON(t, target, `{"reason":"no"}`).want(t, http.StatusBadRequest)
-	writer.postJSON(t, target, `{"why":"Agreed."}`).want(t, http.StatusBadRequest)
-	done := writer.postJSON(t, target, `{"reason":"Agreed with all partners."}`).want(t, 200)
+	writer.publishVersion(t, target, `{"reason":"no"}`).want(t, http.StatusBadRequest)
+	writer.publishVersion(t, target, `{"why":"Agreed."}`).want(t, http.StatusBadRequest)
+	done := writer.publishVersion(t, target, `{"reason":"Agreed with all partners."}`).want(t, 200)
 	if !strings.Contains(string(done.body), "Agreed with all partners.") {
 		t.Errorf("the reason is lost: %s", done.body)
 	}

@@ -57,7 +57,7 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 		return err
 	}
 	ctx, id, asked := c.Request().Context(), c.Param("contractId"), c.Param("version")
-	v, err := m.Registry.Contracts.Version(ctx, reader, id, asked)
+	v, err := m.Registry.Contracts.Served(ctx, reader, id, asked)
 	if err != nil {
 		return err
 	}

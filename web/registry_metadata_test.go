@@ -116,16 +116,16 @@ func TestPartnerContractOverTheAPI(t *testing.T) {
 	}
 	upload(t, partner, sampleContract).want(t, 201)
 	stranger := h.newClient(t, h.newPartner(t, "Other").ID, registryWrite())
-	publication := contractTarget + "/versions/1.0.0/publication"
-	stranger.do(t, http.MethodPost, publication, "").problem(t, 404, "not-found")
+	draft := contractTarget + "/versions/1.0.0"
+	stranger.do(t, http.MethodPost, draft+"/publication", "").problem(t, 404, "not-found")
 	upload(t, stranger, sampleContract).problem(t, 404, "not-found")
-	asked := partner.do(t, http.MethodPost, publication, "").want(t, http.StatusAccepted)
+	asked := partner.publishVersion(t, draft, "").want(t, http.StatusAccepted)
 	if asked.member(t, "status") != "draft" || asked.member(t, "publicationRequestedAt") == nil {
 		t.Errorf("asked %s", asked.body)
 	}
-	partner.do(t, http.MethodPost, publication, "").problem(t, http.StatusConflict, "conflict")
+	partner.publishVersion(t, draft, "").problem(t, http.StatusConflict, "conflict")
 	h.anyone().get(t, contractTarget).problem(t, 404, "not-found")
-	_, err := h.reg.Contracts.Publish(t.Context(), registry.SystemActor(), "student-events", "1.0.0")
+	_, err := publishDraft(t.Context(), h.reg, registry.SystemActor(), "student-events", "1.0.0", "")
 	noError(t, err)
 	h.anyone().get(t, contractTarget).want(t, 200)
 	partner.do(t, http.MethodPost, contractTarget+"/versions/1.0.0/deprecation", `{"sunset":"2030-01-01"}`, "Content-Type", "application/json").want(t, 200)

@@ -36,7 +36,7 @@ func (m *machineAPI) showReleases(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := m.app.absolute("/contracts/" + id)
+	page := m.app.absolute(contractHref(id))
 	answer := releasesAnswer{Releases: []releaseAnswer{}, Homepage: page}
 	for _, v := range rows {
 		if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
@@ -45,7 +45,7 @@ func (m *machineAPI) showReleases(c echo.Context) error {
 		answer.Releases = append(answer.Releases, releaseAnswer{
 			Version: v.Version, ReleaseTimestamp: v.PublishedAt, IsDeprecated: v.Status == store.VersionDeprecated,
 			IsStable: !strings.Contains(strings.Split(v.Version, "+")[0], "-"), Digest: "sha256:" + v.Digest,
-			ChangelogURL: page + "/versions/" + v.Version,
+			ChangelogURL: m.app.absolute(contractVersionHref(id, v.Version)),
 		})
 	}
 	latest, err := m.DB.LatestVersions(ctx, []string{id})

@@ -37,6 +37,10 @@ type fileAnswer struct {
 	Size int64  `json:"size"`
 	Main bool   `json:"main"`
 	Used bool   `json:"used"`
+	// Of a file that was fetched.
+	URL       string `json:"url,omitempty"`
+	FetchedAt string `json:"fetchedAt,omitempty"`
+	Digest    string `json:"digest,omitempty"`
 }
 
 func newFileAnswers(list []contract.File) []fileAnswer {

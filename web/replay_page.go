@@ -38,6 +38,9 @@ func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
 		if v.Groups, err = p.jobGroups(ctx, area, area.scope(c), counted, [2]string{"event", "events"}); err != nil {
 			return err
 		}
+		if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(counted)); err != nil {
+			return err
+		}
 		title := templates.Plural(counted.Total, "event to offer again", "events to offer again")
 		if counted.More {
 			title = "More than " + title

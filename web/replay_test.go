@@ -29,10 +29,10 @@ func TestAdministratorReplaysWhatAnEndpointNeverGot(t *testing.T) {
 	shows(t, w.admin.get(job), http.StatusOK, "Replay of 1 event", "Running", "0 of 1 event handled", "For each subscription", "Stop this job")
 	w.runJob(job)
 	shows(t, w.admin.get(job), http.StatusOK, "Done", "1 of 1 event handled")
-	list := shows(t, w.admin.get("/admin/deliveries?job="+idOf(job)), http.StatusOK, "1 delivery", "offered again")
+	list := shows(t, w.admin.get("/admin/deliveries?job="+idOf(job)), http.StatusOK, "1 delivery", "replayed")
 	_, id, _ := strings.Cut(list, `href="/admin/deliveries/dlv_`)
 	id, _, _ = strings.Cut(id, `"`)
-	shows(t, w.admin.get("/admin/deliveries/dlv_"+id), http.StatusOK, "Offered again by", idOf(job))
+	shows(t, w.admin.get("/admin/deliveries/dlv_"+id), http.StatusOK, "Replayed by job", idOf(job))
 	shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "0 events to offer again", "No stored event is to be offered")
 	if said := w.audited("job", idOf(job)); len(said) != 1 || said[0] != "Ada Admin started a job to offer 1 event again." {
 		t.Errorf("audited %q", said)

@@ -21,6 +21,23 @@ type resendAnswer struct {
 	CreatedAt      store.Time   `json:"createdAt"`
 	FinishedAt     store.Time   `json:"finishedAt,omitzero"`
 	Parts          []resendPart `json:"parts,omitempty"`
+	Outcome        *jobOutcome  `json:"outcome,omitempty"`
+	Stopped        []stoppedAt  `json:"stopped,omitempty"`
+}
+
+// jobOutcome is what became of the deliveries of a job until now.
+type jobOutcome struct {
+	Delivered   int64 `json:"delivered"`
+	FailedAgain int64 `json:"failedAgain"`
+	Pending     int64 `json:"pending"`
+	Discarded   int64 `json:"discarded"`
+}
+
+// stoppedAt is an endpoint that is not sent to now, and why.
+type stoppedAt struct {
+	EndpointID string     `json:"endpointId"`
+	Reason     string     `json:"reason"`
+	Until      store.Time `json:"until,omitzero"`
 }
 
 // resendPart is how far a replay is with one subscription.
@@ -41,6 +58,7 @@ type previewAnswer struct {
 	TotalIsMinimum bool           `json:"totalIsMinimum,omitempty"`
 	Limited        bool           `json:"limited,omitempty"`
 	Groups         []previewGroup `json:"groups"`
+	Stopped        []stoppedAt    `json:"stopped,omitempty"`
 }
 
 type previewGroup struct {

@@ -35,7 +35,11 @@ func (m *machineAPI) postResendPreview(c echo.Context) error {
 	if err != nil {
 		return replayProblem(err)
 	}
-	return c.JSON(http.StatusOK, newPreviewAnswer(p))
+	answer := newPreviewAnswer(p)
+	if answer.Stopped, err = m.stoppedAmong(c.Request().Context(), endpointsOf(p)); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 func (m *machineAPI) resendOf(c echo.Context) (caller, resendRequest, error) {
@@ -123,6 +127,9 @@ func (m *machineAPI) showResend(c echo.Context) error {
 	answer := newResendAnswer(job)
 	for _, p := range parts {
 		answer.Parts = append(answer.Parts, newResendPart(p))
+	}
+	if err := m.setOutcome(c.Request().Context(), &answer); err != nil {
+		return err
 	}
 	return c.JSON(http.StatusOK, answer)
 }

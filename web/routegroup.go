@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/labstack/echo/v4"
@@ -11,6 +12,7 @@ import (
 // stands in for echo's own groups, which answer 404 where 405 is due.
 type routeGroup struct {
 	echo   *echo.Echo
+	public map[string]bool // the paths of App.public
 	prefix string
 	with   []echo.MiddlewareFunc
 }
@@ -23,18 +25,36 @@ func (a *App) pages(prefix string, with ...echo.MiddlewareFunc) routeGroup {
 // pagesUpTo is pages for forms of another size, such as uploads.
 func (a *App) pagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc) routeGroup {
 	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.sameOrigin, a.withSession, a.withAccount}
-	return routeGroup{a.echo, prefix, append(frame, with...)}
+	return routeGroup{a.echo, a.public, prefix, append(frame, with...)}
 }
 
 // api makes a group of routes for machines, with bodies of at most limit bytes. A
 // body over it is refused when it is read, after the token and the Idempotency-Key
 // were looked at (IDEM-18).
 func (a *App) api(limit int64, prefix string, with ...echo.MiddlewareFunc) routeGroup {
-	return routeGroup{a.echo, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
+	return routeGroup{a.echo, a.public, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
 }
 
 func (g routeGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
-	g.echo.Add(method, g.prefix+path, together(h, slices.Concat(g.with, with)...))
+	g.echo.Add(method, g.prefix+path, together(h, slices.Concat([]echo.MiddlewareFunc{decodedParams}, g.with, with)...))
+}
+
+// decodedParams decodes what stands in a path percent-encoded, such as 1.0.0%2Bbuild. The router matches the path as it was
+// sent when it has signs encoded that need not be, so that an encoded slash does not divide it, and leaves the parts so.
+func decodedParams(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().URL.RawPath == "" {
+			return next(c)
+		}
+		values := slices.Clone(c.ParamValues())
+		for i, value := range values {
+			if decoded, err := url.PathUnescape(value); err == nil {
+				values[i] = decoded
+			}
+		}
+		c.SetParamValues(values...)
+		return next(c)
+	}
 }
 
 // GET registers a route; HEAD comes with it.

@@ -55,7 +55,8 @@ type App struct {
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
 	oidc     *oidcLogin
-	counts   *shares // of what would be sent again
+	counts   *shares         // of what would be sent again
+	public   map[string]bool // the paths of routes that pages of other sites may read
 }
 
 // New builds the HTTP layer.
@@ -66,7 +67,7 @@ func New(cfg Config) (*App, error) {
 	if cfg.Navigation == nil && cfg.Portal != nil {
 		cfg.Navigation = databaseNavigation{cfg.Portal.DB}
 	}
-	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection(), counts: newShares(countsPerPartner)}
+	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection(), counts: newShares(countsPerPartner), public: make(map[string]bool)}
 	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.https())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
 	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {
@@ -89,7 +90,7 @@ func (a *App) setUpEcho() {
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = a.handleError
 	e.IPExtractor = ipExtractor(a.cfg.TrustedProxies)
-	var after []echo.MiddlewareFunc
+	after := []echo.MiddlewareFunc{a.preflight}
 	if a.cfg.API != nil {
 		after = append(after, refuseOptions)
 	}

@@ -43,7 +43,7 @@ func (m *machineAPI) routesOAuth() {
 	m.describe(g, "oauth")
 	known := m.app.api(maxJSONBytes, "/.well-known")
 	known.GET("/oauth-authorization-server", m.showMetadata)
-	known.GET("/api-catalog", m.showCatalog)
+	known.PublicGET("/api-catalog", m.showCatalog)
 }
 
 func (m *machineAPI) routesEvents() {
@@ -69,10 +69,14 @@ func (m *machineAPI) routesEvents() {
 	bridged := scoped(scopeEventsConsume, scopeRegistryWrite)
 	bridged.GET("/amqp-messages", m.listAMQPMessages)
 	bridged.GET("/amqp-messages/:amqpMessageId", m.showAMQPMessage)
+	decide.GET("/amqp-messages/:amqpMessageId/body", m.getAMQPBody)
 	decide.POST("/amqp-messages/:amqpMessageId/resend", m.postAMQPAct(http.StatusAccepted, AMQPBridge.Resend), m.once)
 	decide.POST("/amqp-messages/:amqpMessageId/answer", m.postAMQPAct(http.StatusAccepted, AMQPBridge.AnswerAgain), m.once)
 	decide.POST("/amqp-messages/:amqpMessageId/put-back", m.postAMQPAct(http.StatusOK, AMQPBridge.PutBack), m.once)
+	decide.POST("/amqp-messages/:amqpMessageId/retry", m.postAMQPAct(http.StatusAccepted, AMQPBridge.Retry), m.once)
+	decide.POST("/amqp-messages/:amqpMessageId/reprocess", m.postAMQPAct(http.StatusOK, AMQPBridge.Reprocess), m.once)
 	decide.POST("/amqp-messages/:amqpMessageId/drop", m.postAMQPDrop, m.once)
+	decide.POST("/amqp-actions", m.postAMQPAll, m.once)
 
 	look := scoped(scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead)
 	look.GET("/event-types", m.listEventTypes)
@@ -113,16 +117,16 @@ const uploadTime = 2 * time.Minute
 func (m *machineAPI) routesRegister() {
 	const base = "/registry/v1"
 	read := m.app.api(maxJSONBytes, base, m.orReadKey(m.app.optionalToken))
-	read.GET("/contracts", m.listContracts)
-	read.GET("/contracts/:contractId", m.showContract)
-	read.GET("/contracts/:contractId/releases", m.showReleases)
-	read.GET("/contracts/:contractId/versions", m.listVersions)
-	read.GET("/contracts/:contractId/versions/:version", m.showVersion, m.app.slow(uploadTime))
-	read.GET("/contracts/:contractId/versions/:version/changes", m.showChanges(newComparisons(m.Registry.Contracts)), m.app.slow(uploadTime))
-	read.GET("/contracts/:contractId/versions/:version/content", m.showContent)
-	read.GET("/contracts/:contractId/versions/:version/content.json", m.showContentJSON)
-	read.GET("/contracts/:contractId/versions/:version/content.yaml", m.showContentYAML)
-	read.GET("/contracts/:contractId/versions/:version/original", m.showOriginal)
+	read.PublicGET("/contracts", m.listContracts)
+	read.PublicGET("/contracts/:contractId", m.showContract)
+	read.PublicGET("/contracts/:contractId/releases", m.showReleases)
+	read.PublicGET("/contracts/:contractId/versions", m.listVersions)
+	read.PublicGET("/contracts/:contractId/versions/:version", m.showVersion, m.app.slow(uploadTime))
+	read.PublicGET("/contracts/:contractId/versions/:version/changes", m.showChanges(newComparisons(m.Registry.Contracts)), m.app.slow(uploadTime))
+	read.PublicGET("/contracts/:contractId/versions/:version/content", m.showContent)
+	read.PublicGET("/contracts/:contractId/versions/:version/content.json", m.showContentJSON)
+	read.PublicGET("/contracts/:contractId/versions/:version/content.yaml", m.showContentYAML)
+	read.PublicGET("/contracts/:contractId/versions/:version/original", m.showOriginal)
 
 	write := m.app.api(maxJSONBytes, base, m.app.requireScope(scopeRegistryWrite), m.withCaller)
 	write.POST("/contracts", m.postContract, m.once)

@@ -12,8 +12,8 @@ const formOverhead = 64 << 10
 func (p *portal) routesContracts() {
 	read := p.pages("/contracts")
 	read.GET("", p.contractsPage)
-	read.GET("/feed.atom", p.registerFeed)
-	read.GET("/:id/feed.atom", p.contractFeed)
+	read.PublicGET("/feed.atom", p.registerFeed)
+	read.PublicGET("/:id/feed.atom", p.contractFeed)
 	read.GET("/:id", p.contractPage)
 	read.GET("/:id/versions/:version", p.versionPage)
 	read.GET("/:id/versions/:version/changes", p.changesPage(newComparisons(p.Registry.Contracts)), p.slow(uploadTime))
@@ -22,7 +22,7 @@ func (p *portal) routesContracts() {
 	read.GET("/:id/versions/:version/redoc", p.redocPage)
 	converted := newConvertedDocuments()
 	for _, form := range []string{"original", "json", "yaml"} {
-		read.GET("/:id/versions/:version/"+form, p.downloadVersion(form, converted))
+		read.PublicGET("/:id/versions/:version/"+form, p.downloadVersion(form, converted))
 	}
 
 	p.routesMaintain("/admin/contracts", p.requireAdministrator)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"schakel/store"
 )
 
 // How long a login lasts, and how long it lasts without being used.
@@ -132,6 +133,14 @@ func (a *App) saveSession(c echo.Context) {
 		}
 		a.sessions.WriteSessionCookie(ctx, w, token, expires)
 	}
+}
+
+// loginByLink starts a session for who came by a one-time link, and notes it as a login.
+func (a *App) loginByLink(c echo.Context, account store.Account) error {
+	if err := a.cfg.Accounts.NoteLogin(c.Request().Context(), account.ID); err != nil {
+		return err
+	}
+	return a.startSession(c, account.ID, account.SessionEpoch)
 }
 
 // startSession logs an account in: a fresh token, so that one planted before the

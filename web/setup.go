@@ -1,11 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/store"
 	"schakel/templates"
 )
 
@@ -14,32 +17,66 @@ func (a *App) setupForm(c echo.Context) error {
 	if err := a.cfg.Accounts.CheckSetupLink(c.Request().Context(), c.Param("token")); err != nil {
 		return linkProblem(err)
 	}
-	return a.showSetup(c, http.StatusOK, templates.SetupView{})
+	return a.showSetup(c, http.StatusOK, templates.SetupView{Start: templates.StartStrict})
 }
 
-// setup makes the first administrator and logs in.
+// setup makes the first administrator, saves the settings that it chose to start with, and logs in.
 func (a *App) setup(c echo.Context) error {
 	form, err := readForm(c)
 	if err != nil {
 		return err
 	}
-	name, email := form.Get("name"), form.Get("email")
+	name, email, start := form.Get("name"), form.Get("email"), cmp.Or(form.Get("start"), templates.StartStrict)
+	if start != templates.StartStrict && start != templates.StartLenient {
+		return a.showSetup(c, http.StatusUnprocessableEntity, templates.SetupView{Name: name, Email: email, Wrong: map[string]string{"start": "Choose strict or lenient."}})
+	}
 	account, err := a.cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), name, email, form.Raw("password"))
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return a.showSetup(c, http.StatusUnprocessableEntity, templates.SetupView{Name: name, Email: email, Wrong: e.Fields})
+		return a.showSetup(c, http.StatusUnprocessableEntity, templates.SetupView{Name: name, Email: email, Start: start, Wrong: e.Fields})
 	}
 	if err != nil {
 		return linkProblem(err)
 	}
-	if err := a.startSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := a.loginByLink(c, account); err != nil {
 		return err
 	}
 	a.flash(c, templates.KindOK, "Your account is made, and you are logged in.")
+	if start == templates.StartLenient {
+		if err := a.startLenient(c, account); err != nil {
+			a.cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
+			a.flash(c, templates.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+		}
+	}
 	return c.Redirect(http.StatusSeeOther, homeOf(&account))
+}
+
+// startLenient relaxes the rules that the page of the first start named.
+func (a *App) startLenient(c echo.Context, account store.Account) error {
+	if a.cfg.Portal == nil {
+		return errors.New("this program has no settings")
+	}
+	ctx, profiles := c.Request().Context(), a.cfg.Portal.Registry.Profile
+	state, err := profiles.Load(ctx)
+	if err != nil {
+		return err
+	}
+	values := state.Values()
+	for _, change := range registry.LenientProfile().Relaxations() {
+		values[change.Key] = change.After
+	}
+	_, _, err = profiles.Save(ctx, registry.AccountActor(account), registry.ProfileChange{
+		Version: state.Version, Values: values, Reason: "Chosen at the first start.",
+	})
+	return err
 }
 
 func (a *App) showSetup(c echo.Context, status int, v templates.SetupView) error {
 	v.Action = c.Request().URL.EscapedPath()
+	for _, change := range registry.LenientProfile().Relaxations() {
+		v.Relaxations = append(v.Relaxations, templates.Relaxation{
+			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
+		})
+	}
 	p := a.page(c, "Create the administrator")
 	p.Lead = "This is the first start of this Schakel. The link you followed works once, for this."
 	p.Invalid = len(v.Wrong) > 0

@@ -25,12 +25,10 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	if asked, err := n.db.CountVersionsRequested(ctx); err == nil {
 		w.Publications = asked
 	}
-	if alarms, err := n.db.CountMirrorAsides(ctx); err == nil {
-		for _, open := range alarms {
-			w.MirrorAlarms += open
-		}
+	if alarmed, err := n.db.CountMirrorsAlarmed(ctx); err == nil {
+		w.Mirrors = alarmed
 	}
-	if kept, err := n.db.CountAMQPMessages(ctx, store.AMQPFilter{Statuses: []string{store.AMQPDead, store.AMQPQuarantined}}); err == nil {
+	if kept, err := n.db.CountAMQPMessages(ctx, store.AMQPFilter{Attention: true}); err == nil {
 		w.AMQP = kept
 	}
 	if partners, err := n.db.CountPartners(ctx); err == nil {
@@ -47,7 +45,7 @@ func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 
 // deliveries counts for every page, so it stops at what a page has room for.
 func (n databaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
-	count, err := n.db.CountDeliveriesUpTo(ctx, f, store.ListBound+1)
+	count, err := n.db.CountListed(ctx, f)
 	if err != nil {
 		return 0
 	}

@@ -99,6 +99,12 @@ func (a *alone) meet(t *testing.T, sign ...pkitest.Leaf) (identity, store.AMQPPa
 	if len(sign) > 0 {
 		id.sign = sign[0]
 	}
+	return id, a.register(t, id)
+}
+
+// register makes a party known to b, with its partner, endpoint, certificates and process.
+func (a *alone) register(t *testing.T, id identity) store.AMQPParty {
+	t.Helper()
 	var counter store.AMQPParty
 	a.b.write(func(tx *store.Tx) error {
 		ctx := t.Context()
@@ -118,7 +124,7 @@ func (a *alone) meet(t *testing.T, sign ...pkitest.Leaf) (identity, store.AMQPPa
 		process := store.AMQPProcess{PartyID: counter.ID, OwnPartyID: a.b.own.ID, Name: "dialogue", Subject: subjectDialogue, Mode: store.AMQPAsync, Sends: typeOut, Receives: typeIn}
 		return errors.Join(a.b.certificates(tx, counter.ID, id), tx.InsertAMQPProcess(ctx, &process))
 	})
-	return id, counter
+	return counter
 }
 
 // from sends b a message of a party, and gives its messageId and MsgId.

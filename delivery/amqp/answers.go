@@ -9,6 +9,8 @@ import (
 
 	goamqp "github.com/Azure/go-amqp"
 
+	"schakel/delivery/amqp/cms"
+	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
 	"schakel/store"
 )
@@ -69,16 +71,25 @@ func (b *Bridge) answer(ctx context.Context, a store.AMQPMessage) error {
 	cause := b.putAnswer(ctx, a)
 	was := a.Status
 	a.Attempts++
-	if cause == nil {
+	switch {
+	case cause == nil:
 		a.Status, a.DueAt = store.AMQPSent, store.Time{}
-	} else {
+	case unwritable(cause):
+		a.Status, a.DueAt, a.Detail = store.AMQPUnsent, store.Time{}, cause.Error()
+	default:
 		a.Detail = cause.Error()
 		a.DueAt = store.At(b.cfg.Now().Add(min(answerPause<<min(a.Attempts-1, 10), answerLongest)))
 	}
 	ctx = context.WithoutCancel(ctx)
 	err := b.writes.do(ctx, func(tx *store.Tx) error {
-		if _, err := tx.UpdateAMQPMessage(ctx, &a, was); err != nil || cause != nil {
+		if _, err := tx.UpdateAMQPMessage(ctx, &a, was); err != nil {
 			return err
+		}
+		if cause != nil {
+			if a.Attempts > store.AMQPAnswerTries {
+				return nil // its detail says it; the trace must not grow for ever
+			}
+			return b.trace(ctx, tx, a.ID, stepUnwritten, cause.Error())
 		}
 		if err := b.trace(ctx, tx, a.ID, stepWritten, a.Queue); err != nil || a.ReferenceID == "" {
 			return err
@@ -86,6 +97,13 @@ func (b *Bridge) answer(ctx context.Context, a store.AMQPMessage) error {
 		return b.trace(ctx, tx, a.ReferenceID, stepAnswered, a.Kind+" "+a.MessageID)
 	})
 	return errors.Join(cause, err)
+}
+
+// unwritable reports whether trying an answer again is of no use until a person did something.
+func unwritable(err error) bool {
+	_, invalid := errors.AsType[*message.InvalidError](err)
+	kind := link.KindOf(err)
+	return invalid || kind == link.Rejected || kind == link.TooLarge || errors.Is(err, cms.ErrRecipient)
 }
 
 func (b *Bridge) putAnswer(ctx context.Context, a store.AMQPMessage) error {
@@ -119,6 +137,7 @@ func (b *Bridge) sealAnswer(ctx context.Context, own, to *party, a store.AMQPMes
 	}
 	return message.Encode(message.Message{
 		ID: a.MessageID, To: b.address(to.AsyncQueue), Subject: a.Subject, ReplyTo: b.address(own.AsyncQueue), CorrelationID: a.CorrelationID,
+		Correlation: message.UnpackCorrelation(a.Correlation, a.CorrelationID), CPAID: a.CPAID,
 		ContentType: message.ContentSignedAndEncrypted, ConversationID: a.ConversationID, Timestamp: a.CreatedAt.Time,
 		FromHerID: int(a.OwnHer), ToHerID: int(a.Her), Durable: true, Body: sealed,
 	})

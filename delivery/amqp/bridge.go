@@ -28,6 +28,8 @@ type Conn interface {
 	Receive(ctx context.Context, queue string, credit int, handle link.Handler) error
 	// Exists tells with an error that a queue cannot be written to (AMQP-107).
 	Exists(ctx context.Context, queue string) error
+	// Lifetimes asks how long the messages of queues live (INC-22).
+	Lifetimes(ctx context.Context, queues []string) (map[string]link.Lifetime, error)
 	// Stop closes the connection.
 	Stop(ctx context.Context) error
 }
@@ -36,6 +38,7 @@ type Conn interface {
 type Engine interface {
 	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
 	Resend(ctx context.Context, actor outbox.Actor, deliveryID string) error
+	Discard(ctx context.Context, actor outbox.Actor, deliveryID, reason string) error
 }
 
 // Key is a certificate of an own party with its private key.
@@ -45,19 +48,11 @@ type Key struct {
 	Chain   []*x509.Certificate
 }
 
-// Notice is something a person should look at.
-type Notice struct {
-	Kind    string // NoticeDead or NoticeOverdue
-	Party   string // the name of the counterpart, or of the own party whose queue it is
-	Count   int
-	Message store.AMQPMessage // one of them
+// Vault protects messages at rest.
+type Vault interface {
+	SealBytes(purpose string, plain []byte) []byte
+	OpenBytes(purpose string, sealed []byte) ([]byte, error)
 }
-
-// Kinds of notices.
-const (
-	NoticeDead    = "amqp-dead"    // AMQP-53
-	NoticeOverdue = "amqp-overdue" // AMQP-89
-)
 
 // Config is what a bridge is made of. All funcs must be set unless they say otherwise.
 type Config struct {
@@ -79,6 +74,8 @@ type Config struct {
 	Refresh func(ctx context.Context, partyID string) error
 	// Schemas are the XSDs of the operator; nil validates no document (AMQP-111).
 	Schemas *xsd.Set
+	// CMS bounds the bodies that are read, and names the algorithms that are rejected. Default all that the package accepts.
+	CMS cms.Limits
 	// Schedule says when a failed delivery is tried again.
 	Schedule func(ctx context.Context, c store.Claimed) webhook.Schedule
 	// Handle has an endpoint of ours answer a synchronous request (AMQP-94).
@@ -87,8 +84,13 @@ type Config struct {
 	WhyNot func(ctx context.Context, clientID, eventType, source string) (string, error)
 	// Subjects gives the codes of list 8279 that are known besides those of the processes (AMQP-21). Default none.
 	Subjects func(ctx context.Context) []string
-	// Notify tells people. Default nobody is told.
-	Notify func(ctx context.Context, n Notice)
+	// Vault protects the messages that wait for a person.
+	Vault Vault
+	// RejectUnwanted reports whether a message that nobody is subscribed to gets a negative AppRec; otherwise it is held until
+	// somebody is. Default it is held.
+	RejectUnwanted func(ctx context.Context) bool
+	// Notify notifies the administrators, in the transaction that notes it. Default nobody is notified.
+	Notify func(ctx context.Context, tx *store.Tx, n Notice) error
 	// Clock tells whether the clock is synchronised (AMQP-54). Default SystemClock.
 	Clock func() ClockState
 	// Limits bounds events that come in.
@@ -115,6 +117,10 @@ type Options struct {
 	// Patience is how long the answer to a message is tried before the message is settled all the same: the answer waits in
 	// the database; default 10 s (INC-10).
 	Patience time.Duration
+	// KeepRefused keeps messages that are refused or rejected as they came, encrypted, for as long as they are listed.
+	KeepRefused bool
+	// CheckWait is the first wait of a message whose certificate cannot be checked; it doubles each time. Default 5 s (AMQP-61).
+	CheckWait time.Duration
 }
 
 // Bridge connects the engine to brokers. Make one for a process; it is safe for concurrent use.
@@ -126,6 +132,9 @@ type Bridge struct {
 	loads   atomic.Int64 // how often that was begun
 	reload  chan struct{}
 	answers chan struct{}
+	checks  chan struct{}
+	outages sync.Map // ids of counterparts of whom a message could not be checked
+	wishes  chan struct{}
 	waiting waiters
 	writes  *writes
 
@@ -147,6 +156,7 @@ func New(cfg Config) *Bridge {
 	setDefault(&cfg.Poll, 2*time.Second)
 	setDefault(&cfg.Patience, 10*time.Second)
 	setDefault(&cfg.Concurrency, 8)
+	setDefault(&cfg.CheckWait, 5*time.Second)
 	if cfg.Refresh == nil {
 		cfg.Refresh = func(context.Context, string) error { return nil }
 	}
@@ -157,9 +167,12 @@ func New(cfg Config) *Bridge {
 		cfg.Subjects = func(context.Context) []string { return nil }
 	}
 	if cfg.Notify == nil {
-		cfg.Notify = func(context.Context, Notice) {}
+		cfg.Notify = func(context.Context, *store.Tx, Notice) error { return nil }
 	}
-	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
+	if cfg.RejectUnwanted == nil {
+		cfg.RejectUnwanted = func(context.Context) bool { return false }
+	}
+	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), wishes: make(chan struct{}, 1), checks: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
 	b.dir.Store(&directory{})
 	b.writes = &writes{db: cfg.DB}
 	return b
@@ -188,7 +201,10 @@ func (b *Bridge) Start(ctx context.Context) error {
 	b.align(ctx)
 	b.done.Go(func() { b.watch(ctx) })
 	b.done.Go(func() { b.answerLoop(ctx) })
+	b.done.Go(func() { b.checkLoop(ctx) })
+	b.done.Go(func() { b.wishLoop(ctx) })
 	b.done.Go(func() { b.sweepLoop(ctx) })
+	b.done.Go(func() { b.queueLoop(ctx) })
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 
 	"schakel/delivery/amqp/certs"
 	"schakel/delivery/amqp/cms"
@@ -48,29 +49,47 @@ func curable(err error) bool {
 	return errors.Is(err, cms.ErrOtherSigner) || errors.Is(err, errNoCertificate)
 }
 
-// valid gives the certificates of a party that may be used now, the newest first; when there is none, why not the newest.
-func (b *Bridge) valid(ctx context.Context, p *party, purpose string) ([]*x509.Certificate, error) {
+// verdicts is what became of the checks of several certificates, each by itself, in their order.
+type verdicts struct {
+	good    []*x509.Certificate
+	waiting map[string]error // why nobody can be asked about one now, by its DER
+	later   []*x509.Certificate
+	first   error // why the first one is no good
+}
+
+// verdicts looks at every certificate of a party for a purpose, the newest first: what is wrong with one says nothing of the
+// others.
+func (b *Bridge) verdicts(ctx context.Context, p *party, purpose string) verdicts {
 	use := certs.Sign
 	if purpose == store.AMQPEncrypt {
 		use = certs.Encrypt
 	}
-	var good []*x509.Certificate
-	first := errNoCertificate
+	v := verdicts{waiting: map[string]error{}, first: errNoCertificate}
 	for i, c := range p.of(purpose) {
 		_, err := b.cfg.Check(ctx, c.leaf, c.chain, use)
 		switch {
 		case err == nil:
-			good = append(good, c.leaf)
-		case certs.KindOf(err) == certs.Unavailable:
-			return nil, err
+			v.good = append(v.good, c.leaf)
+		case unavailable(err):
+			v.later = append(v.later, c.leaf)
+			v.waiting[string(c.leaf.Raw)] = err
 		case i == 0:
-			first = err
+			v.first = err
 		}
 	}
-	if len(good) == 0 {
-		return nil, first
+	return v
+}
+
+// newest gives the newest certificate that may be used now (AMQP-64); when there is none, why not. One that nobody can be
+// asked about now may be good later.
+func (v verdicts) newest() (*x509.Certificate, error) {
+	switch {
+	case len(v.good) > 0:
+		return v.good[0], nil
+	case len(v.later) > 0:
+		return nil, v.waiting[string(v.later[0].Raw)]
 	}
-	return good, nil
+	return nil, v.first
 }
 
 // signer gives the newest certificate of an own party that may sign now, with its key (AMQP-69, AMQP-72).
@@ -84,8 +103,8 @@ func (b *Bridge) signer(ctx context.Context, own *party) (cms.Identity, error) {
 		if err == nil {
 			return k.Identity, nil
 		}
-		if errors.Is(first, errNoCertificate) {
-			first = err
+		if errors.Is(first, errNoCertificate) || unavailable(err) && !unavailable(first) {
+			first = err // that one may be good later
 		}
 	}
 	return cms.Identity{}, fmt.Errorf("own certificate to sign with: %w", first)
@@ -99,11 +118,11 @@ func (b *Bridge) seal(ctx context.Context, own, to *party, document []byte) ([]b
 	}
 	var sealed []byte
 	err = b.withFresh(ctx, to.ID, func(p *party) error {
-		list, err := b.valid(ctx, p, store.AMQPEncrypt)
+		newest, err := b.verdicts(ctx, p, store.AMQPEncrypt).newest()
 		if err != nil {
 			return fmt.Errorf("certificate of %s to encrypt with: %w", p.Name, err)
 		}
-		sealed, err = cms.Seal(document, signer, list[0])
+		sealed, err = cms.Seal(document, signer, newest)
 		return err
 	})
 	return sealed, err
@@ -123,16 +142,17 @@ func (b *Bridge) unseal(ctx context.Context, own, from *party, body []byte) ([]b
 	}
 	var document []byte
 	err := b.withFresh(ctx, from.ID, func(p *party) error {
-		want, err := b.valid(ctx, p, store.AMQPSign)
-		if err != nil {
-			return err
+		found := b.verdicts(ctx, p, store.AMQPSign)
+		want := slices.Concat(found.good, found.later)
+		if len(want) == 0 {
+			return found.first
 		}
-		opened, err := cms.Unseal(body, ours, want)
+		opened, err := b.cfg.CMS.Unseal(body, ours, want)
 		if err != nil {
 			return b.blame(ctx, p, opened.Signer, err)
 		}
 		document = opened.Content
-		return nil
+		return found.waiting[string(opened.Signer.Raw)]
 	})
 	return document, err
 }

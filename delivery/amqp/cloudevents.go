@@ -24,55 +24,78 @@ func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error
 	if err != nil {
 		return err
 	}
-	return finalTrouble(conn.Send(ctx, message.QueueName(p.AsyncQueue), eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)))
+	return finalTrouble(conn.Send(ctx, store.AMQPQueueName(p.AsyncQueue), eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)))
 }
 
 // takeEvent takes an event in the AMQP binding of CloudEvents in, under the rights of its party's client.
 func (b *Bridge) takeEvent(ctx context.Context, from *party, q queue, d *link.Delivery) error {
+	reason, detail, _, err := b.submitEvent(ctx, from, d)
+	if err != nil || reason == "" {
+		return err
+	}
+	return b.refuseEvent(ctx, from, q, d, reason, detail)
+}
+
+// submitEvent accepts the event in a message, or gives a reason why not.
+func (b *Bridge) submitEvent(ctx context.Context, from *party, d *link.Delivery) (reason, detail, eventID string, err error) {
 	ev, _, err := message.DecodeCloudEvent(d.Message, b.cfg.Limits)
 	if err != nil {
-		return b.refuseEvent(ctx, from, q, d, "event-invalid", err.Error())
+		return "event-invalid", err.Error(), "", nil
 	}
 	why, err := b.cfg.WhyNot(ctx, from.ClientID, ev.Type, ev.Source)
+	if err != nil || why != "" {
+		return "event-not-allowed", why, "", err
+	}
+	eventID, err = b.submit(ctx, from, ev, from.ClientID, false)
+	return "", "", eventID, err
+}
+
+// refuseEvent stores an event that is not taken in, where a person sees it; the sender has no error queue to tell it on.
+func (b *Bridge) refuseEvent(ctx context.Context, from *party, q queue, d *link.Delivery, reason, detail string) error {
+	encoded, err := b.preserve(d.Message)
 	if err != nil {
 		return err
 	}
-	if why != "" {
-		return b.refuseEvent(ctx, from, q, d, "event-not-allowed", why)
-	}
-	_, err = b.submit(ctx, from, ev, from.ClientID)
-	return err
-}
-
-// refuseEvent keeps an event that is not taken in, where a person sees it; the sender has no error queue to tell it on.
-func (b *Bridge) refuseEvent(ctx context.Context, from *party, q queue, d *link.Delivery, reason, detail string) error {
-	encoded, err := bare(d.Message).MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("encode message: %w", err)
-	}
 	row := store.AMQPMessage{
-		Direction: store.AMQPIn, Kind: store.AMQPEvent, Status: store.AMQPQuarantined, Reason: reason, Detail: detail, Encoded: encoded,
-		OwnPartyID: from.ID, PartyID: from.ID, PartnerID: from.PartnerID, Queue: q.name, MessageID: eventMessageID(d.Message, encoded),
+		Direction: store.AMQPIn, Kind: store.AMQPEvent, Status: store.AMQPQuarantined, Reason: reason, Detail: detail, Encoded: encoded, ContentDigest: contentDigest(d.Message),
+		OwnPartyID: from.ID, PartyID: from.ID, PartnerID: from.PartnerID, Queue: q.name,
 	}
+	row.MessageID = eventMessageID(d.Message, row.ContentDigest)
 	err = b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.AMQPRead(ctx, row.OwnPartyID, row.Queue, row.MessageID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := tx.AMQPQuarantinedAs(ctx, row.OwnPartyID, row.Queue, row.MessageID, row.ContentDigest); !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		return tx.InsertAMQPMessage(ctx, &row)
 	})
 	if err != nil {
-		return fmt.Errorf("keep refused event: %w", err)
+		return fmt.Errorf("store refused event: %w", err)
 	}
 	b.note(ctx, row.ID, stepRead, q.name)
 	return nil
 }
 
+// takeStoredEvent takes a stored event in, as takeEvent does.
+func (b *Bridge) takeStoredEvent(ctx context.Context, in *incoming) error {
+	reason, detail, eventID, err := b.submitEvent(ctx, in.own, in.delivery)
+	if err != nil {
+		return err
+	}
+	in.row = *in.stored
+	in.row.Status, in.row.Reason, in.row.Detail, in.row.EventID = store.AMQPProcessed, "", "", eventID
+	if reason != "" {
+		in.row.Status, in.row.Reason, in.row.Detail = store.AMQPQuarantined, reason, detail
+	} else {
+		in.row.Encoded = nil
+	}
+	return b.writes.do(ctx, func(tx *store.Tx) error { return b.insertIn(ctx, tx, in) })
+}
+
 // eventMessageID names a message that may have no messageId.
-func eventMessageID(m *goamqp.Message, encoded []byte) string {
+func eventMessageID(m *goamqp.Message, digest string) string {
 	if m.Properties != nil && m.Properties.MessageID != nil {
 		return fmt.Sprint(m.Properties.MessageID)
 	}
-	return message.AnswerID(string(encoded), store.AMQPEvent)
+	return message.AnswerID(digest, store.AMQPEvent)
 }
 
 // eventMessage writes an event in the AMQP binding, in the content mode given.

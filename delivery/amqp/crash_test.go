@@ -149,7 +149,7 @@ func TestCutReceiving(t *testing.T) {
 				c.revive(t, a)
 				row := a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
 				a.b.eventually("the AppRec is on its queue", func() (bool, string) {
-					m, err := a.b.db.AMQPWritten(t.Context(), message.AnswerID(messageID, "apprec"))
+					m, err := a.b.db.AMQPWritten(t.Context(), message.AnswerID(message.Seed(int64(a.peer.HerID), messageID), "apprec"))
 					return err == nil && m.Status == store.AMQPSent && m.ReferenceID == row.ID, fmt.Sprintf("%+v %v", m, err)
 				})
 				a.broker.AwaitDepth(t, a.b.me.Async, 0)
@@ -159,7 +159,7 @@ func TestCutReceiving(t *testing.T) {
 				}
 				a.broker.AwaitDepth(t, a.peer.Async, want)
 				for _, m := range take(t, a.wire, a.peer.Async, want) {
-					if m.Properties.MessageID != message.AnswerID(messageID, "apprec") {
+					if m.Properties.MessageID != message.AnswerID(message.Seed(int64(a.peer.HerID), messageID), "apprec") {
 						t.Errorf("another AppRec: %v", m.Properties.MessageID)
 					}
 				}
@@ -297,7 +297,7 @@ func TestSlowDuplicate(t *testing.T) {
 		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPDuplicate)
 		close(e.free)
 		a.b.eventually("the slow one is settled", func() (bool, string) {
-			known, err := a.b.db.AMQPRead(t.Context(), a.b.own.ID, a.b.me.Async, slow)
+			known, err := a.b.db.AMQPRead(t.Context(), a.b.own.ID, a.b.me.Async, int64(a.peer.HerID), slow)
 			if err != nil {
 				return false, err.Error()
 			}

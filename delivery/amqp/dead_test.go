@@ -77,14 +77,13 @@ func TestDeadLetters(t *testing.T) {
 	for name, m := range letters {
 		id, _ := m.Properties.MessageID.(string)
 		dead[name] = a.b.message(store.AMQPIn, store.AMQPBusiness, id, store.AMQPDead)
-		var kept goamqp.Message
-		if err := kept.UnmarshalBinary(dead[name].Encoded); err != nil || !sameBare(&kept, m) {
-			t.Errorf("%s: kept %+v, want %+v, %v", name, kept, m, err)
+		if kept := unsealed(t, dead[name].Encoded); !sameBare(kept, m) {
+			t.Errorf("%s: kept %+v, want %+v", name, kept, m)
 		}
-		notice := <-a.b.notices
-		if notice.Kind != amqp.NoticeDead || notice.Party != a.b.own.Name {
-			t.Errorf("notice %+v", notice)
-		}
+	}
+	notice := <-a.b.notices
+	if notice.Kind != amqp.NoticeDead || len(notice.Groups) != 1 || notice.Groups[0].Own != a.b.own.Name || notice.Groups[0].Name != a.b.counter.Name {
+		t.Errorf("notice %+v", notice)
 	}
 	engine.mu.Lock()
 	for name, msgID := range msgIDs {

@@ -6,8 +6,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
-	"schakel/delivery/amqp/message"
+	"schakel/delivery/amqp/link"
 	"schakel/store"
 )
 
@@ -176,12 +178,25 @@ const (
 	roleEvent = "event" // CloudEvents of a party of no health exchange
 )
 
-// queues lists what is to be read, by broker.
+// queues lists what is to be read, by broker. Where every queue has a dead-letter queue below it, those of queues that are read for
+// good are read too; those of synchronous exchange are not used (AMQP-50, AMQP-91).
 func (d *directory) queues() map[string][]queue {
 	all := map[string][]queue{}
 	add := func(p *party, role, registered string) {
-		if b, ok := d.brokers[p.BrokerID]; ok && b.Enabled && registered != "" {
-			all[p.BrokerID] = append(all[p.BrokerID], queue{p.BrokerID, p.ID, role, message.QueueName(registered)})
+		b, ok := d.brokers[p.BrokerID]
+		if !ok || !b.Enabled || registered == "" {
+			return
+		}
+		dialect, err := link.ParseDialect(b.Dialect)
+		below := err == nil && dialect.DeadLetterBelow()
+		q := queue{p.BrokerID, p.ID, role, store.AMQPQueueName(registered)}
+		if below && slices.ContainsFunc(all[b.ID], func(other queue) bool { return strings.EqualFold(other.name, q.name) }) {
+			return // names on such a broker have no case
+		}
+		all[b.ID] = append(all[b.ID], q)
+		if below && (role == roleAsync || role == roleError || role == roleEvent) {
+			q.role, q.name = roleDead, dialect.DeadLetter(q.name)
+			all[b.ID] = append(all[b.ID], q)
 		}
 	}
 	for _, p := range d.parties {

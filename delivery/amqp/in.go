@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	goamqp "github.com/Azure/go-amqp"
 
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
@@ -25,6 +28,8 @@ type incoming struct {
 	delivery *link.Delivery
 	row      store.AMQPMessage
 	known    bool // it was read before, by ourselves or another node
+	// stored is its row when it was stored before and is handled again; nil when it comes from its queue.
+	stored *store.AMQPMessage
 }
 
 // receive handles one message of a queue: checks, keeps, answers, and settles last. An error is our own fault: the message
@@ -53,12 +58,11 @@ func (b *Bridge) handle(ctx context.Context, conn Conn, q queue, d *link.Deliver
 	case roleDead:
 		return b.takeDead(ctx, own, q, d)
 	}
-	in := &incoming{queue: q, own: own, delivery: d}
-	in.message, in.faults = message.Decode(d.Message)
-	if in.from, err = b.sender(ctx, in.message.FromHerID); err != nil {
+	in, err := b.incoming(ctx, own, q, d.Message)
+	if err != nil {
 		return "", err
 	}
-	in.row = b.inRow(in)
+	in.delivery, in.row.Attempts = d, int64(d.DeliveryCount)
 	switch {
 	case in.message.Error != nil || q.role == roleError:
 		err = b.takeError(ctx, in)
@@ -70,6 +74,18 @@ func (b *Bridge) handle(ctx context.Context, conn Conn, q queue, d *link.Deliver
 		err = b.takeBusiness(ctx, conn, in)
 	}
 	return in.row.ID, err
+}
+
+// incoming reads the fields of a message, and finds its sender.
+func (b *Bridge) incoming(ctx context.Context, own *party, q queue, m *goamqp.Message) (*incoming, error) {
+	in := &incoming{queue: q, own: own}
+	in.message, in.faults = message.Decode(m)
+	var err error
+	if in.from, err = b.sender(ctx, in.message.FromHerID); err != nil {
+		return nil, err
+	}
+	in.row = b.inRow(in)
+	return in, nil
 }
 
 // sender finds a party by its HER-id; one that is not known may have been added this moment (AMQP-46).
@@ -88,8 +104,7 @@ func (b *Bridge) inRow(in *incoming) store.AMQPMessage {
 	m := in.message
 	row := store.AMQPMessage{
 		Direction: store.AMQPIn, Kind: store.AMQPBusiness, OwnPartyID: in.own.ID, OwnHer: in.own.HerID, Her: int64(m.FromHerID),
-		MessageID: m.ID, CorrelationID: m.CorrelationID, ConversationID: m.ConversationID, Subject: m.Subject, Queue: in.queue.name,
-		Attempts: int64(in.delivery.DeliveryCount),
+		MessageID: m.ID, CorrelationID: m.CorrelationID, Correlation: message.PackCorrelation(m.Correlation, m.CorrelationID), CPAID: m.CPAID, ConversationID: m.ConversationID, Subject: m.Subject, Queue: in.queue.name,
 	}
 	if in.from != nil {
 		row.PartyID, row.PartnerID = in.from.ID, in.from.PartnerID
@@ -112,6 +127,9 @@ func (b *Bridge) takeBusiness(ctx context.Context, conn Conn, in *incoming) erro
 	if doc != nil && doc.kind == msghead.SOAPFault && err == nil {
 		return b.takeFault(ctx, in, doc)
 	}
+	if unavailable(err) {
+		return b.postpone(ctx, in, err)
+	}
 	return b.conclude(ctx, in, doc, err)
 }
 
@@ -119,10 +137,15 @@ func (b *Bridge) takeBusiness(ctx context.Context, conn Conn, in *incoming) erro
 func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err error) error {
 	var answer *store.AMQPMessage
 	if r, ok := errors.AsType[*refused](err); ok {
-		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRefused, string(r.Condition), r.Description(), nonEmpty(r.Data)
+		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRefused, string(r.Condition), r.explain(), nonEmpty(r.Data)
+		b.reportRefusal(ctx, in, r.Error())
 		answer = b.errorRow(in, r)
 		if answer == nil {
 			in.row.Status = store.AMQPQuarantined
+			if err := b.preserveIn(in); err != nil {
+				return err
+			}
+			in.row.ContentDigest = contentDigest(in.delivery.Message)
 		}
 		return b.keep(ctx, in, answer)
 	}
@@ -130,9 +153,10 @@ func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err 
 	if err != nil && !negative {
 		return err // our own fault
 	}
-	in.row.MsgID, in.row.Status = doc.info.MsgID, store.AMQPProcessed
+	in.row.MsgID, in.row.Status, in.row.Digest = doc.info.MsgID, store.AMQPProcessed, digest(doc.bytes)
 	if negative {
-		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRejected, r.codes[0], r.text, r.codes
+		b.reportRefusal(ctx, in, strings.Join(r.codes, ", ")+": "+r.forLog())
+		in.reject(r)
 	}
 	known, err := b.cfg.DB.AMQPHandled(ctx, in.own.ID, in.row.Her, in.row.MsgID)
 	if err == nil && known.MessageID != in.row.MessageID {
@@ -141,15 +165,27 @@ func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err 
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	if !negative {
+		var held bool
+		if r, held, err = b.acceptOrHold(ctx, in, doc); err != nil {
+			return err
+		}
+		if held {
+			return b.keep(ctx, in, nil)
+		}
+		if r != nil {
+			in.reject(r)
+		}
+	}
 	if answer, err = b.appRecRow(in, doc, r); err != nil {
 		return err
 	}
-	if !negative {
-		if in.row.EventID, err = b.accept(ctx, in, doc); err != nil {
-			return err
-		}
-	}
 	return b.keep(ctx, in, answer)
+}
+
+// reject notes that a message is answered with a negative AppRec.
+func (in *incoming) reject(r *rejected) {
+	in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRejected, r.codes[0], r.text, r.codes
 }
 
 func nonEmpty(text string) store.Strings {
@@ -162,24 +198,18 @@ func nonEmpty(text string) store.Strings {
 // keep writes the row of a message and of its answer in one transaction (AMQP-82), and tries the answer until it is on the
 // queue or our patience is over: then it waits in the database (AMQP-114, INC-10).
 func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
-	err := b.writes.do(ctx, func(tx *store.Tx) error {
-		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
-		if in.known = err == nil; in.known {
-			in.row = known // and what it is answered with, if at all: that was decided once (AMQP-116)
-			return b.trace(ctx, tx, known.ID, stepAgain, "")
+	row := in.row
+	err := b.writes.do(ctx, func(tx *store.Tx) (err error) {
+		in.row = row
+		if in.known, err = b.readBefore(ctx, tx, in); err != nil || in.known {
+			return err // what it is answered with, if at all, was decided once (AMQP-116)
 		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
-			return err
-		}
-		if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
+		if err := b.insertIn(ctx, tx, in); err != nil || in.known {
 			return err
 		}
 		return b.keepAnswer(ctx, tx, in, answer)
 	})
-	if errors.Is(err, store.ErrConflict) {
+	if errors.Is(err, store.ErrConflict) && in.stored == nil {
 		return b.again(ctx, in) // another reader was faster with the same
 	}
 	if err != nil {
@@ -224,7 +254,7 @@ var errDuplicate = errors.New("a message with this messageId was read before")
 // its answer may still be due: the loop of answers writes it.
 func (b *Bridge) again(ctx context.Context, in *incoming) error {
 	in.known = true
-	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
+	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.Her, in.row.MessageID)
 	if errors.Is(err, store.ErrNotFound) {
 		// The same business message came under two messageIds at once, and the other is kept by now.
 		return fmt.Errorf("handled by another reader at this moment: %w", errDuplicate)
@@ -232,18 +262,31 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 	if err != nil {
 		return err
 	}
+	if in.stored != nil {
+		return b.writes.do(ctx, func(tx *store.Tx) error { return b.markDuplicate(ctx, tx, in, known) })
+	}
 	b.note(ctx, known.ID, stepAgain, "The same messageId was read again. It is not handled again.")
 	in.row = known
 	signal(b.answers)
 	return nil
 }
 
-// discard drops a business message that was handled under another messageId; the AppRec is sent once (AMQP-116).
+// discard drops a business message that was handled under another messageId; the AppRec is sent once (AMQP-116). When its
+// content is another than that of the first, people are told: its sender thinks that it was taken.
 func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMessage) error {
 	in.row.Status, in.row.ReferenceID = store.AMQPDuplicate, known.ID
+	in.row.Reason, in.row.Codes = "", nil
 	in.row.Detail = "The business message with this MsgId was handled before, under messageId " + known.MessageID + "."
+	differs := known.Digest != "" && known.Digest != in.row.Digest
+	if differs {
+		in.row.Reason = store.AMQPOtherContent
+		in.row.Detail += " That one had other content; this content was not handled."
+	}
 	if err := b.keep(ctx, in, nil); err != nil {
 		return err
+	}
+	if differs && !in.known {
+		b.cfg.Log.WarnContext(ctx, "a business message came with a MsgId that was used for other content", "message", in.row.ID, "first", known.ID, "her", in.row.Her, "messageId", in.row.MessageID)
 	}
 	b.note(ctx, known.ID, stepAgain, "The same MsgId was read under messageId "+in.row.MessageID+". It is not handled again.")
 	return nil

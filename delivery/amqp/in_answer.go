@@ -17,15 +17,17 @@ import (
 const (
 	answerAppRec = "apprec"
 	answerReply  = "reply"
+
+	answerDocument = "apprec document" // the id of an AppRec itself
 )
 
 // answerRow is the row of an answer. Who makes it tries it as long as our patience lasts; it is due for the loop of answers
 // after that, so that it is written once.
 func (b *Bridge) answerRow(in *incoming, kind, queue, id string) *store.AMQPMessage {
 	return &store.AMQPMessage{
-		Direction: store.AMQPOut, Kind: kind, Status: store.AMQPDue, DueAt: store.At(b.cfg.Now().Add(b.cfg.Patience + answerMargin)), MessageID: id, Queue: message.QueueName(queue),
+		Direction: store.AMQPOut, Kind: kind, Status: store.AMQPDue, DueAt: store.At(b.cfg.Now().Add(b.cfg.Patience + answerMargin)), MessageID: id, Queue: store.AMQPQueueName(queue),
 		OwnPartyID: in.own.ID, OwnHer: in.own.HerID, PartyID: in.row.PartyID, PartnerID: in.row.PartnerID, Her: in.row.Her,
-		CorrelationID: in.row.CorrelationID, ConversationID: in.row.ConversationID, Subject: in.row.Subject,
+		CorrelationID: in.row.CorrelationID, Correlation: in.row.Correlation, CPAID: in.row.CPAID, ConversationID: in.row.ConversationID, Subject: in.row.Subject,
 	}
 }
 
@@ -34,7 +36,9 @@ func (b *Bridge) errorRow(in *incoming, r *refused) *store.AMQPMessage {
 	if in.from == nil || in.from.Own || in.from.ErrorQueue == "" {
 		return nil
 	}
-	report := message.Report(in.message, r.Refusal, b.address(in.from.ErrorQueue), b.address(in.own.ErrorQueue), b.cfg.Now())
+	original := in.message
+	original.CPAID = in.row.CPAID
+	report := message.Report(original, r.Refusal, b.address(in.from.ErrorQueue), b.address(in.own.ErrorQueue), b.cfg.Now())
 	row := b.answerRow(in, store.AMQPError, in.from.ErrorQueue, report.ID)
 	encoded, err := encodeReport(report)
 	if err != nil {
@@ -59,8 +63,9 @@ func (b *Bridge) appRecRow(in *incoming, doc *document, negative *rejected) (*st
 	if !doc.info.AckWanted() && negative == nil {
 		return nil, nil
 	}
-	id := message.AnswerID(in.row.MessageID, answerAppRec)
-	answer := apprec.Answer{Version: b.appRecVersion(in), ID: id, At: b.cfg.Now(), Info: doc.info}
+	id := message.AnswerID(message.Seed(in.row.Her, in.row.MessageID), answerAppRec)
+	document := message.AnswerID(message.Seed(in.row.Her, in.row.MessageID), answerDocument) // independent of the messageId (AMQP-18)
+	answer := apprec.Answer{Version: b.appRecVersion(in), ID: document, At: b.cfg.Now(), Info: doc.info}
 	if negative != nil {
 		for _, code := range negative.codes {
 			answer.Errors = append(answer.Errors, appRecError(code, negative.text))
@@ -82,6 +87,8 @@ func appRecError(code, text string) apprec.Error {
 	switch code {
 	case codeReceiver:
 		return apprec.E10(text)
+	case codeNobody:
+		return apprec.E21(text)
 	case codeXML:
 		return apprec.T01(text)
 	}
@@ -115,7 +122,8 @@ func (b *Bridge) accept(ctx context.Context, in *incoming, doc *document) (strin
 	if err != nil {
 		return "", err
 	}
-	return b.submit(ctx, in.from, ev, in.from.ID)
+	// An AppRec takes over responsibility for it; an answer of the other side to a question of ours does not (AMQP-17).
+	return b.submit(ctx, in.from, ev, in.from.ID, in.queue.role != roleReply)
 }
 
 // eventOf is a business message as an event. Its id is the MsgId, so that the same message is the same event.
@@ -141,9 +149,11 @@ func (b *Bridge) eventOf(in *incoming, doc *document) (event.Event, error) {
 	return ev, nil
 }
 
-// submit takes an event of a party in.
-func (b *Bridge) submit(ctx context.Context, from *party, ev event.Event, clientID string) (string, error) {
-	receipt, err := b.engine.Accept(ctx, outbox.Submission{ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}})
+// submit accepts an event of a party, only if somebody is subscribed to it where that is needed ([outbox.ErrNoRecipient]).
+func (b *Bridge) submit(ctx context.Context, from *party, ev event.Event, clientID string, needRecipient bool) (string, error) {
+	receipt, err := b.engine.Accept(ctx, outbox.Submission{
+		ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}, NeedRecipient: needRecipient,
+	})
 	if err != nil {
 		return "", fmt.Errorf("accept event: %w", err)
 	}

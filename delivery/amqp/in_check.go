@@ -37,11 +37,11 @@ func (b *Bridge) check(ctx context.Context, conn Conn, in *incoming, mode string
 	if doc.process, err = b.checkProcess(ctx, in, mode); err != nil {
 		return nil, err
 	}
-	_, err = b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
-	if err == nil {
+	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.Her, in.row.MessageID)
+	if err == nil && known.ID != in.row.ID {
 		return nil, errDuplicate // AMQP-105
 	}
-	if !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	if doc.bytes, err = b.openBody(ctx, in); err != nil {
@@ -81,9 +81,9 @@ func (b *Bridge) fieldRefusal(faults []message.Fault) message.Refusal {
 
 // checkReplyTo looks whether the queue for the answer is there. One that is registered for the sender is.
 func (b *Bridge) checkReplyTo(ctx context.Context, conn Conn, in *incoming) error {
-	name := message.QueueName(in.message.ReplyTo)
+	name := store.AMQPQueueName(in.message.ReplyTo)
 	for _, registered := range []string{in.from.AsyncQueue, in.from.SyncQueue, in.from.ReplyQueue} {
-		if strings.EqualFold(name, message.QueueName(registered)) {
+		if strings.EqualFold(name, store.AMQPQueueName(registered)) {
 			return nil
 		}
 	}
@@ -125,6 +125,9 @@ func (b *Bridge) checkProcess(ctx context.Context, in *incoming, mode string) (s
 	if !ok {
 		return p, refuse(message.Refuse(message.UnsupportedMessage), fmt.Errorf("no process takes %s of %s", in.message.Subject, in.from.Name))
 	}
+	if in.row.CPAID == "" {
+		in.row.CPAID = p.CPAID // AMQP-27
+	}
 	return p, nil
 }
 
@@ -134,6 +137,9 @@ func (b *Bridge) openBody(ctx context.Context, in *incoming) ([]byte, error) {
 		return in.message.Body, nil
 	}
 	document, err := b.unseal(ctx, in.own, in.from, in.message.Body)
+	if !unavailable(err) {
+		b.checkedAgain(ctx, in)
+	}
 	if err == nil {
 		return document, nil
 	}
@@ -164,12 +170,12 @@ func (b *Bridge) checkDocument(ctx context.Context, in *incoming, doc *document)
 		return refuse(message.RefuseSpoofing(in.message.FromHerID, strconv.Itoa(sender)), nil) // AMQP-108
 	}
 	if receiver := doc.info.Receiver.HerID(); receiver != in.message.ToHerID {
-		return &rejected{[]string{codeReceiver}, fmt.Sprintf("The message is to HER-id %d and its envelope to %d.", receiver, in.message.ToHerID)}
+		return &rejected{codes: []string{codeReceiver}, text: fmt.Sprintf("The message is to HER-id %d and its envelope to %d.", receiver, in.message.ToHerID)}
 	}
 	if r, ok := errors.AsType[*rejected](fault); ok && r.codes[0] == codeXML {
 		return r // AMQP-110
 	}
-	if err := b.checkSchema(ctx, doc.bytes); err != nil {
+	if err := b.checkSchema(ctx, in, doc.bytes); err != nil {
 		return err
 	}
 	if fault != nil {
@@ -185,17 +191,21 @@ func (b *Bridge) checkDocument(ctx context.Context, in *incoming, doc *document)
 const maxFindings = 5
 
 // checkSchema validates by the operator's XSDs (AMQP-111).
-func (b *Bridge) checkSchema(ctx context.Context, document []byte) error {
-	findings, err := b.validate(ctx, document)
+func (b *Bridge) checkSchema(ctx context.Context, in *incoming, document []byte) error {
+	findings, unread, err := b.validate(ctx, document)
+	if unread {
+		in.row.Detail = "It was accepted without validation by its schema, because the validator cannot read a document like this."
+	}
 	if err != nil || len(findings) == 0 {
 		return err
 	}
 	r := &rejected{}
-	var texts []string
+	var texts, places []string
 	for _, f := range findings[:min(len(findings), maxFindings)] {
 		r.codes = append(r.codes, codeInvalid)
 		texts = append(texts, fmt.Sprintf("line %d: %s", f.Line, f.Text))
+		places = append(places, fmt.Sprintf("line %d, element %s", f.Line, f.Path))
 	}
-	r.text = strings.Join(texts, "; ")
+	r.text, r.plain = strings.Join(texts, "; "), "not valid by its schema: "+strings.Join(places, "; ")
 	return r
 }

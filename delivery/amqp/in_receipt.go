@@ -110,23 +110,17 @@ func receiptOf(got apprec.AppRec) receipt {
 // keepReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
 // keeps it: the first one counts, but for an AMQP error or negative AppRec after nothing worse.
 func (b *Bridge) keepReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
-	err := b.writes.do(ctx, func(tx *store.Tx) error {
-		known, err := tx.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.MessageID)
-		if err == nil {
-			in.row = known
-			return b.trace(ctx, tx, known.ID, stepAgain, "")
-		}
-		if !errors.Is(err, store.ErrNotFound) {
+	row := in.row
+	err := b.writes.do(ctx, func(tx *store.Tx) (err error) {
+		in.row = row
+		if in.known, err = b.readBefore(ctx, tx, in); err != nil || in.known {
 			return err
 		}
 		if about != nil {
 			in.row.Status, in.row.ReferenceID = store.AMQPMatched, about.ID
 			in.row.PartyID, in.row.PartnerID = about.PartyID, about.PartnerID
 		}
-		if err := tx.InsertAMQPMessage(ctx, &in.row); err != nil {
-			return err
-		}
-		if err := b.trace(ctx, tx, in.row.ID, stepRead, in.queue.name); err != nil {
+		if err := b.insertIn(ctx, tx, in); err != nil || in.known {
 			return err
 		}
 		return b.confirm(ctx, tx, in, about, r)

@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/amqp/certs"
 	"schakel/delivery/amqp/cms"
 	"schakel/delivery/amqp/message"
+	"schakel/delivery/amqp/xsd"
 	"schakel/store"
 )
 
@@ -27,7 +28,20 @@ import (
 // Rules: AMQP-125, AMQP-126, AMQP-127, AMQP-128, AMQP-131, AMQP-132, AMQP-134, AMQP-135, AMQP-136, AMQP-137, AMQP-30, AMQP-32, AMQP-05, AMQP-18, INC-03, INC-05, INC-09, INC-16, INC-18, INC-19
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	set := loadSchemas(t)
+	checkFaults(t, loadSchemas(t, ownSchemas), func([]byte) {})
+}
+
+// TestFaultsBySchemasOfTheExchange is TestFaults with the schemas of the standard, by which a foreign validator holds each
+// negative AppRec too.
+//
+// Rules: AMQP-83, AMQP-109, AMQP-111
+func TestFaultsBySchemasOfTheExchange(t *testing.T) {
+	t.Parallel()
+	checkFaults(t, loadSchemas(t, schemas(t)), func(receipt []byte) { lint(t, "apprec-v1.1.xsd", receipt) })
+}
+
+func checkFaults(t *testing.T, set *xsd.Set, judge func(receipt []byte)) {
+	t.Helper()
 	r := newRelay(t, func(c *amqp.Config) { c.Schemas = set })
 	faults := append(append(fieldFaults(), bodyFaults()...), append(documentFaults(), orderFaults()...)...)
 	cases := r.breakAll(t, faults)
@@ -37,7 +51,7 @@ func TestFaults(t *testing.T) {
 		send(t, r.wire, r.a.me.Error, m)
 	}
 	for _, m := range receipts {
-		r.checkAppRec(t, m)
+		judge(r.checkAppRec(t, m))
 		send(t, r.wire, r.a.me.Async, m)
 	}
 	byID := map[string]*goamqp.Message{}
@@ -202,8 +216,8 @@ func checkError(t *testing.T, r *relay, m *goamqp.Message, c broken) {
 	}
 }
 
-// checkAppRec opens a negative AppRec and holds it against its schema.
-func (r *relay) checkAppRec(t *testing.T, m *goamqp.Message) {
+// checkAppRec opens a negative AppRec.
+func (r *relay) checkAppRec(t *testing.T, m *goamqp.Message) []byte {
 	t.Helper()
 	opened, err := cms.Unseal(m.Data[0], []cms.Identity{cms.Identity(r.a.me.encrypt)}, []*x509.Certificate{r.b.me.sign.Certificate})
 	if err != nil {
@@ -213,8 +227,8 @@ func (r *relay) checkAppRec(t *testing.T, m *goamqp.Message) {
 	if err != nil || got.Status != apprec.Rejected || len(got.Errors) == 0 || got.Version != apprec.V11 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	lint(t, "apprec-v1.1.xsd", opened.Content)
 	if *m.Properties.Subject != "APPREC" || *m.Properties.To != r.b.other.Async || certs.Thumbprint(opened.Signer) == "" {
 		t.Errorf("%+v", m.Properties)
 	}
+	return opened.Content
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"schakel/delivery/amqp/link"
-	"schakel/delivery/amqp/message"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
@@ -50,7 +49,7 @@ func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) o
 	case p == nil:
 		err = b.noParty(ctx, ep.ID)
 	case p.Kind == store.AMQPCloudEvents:
-		attempt.URL = message.QueueName(p.AsyncQueue)
+		attempt.URL = store.AMQPQueueName(p.AsyncQueue)
 		err = b.sendEvent(ctx, p, c)
 	default:
 		attempt.URL, err = b.sendBusiness(ctx, p, c)
@@ -113,10 +112,14 @@ func sendTrouble(err error) string {
 	switch {
 	case errors.Is(err, errPartyUnread):
 		return "The party of this endpoint is not in use on this node yet; it is read now."
+	case unavailable(err):
+		return "Whether a certificate was revoked cannot be checked now: " + err.Error() + "."
 	case link.KindOf(err) == link.NotFound:
 		return "The queue does not exist at the broker. Check it with the partner."
 	case link.KindOf(err) == link.Denied:
 		return "The broker does not let us write to this queue. Ask its operator for the right."
+	case link.KindOf(err) == link.Busy:
+		return "The broker cannot take messages for this queue now: " + err.Error() + "."
 	case link.KindOf(err) == link.Lost:
 		return "The connection was lost before the broker confirmed; the message may be on the queue, and keeps its messageId."
 	}

@@ -31,9 +31,9 @@ func (b *Bridge) sendBusiness(ctx context.Context, to *party, c store.Claimed) (
 	if err != nil {
 		return "", err
 	}
-	o.row.Queue = message.QueueName(to.AsyncQueue)
+	o.row.Queue = store.AMQPQueueName(to.AsyncQueue)
 	if o.process.Mode == store.AMQPSync {
-		o.row.Queue = message.QueueName(to.SyncQueue)
+		o.row.Queue = store.AMQPQueueName(to.SyncQueue)
 	}
 	done, err := b.begin(ctx, o)
 	if err != nil || done {
@@ -108,7 +108,7 @@ func (b *Bridge) inspect(ctx context.Context, document []byte) (msghead.Info, er
 	if d.Kind != msghead.MsgHead && d.Kind != msghead.SOAP {
 		return d.Info, fmt.Errorf("it is a %s, not a MsgHead", d.Kind)
 	}
-	findings, err := b.validate(ctx, document)
+	findings, _, err := b.validate(ctx, document)
 	if err != nil {
 		return d.Info, err
 	}
@@ -118,16 +118,23 @@ func (b *Bridge) inspect(ctx context.Context, document []byte) (msghead.Info, er
 	return d.Info, nil
 }
 
-// validate holds a document against the operator's XSDs; without one for it there are no findings (AMQP-111).
-func (b *Bridge) validate(ctx context.Context, document []byte) ([]xsd.Finding, error) {
+// validate holds a document against the operator's XSDs; without one for it there are no findings (AMQP-111). A document that
+// was read before, and that the validator cannot read, is past a limit of the validator: it is accepted, with a warning.
+func (b *Bridge) validate(ctx context.Context, document []byte) (findings []xsd.Finding, unread bool, err error) {
 	if b.cfg.Schemas == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	findings, err := b.cfg.Schemas.Validate(ctx, document)
-	if errors.Is(err, xsd.ErrNoSchema) {
-		return nil, nil
+	findings, err = b.cfg.Schemas.Validate(ctx, document)
+	switch {
+	case err == nil:
+		return findings, false, nil
+	case errors.Is(err, xsd.ErrNoSchema):
+		return nil, false, nil
+	case ctx.Err() != nil:
+		return nil, false, err
 	}
-	return findings, err
+	b.cfg.Log.WarnContext(ctx, "a business message is accepted without validation: the validator cannot read it", "bytes", len(document), "error", err)
+	return nil, true, nil
 }
 
 // outRow is the row of a message; its messageId is the delivery's key, so it stays the same until it was on the queue
@@ -265,7 +272,7 @@ func (b *Bridge) address(registered string) string {
 	if b.cfg.FullQueueNames {
 		return registered
 	}
-	return message.QueueName(registered)
+	return store.AMQPQueueName(registered)
 }
 
 // write puts an asynchronous message on its queue. From then on its AppRec is waited for.

@@ -18,10 +18,26 @@ type refused struct {
 
 // Error implements error.
 func (r *refused) Error() string {
-	if r.cause == nil {
-		return string(r.Condition)
+	text := string(r.Condition)
+	if r.Data != "" {
+		text += " " + r.Data
 	}
-	return string(r.Condition) + ": " + r.cause.Error()
+	if r.cause != nil {
+		text += ": " + r.cause.Error()
+	}
+	return text
+}
+
+// explain says to our own people what the sender is told, and the cause that it is not told: the algorithm, key or field.
+func (r *refused) explain() string {
+	text := r.Description()
+	if r.Data != "" {
+		text += " " + r.Data
+	}
+	if r.cause != nil {
+		text += " Cause: " + r.cause.Error()
+	}
+	return text
 }
 
 // Unwrap gives the cause, or nil.
@@ -61,6 +77,15 @@ func cmsRefusal(f *cms.Failure) message.Refusal {
 type rejected struct {
 	codes []string // of code list 8221
 	text  string
+	plain string // the text without what it quotes of the document, where it does
+}
+
+// forLog is the text without content of the document.
+func (r *rejected) forLog() string {
+	if r.plain != "" {
+		return r.plain
+	}
+	return r.text
 }
 
 // Error implements error.
@@ -69,6 +94,7 @@ func (r *rejected) Error() string { return r.text }
 // Codes of a negative AppRec (code list 8221).
 const (
 	codeReceiver = "E10" // AMQP-109
+	codeNobody   = "E21" // nobody is subscribed to it
 	codeXML      = "T01" // AMQP-110
 	codeInvalid  = "T02" // AMQP-111, AMQP-112
 )
@@ -87,9 +113,9 @@ func (b *Bridge) headFault(err error) error {
 		}
 		return refuse(message.Refuse(c), err)
 	case errors.Is(err, msghead.ErrBody):
-		return &rejected{[]string{codeXML}, err.Error()}
+		return &rejected{codes: []string{codeXML}, text: err.Error()}
 	case errors.Is(err, msghead.ErrValues):
-		return &rejected{[]string{codeInvalid}, err.Error()}
+		return &rejected{codes: []string{codeInvalid}, text: err.Error()}
 	}
 	return err
 }

@@ -19,11 +19,15 @@ import (
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/xsd"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
-// schemas is the folder of XSDs of the exchange, beside the repository.
-const schemas = "../../../shared/data/amqp/xsd-ks"
+// schemas is the folder of XSDs of the exchange, among the documents of other parties.
+func schemas(t testing.TB) string {
+	t.Helper()
+	return needs.Shared(t, "amqp", "xsd-ks")
+}
 
 // relay is two Schakels between which a test stands: what a writes, and what b answers, comes by queues of the test, which
 // passes it on as it is or changed.
@@ -167,13 +171,13 @@ func letter(t testing.TB, from, to identity, document []byte, id string) *goamqp
 	return m
 }
 
-// loadSchemas reads the XSDs of the exchange.
-func loadSchemas(t testing.TB) *xsd.Set {
+// ownSchemas is the folder of XSDs of the exchange in our own words.
+const ownSchemas = "testdata/exchange"
+
+// loadSchemas reads the XSDs of a folder.
+func loadSchemas(t testing.TB, folder string) *xsd.Set {
 	t.Helper()
-	if _, err := os.Stat(schemas); err != nil {
-		t.Skip("the folder of schemas of the exchange is not on this machine: " + schemas)
-	}
-	set, err := xsd.Load(schemas)
+	set, err := xsd.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,15 +187,12 @@ func loadSchemas(t testing.TB) *xsd.Set {
 // lint holds a document against a schema with xmllint.
 func lint(t testing.TB, schema string, document []byte) {
 	t.Helper()
-	program, err := exec.LookPath("xmllint")
-	if err != nil {
-		t.Skip("xmllint is not on this machine")
-	}
+	program := needs.Program(t, "xmllint")
 	file := filepath.Join(t.TempDir(), "document.xml")
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "--noout", "--nonet", "--schema", filepath.Join(schemas, schema), file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "--noout", "--nonet", "--schema", filepath.Join(schemas(t), schema), file).CombinedOutput(); err != nil {
 		t.Errorf("xmllint: %v: %s\n%s", err, out, document)
 	}
 }

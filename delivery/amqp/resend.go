@@ -1,15 +1,16 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 
-	"schakel/delivery/amqp/message"
 	"schakel/delivery/outbox"
 	"schakel/store"
 )
@@ -74,40 +75,72 @@ func (b *Bridge) PutBack(ctx context.Context, by outbox.Actor, id string) error 
 	if err != nil {
 		return err
 	}
-	var original goamqp.Message
-	if err := original.UnmarshalBinary(m.Encoded); err != nil {
+	stored, err := b.restore(m.Encoded)
+	if err != nil {
 		return fmt.Errorf("read dead letter: %w", err)
 	}
+	original := bare(stored)
 	own := b.dir.Load().parties[m.OwnPartyID]
 	if own == nil {
 		return Refused("The party whose queue it is on is not in use.")
 	}
-	to := message.QueueName(own.AsyncQueue)
+	to := cmp.Or(store.AMQPParentQueue(m.Queue), store.AMQPQueueName(own.AsyncQueue))
 	if p := original.Properties; p != nil && p.To != nil && *p.To != "" {
-		to = message.QueueName(*p.To)
+		to = store.AMQPQueueName(*p.To)
 	}
 	conn, err := b.connTo(own)
 	if err != nil {
 		return Refused("There is no connection to the broker now. Try again later.")
 	}
 	original.Header = &goamqp.MessageHeader{Durable: true}
-	if err := conn.Send(ctx, to, &original); err != nil {
+	if err := conn.Send(ctx, to, original); err != nil {
 		return Refused("The broker did not take it: " + err.Error())
 	}
 	return b.end(ctx, by, m, store.AMQPPutBack, stepPutBack, to)
 }
 
-// Drop takes a dead letter or a quarantined message out for good; the reason is kept.
+// Drop ends a message that waits for a person; the reason is stored. Of one that we sent its delivery is discarded too.
 func (b *Bridge) Drop(ctx context.Context, by outbox.Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
 		return outbox.ErrReasonMissing
 	}
-	m, err := b.undecided(ctx, by, id, store.AMQPDead, store.AMQPQuarantined)
+	m, err := b.undecided(ctx, by, id, wishStates(WishDrop)...)
 	if err != nil {
 		return err
 	}
+	if why := whyNotDropped(m); why != "" {
+		return Refused(why)
+	}
+	if m.DeliveryID != "" {
+		err := b.engine.Discard(ctx, by, m.DeliveryID, reason)
+		switch {
+		case err == nil:
+			b.note(ctx, m.ID, stepDropped, by.Name+": "+reason)
+			return nil
+		case !errors.Is(err, outbox.ErrNotDiscardable) && !errors.Is(err, store.ErrNotFound):
+			return fmt.Errorf("discard delivery: %w", err)
+		}
+	}
 	return b.end(ctx, by, m, store.AMQPDropped, stepDropped, reason)
+}
+
+// MayDrop reports whether a message waits for a person who may end it.
+func MayDrop(m store.AMQPMessage) bool {
+	return slices.Contains(wishStates(WishDrop), m.Status) && whyNotDropped(m) == ""
+}
+
+// whyNotDropped says why a message in one of the right states does not wait for a person.
+func whyNotDropped(m store.AMQPMessage) string {
+	switch {
+	case m.Status == store.AMQPDuplicate && m.Reason != store.AMQPOtherContent:
+		return "It does not wait for anything: it was handled before."
+	case m.Status == store.AMQPRejected && m.Direction == store.AMQPIn:
+		return "Its sender has our negative AppRec; nothing more is to be done."
+	case m.Status == store.AMQPOpenMessage && (m.OverdueAt.IsZero() || m.Kind != store.AMQPBusiness):
+		return "Its AppRec is not overdue yet."
+	}
+	return ""
 }
 
 // undecided finds a message that waits for a person in one of these states; only the own organisation decides.
@@ -119,10 +152,8 @@ func (b *Bridge) undecided(ctx context.Context, by outbox.Actor, id string, stat
 	if by.PartnerID != "" {
 		return m, store.ErrNotFound
 	}
-	for _, s := range states {
-		if m.Status == s {
-			return m, nil
-		}
+	if slices.Contains(states, m.Status) {
+		return m, nil
 	}
 	return m, Refused("It does not wait for this any more: it is " + m.Status + ".")
 }
@@ -130,7 +161,7 @@ func (b *Bridge) undecided(ctx context.Context, by outbox.Actor, id string, stat
 // end writes what a person decided.
 func (b *Bridge) end(ctx context.Context, by outbox.Actor, m store.AMQPMessage, status, step, detail string) error {
 	was := m.Status
-	m.Status, m.Encoded = status, nil
+	m.Status, m.Encoded, m.DueAt, m.OverdueAt = status, nil, store.Time{}, store.Time{}
 	return b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if done, err := tx.UpdateAMQPMessage(ctx, &m, was); err != nil || !done {
 			return err

@@ -27,7 +27,7 @@ func operator() outbox.Actor { return outbox.Actor{Kind: "user", ID: "u", Name: 
 // Rules: AMQP-09, AMQP-98
 func TestOurOwnValidator(t *testing.T) {
 	t.Parallel()
-	set := loadSchemas(t)
+	set := loadSchemas(t, ownSchemas)
 	a := simple(t, func(c *amqp.Config) { c.Schemas = set })
 	good := func(to identity) []byte { return dialogue(t, a.b.me, to, uuid.NewString()) }
 	stranger := newIdentity(t, a.broker, a.pki)
@@ -314,7 +314,7 @@ func TestOverdue(t *testing.T) {
 	first := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
 	clock.Advance(5 * time.Hour)
 	notice := <-a.b.notices
-	if notice.Kind != amqp.NoticeOverdue || notice.Count != 1 || notice.Message.ID != first.ID {
+	if notice.Kind != amqp.NoticeOverdue || len(notice.Groups) != 1 || notice.Groups[0].Count != 1 || notice.Groups[0].MessageID != first.ID {
 		t.Errorf("notice %+v", notice)
 	}
 	clock.Advance(96 * time.Hour) // AMQP-122
@@ -335,7 +335,7 @@ func TestOverdue(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	clock.Advance(5 * time.Hour)
-	if notice = <-a.b.notices; notice.Message.ID != second.ID {
+	if notice = <-a.b.notices; notice.Groups[0].MessageID != second.ID {
 		t.Errorf("notice %+v", notice)
 	}
 	var refused amqp.Refused
@@ -354,7 +354,7 @@ func (a *alone) sweeps(t *testing.T) {
 		messageID, _ := a.from(t, a.peer)
 		a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPProcessed)
 		a.b.eventually("its AppRec", func() (bool, string) {
-			m, err := a.b.db.AMQPWritten(t.Context(), message.AnswerID(messageID, "apprec"))
+			m, err := a.b.db.AMQPWritten(t.Context(), message.AnswerID(message.Seed(int64(a.peer.HerID), messageID), "apprec"))
 			return err == nil && m.Status == store.AMQPSent, fmt.Sprint(err)
 		})
 		take(t, a.wire, a.peer.Async, 1)

@@ -30,6 +30,9 @@ func (b *Bridge) sweepLoop(ctx context.Context) {
 		}
 		b.warn(ctx, "overdue messages are not marked", b.markOverdue(ctx))
 		b.warn(ctx, "refused messages are not held", b.holdRefused(ctx))
+		b.warn(ctx, "held messages are not handled", b.releaseHeld(ctx))
+		b.warn(ctx, "administrators are not notified of messages that wait", b.notify(ctx))
+		b.warn(ctx, "administrators are not notified of queues whose messages expire", b.notifyLosing(ctx))
 		if !pause(ctx, b.cfg.Poll) {
 			return
 		}
@@ -42,11 +45,11 @@ func (b *Bridge) warn(ctx context.Context, text string, err error) {
 	}
 }
 
-// markOverdue finds messages whose AppRec is overdue and tells people (AMQP-89, AMQP-117).
+// markOverdue finds messages whose AppRec is overdue (AMQP-89, AMQP-117).
 func (b *Bridge) markOverdue(ctx context.Context) error {
-	var late []store.AMQPMessage
-	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		if late, err = tx.TakeAMQPOverdue(ctx, overdueStep); err != nil {
+	return b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		late, err := tx.TakeAMQPOverdue(ctx, overdueStep)
+		if err != nil {
 			return err
 		}
 		for _, m := range late {
@@ -56,23 +59,6 @@ func (b *Bridge) markOverdue(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	byParty := map[string][]store.AMQPMessage{}
-	for _, m := range late {
-		if m.Kind == store.AMQPBusiness {
-			byParty[m.PartyID] = append(byParty[m.PartyID], m)
-		}
-	}
-	for id, list := range byParty {
-		name := id
-		if p := b.dir.Load().parties[id]; p != nil {
-			name = p.Name
-		}
-		b.cfg.Notify(ctx, Notice{Kind: NoticeOverdue, Party: name, Count: len(list), Message: list[0]})
-	}
-	return nil
 }
 
 // overdue notes that an AppRec is overdue. A request whose node died while it waited is unanswered (AMQP-90).

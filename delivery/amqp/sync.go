@@ -247,21 +247,52 @@ func (b *Bridge) solve(ctx context.Context, in *incoming, doc *document, bad *re
 		b.note(ctx, in.row.ID, stepAnswered, fmt.Sprintf("The handler gave no answer: %v", err))
 		return soapFault("Receiver", "The message could not be handled.")
 	}
+	if fault := b.answerFault(ctx, in, answer); fault != nil {
+		b.cfg.Log.ErrorContext(ctx, "the answer of a handler is not sent: its receiver would refuse it", "message", in.row.ID, "handler", doc.process.HandlerID, "error", fault)
+		b.note(ctx, in.row.ID, stepUnanswerable, fault.Error())
+		return soapFault("Receiver", "The message could not be handled.")
+	}
 	return answer
+}
+
+// answerFault holds the answer of a handler to the checks of its receiver before it is signed (AMQP-98). A SOAP fault is an
+// answer; an AppRec is none (AMQP-90). The text quotes nothing of the answer.
+func (b *Bridge) answerFault(ctx context.Context, in *incoming, answer []byte) error {
+	parsed, err := msghead.Parse(answer)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it is no business message: %w", err)
+	case parsed.Kind == msghead.SOAPFault:
+		return nil
+	case parsed.Kind != msghead.MsgHead && parsed.Kind != msghead.SOAP:
+		return fmt.Errorf("it is a %s, not a MsgHead or SOAP fault", parsed.Kind)
+	case int64(parsed.Info.Sender.HerID()) != in.own.HerID:
+		return fmt.Errorf("it is from HER-id %d, not from %d", parsed.Info.Sender.HerID(), in.own.HerID)
+	case int64(parsed.Info.Receiver.HerID()) != in.row.Her:
+		return fmt.Errorf("it is to HER-id %d, not to %d", parsed.Info.Receiver.HerID(), in.row.Her)
+	}
+	findings, _, err := b.validate(ctx, answer)
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		return fmt.Errorf("it does not keep to its schema in line %d, element %s; %d findings", findings[0].Line, findings[0].Path, len(findings))
+	}
+	return nil
 }
 
 // reply writes the answer to a request: not durable, with a lifetime, as the request itself (AMQP-91).
 func (b *Bridge) reply(ctx context.Context, conn Conn, in *incoming, answer []byte) error {
 	m, err := b.composeReply(ctx, in, answer)
 	if err == nil {
-		err = conn.Send(ctx, message.QueueName(in.message.ReplyTo), m)
+		err = conn.Send(ctx, store.AMQPQueueName(in.message.ReplyTo), m)
 	}
 	if err != nil {
 		// It is handled, and handling it again would be twice: its sender asks again when it wants (AMQP-90).
 		b.note(ctx, in.row.ID, stepUnwritten, "The answer is not on its queue: "+err.Error())
 		return nil
 	}
-	b.note(ctx, in.row.ID, stepAnswered, message.QueueName(in.message.ReplyTo))
+	b.note(ctx, in.row.ID, stepAnswered, store.AMQPQueueName(in.message.ReplyTo))
 	return nil
 }
 
@@ -275,8 +306,8 @@ func (b *Bridge) composeReply(ctx context.Context, in *incoming, answer []byte) 
 		subject = message.SubjectSOAPFault
 	}
 	return message.Encode(message.Message{
-		ID: message.AnswerID(in.row.MessageID, answerReply), To: in.message.ReplyTo, Subject: subject, ReplyTo: b.address(in.own.SyncQueue),
-		CorrelationID: in.message.CorrelationID, ContentType: message.ContentSignedAndEncrypted, CPAID: in.message.CPAID,
+		ID: message.AnswerID(message.Seed(in.row.Her, in.row.MessageID), answerReply), To: in.message.ReplyTo, Subject: subject, ReplyTo: b.address(in.own.SyncQueue),
+		CorrelationID: in.message.CorrelationID, Correlation: in.message.Correlation, ContentType: message.ContentSignedAndEncrypted, CPAID: in.row.CPAID,
 		ConversationID: in.message.ConversationID, Timestamp: b.cfg.Now(), TTL: b.cfg.SyncTimeout,
 		FromHerID: int(in.own.HerID), ToHerID: int(in.row.Her), Body: sealed,
 	})

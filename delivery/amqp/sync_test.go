@@ -1,7 +1,9 @@
 package amqp_test
 
 import (
+	"crypto/x509"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +126,60 @@ func TestSynchronousIn(t *testing.T) {
 	a.b.message(store.AMQPIn, store.AMQPRequest, id, store.AMQPDropped)
 	if len(handled) != 0 || a.b.outgoing(store.AMQPAppRec) != 0 {
 		t.Errorf("%d more handled, %d AppRecs", len(handled), a.b.outgoing(store.AMQPAppRec))
+	}
+}
+
+// TestAnswerOfHandler: an answer that its receiver would refuse is not signed and sent; a SOAP fault takes its place, and the log
+// and the trace say why. A fault of the handler's own goes out as it is.
+//
+// Rules: AMQP-96, AMQP-98
+func TestAnswerOfHandler(t *testing.T) {
+	t.Parallel()
+	set, log := loadSchemas(t, ownSchemas), &journal{}
+	a := simple(t, keepLog(log), func(c *amqp.Config) { c.Schemas = set })
+	stranger := newIdentity(t, a.broker, a.pki)
+	good := dialogue(t, a.b.me, a.peer, uuid.NewString())
+	own := `<e:Envelope xmlns:e="` + msghead.NamespaceSOAP12 + `"><e:Body><e:Fault><e:Code><e:Value>e:Sender</e:Value></e:Code><e:Reason><e:Text xml:lang="en">own words</e:Text></e:Reason></e:Fault></e:Body></e:Envelope>`
+	var answer []byte
+	a.b.handle = func(*event.Event) ([]byte, error) { return answer, nil }
+	for name, c := range map[string]struct {
+		answer []byte
+		why    string // empty: it goes out as it is
+	}{
+		"good":           {good, ""},
+		"own fault":      {[]byte(own), ""},
+		"no XML":         {[]byte("ok"), "no business message"},
+		"JSON":           {[]byte(`{"ok":true}`), "no business message"},
+		"schema":         {replace(good, "<Sporsmal>", "<Annet/><Sporsmal>"), "schema"},
+		"values":         {replace(good, "<GenDate>", "<GenDate>ca. "), "no business message"},
+		"other sender":   {dialogue(t, stranger, a.peer, uuid.NewString()), "it is from HER-id"},
+		"other receiver": {dialogue(t, a.b.me, stranger, uuid.NewString()), "it is to HER-id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer = c.answer
+			m := a.question(t, dialogue(t, a.peer, a.b.me, uuid.NewString()), time.Now())
+			send(t, a.wire, a.b.me.Sync, m)
+			got := take(t, a.wire, fmt.Sprint(a.peer.HerID, "_reply"), 1)[0]
+			opened, err := cms.Unseal(got.Data[0], []cms.Identity{cms.Identity(a.peer.encrypt)}, []*x509.Certificate{a.b.me.sign.Certificate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same := string(opened.Content) == string(c.answer); same != (c.why == "") {
+				t.Errorf("sent: %s", opened.Content)
+			}
+			if c.why == "" {
+				return
+			}
+			if *got.Properties.Subject != message.SubjectSOAPFault {
+				t.Errorf("subject %s", *got.Properties.Subject)
+			}
+			id, _ := m.Properties.MessageID.(string)
+			row := a.b.message(store.AMQPIn, store.AMQPRequest, id, store.AMQPProcessed)
+			steps, err := a.b.db.AMQPTraces(t.Context(), row.ID)
+			if text := fmt.Sprint(steps); err != nil || !strings.Contains(text, c.why) || !strings.Contains(log.String(), c.why) {
+				t.Errorf("nothing says %q: %s, %v", c.why, text, err)
+			}
+		})
 	}
 }
 

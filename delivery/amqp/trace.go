@@ -8,18 +8,23 @@ import (
 
 // Steps of a message that its trace names (AMQP-15).
 const (
-	stepRead      = "read"       // taken from a queue, not settled
-	stepKept      = "kept"       // in the database
-	stepAnswered  = "answered"   // its AppRec, error or answer is on the queue
-	stepSettled   = "settled"    // gone from the queue
-	stepAgain     = "read again" // it came again
-	stepWritten   = "written"    // the broker accepted it
-	stepUnwritten = "unwritten"  // the broker did not accept it
-	stepConfirmed = "confirmed"  // its AppRec, error or answer came
-	stepOverdue   = "overdue"
-	stepResent    = "resent"
-	stepPutBack   = "put back"
-	stepDropped   = "dropped"
+	stepRead         = "read"       // taken from a queue, not settled
+	stepKept         = "kept"       // in the database
+	stepAnswered     = "answered"   // its AppRec, error or answer is on the queue
+	stepSettled      = "settled"    // gone from the queue
+	stepAgain        = "read again" // it came again
+	stepWritten      = "written"    // the broker accepted it
+	stepUnwritten    = "unwritten"  // the broker did not accept it
+	stepConfirmed    = "confirmed"  // its AppRec, error or answer came
+	stepOverdue      = "overdue"
+	stepResent       = "resent"
+	stepPutBack      = "put back"
+	stepDropped      = "dropped"
+	stepChecked      = "checked"        // it could be checked in the end
+	stepUnanswerable = "answer refused" // the answer of a handler breaks the rules of its receiver
+	stepRetried      = "retried"        // a person had it tried at once
+	stepReprocess    = "reprocessed"    // a stored message was handled as if it came from its queue
+	stepAsked        = "not done"       // what was asked for many messages could not be done for this one
 )
 
 // trace adds a step in a transaction.

@@ -38,7 +38,9 @@ func New(cfg Config) *Client {
 // SetAllowed replaces Config.AllowPrefixes. Requests that are under way end in
 // peace; every later one dials anew and is judged by the new list.
 func (c *Client) SetAllowed(prefixes []netip.Prefix) {
-	c.pool.Swap(newPool(c.cfg, prefixes)).closeIdle()
+	old := c.pool.Swap(newPool(c.cfg, prefixes))
+	old.closed.Store(true)
+	old.closeIdle()
 }
 
 // CloseIdleConnections closes what is open and unused.
@@ -76,15 +78,24 @@ func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 
 func (c *Client) transportFor(req *http.Request) (*http.Transport, error) {
 	p := c.pool.Load()
+	if err := p.allows(req); err != nil {
+		return nil, err
+	}
+	if req.URL.Scheme == "http" {
+		return p.plain, nil
+	}
+	return p.secure, nil
+}
+
+// allows judges the URL of a request, but for its address.
+func (p *pool) allows(req *http.Request) error {
 	switch {
 	case req.URL.User != nil:
-		return nil, fmt.Errorf("URL with credentials: %w", ErrBlockedAddress)
-	case req.URL.Scheme == "https":
-		return p.secure, nil
-	case req.URL.Scheme == "http" && p.plain != nil:
-		return p.plain, nil
+		return fmt.Errorf("URL with credentials: %w", ErrBlockedAddress)
+	case req.URL.Scheme == "https", req.URL.Scheme == "http" && p.plain != nil:
+		return nil
 	default:
-		return nil, fmt.Errorf("scheme %q: %w", req.URL.Scheme, ErrBlockedAddress)
+		return fmt.Errorf("scheme %q: %w", req.URL.Scheme, ErrBlockedAddress)
 	}
 }
 

@@ -15,6 +15,7 @@ type Response struct {
 	Body      []byte        // at most Config.MaxResponseBytes
 	Truncated bool          // the body was longer, or broke off
 	Duration  time.Duration // from dialling to the last byte that was read
+	Unasked   bool          // DoFor: bytes came that no request asked for, with this answer or before it
 }
 
 // Do sends req and reads the answer. The context may shorten
@@ -47,6 +48,11 @@ func (c *Client) Do(ctx context.Context, req *http.Request) (*Response, error) {
 // A body past the limit is not worth that: closing it closes the connection.
 func (r *Response) read(answer *http.Response, most int64) error {
 	defer answer.Body.Close()
+	return r.body(answer, most)
+}
+
+// body is read without closing.
+func (r *Response) body(answer *http.Response, most int64) error {
 	if answer.ContentLength == 0 {
 		return nil
 	}

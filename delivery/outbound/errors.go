@@ -28,6 +28,8 @@ const (
 	KindResponseTooLarge = "response-too-large" // the answer passed a limit
 	KindProtocol         = "protocol"           // what came back is not HTTP
 	KindCanceled         = "canceled"           // we stopped it ourselves
+	KindUnasked          = "unasked-answer"     // more came than the answer, which may be that to another request
+	KindHeldBack         = "held-back"          // the gate of the request was closed; nothing was sent
 )
 
 // Error is a request that got no usable answer. Its text names the host and
@@ -61,6 +63,10 @@ func (e *Error) explain() string {
 		return "the answer is larger than the limit"
 	case KindCanceled:
 		return "the request was stopped on our side"
+	case KindUnasked:
+		return "the host sent more than one answer on a connection, so it is not known to which request this one belongs"
+	case KindHeldBack:
+		return "the request was not sent"
 	default:
 		return "the answer is not valid HTTP"
 	}
@@ -89,6 +95,10 @@ func classify(err error) string {
 	switch {
 	case errors.Is(err, ErrBlockedAddress):
 		return KindBlockedAddress
+	case errors.Is(err, ErrHeldBack):
+		return KindHeldBack
+	case errors.Is(err, ErrUnasked):
+		return KindUnasked
 	case isTooLarge(err):
 		return KindResponseTooLarge
 	case errors.Is(err, context.Canceled):

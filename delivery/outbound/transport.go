@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,18 +17,26 @@ type pool struct {
 	guard  *guard
 	secure *http.Transport
 	plain  *http.Transport // nil unless plain HTTP is allowed
+	// plainGuard judges connections without TLS; nil like plain.
+	plainGuard *guard
+	closed     atomic.Bool // another pool took its place
+	mu         sync.Mutex
+	owners     map[string]*owner
 }
 
 func newPool(cfg Config, allow []netip.Prefix) *pool {
-	p := &pool{guard: newGuard(allow, false)}
+	p := &pool{guard: newGuard(allow, false), owners: make(map[string]*owner)}
 	p.secure = newTransport(cfg, p.guard)
 	switch {
 	case cfg.AllowUnsigned && !cfg.AllowPlainHTTP:
-		p.plain = p.secure
+		p.plain, p.plainGuard = p.secure, p.guard
 	case cfg.AllowUnsigned:
-		p.plain = newTransport(cfg, newGuard(append(loopbackPrefixes(), allow...), false))
+		p.plainGuard = newGuard(append(loopbackPrefixes(), allow...), false)
 	case cfg.AllowPlainHTTP:
-		p.plain = newTransport(cfg, newGuard(nil, true))
+		p.plainGuard = newGuard(nil, true)
+	}
+	if p.plain == nil && p.plainGuard != nil {
+		p.plain = newTransport(cfg, p.plainGuard)
 	}
 	return p
 }
@@ -36,14 +46,22 @@ func (p *pool) closeIdle() {
 	if p.plain != nil {
 		p.plain.CloseIdleConnections()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.owners {
+		o.closeIdle()
+	}
+}
+
+func newDialer(cfg Config, g *guard) *net.Dialer {
+	return &net.Dialer{Timeout: cfg.DialTimeout, Resolver: cfg.Resolver, Control: g.control}
 }
 
 // newTransport leaves Proxy nil, so that the environment cannot send requests
 // elsewhere, and asks for no compression, so that a small answer stays small.
 func newTransport(cfg Config, g *guard) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.DialTimeout, Resolver: cfg.Resolver, Control: g.control}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            newDialer(cfg, g).DialContext,
 		TLSClientConfig:        newTLSConfig(cfg),
 		TLSHandshakeTimeout:    cfg.DialTimeout,
 		DisableCompression:     true,

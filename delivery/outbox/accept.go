@@ -20,6 +20,8 @@ var (
 	ErrUnavailable = errors.New("the events could not be stored")
 	// ErrBusy: more waits to be stored than is sensible (503 with Retry-After).
 	ErrBusy = errors.New("too many events wait to be stored")
+	// ErrNoRecipient: nobody is subscribed to an event, and the submission asked for a recipient of each.
+	ErrNoRecipient = errors.New("nobody is subscribed to the event")
 )
 
 // operation is the name under which intake keeps its idempotency keys.
@@ -45,6 +47,9 @@ type Submission struct {
 	// Quarantine keeps the events aside when the key was used with other content, where ErrKeyReused is the answer
 	// otherwise (error E11).
 	Quarantine bool
+	// NeedRecipient refuses the events with ErrNoRecipient when one of them is new and no subscription takes it: whoever accepts
+	// them answers for their delivery (G10).
+	NeedRecipient bool
 	// Wait waits for the first request with this key, where ErrKeyInUse is the answer otherwise (error E12).
 	Wait bool
 }
@@ -98,8 +103,22 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 			return e.quarantine(ctx, s)
 		}
 		return p.receipt, p.err
+	case <-e.intakeOver:
+		return e.unheard(p)
 	case <-ctx.Done():
 		return Receipt{}, ctx.Err()
+	}
+}
+
+// unheard answers a submission after the loop that writes events has ended. What that loop took was answered before; nothing
+// answers what was queued later.
+func (e *Engine) unheard(p *pending) (Receipt, error) {
+	select {
+	case <-p.done:
+		return p.receipt, p.err
+	default:
+		e.inFlight.leave(p.ClientID + " " + p.Key)
+		return Receipt{}, ErrUnavailable
 	}
 }
 

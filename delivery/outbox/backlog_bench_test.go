@@ -86,6 +86,8 @@ type backlog struct {
 	db           *store.DB
 	subscription store.Subscription
 	events       []string
+	key          func(n int) string // the order key of the n-th; nil for none
+	added        int
 }
 
 func newBacklog(b *testing.B, db *store.DB) *backlog {
@@ -131,7 +133,11 @@ func (f *backlog) add(b *testing.B, n int) {
 					PartnerID: f.subscription.PartnerID, EventType: f.subscription.Types[0], Status: store.DeliveryPending,
 					IdempotencyKey: uuid.NewString(), KeyExpiresAt: store.At(tx.Now.Add(time.Hour)), DueAt: tx.Now,
 				}
+				if f.key != nil {
+					rows[i].OrderKey = f.key(f.added + i)
+				}
 			}
+			f.added += len(rows)
 			return tx.InsertDeliveries(b.Context(), rows)
 		})
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,8 +42,11 @@ type bundle struct {
 type load struct {
 	claimed int // rows, for the lane to know whether there may be more
 	singles []*store.Claimed
+	after   map[string][]*store.Claimed // what follows a single in its run, by the id of that
 	bundles []*bundle
-	again   bool // some of it was put back and is due
+	again   bool                // some of it was put back and is due
+	ordered bool                // some of it has a key
+	wait    *store.EndpointWait // in place of all else: the endpoint waits
 }
 
 // take claims for a lane. What it puts in batches is frozen in the same transaction, before anything is sent.
@@ -58,8 +63,17 @@ func (e *Engine) take(ctx context.Context, tx *store.Tx, o order) (load, error) 
 	if err != nil {
 		return load{}, err
 	}
-	e.setRetries(rows)
 	s := sorting{e: e, tx: tx, terms: o.terms, endpoint: ep, lease: lease, load: load{claimed: len(rows)}}
+	s.load.ordered = slices.ContainsFunc(rows, func(c store.Claimed) bool { return c.OrderKey != "" })
+	if s.load.ordered && o.behind > 0 && !o.again {
+		behind, err := tx.ClaimBehind(ctx, rows, e.node, o.each, o.behind, lease)
+		if err != nil {
+			return load{}, err
+		}
+		rows = append(rows, behind...)
+		slices.SortFunc(rows, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+	}
+	e.setRetries(rows)
 	if err := s.all(ctx, rows); err != nil {
 		return load{}, err
 	}
@@ -93,6 +107,7 @@ type sorting struct {
 	endpoint store.Endpoint
 	lease    store.Time
 	load     load
+	queues   queues
 	// unwritten: the deliveries are not in the database yet and are written in this transaction.
 	unwritten bool
 }
@@ -105,14 +120,18 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 	for i := range rows {
 		c := &rows[i]
 		switch {
+		case c.Behind && !s.follows(c):
+			s.queues.giveBack(c)
 		case c.BatchID != "":
+			s.queues.begin(c, elsewhere)
 			if members[c.BatchID] == nil {
 				old = append(old, c.BatchID)
 			}
 			members[c.BatchID] = append(members[c.BatchID], c.ID)
 		case !s.terms.on() || c.Alone || c.Round > 0 || c.SubscriptionID == "":
-			s.load.singles = append(s.load.singles, c)
+			s.single(c)
 		default:
+			s.queues.begin(c, inBatch)
 			// All of a batch are retried by one schedule.
 			if fresh[c.Retry] == nil {
 				schedules = append(schedules, c.Retry)
@@ -130,7 +149,7 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 			return err
 		}
 	}
-	return nil
+	return s.tx.Unclaim(ctx, s.queues.back)
 }
 
 // again takes up a batch that was sent, or was about to be, when some of its members are due. It goes as it was, or not at all.
@@ -166,15 +185,21 @@ func (s *sorting) group(ctx context.Context, rows []store.Claimed) error {
 	next := newBundle(s.endpoint)
 	flush := func() error {
 		err := s.freeze(ctx, next)
+		s.queues.closeOf(next.members)
 		next = newBundle(s.endpoint)
 		return err
 	}
 	for i := range rows {
 		c := &rows[i]
+		if s.queues.closed(c) {
+			s.queues.giveBack(c)
+			continue
+		}
 		before := len(next.body)
 		body, ok := appendEvent(next.body, c)
 		if !ok {
 			s.load.singles = append(s.load.singles, c) // where it is told why it cannot be sent
+			s.queues.close(c)
 			continue
 		}
 		if len(body)+1 > s.terms.bytes && len(next.members) > 0 {

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,20 +19,33 @@ type BatchWay interface {
 }
 
 // sendBundle makes one attempt with a batch and hands over the outcomes of its members, which are written together.
-func (e *Engine) sendBundle(l *lane, ep *store.Endpoint, slots chan struct{}, b *bundle, epoch string) {
+func (e *Engine) sendBundle(task errand) {
+	l, ep, b := task.lane, task.ep, task.bundle
 	defer e.senders.Done()
 	defer l.done.Add(int64(len(b.members)))
-	slots <- struct{}{}
-	defer func() { <-slots }()
-	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
+	task.slots <- struct{}{}
+	defer func() { <-task.slots }()
+	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
 	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.members) }
 	way, ok := e.cfg.Ways[ep.Kind].(BatchWay)
-	if !ok || !e.mayBegin(ctx, l, ep, &b.members[0], epoch, may) {
-		e.outcomes <- finished{group: allUntried(l, ep, b)}
-		return
+	group := allUntried(l, ep, b)
+	if ok && e.mayBegin(ctx, l, ep, &b.members[0], task.epoch, may) && !b.expired(store.At(e.cfg.Now())) {
+		if number, ok := e.begin(l, task.probe); ok {
+			results := way.SendBatch(e.gated(ctx, l, number), *ep, b.batch, b.body, b.members)
+			over := e.ended(l, number, results...)
+			if !results[0].Untried {
+				group = e.outcomesOf(l, ep, b, results)
+				group[0].over = over
+			}
+		}
 	}
-	e.outcomes <- finished{group: e.outcomesOf(l, ep, b, way.SendBatch(ctx, *ep, b.batch, b.body, b.members))}
+	e.outcomes <- finished{group: group}
+}
+
+// expired reports whether the event of a member has expired. Then the batch is taken apart when it is claimed again.
+func (b *bundle) expired(now store.Time) bool {
+	return slices.ContainsFunc(b.members, func(c store.Claimed) bool { return c.Expired(now) })
 }
 
 func allUntried(l *lane, ep *store.Endpoint, b *bundle) []finished {
@@ -49,7 +63,7 @@ func (e *Engine) outcomesOf(l *lane, ep *store.Endpoint, b *bundle, results []Re
 		r := &results[i]
 		r.Attempt.BatchID = b.batch.ID
 		if i > 0 {
-			r.Uncounted, r.SuspendEndpoint = true, false
+			r.Uncounted, r.SuspendEndpoint, r.Unasked = true, false, false
 		}
 		group[i].result, group[i].outcome = r, e.outcome(&b.members[i], r)
 	}

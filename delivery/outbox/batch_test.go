@@ -296,15 +296,36 @@ func TestResentMemberGoesByItself(t *testing.T) {
 	})
 }
 
-// What comes in together fills batches without a claim.
+// What comes in together fills batches without a claim. That is so while nothing may wait for the endpoint: so no poll and no
+// notification of what was set up before may come between.
 //
 // Rules: EDU-11, IDEM-11.
 func TestWholeBatchesAreHandedOver(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+		h := newHook(t)
+		heard := make(chan struct{}, 1)
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Ways, cfg.Poll = map[string]Way{store.EndpointWebhook: h.way()}, time.Hour
+			cfg.OnReady = func(endpoints map[string]struct{}) {
+				if _, last := endpoints["ept_last"]; last {
+					signal(heard)
+				}
+			}
+		})
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(*store.Endpoint) {})
+		if db.Dialect() == store.Postgres { // notifications come in their order
+			c.waitFor(func() bool {
+				c.write(func(tx *store.Tx) error { return tx.Notify(t.Context(), "node_other ept_last") })
+				select {
+				case <-heard:
+					return true
+				default:
+					return false // it may not listen yet
+				}
+			})
+		}
 		c.waitFor(func() bool {
 			c.eng.mu.Lock()
 			defer c.eng.mu.Unlock()

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"schakel/store"
@@ -103,6 +104,7 @@ type turn struct {
 	endpoint store.Endpoint // with the new state
 	alert    bool           // tell people
 	suspend  bool           // it was open for too long
+	cause    string         // what came of the last attempt
 }
 
 // judgeCircuits moves the circuits of the endpoints a batch went to and returns those that opened, closed or failed a
@@ -125,7 +127,7 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 		}
 		t := turn{
 			endpoint: *f.ep, alert: after.alerts(before, now, policy),
-			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter,
+			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter, cause: f.result.Detail,
 		}
 		after.row(&t.endpoint)
 		turns = append(turns, t)
@@ -158,12 +160,12 @@ func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t turn) error {
 	}
 	if t.suspend {
 		reason := "Nothing has arrived since " + t.endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST") +
-			". Its events are held. Mend the receiver, then resume the endpoint."
+			". " + strings.TrimSpace("Its events are held. Mend the receiver, then resume the endpoint. "+t.cause)
 		_, err := e.suspendEndpoint(ctx, tx, t.endpoint.ID, reason)
 		return err
 	}
 	if t.alert {
-		return e.cfg.Notifier.EndpointFailing(ctx, tx, t.endpoint)
+		return e.cfg.Notifier.EndpointFailing(ctx, tx, t.endpoint, t.cause)
 	}
 	return nil
 }

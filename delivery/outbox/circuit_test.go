@@ -93,7 +93,7 @@ func (n *told) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) 
 	return nil
 }
 
-func (n *told) EndpointFailing(context.Context, *store.Tx, store.Endpoint) error {
+func (n *told) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error {
 	n.failing.Add(1)
 	return nil
 }

@@ -72,6 +72,9 @@ func (e *Engine) turnBack(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := e.shortenWaits(ctx); err != nil {
+		return err
+	}
 	most := e.cfg.Now().Add(e.policy().Circuit.MaxWait)
 	if err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TurnCircuitsBack(ctx, store.At(most)) }); err != nil {
 		return err
@@ -88,8 +91,8 @@ func (e *Engine) turnLanesBack(by time.Duration) {
 	defer e.mu.Unlock()
 	for _, l := range e.lanes {
 		l.due, l.lookAt, l.ready = time.Time{}, time.Time{}, true
-		if !l.notBefore.IsZero() {
-			l.notBefore = l.notBefore.Add(-by)
+		if !l.pause.until.IsZero() {
+			l.pause.until = l.pause.until.Add(-by)
 		}
 	}
 }

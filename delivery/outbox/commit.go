@@ -37,12 +37,15 @@ func (e *Engine) commitLoop(ctx context.Context) {
 	}
 }
 
-// turnAway gives a group, and whoever still waits, an answer when the engine stops.
+// turnAway answers a group, and all submissions that still wait, when the engine stops. Accept itself answers those that come later.
 func (e *Engine) turnAway(group []*pending) {
-	for _, p := range e.gather(group) {
-		p.err = ErrUnavailable
-		e.finish(p)
+	for group = e.gather(group); len(group) > 0; group = e.gather(nil) {
+		for _, p := range group {
+			p.err = ErrUnavailable
+			e.finish(p)
+		}
 	}
+	e.intakeEnd.Do(func() { close(e.intakeOver) })
 }
 
 // gather adds what waits to the first submissions, up to MaxBatch events.
@@ -108,6 +111,9 @@ func (e *Engine) answer(group []*pending, m made, err error) {
 	}
 	e.sendHanded(m)
 	e.ready(m.waiting)
+	if m.expires {
+		signal(e.expiry)
+	}
 }
 
 func (e *Engine) finish(p *pending) {
@@ -136,6 +142,9 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (mad
 		p.expect(rows[i])
 	}
 	if err := e.writeKeys(ctx, tx, group); err != nil {
+		return made{}, err
+	}
+	if err := refuseUnwanted(ctx, tx, index, group, rows); err != nil {
 		return made{}, err
 	}
 	events := make([]store.Event, 0, eventsOf(group))
@@ -214,7 +223,7 @@ func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget
 	return store.Delivery{
 		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: t.SubscriptionID, EndpointID: t.EndpointID, PartnerID: t.PartnerID,
 		EventType: row.CEType, Status: store.DeliveryPending, IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now,
-		CreatedAt: tx.Now, UpdatedAt: tx.Now,
+		CreatedAt: tx.Now, UpdatedAt: tx.Now, ExpiresAt: expiryOf(row),
 	}
 }
 

@@ -113,6 +113,9 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	if err := tx.Unclaim(ctx, untried); err != nil {
 		return false, fmt.Errorf("give deliveries back: %w", err)
 	}
+	if err := e.savePauses(ctx, tx, batch); err != nil {
+		return false, err
+	}
 	for _, f := range batch {
 		if err := e.takeApart(ctx, tx, f, uuid.NewString); err != nil {
 			return false, err
@@ -128,6 +131,11 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 
 // act does what an answer means for the endpoint and the subscription: 403 suspends the one, 410 ends the other.
 func (e *Engine) act(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+	if f.result.Unasked && f.ep.UnaskedAt.IsZero() {
+		if err := e.answeredUnasked(ctx, tx, f.ep); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case f.result.SuspendEndpoint:
 		return e.suspendEndpoint(ctx, tx, f.ep.ID, f.result.Detail)
@@ -149,6 +157,19 @@ func (e *Engine) suspendEndpoint(ctx context.Context, tx *store.Tx, id, reason s
 	return true, errors.Join(
 		e.audit(ctx, tx, "endpoint.suspended", "endpoint", ep.ID, ep.Name, ep.PartnerID, reason),
 		e.cfg.Notifier.EndpointSuspended(ctx, tx, ep, reason))
+}
+
+// answeredUnasked notes on an endpoint that its receiver sent what no request asked for, and tells people. A process heeds it at
+// once, the other nodes when they read the endpoint again.
+func (e *Engine) answeredUnasked(ctx context.Context, tx *store.Tx, ep *store.Endpoint) error {
+	noted, err := tx.NoteUnasked(ctx, ep.ID)
+	if err != nil || !noted {
+		return err
+	}
+	e.cfg.Log.Warn("receiver sent more than one answer on a connection; each request has a connection of its own from now on", "endpoint", ep.ID)
+	return e.audit(ctx, tx, "endpoint.unasked", "endpoint", ep.ID, ep.Name, ep.PartnerID,
+		"The receiver sent more than one answer on a connection. From now on each request has a connection of its own, which is slower. "+
+			"Ask the partner to mend that; another address of the endpoint ends it.")
 }
 
 func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
@@ -177,13 +198,12 @@ func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name
 func (e *Engine) settle(batch []finished) []turn {
 	e.mu.Lock()
 	for _, f := range batch {
-		f.lane.held--
+		if !f.within {
+			f.lane.held--
+		}
 		e.held--
 		r := f.result
-		if r.NotBefore.After(f.lane.notBefore) {
-			f.lane.notBefore = r.NotBefore
-		}
-		if f.ordered {
+		if f.ordered && !f.within {
 			f.lane.ready = true // what came behind it may go now
 		}
 		due := r.DueAt

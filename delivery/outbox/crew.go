@@ -13,8 +13,10 @@ type errand struct {
 	ep     *store.Endpoint
 	slots  chan struct{}
 	single *store.Claimed
-	bundle *bundle // in place of single
+	after  []*store.Claimed // what follows single in a run
+	bundle *bundle          // in place of single
 	epoch  string
+	probe  bool // the single request after a pause of the endpoint
 }
 
 // crew are senders that are done and wait for another errand. A new goroutine would grow its stack anew for each request,
@@ -52,9 +54,9 @@ func (e *Engine) dispatch(task errand) {
 func (e *Engine) runErrands(task errand) {
 	for ok := true; ok; task, ok = e.crew.next() {
 		if task.bundle != nil {
-			e.sendBundle(task.lane, task.ep, task.slots, task.bundle, task.epoch)
+			e.sendBundle(task)
 		} else {
-			e.send(task.lane, task.ep, task.slots, task.single, task.epoch)
+			e.send(task)
 		}
 	}
 }

@@ -100,6 +100,7 @@ func (e *Engine) refreshLanes(ctx context.Context) error {
 			l.configure(ep)
 			l.ready = true
 		}
+		l.learn(store.EndpointWait{EndpointID: ep.ID, Until: ep.WaitUntil, ProbeOwner: ep.ProbeOwner}, e.node)
 		e.tellUnreadable(l)
 	}
 	for id := range e.lanes {
@@ -117,7 +118,10 @@ type order struct {
 	room  int
 	terms terms
 	tests bool // only test events
-	again bool // only what was tried before: the rest waits to fill a batch
+	probe bool // the single request after a pause of the endpoint
+	// behind is how many deliveries may come along behind others of the same key, and each how many of one key.
+	behind, each int
+	again        bool // only what was tried before: the rest waits to fill a batch
 }
 
 // orders lists the lanes with room, those that hold least first, so that no lane starves behind a busy one.
@@ -132,16 +136,22 @@ func (e *Engine) orders() []order {
 			l.ready = true
 		}
 		if room := l.room(now); room > 0 {
-			orders = append(orders, order{lane: l, room: room, terms: l.terms})
+			orders = append(orders, order{lane: l, room: room, terms: l.terms, probe: l.pause.probe})
 		} else if room := l.testRoom(now); room > 0 {
-			orders = append(orders, order{lane: l, room: room, tests: true})
+			orders = append(orders, order{lane: l, room: room, tests: true, probe: l.pause.probe})
 		}
 	}
 	slices.SortFunc(orders, func(a, b order) int { return a.lane.held - b.lane.held })
 	orders = orders[:min(len(orders), lanesPerClaim)]
+	runs := e.cfg.MaxInFlight/runShare - e.following()
 	for i := range orders {
-		orders[i].room = min(orders[i].room, max(0, (free+1)/largeShare))
-		free -= orders[i].room
+		o := &orders[i]
+		o.room = min(o.room, max(0, (free+1)/largeShare))
+		free -= o.room
+		if !o.tests {
+			o.behind, o.each = o.lane.behind(o.room, max(0, min(runs, free)/largeShare))
+			free, runs = free-o.behind, runs-o.behind
+		}
 	}
 	return slices.DeleteFunc(orders, func(o order) bool { return o.room == 0 })
 }
@@ -149,6 +159,9 @@ func (e *Engine) orders() []order {
 // claimDue claims for the lanes with room, round after round, until no lane has more.
 func (e *Engine) claimDue(ctx context.Context) error {
 	for ctx.Err() == nil {
+		if hold, _ := e.claimsHold(); !hold {
+			return nil // what it claims now might be taken from it: the next poll looks again
+		}
 		orders := e.orders()
 		if len(orders) == 0 {
 			return nil
@@ -180,11 +193,15 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		if epoch, err = tx.FanoutEpoch(ctx); err != nil {
 			return err
 		}
+		waits, err := e.waits(ctx, tx)
+		if err != nil {
+			return err
+		}
 		for i, o := range orders {
-			if claims[i], err = e.take(ctx, tx, o); err != nil {
+			if claims[i], err = e.takeHeeding(ctx, tx, o, waits); err != nil {
 				return fmt.Errorf("claim deliveries: %w", err)
 			}
-			if claims[i].claimed == o.room || o.tests || !looks[i].IsZero() {
+			if claims[i].wait != nil || claims[i].claimed == o.room || o.tests || !looks[i].IsZero() {
 				continue
 			}
 			if next[i], err = tx.NextDue(ctx, o.lane.endpoint.ID, e.node); err != nil {
@@ -197,6 +214,7 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		// An endpoint may have another address since its lane was read: nothing goes to the old one any more (EDU-07a). When
 		// this fails the database is away, and what was claimed comes back when its lease ends.
 		err = e.refreshLanes(ctx)
+		epoch = "" // what was claimed rests on lanes as they were, perhaps of an endpoint that is paused by now: each asks before it begins
 	}
 	now := e.cfg.Now()
 	e.mu.Lock()
@@ -209,8 +227,12 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		if !looks[i].IsZero() && claims[i].claimed < o.room {
 			o.lane.ready, o.lane.lookAt = true, looks[i]
 		}
+		if w := claims[i].wait; w != nil {
+			o.lane.ready = true
+			o.lane.heed(*w, e.node)
+		}
 		if err == nil {
-			e.launch(o.lane, claims[i], epoch)
+			e.launch(o, claims[i], epoch)
 		}
 	}
 	return err
@@ -230,25 +252,31 @@ func (e *Engine) lease(now time.Time, ep *store.Endpoint) store.Time {
 }
 
 // launch starts a sender for each claim. The caller holds the mutex.
-func (e *Engine) launch(l *lane, claims load, epoch string) {
+func (e *Engine) launch(o order, claims load, epoch string) {
 	slices.SortFunc(claims.singles, func(a, b *store.Claimed) int { return strings.Compare(a.ID, b.ID) })
 	held := len(claims.singles)
 	for _, b := range claims.bundles {
 		held += len(b.members)
 	}
-	l.held += held
+	o.lane.held += held
 	e.held += held
-	e.start(l, claims, epoch)
+	for _, after := range claims.after {
+		e.held += len(after)
+	}
+	if claims.ordered && o.lane.run == 0 {
+		o.lane.run = firstRun
+	}
+	e.start(o.lane, claims, epoch, o.probe)
 }
 
 // start starts the senders of what a lane has room for. The caller holds the mutex.
-func (e *Engine) start(l *lane, claims load, epoch string) {
+func (e *Engine) start(l *lane, claims load, epoch string, probe bool) {
 	ep := l.endpoint // as it is now
 	for _, c := range claims.singles {
-		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, single: c, epoch: epoch})
+		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, single: c, after: claims.after[c.ID], epoch: epoch, probe: probe})
 	}
 	for _, b := range claims.bundles {
-		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, bundle: b, epoch: epoch})
+		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, bundle: b, epoch: epoch, probe: probe})
 	}
 }
 
@@ -259,7 +287,10 @@ func (e *Engine) nextLook(now time.Time) time.Time {
 	var first time.Time
 	for _, l := range e.lanes {
 		t := l.next()
-		if l.full() || t.IsZero() {
+		if t.IsZero() && l.ready && l.pause.holds(now) {
+			t = l.pause.until
+		}
+		if l.full() || l.pause.full(l.held, l.each()) || t.IsZero() {
 			continue // a completed delivery wakes it
 		}
 		if first.IsZero() || t.Before(first) {

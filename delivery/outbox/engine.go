@@ -21,10 +21,14 @@
 //	    └────────── resent by a person; held: what stopped it is over ───┘
 //
 //	held, dead ──── discarded by a person, with a reason ───► discarded
+//	pending, retrying, held by a pause ──── its event expired ► discarded
 //	held, dead ──── the 2xx of an attempt that was under way ─► delivered
 //
-// The known hole: a node that hangs longer than a lease and then goes on may send a delivery that another node has
-// taken over. Receivers see the same id and key twice.
+// Deliveries of one key in order: the states of a key and who changes its head stand in store/order.go, how a key with a
+// backlog is sent in run.go.
+//
+// The known hole: a node that stands still, or is cut off from the database, for longer than a lease in the middle of an attempt
+// has sent a delivery that another node has taken over. Receivers see the same id and key twice.
 package outbox
 
 import (
@@ -50,8 +54,9 @@ type Config struct {
 	Log *slog.Logger
 	// KeyLifetime is how long an Idempotency-Key is valid, in and out; default 7 days (IDEM-07).
 	KeyLifetime time.Duration
-	// Lease is how long a claimed delivery belongs to this node beyond the time-out of its attempt; default 30 s. After
-	// a crash of a node on PostgreSQL its deliveries wait this long for another node.
+	// Lease is within what time other nodes on PostgreSQL take over what a dead node had claimed; default 30 s. A node that
+	// lives keeps what it has claimed: see heart.go. Where no heartbeat is known of the owner of a claim, it ends this long after the time-out
+	// of its attempt.
 	Lease time.Duration
 	// Poll is how often the engine looks for work that nobody told it of; default 5 s.
 	Poll time.Duration
@@ -79,6 +84,8 @@ type Engine struct {
 	node string
 
 	submissions chan *pending
+	intakeOver  chan struct{} // closed when nothing reads submissions any more
+	intakeEnd   sync.Once
 	inFlight    inFlightKeys
 	fanout      fanout
 
@@ -86,6 +93,7 @@ type Engine struct {
 	outcomes chan finished
 	jobs     chan struct{}
 	sweep    chan struct{}
+	expiry   chan struct{}
 
 	mu    sync.Mutex
 	lanes map[string]*lane
@@ -98,7 +106,10 @@ type Engine struct {
 	closing atomic.Bool
 	live    atomic.Pointer[Policy]
 	retries atomic.Pointer[map[string]string] // how subscriptions that say so themselves are retried
+	heart   heart
 	senders sync.WaitGroup
+	sending context.Context // of all attempts
+	abort   func()          // ends the attempts under way
 	crew    *crew
 	stop    []func() // stops the loops in the order they may stop
 }
@@ -127,14 +138,19 @@ func New(cfg Config) *Engine {
 	setDefault(&cfg.Deadline, 30*time.Second)
 	setDefault(&cfg.MaxBatch, 512)
 	setDefault(&cfg.MaxInFlight, 4096)
+	sending, abort := context.WithCancel(context.Background())
 	return &Engine{
+		sending:     sending,
+		abort:       abort,
 		cfg:         cfg,
 		node:        cfg.DB.NewID("node"),
 		submissions: make(chan *pending, 4096),
+		intakeOver:  make(chan struct{}),
 		wake:        make(chan struct{}, 1),
 		outcomes:    make(chan finished, cfg.MaxInFlight),
 		jobs:        make(chan struct{}, 1),
 		sweep:       make(chan struct{}, 1),
+		expiry:      make(chan struct{}, 1),
 		lanes:       make(map[string]*lane),
 	}
 }
@@ -152,11 +168,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.cfg.DB.Dialect() == store.SQLite {
 		e.loop(e.writeLoop)
 	} else {
+		e.loop(e.heartLoop) // until the last outcome is written
 		e.loop(e.commitLoop)
 		e.loop(e.completeLoop)
 	}
 	e.loop(func(ctx context.Context) { e.clockLoop(ctx, shown) })
 	e.loop(e.sweepLoop)
+	e.loop(e.noticeLoop)
+	e.loop(e.expireLoop)
 	e.loop(e.jobLoop)
 	e.loop(e.listenLoop)
 	e.loop(e.dispatchLoop)
@@ -167,7 +186,7 @@ func (e *Engine) Start(ctx context.Context) error {
 func (e *Engine) prepare(ctx context.Context) (time.Time, error) {
 	if e.cfg.DB.Dialect() == store.SQLite {
 		// One process at a time works on a SQLite file, so whatever is leased was leased by a dead one.
-		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.FreeAllLeases(ctx) })
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return errors.Join(tx.FreeAllLeases(ctx), tx.FreeProbes(ctx, "")) })
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -189,10 +208,16 @@ func (e *Engine) loop(fn func(ctx context.Context)) {
 	})
 }
 
-// Stop takes nothing more in, claims nothing more, waits for what is in flight and writes its outcomes. When ctx ends
-// first, what is still in flight is sent again after the next start.
+// Stop takes nothing more in, claims nothing more, waits for what is in flight and writes its outcomes. An attempt that is still
+// under way when two thirds of the time have passed is broken off and its delivery given back with its key, so that a receiver that
+// hangs takes no time from the parts of the program that stop later. What has not ended by the end of ctx is sent again after the
+// next start.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.closing.Store(true)
+	if deadline, ok := ctx.Deadline(); ok { // by the time of the process, as that of every context
+		patience := time.AfterFunc(time.Until(deadline)*2/3, e.abort)
+		defer patience.Stop()
+	}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -210,11 +235,18 @@ func (e *Engine) Stop(ctx context.Context) error {
 	select {
 	case <-stopped:
 		return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.FreeLeases(ctx, e.node)
-			return err
+			if _, err := tx.FreeLeases(ctx, e.node); err != nil {
+				return err
+			}
+			if err := tx.FreeProbes(ctx, e.node); err != nil {
+				return err
+			}
+			return tx.EndNode(ctx, e.node)
 		})
 	case <-ctx.Done():
-		return errors.Join(errors.New("deliveries were still in flight; they are sent again after the next start"), ctx.Err())
+		e.abort()
+		e.cfg.Log.WarnContext(ctx, "deliveries were still in flight; they are sent again after the next start")
+		return nil
 	}
 }
 
@@ -265,17 +297,20 @@ func setDefault[T int | time.Duration](field *T, value T) {
 
 // Notifier tells people what the engine decided by itself. It is called inside the transaction of the decision.
 type Notifier interface {
-	// EndpointFailing: nothing has arrived at the endpoint since its circuit opened.
-	EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error
+	// EndpointFailing: nothing has arrived at the endpoint since its circuit opened. cause says what came of the last attempt.
+	EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, cause string) error
 	EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error
 	SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error
 	// RequestQuarantined: a client used an Idempotency-Key again with other content, and nothing of it waited yet.
 	RequestQuarantined(ctx context.Context, tx *store.Tx, request store.Quarantine) error
+	// DeliveriesStuck: deliveries to these endpoints became held or dead since the last time. It returns those of which people were
+	// told, by the place in the list.
+	DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []store.DeliveryNotice) (told []bool, err error)
 }
 
 type nobody struct{}
 
-func (nobody) EndpointFailing(context.Context, *store.Tx, store.Endpoint) error { return nil }
+func (nobody) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
 
 func (nobody) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
 
@@ -284,3 +319,7 @@ func (nobody) SubscriptionEnded(context.Context, *store.Tx, store.Subscription, 
 }
 
 func (nobody) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error { return nil }
+
+func (nobody) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
+	return make([]bool, len(notices)), nil
+}

@@ -14,7 +14,7 @@ import (
 type index struct {
 	epoch  string
 	byType map[string]*targets
-	routes map[route]struct{}
+	routes store.Passages
 }
 
 // targets are the subscriptions to one event type. Those that want a single subject are found by it; the others are asked
@@ -30,9 +30,6 @@ type target struct {
 	filter filter.Filter
 }
 
-// route is what an administrator allowed to pass from one partner to another.
-type route struct{ from, to, eventType string }
-
 // match lists the targets of an event. An event of the own organisation goes to every subscription; one received from a
 // partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for
 // the sender too: two intermediaries that subscribe to the same types at each other would send every event back, and
@@ -46,22 +43,13 @@ func (x *index) match(ev *event.Event, row *store.Event, fromOwn bool) []store.F
 	var allowed []store.FanoutTarget
 	for _, candidates := range [][]target{t.bySubject[ev.Subject], t.rest} {
 		for _, c := range candidates {
-			if (fromOwn || x.passes(c, ev.Type, row.PartnerID)) && row.Audience.Has(c.PartnerID, c.Own) &&
+			if x.routes.May(row.PartnerID, fromOwn, c.PartnerID, c.Own, ev.Type) && row.Audience.Has(c.PartnerID, c.Own) &&
 				store.FitsLine(row.ContractVersions, c.Version) && c.filter.Match(ev.Extension) {
 				allowed = append(allowed, c.FanoutTarget)
 			}
 		}
 	}
 	return allowed
-}
-
-// passes tells whether an event of a partner may go to a subscription.
-func (x *index) passes(c target, eventType, from string) bool {
-	if c.Own {
-		return true
-	}
-	_, routed := x.routes[route{from, c.PartnerID, eventType}]
-	return routed
 }
 
 func (x *index) add(row store.FanoutTarget) error {
@@ -120,14 +108,11 @@ func readIndex(ctx context.Context, tx *store.Tx, epoch string) (*index, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
-	x := &index{epoch: epoch, byType: make(map[string]*targets), routes: make(map[route]struct{}, len(routes))}
+	x := &index{epoch: epoch, byType: make(map[string]*targets), routes: store.NewPassages(routes)}
 	for _, row := range rows {
 		if err := x.add(row); err != nil {
 			return nil, err
 		}
-	}
-	for _, r := range routes {
-		x.routes[route{r.FromPartnerID, r.ToPartnerID, r.EventType}] = struct{}{}
 	}
 	return x, nil
 }

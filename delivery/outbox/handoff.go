@@ -16,6 +16,7 @@ type made struct {
 	handed  map[*lane][]*store.Claimed
 	bundled []handedBatches
 	epoch   string
+	expires bool // an event of it expires
 }
 
 // hand picks the deliveries that this node sends at once, takes the room for them and leases them to it.
@@ -29,6 +30,7 @@ func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) made {
 	for i := range copies {
 		c := &copies[i]
 		l := e.lanes[c.EndpointID]
+		m.expires = m.expires || !c.ExpiresAt.IsZero()
 		if current && l != nil && c.OrderKey == "" && c.target.Sending && l.terms.on() {
 			together[l] = append(together[l], c)
 			continue
@@ -63,7 +65,7 @@ func (l *lane) takes(now time.Time, free int) bool {
 
 // idle tells whether the lane is open and nothing older waits.
 func (l *lane) idle(now time.Time) bool {
-	if l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || l.circuit.open() || l.closed(now) {
+	if l.ready || l.endpoint.Status != store.EndpointActive || l.pause.holds(now) || l.pause.width > 0 || l.circuit.open() || l.closed(now) {
 		return false
 	}
 	return l.due.IsZero() || now.Before(l.due)
@@ -92,10 +94,10 @@ func (e *Engine) sendHanded(m made) {
 	}
 	for l, claims := range m.handed {
 		e.stats.handed.Add(int64(len(claims)))
-		e.start(l, load{singles: claims}, m.epoch)
+		e.start(l, load{singles: claims}, m.epoch, false)
 	}
 	for _, b := range m.bundled {
 		e.stats.handed.Add(int64(len(b.copies)))
-		e.start(b.lane, b.load, m.epoch)
+		e.start(b.lane, b.load, m.epoch, false)
 	}
 }

@@ -101,6 +101,10 @@ func (e *Engine) stepJob(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
+		settle, err := tx.LockOrder(ctx, ids)
+		if err != nil {
+			return err
+		}
 		for _, id := range ids {
 			done, err := e.jobItem(ctx, tx, j, id)
 			if err != nil {
@@ -112,6 +116,9 @@ func (e *Engine) stepJob(ctx context.Context, id string) error {
 				j.Refused++
 			}
 			j.Cursor = id
+		}
+		if err := settle(ctx); err != nil {
+			return err
 		}
 		if len(ids) < jobStep {
 			j.Status, j.FinishedAt = store.JobDone, tx.Now
@@ -131,5 +138,9 @@ func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, i
 	if err != nil {
 		return false, err
 	}
-	return e.resend(ctx, tx, d)
+	done, err := e.resend(ctx, tx, d)
+	if err == nil && done {
+		err = tx.MarkResent(ctx, id, j.ID)
+	}
+	return done, err
 }

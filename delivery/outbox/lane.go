@@ -13,21 +13,22 @@ import (
 // lane is what the engine knows of one endpoint: what it may send, and what it is sending. One slow endpoint fills only
 // its own lane (guarantee G6). The engine's mutex guards it.
 type lane struct {
-	endpoint  store.Endpoint
-	limiter   *rate.Limiter // nil when the endpoint has no limit
-	slots     chan struct{} // one token per attempt that may run at once
-	held      int           // claimed and not completed
-	done      atomic.Int64  // deliveries its senders were done with
-	ready     bool          // may have due deliveries
-	due       time.Time     // when the next delivery is due; zero when none is known
-	notBefore time.Time     // Retry-After of the endpoint
-	circuit   circuit
-	terms     terms       // how it takes batches
-	lookAt    time.Time   // when to look again whether enough waits to fill a batch
-	week      window.Week // when it may be sent to
-	read      string      // windows that were looked at for what cannot be read
-	opensAt   time.Time   // when it may be again; zero when it may now
-	tests     bool        // a test event may wait, which goes at once
+	endpoint store.Endpoint
+	limiter  *rate.Limiter // nil when the endpoint has no limit
+	slots    chan struct{} // one token per attempt that may run at once
+	held     int           // claimed and not completed; a run counts once
+	run      int           // how many deliveries may follow one of the same key in a run; 0 while none had a key
+	done     atomic.Int64  // deliveries its senders were done with
+	ready    bool          // may have due deliveries
+	due      time.Time     // when the next delivery is due; zero when none is known
+	pause    pause         // what it asked for with Retry-After
+	circuit  circuit
+	terms    terms       // how it takes batches
+	lookAt   time.Time   // when to look again whether enough waits to fill a batch
+	week     window.Week // when it may be sent to
+	read     string      // windows that were looked at for what cannot be read
+	opensAt  time.Time   // when it may be again; zero when it may now
+	tests    bool        // a test event may wait, which goes at once
 }
 
 func newLane(e store.Endpoint) *lane {
@@ -50,6 +51,9 @@ func (l *lane) configure(e store.Endpoint) {
 	case l.limiter.Limit() != rate.Limit(e.RatePerSecond):
 		l.limiter.SetLimit(rate.Limit(e.RatePerSecond))
 		l.limiter.SetBurst(int(e.RatePerSecond))
+	}
+	if l.endpoint.URL != e.URL { // a receiver at another address did not ask for the pause
+		l.pause = pause{number: l.pause.number + 1, running: l.pause.running}
 	}
 	l.circuit, l.terms, l.week, l.opensAt, l.lookAt = circuitOf(e), termsOf(e), weekOf(e), time.Time{}, time.Time{}
 	l.endpoint = e
@@ -75,7 +79,7 @@ func (l *lane) most() int {
 
 // room is how many deliveries may be claimed now; under a rate limit no more than what it lets through in a second.
 func (l *lane) room(now time.Time) int {
-	if !l.ready || l.endpoint.Status != store.EndpointActive || now.Before(l.notBefore) || now.Before(l.lookAt) || l.closed(now) {
+	if !l.ready || l.endpoint.Status != store.EndpointActive || l.pause.holds(now) || now.Before(l.lookAt) || l.closed(now) {
 		return 0
 	}
 	if l.circuit.open() {
@@ -84,10 +88,13 @@ func (l *lane) room(now time.Time) int {
 		}
 		return max(0, 1-l.held) // half-open: one probe
 	}
-	if l.full() {
+	if l.full() || l.pause.full(l.held, l.each()) {
 		return 0
 	}
 	room := l.most() - l.held
+	if l.pause.width > 0 {
+		room = min(room, l.pause.room(l.each())-l.held)
+	}
 	if l.limiter != nil {
 		room = min(room, l.each()*int(l.endpoint.RatePerSecond)-l.held)
 	}
@@ -109,7 +116,7 @@ func (l *lane) next() time.Time {
 	if l.endpoint.Status != store.EndpointActive || next.IsZero() {
 		return time.Time{}
 	}
-	for _, t := range []time.Time{l.notBefore, l.circuit.probeAt, l.lookAt, l.opensAt} {
+	for _, t := range []time.Time{l.pause.until, l.circuit.probeAt, l.lookAt, l.opensAt} {
 		if t.After(next) {
 			next = t
 		}

@@ -37,6 +37,9 @@ func (m *machine) judge(before, after *view) {
 		}
 		m.sound(d)
 	}
+	if wrong := after.inLine(); wrong != "" {
+		m.Fatalf("G5: %s: delivery %s has a wrong place in its order", m.doing, wrong)
+	}
 	m.nothingLost()
 	if m.toDeliver != 0 {
 		m.Fatalf("%s: %d acknowledgements more than deliveries", m.doing, m.toDeliver)

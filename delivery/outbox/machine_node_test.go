@@ -113,7 +113,9 @@ func (m *machine) still(n *node) bool {
 	held := n.held()
 	for _, f := range n.out {
 		for _, one := range f.appendTo(nil) {
-			held[one.ep.ID]--
+			if !one.within {
+				held[one.ep.ID]--
+			}
 		}
 	}
 	requests := map[string]int{}
@@ -131,7 +133,7 @@ func (m *machine) still(n *node) bool {
 	return true
 }
 
-// held is what each lane of a node holds.
+// held is how many places each lane of a node has taken; a run takes one.
 func (n *node) held() map[string]int {
 	n.eng.mu.Lock()
 	defer n.eng.mu.Unlock()

@@ -37,7 +37,7 @@ func (m *machine) receiveFrom(sub store.Subscription, most int) int {
 			continue
 		}
 		leased++
-		if behind := m.now.waitsFor(d); behind != "" {
+		if behind := m.now.waitsFor(d); len(behind) > 0 {
 			m.Fatalf("G5: %s was received before %s had ended", d.ID, behind)
 		}
 	}

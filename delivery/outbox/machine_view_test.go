@@ -22,15 +22,29 @@ func isOpen(d store.Delivery) bool {
 	return d.Status == store.DeliveryPending || d.Status == store.DeliveryRetrying
 }
 
-// waitsFor is a delivery before this one, of the same key, that has never ended; empty when there is none.
-func (v *view) waitsFor(d store.Delivery) string {
-	if d.OrderKey == "" {
-		return ""
-	}
+// waitsFor lists the deliveries before this one, of the same key, that have never ended.
+func (v *view) waitsFor(d store.Delivery) (all []string) {
 	for _, o := range v.list {
-		if o.SubscriptionID == d.SubscriptionID && o.OrderKey == d.OrderKey && o.ID < d.ID && !v.ended[o.ID] {
-			return o.ID
+		if d.OrderKey != "" && o.SubscriptionID == d.SubscriptionID && o.OrderKey == d.OrderKey && o.ID < d.ID && !v.ended[o.ID] {
+			all = append(all, o.ID)
 		}
+	}
+	return all
+}
+
+// inLine checks what the database says of the order of deliveries with one key: of those that may still be sent, and those
+// that are held, all but the first are behind it.
+func (v *view) inLine() (wrong string) {
+	first := map[string]bool{}
+	for _, d := range v.list { // oldest first
+		if d.OrderKey == "" || !isOpen(d) && d.Status != store.DeliveryHeld {
+			continue
+		}
+		queue := d.SubscriptionID + " " + d.OrderKey
+		if d.Behind != first[queue] {
+			return d.ID
+		}
+		first[queue] = true
 	}
 	return ""
 }

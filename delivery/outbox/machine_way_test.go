@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type scripted struct {
 	last    map[string]lastTry // of a delivery
 	rekeyed map[string]bool    // deliveries that a person gave a new key
 	took    map[string]bool    // deliveries that were answered with 2xx
+	tookBy  map[string]string  // the nodes that had sent those
 	bodies  map[string]string  // data of events, by client, source and id
 }
 
@@ -45,7 +47,7 @@ type attempt struct {
 func newScripted(m *machine) *scripted {
 	return &scripted{
 		m: m, real: Webhook{Schedule: schedule(), Now: m.clock.Now}, entered: make(chan struct{}, 1), moods: map[string]string{},
-		content: map[string]string{}, last: map[string]lastTry{}, rekeyed: map[string]bool{}, took: map[string]bool{}, bodies: map[string]string{},
+		content: map[string]string{}, last: map[string]lastTry{}, rekeyed: map[string]bool{}, took: map[string]bool{}, tookBy: map[string]string{}, bodies: map[string]string{},
 	}
 }
 
@@ -85,7 +87,7 @@ func (w *scripted) take(ep store.Endpoint, members []store.Claimed, key, body st
 	answer(&out, mood, members)
 	if out.Status == 202 {
 		for _, c := range members {
-			w.took[c.ID] = true
+			w.took[c.ID], w.tookBy[c.ID] = true, c.LeaseOwner
 		}
 	}
 	return out
@@ -122,9 +124,9 @@ func answer(out *webhook.Outcome, mood string, members []store.Claimed) {
 // begins checks the start of an attempt against how things were after the last step: nothing changed since.
 func (w *scripted) begins(ep store.Endpoint, members []store.Claimed, key, body string, batched bool) {
 	ids, now := idsOf(members), w.m.clock.Now()
-	for _, c := range members {
+	for i, c := range members {
 		w.allowed(ep, c, now)
-		w.inOrder(c)
+		w.inOrder(c, members[:i])
 		before, tried := w.last[c.ID]
 		if tried && before.key != key && !w.rekeyed[c.ID] && (!before.batched || batched) {
 			w.fault("IDEM-09: %s goes under another key than before", c.ID)
@@ -168,10 +170,14 @@ func (w *scripted) allowed(ep store.Endpoint, c store.Claimed, now time.Time) {
 	}
 }
 
-// inOrder checks guarantee G5: those before it with its key have ended at least once.
-func (w *scripted) inOrder(c store.Claimed) {
-	if behind := w.m.now.waitsFor(c.Delivery); behind != "" {
-		w.fault("G5: %s starts before %s has ended", c.ID, behind)
+// inOrder checks guarantee G5: those before it with its key have ended at least once, have arrived by the same node, which has
+// yet to write that, or go before it in the same request.
+func (w *scripted) inOrder(c store.Claimed, before []store.Claimed) {
+	for _, o := range w.m.now.waitsFor(c.Delivery) {
+		here := slices.ContainsFunc(before, func(b store.Claimed) bool { return b.ID == o })
+		if !here && w.tookBy[o] != c.LeaseOwner {
+			w.fault("G5: %s starts before %s has ended", c.ID, o)
+		}
 	}
 }
 

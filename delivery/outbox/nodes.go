@@ -52,6 +52,10 @@ func (e *Engine) hear(payload string) {
 	if len(words) < 2 || words[0] == e.node {
 		return
 	}
+	if words[1] == waitWord && len(words) == 4 {
+		e.hearWait(words[2], words[3])
+		return
+	}
 	if words[1] == "*" {
 		e.readyAll()
 		signal(e.wake)

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -12,8 +11,9 @@ import (
 	"schakel/store/storetest"
 )
 
-// A node that hangs longer than its lease is not waited for: another sends the same event under the same id and key. What
-// the first has to say later changes nothing that the second has done.
+// A node that lives keeps what it has claimed, also past the lease: it has yet to write what became of it. Once it is silent it
+// is not waited for: another sends the same event under the same id and key. What the first has to say later changes nothing
+// that the second has done.
 //
 // Rules: EDU-09, IDEM-11.
 func TestNodeThatHangsLongerThanItsLease(t *testing.T) {
@@ -25,7 +25,9 @@ func TestNodeThatHangsLongerThanItsLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()
-			c := newChain(t, storetest.Postgres(t, storetest.WithClock(clock)), func(cfg *Config) { cfg.Now = clock.Now })
+			c := newChain(t, storetest.Postgres(t, storetest.WithClock(clock)), func(cfg *Config) {
+				cfg.Now, cfg.Lease = clock.Now, time.Hour // it beats when the test has it beat
+			})
 			hanging, goOn := make(chan struct{}), make(chan struct{})
 			c.rcv.set(func(store.Claimed) Result {
 				close(hanging)
@@ -36,23 +38,35 @@ func TestNodeThatHangsLongerThanItsLease(t *testing.T) {
 			c.partner("North", "nl.a")
 			r := c.accept("nl.a", "1")
 			<-hanging
-			c.eng.closing.Store(true) // it starts nothing else, or it might take the delivery over from itself
+			c.eng.closing.Store(true) // it starts nothing else
+			beat(t, c.eng)
 			second := newReceiver()
 			other := New(Config{
 				DB: c.db, Ways: map[string]Way{store.EndpointWebhook: second}, Log: slog.New(slog.DiscardHandler), Now: clock.Now,
-				Poll: 50 * time.Millisecond, Circuit: CircuitPolicy{Failures: -1},
+				Circuit: CircuitPolicy{Failures: -1},
 			})
-			if err := other.Start(t.Context()); err != nil {
-				t.Fatal(err)
+			// Its loops stand still: the test takes their steps, so that no time decides.
+			beat(t, other)
+			look(t, other)
+			clock.Advance(2 * time.Hour)
+			beat(t, other)
+			look(t, other)
+			if n := len(second.snapshot()); n != 0 {
+				t.Errorf("%d sent while the other node lives", n)
 			}
-			t.Cleanup(func() { _ = other.Stop(context.Background()) })
-			other.wakeAll()
-			select {
-			case <-second.came:
-				t.Error("sent while the lease of the other node runs")
-			default:
-			}
-			clock.Advance(time.Minute)
+			// The first beats once by itself when it starts, which may be now.
+			c.waitFor(func() bool {
+				nodes, err := c.db.Nodes(t.Context())
+				for _, n := range nodes {
+					if n.ID == c.eng.node {
+						err = errors.Join(err, other.takeOver(t.Context(), n))
+					}
+				}
+				beat(t, other)
+				look(t, other)
+				return err == nil && len(second.snapshot()) > 0
+			})
+			go other.completeLoop(t.Context())
 			got := second.wait(t)
 			delivered := c.until(r.Events[0].EventID, store.DeliveryDelivered)
 			close(goOn)
@@ -72,10 +86,84 @@ func TestNodeThatHangsLongerThanItsLease(t *testing.T) {
 	}
 }
 
-// wakeAll has every lane looked at.
-func (e *Engine) wakeAll() {
+func beat(t *testing.T, e *Engine) {
+	t.Helper()
+	if err := e.beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// look does what the dispatcher does when it is woken.
+func look(t *testing.T, e *Engine) {
+	t.Helper()
 	e.readyAll()
-	signal(e.wake)
+	if err := errors.Join(e.refreshLanes(t.Context()), e.claimDue(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node is dead when its count stood still for long enough while another could look, and not because that one was away.
+func TestWhoIsSilentIsDead(t *testing.T) {
+	t.Parallel()
+	e := New(Config{DB: storetest.Postgres(t), Lease: time.Minute}) // a beat every 10 s
+	began := time.Now()
+	at := func(seconds int, beats int64) (dead int) {
+		return len(e.silent([]store.Node{{ID: e.node, Beats: 1}, {ID: "node_b", Beats: beats}}, began.Add(time.Duration(seconds)*time.Second)))
+	}
+	for _, step := range []struct {
+		at    int
+		beats int64
+		dead  int
+	}{
+		{0, 1, 0},
+		{10, 1, 0},
+		{20, 1, 0},
+		{30, 2, 0},
+		{40, 2, 0},
+		{50, 2, 0},
+		{60, 2, 0},
+		{300, 2, 0}, // the database was away for minutes
+		{310, 2, 0},
+		{320, 2, 0},
+		{330, 3, 0}, // and the node beats again
+		{340, 3, 0},
+		{350, 3, 0},
+		{360, 3, 0},
+		{370, 3, 1}, // now it is dead
+	} {
+		if dead := at(step.at, step.beats); dead != step.dead {
+			t.Errorf("after %d s with %d beats: %d dead, want %d", step.at, step.beats, dead, step.dead)
+		}
+	}
+}
+
+// A node that was taken for dead begins nothing that it had claimed before without asking whether it is still its own; one that
+// cannot beat begins nothing at all.
+func TestNodeThatWasTakenForDead(t *testing.T) {
+	t.Parallel()
+	e := New(Config{DB: storetest.Postgres(t), Log: slog.New(slog.DiscardHandler)})
+	if hold, sure := e.claimsHold(); !hold || !sure {
+		t.Error("before the first beat")
+	}
+	beat(t, e)
+	if hold, sure := e.claimsHold(); !hold || !sure {
+		t.Error("after the first beat")
+	}
+	nodes, err := e.cfg.DB.Nodes(t.Context())
+	if err != nil || len(nodes) != 1 {
+		t.Fatal(nodes, err)
+	}
+	if err := e.takeOver(t.Context(), nodes[0]); err != nil {
+		t.Fatal(err)
+	}
+	beat(t, e)
+	if hold, sure := e.claimsHold(); !hold || sure {
+		t.Error("it is sure of what it claimed before it was taken for dead")
+	}
+	e.heart.beaten = time.Now().Add(-e.cfg.Lease)
+	if hold, _ := e.claimsHold(); hold {
+		t.Error("it holds its claims though it has been silent for a lease")
+	}
 }
 
 // A node whose ear is cut off finds its work by looking, and listens again.
@@ -118,12 +206,12 @@ func TestChangeHoldsOnEveryNode(t *testing.T) { // guarantee G2
 	s := c.partner("North", "nl.a")
 	deaf := New(Config{DB: c.db})
 	for i := range 20 {
-		before, err := deaf.fanout.currentEpoch(t.Context(), c.db)
+		before, err := deaf.fanout.currentEpoch(t.Context(), c.db, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.status(s, []string{store.SubscriptionSuspended, store.SubscriptionApproved}[i%2])
-		after, err := deaf.fanout.currentEpoch(t.Context(), c.db)
+		after, err := deaf.fanout.currentEpoch(t.Context(), c.db, time.Now)
 		if err != nil || after == before {
 			t.Fatalf("after a change still at epoch %s, %v", after, err)
 		}

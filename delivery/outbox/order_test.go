@@ -94,3 +94,44 @@ func TestRejectedEventHoldsThoseBehindIt(t *testing.T) { // guarantee G5
 		c.until(second.EventID, store.DeliveryDelivered)
 	})
 }
+
+// A key with a backlog is sent without a claim for each delivery, in order, and stops at the first that does not arrive: what
+// was claimed behind it is given back, and goes when that one has arrived (guarantee G5).
+func TestRunStopsAtTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		sub := c.partner("North", "nl.a")
+		c.ordered(sub, "subject")
+		c.endpoint(sub.EndpointID, store.EndpointPaused)
+		const events = 60
+		var last Accepted
+		for n := range events {
+			last = c.acceptSubject(fmt.Sprintf("%03d", n), "a")
+		}
+		failedOnce := false
+		c.rcv.set(func(d store.Claimed) Result {
+			if d.Event.CEID == "040" && !failedOnce {
+				failedOnce = true
+				return failed(store.DeliveryRetrying, 503, time.Now().Add(50*time.Millisecond))
+			}
+			return delivered()
+		})
+		c.endpoint(sub.EndpointID, store.EndpointActive)
+		c.until(last.EventID, store.DeliveryDelivered)
+		var came []string
+		runs := 0
+		for _, d := range c.rcv.snapshot() {
+			came = append(came, d.Event.CEID)
+			if !d.Behind {
+				runs++
+			}
+		}
+		if len(came) != events+1 || !slices.IsSorted(came) || came[40] != "040" || came[41] != "040" {
+			t.Errorf("came as %v", came)
+		}
+		if runs > events/3 {
+			t.Errorf("%d deliveries were claimed in %d claims", events, runs)
+		}
+	})
+}

@@ -45,7 +45,7 @@ type brake struct {
 // holds tells whether a group has to wait; finished is how many outcomes are about to be written. It is asked at least
 // every brakeLook.
 func (b *brake) holds(e *Engine, group []*pending, finished int) bool {
-	now := time.Now()
+	now := e.cfg.Now()
 	crowded, sent := e.crowd(finished)
 	if b.since.IsZero() {
 		b.since, b.looked, b.sent, b.calm = now, now, sent, 0
@@ -53,11 +53,11 @@ func (b *brake) holds(e *Engine, group []*pending, finished int) bool {
 	switch {
 	case now.Before(b.off):
 		return false
-	case now.Sub(b.since) >= e.longest(group), !crowded:
+	case now.Sub(b.since).Abs() >= e.longest(group), !crowded:
 		b.rest = 0 // waiting helped, or would have
 		return false
 	}
-	if now.Sub(b.looked) < brakeLook {
+	if now.Sub(b.looked).Abs() < brakeLook {
 		return true
 	}
 	if b.calm++; sent >= b.sent+brisk || sent > b.sent && e.behind() {

@@ -25,7 +25,7 @@ func braking(e *Engine, b *brake, events int, finished int64) time.Duration {
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{cfg: Config{MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1), lanes: map[string]*lane{"ep": {slots: make(chan struct{}, 64)}}}
+		e := &Engine{cfg: Config{Now: time.Now, MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1), lanes: map[string]*lane{"ep": {slots: make(chan struct{}, 64)}}}
 		l := e.lanes["ep"]
 		var b brake
 		want := func(what string, took, want time.Duration) {

@@ -47,14 +47,14 @@ type Preview struct {
 	// Total is how many deliveries or events, by endpoint, subscription and event type in Groups.
 	Total  int
 	Groups []store.DeliveryGroup
-	// More is set when counting took too long: there are more than Total.
+	// More is set when counting took too long, or came to store.ListBound: there are more than Total.
 	More bool
 	// Limited is set when events were left out because they were accepted before the partner's subscription was
 	// approved: only an administrator can offer those.
 	Limited bool
 }
 
-// PreviewJob counts what StartJob would resend or discard.
+// PreviewJob counts what StartJob would resend or discard, up to store.ListBound.
 func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFilter) (Preview, error) {
 	groups, err := e.cfg.DB.GroupDeliveries(ctx, e.jobFilter(actor, f))
 	if err != nil {
@@ -63,6 +63,9 @@ func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFi
 	p := Preview{Groups: groups}
 	for _, g := range groups {
 		p.Total += g.Count
+	}
+	if p.More = p.Total > store.ListBound; p.More {
+		p.Total = store.ListBound
 	}
 	return p, nil
 }

@@ -50,10 +50,7 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
-	x := &index{byType: make(map[string]*targets), routes: make(map[route]struct{})}
-	for _, rt := range routes {
-		x.routes[route{rt.FromPartnerID, rt.ToPartnerID, rt.EventType}] = struct{}{}
-	}
+	x := &index{byType: make(map[string]*targets), routes: store.NewPassages(routes)}
 	s := &scanner{mode: r.Mode, sub: sub, takes: x, own: own.ID, dedupe: sub.Dedupe || e.policy().Dedupe, span: store.EventSpan{
 		Types: sub.Types, Subject: r.Subject, IDs: r.EventIDs, From: r.From, Until: r.Until, AfterID: p.Cursor,
 	}}

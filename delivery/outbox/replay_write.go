@@ -63,7 +63,16 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 		return 0, err
 	}
 	var made []store.Delivery
-	var ids []string
+	var ids, again []string
+	for _, o := range wanted {
+		if o.again != nil {
+			again = append(again, o.again.ID)
+		}
+	}
+	settle, err := tx.LockOrder(ctx, again)
+	if err != nil {
+		return 0, err
+	}
 	for _, row := range rows { // in order of acceptance, which is that of their keys (guarantee G5)
 		o, ok := wanted[row.ID]
 		switch {
@@ -86,6 +95,9 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 	}
 	if err := tx.InsertDeliveries(ctx, made); err != nil {
 		return 0, fmt.Errorf("insert deliveries: %w", err)
+	}
+	if err := settle(ctx); err != nil {
+		return 0, err
 	}
 	if err := tx.MarkReplayed(ctx, j.ID, ids); err != nil {
 		return 0, fmt.Errorf("mark deliveries: %w", err)
@@ -144,6 +156,6 @@ func (e *Engine) replayed(tx *store.Tx, s *scanner, row store.Event) (store.Deli
 	return store.Delivery{
 		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: s.sub.ID, EndpointID: s.sub.EndpointID, PartnerID: s.sub.PartnerID,
 		EventType: row.CEType, OrderKey: orderKey(&ev, s.sub.OrderBy), Status: store.DeliveryPending,
-		IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now,
+		IdempotencyKey: uuid.NewString(), KeyExpiresAt: e.keyExpiry(tx.Now.Time), DueAt: tx.Now, ExpiresAt: expiryOf(row),
 	}, err
 }

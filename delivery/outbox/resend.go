@@ -16,6 +16,8 @@ import (
 var (
 	// ErrNotResendable: the delivery is on its way or discarded, or its subscription may not be sent to.
 	ErrNotResendable = errors.New("this delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved")
+	// ErrEventExpired: the event's expirytime has passed, so nobody wants it any more.
+	ErrEventExpired = errors.New("this delivery cannot be resent: its event has expired, by its attribute expirytime; if it is still of use, its producer can publish it as a new event")
 	// ErrNotDiscardable: only a held or dead delivery can be discarded.
 	ErrNotDiscardable = errors.New("only a delivery in the error queue or the dead-letter queue can be discarded")
 	// ErrReasonMissing: a discard needs a reason, which the audit trail keeps.
@@ -40,6 +42,9 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 		if !actor.sees(d.PartnerID) {
 			return store.ErrNotFound
 		}
+		if d.Expired(tx.Now) {
+			return ErrEventExpired
+		}
 		done, err := e.resend(ctx, tx, d)
 		if err != nil {
 			return err
@@ -58,7 +63,11 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 	return err
 }
 
+// resend puts a delivery back to be tried at once. It reports whether it did; one whose event has expired stays as it is.
 func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bool, error) {
+	if d.Expired(tx.Now) {
+		return false, nil
+	}
 	if d.Status == store.DeliveryRetrying {
 		return tx.TryNow(ctx, d.ID)
 	}

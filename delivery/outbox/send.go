@@ -17,6 +17,8 @@ type finished struct {
 	ep      *store.Endpoint
 	subID   string
 	ordered bool // others may wait for it
+	within  bool // the run that it is of goes on, and keeps its place in the lane
+	over    bool // it was the probe that ends the pause of the endpoint
 	// group, when set, is the members of a batch in place of all else.
 	group []finished
 	// dissolve is a batch that is taken apart after this, and why.
@@ -24,21 +26,36 @@ type finished struct {
 	why      string
 }
 
-// send makes one attempt at a claimed delivery and hands over its outcome.
-func (e *Engine) send(l *lane, ep *store.Endpoint, slots chan struct{}, c *store.Claimed, epoch string) {
+// send makes one attempt at a claimed delivery, or at each of a run, and hands over its outcome.
+func (e *Engine) send(task errand) {
 	defer e.senders.Done()
-	slots <- struct{}{}
-	defer func() { <-slots }()
-	ctx, cancel := context.WithTimeout(context.Background(), e.attemptTime(ep))
+	task.slots <- struct{}{}
+	defer func() { <-task.slots }()
+	if len(task.after) > 0 {
+		e.sendRun(task)
+		return
+	}
+	e.outcomes <- e.attempt(&task, task.single)
+}
+
+// attempt makes one attempt at a claimed delivery of a send task.
+func (e *Engine) attempt(task *errand, c *store.Claimed) finished {
+	l, ep := task.lane, task.ep
+	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
 	done := untried(l, ep, c)
-	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery)) }
-	if e.mayBegin(ctx, l, ep, c, epoch, may) {
-		result := e.cfg.Ways[ep.Kind].Send(ctx, *ep, *c)
-		done.result, done.outcome = &result, e.outcome(c, &result)
+	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery), task.single.ID) }
+	if e.mayBegin(ctx, l, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
+		if number, ok := e.begin(l, task.probe); ok {
+			result := e.cfg.Ways[ep.Kind].Send(e.gated(ctx, l, number), *ep, *c)
+			done.over = e.ended(l, number, result)
+			if !result.Untried {
+				done.result, done.outcome = &result, e.outcome(c, &result)
+			}
+		}
 	}
 	l.done.Add(1)
-	e.outcomes <- done
+	return done
 }
 
 // untried is a claimed delivery that was not tried.
@@ -57,10 +74,10 @@ func (e *Engine) attemptTime(ep *store.Endpoint) time.Duration {
 func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
 	e.mu.Lock()
-	limiter, notBefore, closed := l.limiter, l.notBefore, c.SubscriptionID != "" && l.closed(now)
+	limiter, paused, closed := l.limiter, l.pause.holds(now), c.SubscriptionID != "" && l.closed(now)
 	open := l.circuit.open() && now.Before(l.circuit.probeAt)
 	e.mu.Unlock()
-	if e.closing.Load() || closed || open || now.Before(notBefore) || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) || !now.Before(c.KeyExpiresAt.Time) {
+	if e.closing.Load() || closed || open || paused || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) || !now.Before(c.KeyExpiresAt.Time) {
 		return false
 	}
 	if limiter != nil {
@@ -68,11 +85,12 @@ func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *s
 			return false
 		}
 	}
-	current, err := e.fanout.currentEpoch(ctx, e.cfg.DB)
-	if err != nil {
+	current, err := e.fanout.currentEpoch(ctx, e.cfg.DB, e.cfg.Now)
+	hold, sure := e.claimsHold()
+	if err != nil || !hold {
 		return false
 	}
-	if current == epoch {
+	if current == epoch && sure {
 		return true
 	}
 	ok, err := may()
@@ -93,7 +111,7 @@ func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 		Attempt: a,
 		Lease:   store.LeaseOf(&c.Delivery),
 		Delivery: store.Delivery{
-			ID: c.ID, Status: r.Status, Reason: r.Reason, Detail: r.Detail, DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
+			ID: c.ID, SubscriptionID: c.SubscriptionID, EndpointID: c.EndpointID, OrderKey: c.OrderKey, Status: r.Status, Reason: r.Reason, Detail: r.Detail, DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
 		},
 	}
 }
@@ -102,21 +120,21 @@ func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 type freshness struct {
 	mu    sync.Mutex
 	epoch string
-	until time.Time
+	seen  time.Time
 }
 
 // epochAge is how long senders share one reading of the epoch. A change made by this process ends it at once.
 const epochAge = 2 * time.Millisecond
 
-func (f *fanout) currentEpoch(ctx context.Context, db *store.DB) (string, error) {
+func (f *fanout) currentEpoch(ctx context.Context, db *store.DB, clock func() time.Time) (string, error) {
 	f.fresh.mu.Lock()
 	defer f.fresh.mu.Unlock()
-	if now := time.Now(); f.fresh.epoch == "" || now.After(f.fresh.until) {
+	if now := clock(); f.fresh.epoch == "" || now.Sub(f.fresh.seen).Abs() > epochAge { // also when the clock was set back
 		epoch, err := db.FanoutEpoch(ctx)
 		if err != nil {
 			return "", err
 		}
-		f.fresh.epoch, f.fresh.until = epoch, now.Add(epochAge)
+		f.fresh.epoch, f.fresh.seen = epoch, now
 	}
 	return f.fresh.epoch, nil
 }

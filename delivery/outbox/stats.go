@@ -9,7 +9,7 @@ import (
 
 // stats count since the start of the process.
 type stats struct {
-	accepted, duplicates, handed, delivered, retried, held, dead atomic.Int64
+	accepted, duplicates, handed, delivered, retried, held, dead, expired atomic.Int64
 }
 
 // Stats is a reading of the engine's counters, all since the start of the process but InFlight.
@@ -17,6 +17,7 @@ type Stats struct {
 	Accepted, Duplicates           int64 // events
 	Handed                         int64 // new deliveries that went to their senders without a claim
 	Delivered, Retried, Held, Dead int64 // outcomes of attempts
+	Expired                        int64 // deliveries discarded because their event expired
 	InFlight                       int   // deliveries this node holds now
 }
 
@@ -28,7 +29,7 @@ func (e *Engine) Stats() Stats {
 	s := &e.stats
 	return Stats{
 		Accepted: s.accepted.Load(), Duplicates: s.duplicates.Load(), Handed: s.handed.Load(), Delivered: s.delivered.Load(), Retried: s.retried.Load(),
-		Held: s.held.Load(), Dead: s.dead.Load(), InFlight: inFlight,
+		Held: s.held.Load(), Dead: s.dead.Load(), Expired: s.expired.Load(), InFlight: inFlight,
 	}
 }
 

@@ -25,6 +25,10 @@ type Result struct {
 	DueAt time.Time
 	// NotBefore is the time before which the endpoint wants no request at all (Retry-After); zero when it did not say.
 	NotBefore time.Time
+	// Untried: no request was sent, so the delivery waits for another attempt as if this one had not been begun.
+	Untried bool
+	// Unasked: the receiver sent bytes that no request asked for. From now on each request has a connection of its own.
+	Unasked bool
 	// Uncounted: it says nothing about the endpoint, because we stopped the attempt ourselves or could not make it.
 	Uncounted bool
 	// SuspendEndpoint stops all deliveries to the endpoint until a person resumes it (403).

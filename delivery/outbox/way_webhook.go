@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/delivery/event"
+	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
 )
@@ -74,7 +75,7 @@ func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, k
 const brokenSecret = "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend."
 
 func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
-	t := webhook.Target{EndpointID: ep.ID, URL: ep.URL, Mode: ep.ContentMode, Timeout: time.Duration(ep.TimeoutMS) * time.Millisecond}
+	t := webhook.Target{EndpointID: ep.ID, URL: ep.URL, Mode: ep.ContentMode, Single: !ep.UnaskedAt.IsZero(), Timeout: time.Duration(ep.TimeoutMS) * time.Millisecond}
 	if ep.TokenAuthMethod == "" || ep.TokenAuthMethod == webhook.AuthNone {
 		return t, nil
 	}
@@ -144,6 +145,7 @@ func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome
 		Uncounted:       d.Reason == webhook.ReasonCanceled,
 		SuspendEndpoint: d.EndpointAction == webhook.EndpointSuspend,
 		EndSubscription: d.SubscriptionAction == webhook.SubscriptionEnd,
+		Untried:         out.Kind == outbound.KindHeldBack, Unasked: out.Unasked,
 	}
 	r.Status, r.Reason = statusOf(d)
 	return r

@@ -48,7 +48,7 @@ func (l *lane) closed(now time.Time) bool {
 
 // testRoom is whether a test event may be claimed though the lane is closed: whoever tests wants to see the answer now.
 func (l *lane) testRoom(now time.Time) int {
-	if !l.tests || l.endpoint.Status != store.EndpointActive || l.circuit.open() || !l.closed(now) {
+	if !l.tests || l.endpoint.Status != store.EndpointActive || l.circuit.open() || l.pause.holds(now) || l.pause.full(l.held, 1) || !l.closed(now) {
 		return 0
 	}
 	return 1

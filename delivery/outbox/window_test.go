@@ -135,11 +135,11 @@ func TestLaneWakesWhenItsPauseIsOver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 27, 19, 0, 0, 0, time.UTC)
 	l := newLane(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 4})
-	l.due, l.notBefore = now, now.Add(time.Minute)
-	if room := l.room(now); room != 0 || !l.next().Equal(l.notBefore) {
+	l.due, l.pause.until = now, now.Add(time.Minute)
+	if room := l.room(now); room != 0 || !l.next().Equal(l.pause.until) {
 		t.Errorf("room %d, looks again at %s", room, l.next())
 	}
-	l.notBefore, l.lookAt = time.Time{}, now.Add(time.Second)
+	l.pause.until, l.lookAt = time.Time{}, now.Add(time.Second)
 	l.due = now.Add(time.Hour)
 	if room := l.room(now); room != 0 || !l.next().Equal(l.lookAt) {
 		t.Errorf("filling a batch: room %d, looks again at %s", room, l.next())

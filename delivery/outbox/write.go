@@ -30,7 +30,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 		case <-after(again):
 		case <-ctx.Done():
 			e.turnAway(group)
-			if batch = e.gatherOutcomes(batch); len(batch) > 0 {
+			for batch = e.gatherOutcomes(batch); len(batch) > 0; batch = e.gatherOutcomes(nil) {
 				e.complete(ctx, batch)
 			}
 			return

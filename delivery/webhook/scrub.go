@@ -53,6 +53,14 @@ func (o *Outcome) scrub(token string, cfg *TokenConfig, most int) {
 	}
 }
 
+// keepAnswer puts an answer in the outcome as it came, cut off after most bytes.
+func (o *Outcome) keepAnswer(body []byte, most int) {
+	if len(body) > most {
+		body, o.Truncated = body[:most], true
+	}
+	o.ResponseBody = body
+}
+
 func (o *Outcome) hide(secret string) {
 	if secret == "" {
 		return

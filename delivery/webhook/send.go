@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"time"
 
 	"schakel/delivery/outbound"
 )
@@ -53,29 +52,38 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 	if token != "" {
 		header["Authorization"] = []string{"Bearer " + redacted}
 	}
-	out = s.exchange(ctx, t.Timeout, req, out)
+	req.Close = t.Single
+	out = s.exchange(ctx, t, req, out)
+	answer := out.ResponseBody
+	if s.answers {
+		out.ResponseBody = nil
+	}
 	out.scrub(token, t.Token, s.most)
+	if s.answers {
+		out.keepAnswer(answer, s.most)
+	}
 	if out.Status == http.StatusUnauthorized && token != "" {
 		out.FreshToken = s.tokens.refuse(t.EndpointID, token)
 	}
 	return out
 }
 
-func (s *Sender) exchange(ctx context.Context, timeout time.Duration, req *http.Request, out Outcome) Outcome {
-	if timeout > 0 {
+func (s *Sender) exchange(ctx context.Context, t Target, req *http.Request, out Outcome) Outcome {
+	if t.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		ctx, cancel = context.WithTimeout(ctx, t.Timeout)
 		defer cancel()
 	}
 	began := s.now()
-	resp, err := s.client.Do(ctx, req)
+	resp, err := s.client.DoFor(ctx, t.EndpointID, req)
 	ended := s.now()
 	out.Duration = ended.Sub(began)
 	if resp == nil {
 		out.Kind, out.Detail = ErrorKind(outbound.Kind(err)), err.Error()
+		out.Unasked = out.Kind == outbound.KindUnasked
 		return out
 	}
-	out.Status = resp.Status
+	out.Status, out.Unasked = resp.Status, resp.Unasked
 	out.RetryAfter, _ = ParseRetryAfter(resp.Header.Get("Retry-After"), ended)
 	out.ResponseHeader, out.ResponseBody, out.Truncated = resp.Header, resp.Body, resp.Truncated
 	return out

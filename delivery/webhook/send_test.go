@@ -103,6 +103,31 @@ func TestSendKeepsAnswersWhole(t *testing.T) {
 	}
 }
 
+// TestAnswersAreNotRedacted: the answer of a handler is a message for somebody, and has its bytes also where they are those of
+// a secret; what is stored of an attempt has not.
+func TestAnswersAreNotRedacted(t *testing.T) {
+	t.Parallel()
+	const secret = "J"
+	said := `<Ack V="J" DN="Ja"/>`
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token":"Ja","token_type":"Bearer"}`)
+			return
+		}
+		_, _ = io.WriteString(w, said)
+	})
+	f := newSender(t, nil, server)
+	target := Target{EndpointID: "e", URL: server.URL, Token: &TokenConfig{TokenURL: server.URL + "/token", ClientID: "c", AuthMethod: AuthBasic, Secret: secret}}
+	for _, most := range []int{0, 1000} {
+		sender := NewSender(Config{Client: f.client, Now: f.clock.now, Logger: f.logger, AnswerBytes: most})
+		out := sender.Send(t.Context(), target, message())
+		if whole := string(out.ResponseBody) == said; out.Status != 200 || whole != (most > 0) {
+			t.Errorf("at most %d: %d %s %s", most, out.Status, out.ResponseBody, out.Detail)
+		}
+	}
+}
+
 func TestSendReportsTheAnswer(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

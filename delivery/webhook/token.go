@@ -59,7 +59,9 @@ func (f *tokenFetcher) fetch(ctx context.Context, cfg TokenConfig) (grant, error
 	if err != nil {
 		return grant{}, &TokenError{Code: "config", Detail: err.Error()}
 	}
-	resp, err := f.client.Do(ctx, req)
+	// Nobody else's answer can be on a connection of its own. The gate is that of the webhook.
+	req.Close = true
+	resp, err := f.client.DoFor(outbound.WithGate(ctx, nil), "token", req)
 	if err != nil {
 		return grant{}, transportFailure(err)
 	}

@@ -76,15 +76,19 @@ func (c *tokenCache) lookup(ctx context.Context, endpointID string, cfg TokenCon
 		return "", nil, entry.failure
 	}
 	entry.flight = &flight{done: make(chan struct{})}
-	// The first delivery may be stopped while others wait for the same token;
-	// the client's own timeout bounds the request.
+	// The first delivery may be stopped while others wait for the same token.
 	go c.fly(context.WithoutCancel(ctx), entry, entry.flight, cfg)
 	return "", entry.flight, nil
 }
 
+// tokenTimeout bounds the answer of a token endpoint.
+const tokenTimeout = 30 * time.Second
+
 func (c *tokenCache) fly(ctx context.Context, entry *tokenEntry, f *flight, cfg TokenConfig) {
 	// The lifetime counts from before the request: the answer may have been slow.
 	asked := c.now()
+	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+	defer cancel()
 	got, err := c.fetch(ctx, cfg)
 	c.mu.Lock()
 	entry.flight = nil

@@ -142,7 +142,7 @@ func judge(o Outcome, f Facts) Decision {
 	case o.Status >= 400 && o.Status < 500:
 		return Decision{
 			Next: NextPark, Reason: ReasonRejected,
-			Detail: status + "Trying again would give the same. Read the answer, mend the cause with the partner, then resend.",
+			Detail: status + "Trying again would give the same. Read the answer and have the receiver mended, then resend.",
 		}
 	default:
 		return Decision{
@@ -160,6 +160,9 @@ func judgeFailure(o Outcome) Decision {
 	case outbound.KindDNS, outbound.KindConnect, outbound.KindTimeout:
 		d.EndpointAction, d.Reason = EndpointNone, ReasonUnreachable
 		d.Detail = "The receiver could not be reached. It is tried again by itself."
+		if string(o.Kind) == outbound.KindTimeout {
+			d.Detail = "The receiver did not answer in time. It is tried again by itself."
+		}
 	case outbound.KindCanceled:
 		d.EndpointAction, d.Reason = EndpointNone, ReasonCanceled
 		d.Detail = "The attempt was stopped on our side. It is tried again by itself."
@@ -169,6 +172,12 @@ func judgeFailure(o Outcome) Decision {
 	case outbound.KindBlockedAddress:
 		d.Reason = ReasonBlocked
 		d.Detail = "The host leads to an address that is not allowed. Correct the URL, or allow the range; it is tried again meanwhile."
+	case outbound.KindHeldBack:
+		d.EndpointAction, d.Reason = EndpointNone, ReasonCanceled
+		d.Detail = "The request was not sent, because the receiver asked for a pause meanwhile."
+	case outbound.KindUnasked:
+		d.Reason = ReasonBadAnswer
+		d.Detail = "The receiver sent more than one answer on a connection, so that this one may belong to another request. Ask the partner to mend that; it is tried again meanwhile."
 	case string(KindToken):
 		d.Reason = ReasonToken
 		d.Detail = "No access token. Check the endpoint's token settings with the partner; it is tried again meanwhile."

@@ -31,6 +31,7 @@ type Target struct {
 	URL        string        // https; http only where the client allows it
 	Mode       string        // ModeStructured ("" too) or ModeBinary
 	Token      *TokenConfig  // nil when the endpoint asks for no token
+	Single     bool          // each request over a connection of its own: the receiver answered unasked before
 	Timeout    time.Duration // of one attempt; 0 or more than the client's means the client's
 }
 
@@ -77,6 +78,7 @@ type Outcome struct {
 	StartedAt      time.Time     // when the attempt began, before a token was fetched
 	Duration       time.Duration // of the webhook request alone
 	FreshToken     bool          // after a 401: the next attempt will carry another token
+	Unasked        bool          // the receiver sent bytes that no request asked for
 	Token          *TokenError   // set when Kind is KindToken
 }
 
@@ -86,8 +88,8 @@ type Config struct {
 	Signer Signer           // our key for private_key_jwt; nil makes that method fail
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default; never gets payloads or secrets
-	// AnswerBytes is how much of an answer's body an Outcome holds, as far as the client lets it through; default 4 KiB,
-	// which is meant to be stored.
+	// AnswerBytes is how much of an answer's body an Outcome holds, as far as the client lets it through. Such a body is a
+	// message for somebody: it is left byte for byte as it came. Default 4 KiB for the stored attempt, with secrets redacted.
 	AnswerBytes int
 }
 
@@ -100,7 +102,8 @@ type Sender struct {
 	targets targets
 	now     func() time.Time
 	logger  *slog.Logger
-	most    int // bytes of an answer
+	most    int  // bytes of an answer
+	answers bool // bodies of answers are messages
 }
 
 // NewSender makes a Sender.
@@ -111,7 +114,8 @@ func NewSender(cfg Config) *Sender {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if cfg.AnswerBytes == 0 {
+	answers := cfg.AnswerBytes > 0
+	if !answers {
 		cfg.AnswerBytes = maxStoredBody
 	}
 	fetcher := &tokenFetcher{client: cfg.Client, signer: cfg.Signer, now: cfg.Now, logger: cfg.Logger}
@@ -123,6 +127,7 @@ func NewSender(cfg Config) *Sender {
 		now:     cfg.Now,
 		logger:  cfg.Logger,
 		most:    cfg.AnswerBytes,
+		answers: answers,
 	}
 }
 
@@ -130,4 +135,5 @@ func NewSender(cfg Config) *Sender {
 func (s *Sender) Forget(endpointID string) {
 	s.tokens.forget(endpointID)
 	s.targets.forget(endpointID)
+	s.client.Forget(endpointID)
 }

@@ -5,8 +5,6 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"github.com/oasdiff/oasdiff/checker"
-
 	"schakel/registry/contract"
 )
 
@@ -55,21 +53,6 @@ func (p *pair) eventTypes(before, after *async) {
 		}
 		p.add(c)
 	}
-}
-
-// ofEventType tells whether a finding is that the schema of a message lists another event type: that is told of already, and
-// who subscribed to one type does not meet the others.
-func (p *pair) ofEventType(found checker.Change) bool {
-	id, args := found.GetId(), found.GetArgs()
-	if _, isPart := p.parts[found.GetPath()]; !isPart || !strings.Contains(id, "-enum-value-") && !strings.Contains(id, "-const-changed") {
-		return false
-	}
-	ofType := false
-	for _, arg := range args {
-		name, _ := arg.(string)
-		ofType = ofType || p.types[name]
-	}
-	return ofType
 }
 
 // onlyReceived tells whether the application only receives the message at a pointer.
@@ -185,7 +168,7 @@ func (p *pair) channel(was, is *channel) {
 	}
 }
 
-func (p *pair) serverNames(c *copier, owner map[string]any) []string {
+func (p *pair) serverNames(c *source, owner map[string]any) []string {
 	var list []string
 	for _, item := range items(owner, "servers") {
 		name, ok := item.(string)
@@ -229,25 +212,4 @@ func bareSchema(parameter map[string]any) map[string]any {
 		made["schema"] = bare(schema)
 	}
 	return made
-}
-
-// bindings compares what is said for each protocol.
-func (p *pair) bindings(c Change, was map[string]any, wasAt string, is map[string]any, isAt string) {
-	before, _ := p.old.object(was["bindings"], wasAt+"/bindings")
-	after, place := p.new.object(is["bindings"], isAt+"/bindings")
-	for _, protocol := range unionKeys(before, after) {
-		if same(before[protocol], after[protocol]) {
-			continue
-		}
-		c.Level, c.Code, c.Pointer, c.Removed = Warning, "bindings-changed", place+jsonpointer.Join(protocol), false
-		c.Text = "What is said for " + quote(protocol) + " changed."
-		if after[protocol] == nil {
-			c.Pointer, c.Removed = wasAt+"/bindings"+jsonpointer.Join(protocol), true
-			c.Text = "What was said for " + quote(protocol) + " was removed."
-		} else if before[protocol] == nil {
-			c.Level, c.Text = Info, "What holds for "+quote(protocol)+" was added."
-		}
-		c.Why = "Those who connect by it should look whether their settings still fit."
-		p.add(c)
-	}
 }

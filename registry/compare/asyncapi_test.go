@@ -28,7 +28,7 @@ func TestAsyncAPIPayloads(t *testing.T) {
 		},
 		{
 			"became optional", whole, "{type: object, properties: {a: {type: string}, b: {type: string}}}",
-			"breaking payload-property-became-optional /payload", "info payload-property-became-optional /payload",
+			"breaking payload-property-became-optional /payload/properties/a", "info payload-property-became-optional /payload/properties/a",
 		},
 		{
 			"became required", whole, "{type: object, required: [a, b], properties: {a: {type: string}, b: {type: string}}}",
@@ -44,11 +44,11 @@ func TestAsyncAPIPayloads(t *testing.T) {
 		},
 		{
 			"enum narrower", "{properties: {a: {enum: [x, y]}}}", "{properties: {a: {enum: [x]}}}",
-			"info payload-property-enum-value-removed /payload/properties/a", "breaking payload-property-enum-value-removed /payload/properties/a",
+			"info payload-property-enum-value-removed /payload/properties/a/enum", "breaking payload-property-enum-value-removed /payload/properties/a/enum",
 		},
 		{
 			"enum wider", "{properties: {a: {enum: [x]}}}", "{properties: {a: {enum: [x, y]}}}",
-			"breaking payload-property-enum-value-added /payload/properties/a", "info payload-property-enum-value-added /payload/properties/a",
+			"breaking payload-property-enum-value-added /payload/properties/a/enum", "info payload-property-enum-value-added /payload/properties/a/enum",
 		},
 		{
 			"type", "{type: object, properties: {a: {type: string}}}", "{type: object, properties: {a: {type: integer}}}",
@@ -56,7 +56,7 @@ func TestAsyncAPIPayloads(t *testing.T) {
 		},
 		{
 			"tuple of draft-07", "{type: array, items: [{type: string}]}", "{type: array, items: [{type: string}], additionalItems: false}",
-			"info payload-property-schema-became-false /payload/items", "breaking payload-property-schema-became-false /payload/items",
+			"info payload-property-schema-became-false /payload/additionalItems", "breaking payload-property-schema-became-false /payload/additionalItems",
 		},
 	} {
 		changes := compared(t, events("send", payload(tt.old)), events("send", payload(tt.new)))
@@ -95,7 +95,7 @@ func TestAsyncAPI(t *testing.T) {
 		},
 		{
 			"binding changed", replaced("address: a,", "address: a, bindings: {amqp: {is: queue}},"), replaced("address: a,", "address: a, bindings: {amqp: {is: routingKey}},"),
-			[]string{"warning bindings-changed /channels/c/bindings/amqp both"},
+			[]string{"breaking bindings-changed /channels/c/bindings/amqp both"},
 		},
 		{"binding added", base, replaced("address: a,", "address: a, bindings: {amqp: {is: queue}},"), []string{"info bindings-changed /channels/c/bindings/amqp both"}},
 		{"message added", base, replaced("m: {name", "n: {name: nl.example.a.c}, m: {name"), []string{

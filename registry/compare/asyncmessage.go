@@ -144,14 +144,14 @@ func (p *pair) payload(c Change, what string, was, is *message) {
 		p.foreignSchema(c, what, old, new, oldFormat, newFormat)
 		return
 	}
-	judged := part{subject: is.name(), what: what, types: c.EventTypes}
+	r := root{subject: is.name(), prefix: what, it: "the " + what, types: c.EventTypes}
 	if is.sent || !is.received {
-		judged.read, judged.side = true, SideConsumer
-		p.compare(judged, old, new)
+		r.read, r.side = true, SideConsumer
+		p.judge(r, old, new)
 	}
 	if is.received {
-		judged.read, judged.side = false, SideProducer
-		p.compare(judged, old, new)
+		r.read, r.side = false, SideProducer
+		p.judge(r, old, new)
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *pair) foreignSchema(c Change, what string, old, new schemaAt, oldFormat
 }
 
 // formatted gives a schema of a message and the language it is in, empty for JSON Schema.
-func (c *copier) formatted(m *message, what string) (schemaAt, string) {
+func (c *source) formatted(m *message, what string) (schemaAt, string) {
 	at := m.at + "/" + what
 	value, present := m.object[what]
 	if !present {

@@ -34,7 +34,7 @@ type asyncOperation struct {
 
 // async is an AsyncAPI document in one shape for all versions.
 type async struct {
-	c          *copier
+	c          *source
 	channels   map[string]*channel
 	operations map[string]asyncOperation
 	types      map[string][]string // by the pointer of the message
@@ -42,7 +42,7 @@ type async struct {
 	fallback   string // defaultContentType
 }
 
-func readAsync(c *copier, d *contract.Document) *async {
+func readAsync(c *source, d *contract.Document) *async {
 	a := &async{c: c, channels: map[string]*channel{}, operations: map[string]asyncOperation{}, types: map[string][]string{}, fallback: text(c.root, "defaultContentType")}
 	a.events = d.EventTypes()
 	for _, e := range a.events {

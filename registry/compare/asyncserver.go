@@ -61,7 +61,7 @@ func (p *pair) asyncSecurity(c Change, was, is map[string]any, wasAt, isAt strin
 }
 
 // asyncAlternatives gives the ways in; from 3.0 on each is a scheme itself, with the scopes in it.
-func (c *copier) asyncAlternatives(owner map[string]any, at string) []alternative {
+func (c *source) asyncAlternatives(owner map[string]any, at string) []alternative {
 	if c.release == "2.6" {
 		return alternatives(items(owner, "security"))
 	}

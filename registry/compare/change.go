@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Level tells how much a change weighs.
@@ -22,6 +23,12 @@ const (
 	SideBoth     = "both"
 )
 
+// The directions of a change, as those see it who are bound by the contract.
+const (
+	DirectionSent = "sent"
+	DirectionRead = "read"
+)
+
 // Change is one difference between two versions of a contract.
 type Change struct {
 	Level Level
@@ -31,6 +38,10 @@ type Change struct {
 	Pointer string
 	// Removed is set when Pointer is one in the old document.
 	Removed bool
+	// OldPointer and NewPointer are the JSON Pointers of the place in either document; one is empty for what is absent there.
+	OldPointer, NewPointer string
+	// Direction is DirectionSent for what those who are bound send, DirectionRead for what they read, else empty.
+	Direction string
 	// Side is who may have to adapt: SideConsumer, SideProducer or SideBoth.
 	Side string
 	// Subject is what the change is of, such as "GET /students" or "message StudentEnrolled"; with more than one, the
@@ -44,6 +55,11 @@ type Change struct {
 	Cause string
 	// EventTypes are the CloudEvents types that an AsyncAPI change touches, sorted.
 	EventTypes []string
+}
+
+// was reports whether what changed was there before.
+func (c *Change) was() bool {
+	return !strings.Contains(c.Code, "added") && !strings.HasPrefix(c.Code, "new-")
 }
 
 // Worst gives the highest level among changes, empty without any.

@@ -29,6 +29,8 @@ func within(limit time.Duration, old, new *contract.Document) ([]Change, error) 
 	if old.Kind != new.Kind {
 		return []Change{otherKind(old, new)}, nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
 	p := newPair(old, new)
 	if old.Kind == contract.OpenAPI {
 		p.openAPI()
@@ -36,14 +38,13 @@ func within(limit time.Duration, old, new *contract.Document) ([]Change, error) 
 		p.asyncAPI(old, new)
 	}
 	p.documentation()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	judged, err := p.judge(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("compare contracts: %w", err)
+	k := newComparer(ctx)
+	judged := p.judged(k)
+	if k.err != nil {
+		return nil, fmt.Errorf("compare contracts: %w", k.err)
 	}
 	p.references()
-	changes := append(p.merged(), newTranslator(p, judged).changes()...)
+	changes := append(p.merged(), judged...)
 	for i := range changes {
 		p.settle(&changes[i])
 	}
@@ -51,24 +52,38 @@ func within(limit time.Duration, old, new *contract.Document) ([]Change, error) 
 	return changes, nil
 }
 
-// settle makes the pointer of a change one that exists: what is absent is told of where it would stand.
+// settle makes the pointers of a change ones that exist: what is absent is told of where it would stand.
 func (p *pair) settle(c *Change) {
 	root := p.new.root
 	if c.Removed {
 		root = p.old.root
 	}
-	for c.Pointer != "" {
-		if _, ok := jsonpointer.Lookup(root, c.Pointer); ok {
-			return
-		}
-		c.Pointer = c.Pointer[:strings.LastIndexByte(c.Pointer, '/')]
+	c.Pointer = existing(root, c.Pointer)
+	switch {
+	case c.Removed && c.OldPointer == "":
+		c.OldPointer = c.Pointer
+	case !c.Removed && c.NewPointer == "":
+		c.NewPointer = c.Pointer
 	}
+	if !c.Removed && c.OldPointer == "" && c.was() { // at the same place, where nothing else is known
+		c.OldPointer = c.NewPointer
+	}
+	c.OldPointer, c.NewPointer = existing(p.old.root, c.OldPointer), existing(p.new.root, c.NewPointer)
+}
+
+// existing gives the pointer of the nearest part that there is.
+func existing(root map[string]any, pointer string) string {
+	for pointer != "" {
+		if _, ok := jsonpointer.Lookup(root, pointer); ok {
+			return pointer
+		}
+		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
+	}
+	return pointer
 }
 
 func newPair(old, new *contract.Document) *pair {
-	p := &pair{old: newCopier(newReader(old)), new: newCopier(newReader(new)), parts: map[string]part{}, types: map[string]bool{}}
-	p.old.other, p.new.other = p.new.root, p.old.root
-	return p
+	return &pair{old: newSource(newReader(old)), new: newSource(newReader(new)), types: map[string]bool{}}
 }
 
 // merged gives the changes of our own, those that many places share once.

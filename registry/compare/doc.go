@@ -17,9 +17,14 @@
 //
 // # How
 //
-// OpenAPI documents, and the payloads and headers of AsyncAPI messages put in the shape of one, are judged by oasdiff;
-// the texts and some of the levels are ours. Each place that oasdiff names is led back to a JSON Pointer in the document
-// that was given. What oasdiff does not see is compared here: media types, security, servers, parameters in the query
-// string as a whole, additionalProperties, and all of AsyncAPI around the schemas. Schemas that are no JSON Schema (Avro,
-// Protobuf, RAML) are only compared as they are written; a difference is a warning.
+// A schema is compared by what it allows, not by how it is written. All schemas that a value has to fit - the schema itself,
+// what it refers to, the parts of its allOf - form a bundle, and of two bundles each keyword is held against the other:
+// does the new one allow fewer values, more, others, or can it not be told? A pair of bundles is compared once for each
+// direction, and what differs is told of at every place that leads to it. Keywords that OpenAPI 3.0, 3.1 and AsyncAPI
+// write differently (nullable, exclusiveMinimum, tuples, bytes) are brought into one form first.
+//
+// Around the schemas, the package compares operations, parameters and the way they are written, media types, the encoding of
+// forms, answers, headers, links, security, servers, and all of AsyncAPI. Traits are merged into their message or operation
+// first. Of the bindings of a protocol, fields by which the parties find or read each other break them. Schemas that are no JSON Schema (Avro, Protobuf,
+// RAML) are only compared as they are written; a difference is a warning.
 package compare

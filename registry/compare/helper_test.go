@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"schakel/registry/jsonpointer"
 
 	"schakel/registry/contract"
+	"schakel/store/needs"
 )
 
 func parse(t testing.TB, content string) *contract.Document {
@@ -74,15 +74,10 @@ func want(t *testing.T, name string, changes []Change, wanted ...string) {
 	}
 }
 
-// samples is the folder of real documents beside the repository; tests that need it are skipped where it is not.
+// samples is the folder of real documents.
 func samples(t testing.TB) string {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	folder := filepath.Join(filepath.Dir(file), "..", "..", "..", "shared", "data", "contracts")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("the sample documents are not beside the repository")
-	}
-	return folder
+	return needs.Shared(t, "contracts")
 }
 
 func sample(t testing.TB, name string) *contract.Document {

@@ -55,8 +55,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		checkComplete(t, old, new, changes)
-		if tooLarge := name == "tripling"; tooLarge != errors.Is(err, ErrTooLarge) {
-			t.Errorf("%s: %v", name, err)
+		if took := time.Since(start); err != nil || took > time.Minute {
+			t.Errorf("%s: %v after %v", name, err, took)
 		}
 		t.Logf("%s: %d changes, %v, %v", name, len(changes), err, time.Since(start))
 	}

@@ -21,9 +21,8 @@ type exchange struct {
 	way         way
 	subject, in string
 	side        string
-	// parts is set when the schemas are to be judged here, for oasdiff does not see them where they stand.
-	parts bool
-	what  string
+	// root is where the schemas stand; nil where they need not be compared.
+	root  *root
 	types []string
 }
 
@@ -37,13 +36,15 @@ func content(owner map[string]any, at string) map[string]schemaAt {
 	return list
 }
 
-// mediaType writes a media type in small letters, without the charset and space that mean nothing.
+// mediaType writes a media type in small letters, without space and a charset that is the usual one.
 func mediaType(name string) string {
 	base, parameters, err := mime.ParseMediaType(name)
 	if err != nil {
 		return strings.ToLower(strings.TrimSpace(name))
 	}
-	delete(parameters, "charset")
+	if strings.EqualFold(parameters["charset"], "utf-8") {
+		delete(parameters, "charset")
+	}
 	return mime.FormatMediaType(base, parameters)
 }
 
@@ -56,45 +57,84 @@ func covers(given, wanted string) bool {
 	return isRange && strings.HasSuffix(kind, "/") && strings.HasPrefix(wanted, kind)
 }
 
-func coveredBy(list map[string]schemaAt, wanted string) bool {
+// coveredBy gives the media type or range of a list that takes in another; empty for none.
+func coveredBy(list map[string]schemaAt, wanted string) string {
+	found := ""
 	for given := range list {
-		if covers(given, wanted) {
-			return true
+		if covers(given, wanted) && len(given) > len(found) {
+			found = given
 		}
 	}
-	return false
+	return found
 }
 
-// mediaTypes compares the media types that content comes in and, where asked, their schemas.
+// mediaTypes compares the media types that content comes in, and their schemas.
 func (p *pair) mediaTypes(e exchange, before, after map[string]schemaAt) {
 	for _, name := range sortedKeys(before) {
 		if is, both := after[name]; both {
-			p.mediaTypeSchemas(e, before[name], is)
-		} else if !coveredBy(after, name) && len(after) > 0 || len(after) == 0 && e.way != pushed {
+			p.mediaType(e, name, before[name], is)
+		} else if over := coveredBy(after, name); over != "" {
+			p.mediaType(e, name, before[name], after[over])
+		} else {
 			p.mediaTypeRemoved(e, name, before[name].at, len(after) > 0)
 		}
 	}
 	for _, name := range sortedKeys(after) {
-		if _, both := before[name]; !both && !coveredBy(before, name) {
-			p.mediaTypeAdded(e, name, after[name].at, len(before) > 0)
+		if _, both := before[name]; both {
+			continue
 		}
+		if over := coveredBy(before, name); over != "" {
+			p.mediaType(e, name, before[over], after[name])
+			continue
+		}
+		p.mediaTypeAdded(e, name, after[name].at, len(before) > 0)
 	}
-	if len(before) == 1 && len(after) == 1 && e.parts { // one form replaced by another: its schema is judged all the same
-		was, is := before[sortedKeys(before)[0]], after[sortedKeys(after)[0]]
-		if sortedKeys(before)[0] != sortedKeys(after)[0] {
-			p.mediaTypeSchemas(e, was, is)
+	if len(before) == 1 && len(after) == 1 && e.way == pushed { // one form replaced by another: its schema is judged all the same
+		was, is := sortedKeys(before)[0], sortedKeys(after)[0]
+		if was != is && coveredBy(after, was) == "" {
+			p.mediaType(e, is, before[was], after[is])
 		}
 	}
 }
 
-func (p *pair) mediaTypeSchemas(e exchange, before, after schemaAt) {
+// mediaType compares what is said of content in a media type that both have.
+func (p *pair) mediaType(e exchange, name string, before, after schemaAt) {
 	was, wasAt := p.old.object(before.value, before.at)
 	is, isAt := p.new.object(after.value, after.at)
-	if !e.parts || was == nil || is == nil {
+	if e.root == nil || was == nil || is == nil {
 		return
 	}
-	p.compare(part{read: e.way != sent, side: e.sideOr(), subject: e.subject, what: e.what, types: e.types},
-		schemaAt{was["schema"], wasAt + "/schema"}, schemaAt{is["schema"], isAt + "/schema"})
+	r := *e.root
+	r.side, r.in = e.sideOr(), writtenAs(name)
+	if p.unsaidBytes(name, was["schema"], is["schema"]) {
+		return
+	}
+	p.judge(r, schemaAt{was["schema"], wasAt + "/schema"}, schemaAt{is["schema"], isAt + "/schema"})
+	if was["itemSchema"] != nil || is["itemSchema"] != nil { // each item of a stream
+		items := r
+		items.it = "each item of " + r.it
+		p.judge(items, schemaAt{was["itemSchema"], wasAt + "/itemSchema"}, schemaAt{is["itemSchema"], isAt + "/itemSchema"})
+	}
+	if isForm(name) {
+		p.encodings(e, r, located{was, wasAt}, located{is, isAt})
+	}
+}
+
+// writtenAs tells how a media type writes values.
+func writtenAs(name string) media {
+	base, _, _ := strings.Cut(name, ";")
+	switch {
+	case strings.HasSuffix(base, "/xml"), strings.HasSuffix(base, "+xml"):
+		return inXML
+	case strings.HasPrefix(base, "text/"), isForm(name):
+		return inText
+	}
+	return inJSON
+}
+
+// isForm reports whether content in a media type has parts that are encoded one by one.
+func isForm(name string) bool {
+	return strings.HasPrefix(name, "multipart/") || strings.HasPrefix(name, "application/x-www-form-urlencoded")
 }
 
 func (e exchange) sideOr() string {
@@ -116,6 +156,9 @@ func (p *pair) mediaTypeRemoved(e exchange, name, at string, others bool) {
 		c.Why = "Those who ask for this form no longer get it."
 	case others:
 		c.Level, c.Why = Info, "It no longer comes in this form; what it does come in is a change of its own where that is new."
+	}
+	if c.Why == "" {
+		c.Why = "Those who read it in this form no longer get it."
 	}
 	p.add(c)
 }

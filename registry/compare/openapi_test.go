@@ -47,15 +47,15 @@ func TestOpenAPISchemas(t *testing.T) {
 		},
 		{
 			"became optional", object(a, `,"required":["a"]`), object(a, ""),
-			"info request-property-became-optional ", "breaking response-property-became-optional ",
+			"info request-property-became-optional /properties/a", "breaking response-property-became-optional /properties/a",
 		},
 		{
 			"enum wider", object(`"a":{"enum":["x"]}`, ""), object(`"a":{"enum":["x","y"]}`, ""),
-			"info request-property-enum-value-added /properties/a", "breaking response-property-enum-value-added /properties/a",
+			"info request-property-enum-value-added /properties/a/enum", "breaking response-property-enum-value-added /properties/a/enum",
 		},
 		{
 			"enum narrower", object(`"a":{"enum":["x","y"]}`, ""), object(`"a":{"enum":["x"]}`, ""),
-			"breaking request-property-enum-value-removed /properties/a", "info response-property-enum-value-removed /properties/a",
+			"breaking request-property-enum-value-removed /properties/a/enum", "info response-property-enum-value-removed /properties/a/enum",
 		},
 		{
 			"type changed", object(`"a":{"type":"string"}`, ""), object(`"a":{"type":"boolean"}`, ""),
@@ -67,12 +67,12 @@ func TestOpenAPISchemas(t *testing.T) {
 		},
 		{
 			"nullable", object(`"a":{"type":"string"}`, ""), object(`"a":{"type":["string","null"]}`, ""),
-			"info request-property-became-nullable /properties/a", "breaking response-property-became-nullable /properties/a",
+			"info request-property-became-nullable /properties/a/type", "breaking response-property-became-nullable /properties/a/type",
 		},
 		{"allOf instead of written out", object(ab, `,"required":["a"]`), `{"allOf":[{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}],"type":"object"}`, "", ""},
 		{
 			"allOf changed within", `{"allOf":[{"type":"object","properties":{"a":{"enum":["x"]}}},{"oneOf":[{"type":"object"}]}]}`, `{"allOf":[{"type":"object","properties":{"a":{"enum":["x","y"]}}},{"oneOf":[{"type":"object"}]}]}`,
-			"info request-property-enum-value-added /allOf/0/properties/a", "warning response-property-enum-value-added /allOf/0/properties/a",
+			"info request-property-enum-value-added /allOf/0/properties/a/enum", "breaking response-property-enum-value-added /allOf/0/properties/a/enum",
 		},
 		{
 			"allOf closed within", `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}}}]}`, `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}]}`,
@@ -84,7 +84,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		},
 		{
 			"opened", object(a, `,"additionalProperties":false`), object(a, `,"additionalProperties":true`),
-			"info request-additional-properties-allowed /additionalProperties", "warning response-additional-properties-allowed /additionalProperties",
+			"info request-additional-properties-allowed ", "warning response-additional-properties-allowed ",
 		},
 		{
 			"map of other values", `{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","additionalProperties":{"type":"boolean"}}`,
@@ -219,7 +219,7 @@ func TestOpenAPI(t *testing.T) {
 			document("paths: {/a: {get: {responses: {'200': {description: '', content: {application/json: {schema: {$ref: 'https://else.example/s.json'}}}}}}}}"),
 			[]string{
 				"warning reference-outside-added /paths/~1a/get/responses/200/content/application~1json/schema both",
-				"breaking response-body-type-changed /paths/~1a/get/responses/200/content/application~1json/schema/type consumer",
+				"warning response-body-reference-changed /paths/~1a/get/responses/200/content/application~1json/schema consumer",
 			},
 		},
 	} {

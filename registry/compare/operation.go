@@ -2,53 +2,22 @@ package compare
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"schakel/registry/jsonpointer"
 )
 
+// call is an operation of one document.
+type call struct {
+	method, subject, at string
+	operation           map[string]any
+	path, pathAt        string
+	item                map[string]any
+}
+
 // methods are the members of a path item that are operations.
 func methods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
-}
-
-// copyPaths copies all that can be called.
-func (c *copier) copyPaths() {
-	paths := child(c.root, "paths")
-	for _, path := range sortedKeys(paths) {
-		if !strings.HasPrefix(path, "/") {
-			continue
-		}
-		item, at := c.object(paths[path], jsonpointer.Join("paths", path))
-		to := jsonpointer.Join("paths", path)
-		c.graft(to, at)
-		c.paths[path] = c.pathItem(item, at, to)
-	}
-}
-
-func (c *copier) pathItem(item map[string]any, at, to string) map[string]any {
-	made := map[string]any{}
-	if list := c.parameters(item, at, to); len(list) > 0 {
-		made["parameters"] = list
-	}
-	for _, method := range methods() {
-		if operation, ok := item[method].(map[string]any); ok {
-			made[method] = c.operation(operation, at+"/"+method, to+"/"+method)
-		}
-	}
-	others := map[string]any{}
-	for _, method := range sortedKeys(child(item, "additionalOperations")) {
-		operation := child(child(item, "additionalOperations"), method)
-		if operation != nil && validMethod(method) {
-			below := "/additionalOperations" + jsonpointer.Join(method)
-			others[method] = c.operation(operation, at+below, to+below)
-		}
-	}
-	if len(others) > 0 {
-		made["additionalOperations"] = others
-	}
-	return made
 }
 
 // validMethod tells a method of its own from those that have a member in the path item.
@@ -62,114 +31,148 @@ func validMethod(method string) bool {
 	return err == nil && method != ""
 }
 
-func (c *copier) operation(operation map[string]any, at, to string) map[string]any {
-	made := map[string]any{"responses": c.responses(operation, at, to)}
-	if id := text(operation, "operationId"); id != "" {
-		made["operationId"] = id
-	}
-	if operation["deprecated"] == true {
-		made["deprecated"] = true
-	}
-	if list := c.parameters(operation, at, to); len(list) > 0 {
-		made["parameters"] = list
-	}
-	if body, from := c.object(operation["requestBody"], at+"/requestBody"); body != nil {
-		c.graft(to+"/requestBody", from)
-		made["requestBody"] = map[string]any{
-			"required": body["required"] == true, "content": c.content(body, from, to+"/requestBody"),
-		}
-	}
-	return made
-}
-
-// parameters copies all but those that take the whole query string, which are compared as a part of their own.
-func (c *copier) parameters(owner map[string]any, at, to string) []any {
-	var list []any
-	for i, value := range items(owner, "parameters") {
-		parameter, from := c.object(value, at+"/parameters/"+strconv.Itoa(i))
-		name, in := text(parameter, "name"), text(parameter, "in")
-		if name == "" || in != "query" && in != "header" && in != "path" && in != "cookie" {
+// calls gives the operations of paths by method and path, the names of path parameters left out.
+func (s *source) calls() map[string]call {
+	list := map[string]call{}
+	paths := child(s.root, "paths")
+	for _, path := range sortedKeys(paths) {
+		if !strings.HasPrefix(path, "/") {
 			continue
 		}
-		place := to + "/parameters/" + strconv.Itoa(len(list))
-		c.graft(place, from)
-		made := map[string]any{"name": name, "in": in, "required": parameter["required"] == true || in == "path"}
-		for _, key := range []string{"style", "explode", "allowReserved", "allowEmptyValue", "deprecated"} {
-			if simple(parameter[key]) {
-				made[key] = parameter[key]
-			}
+		item, at := s.object(paths[path], jsonpointer.Join("paths", path))
+		for method, found := range s.callsOf(item, at) {
+			found.path, found.subject = path, strings.ToUpper(method)+" "+path
+			list[method+" "+template(path)] = found
 		}
-		c.described(made, parameter, from, place)
-		list = append(list, made)
 	}
 	return list
 }
 
-func simple(value any) bool {
-	switch value.(type) {
-	case string, bool:
-		return true
+// template writes a path without the names of its parameters.
+func template(path string) string {
+	var made strings.Builder
+	for _, piece := range pieces(path) {
+		if made.WriteString(piece.fixed); piece.closed {
+			made.WriteString("{}")
+		}
 	}
-	return false
+	return made.String()
 }
 
-// described copies the schema or the content of a parameter or header.
-func (c *copier) described(made, owner map[string]any, at, to string) {
-	if schema, ok := owner["schema"]; ok {
-		made["schema"] = c.schemaAt(schema, at+"/schema")
-		return
-	}
-	if content := c.content(owner, at, to); len(content) > 0 {
-		made["content"] = content
-		return
-	}
-	made["schema"] = map[string]any{}
+// piece is a part of a path: fixed text and the parameter behind it, if there is one.
+type piece struct {
+	fixed, name string
+	closed      bool
 }
 
-func (c *copier) responses(operation map[string]any, at, to string) map[string]any {
-	made := map[string]any{}
-	responses := child(operation, "responses")
-	for _, status := range sortedKeys(responses) {
-		below := "/responses" + jsonpointer.Join(status)
-		response, from := c.object(responses[status], at+below)
-		if response == nil || strings.HasPrefix(status, "x-") {
+func pieces(path string) []piece {
+	var list []piece
+	for path != "" {
+		fixed, rest, open := strings.Cut(path, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !open || !closed {
+			return append(list, piece{fixed: path})
+		}
+		list, path = append(list, piece{fixed, name, true}), after
+	}
+	return list
+}
+
+// callsOf gives the operations of a path item by method, in small letters where the specification names it.
+func (s *source) callsOf(item map[string]any, at string) map[string]call {
+	list := map[string]call{}
+	for _, method := range methods() {
+		if operation := child(item, method); operation != nil {
+			list[method] = call{method: method, operation: operation, at: at + "/" + method, item: item, pathAt: at}
+		}
+	}
+	for method := range child(item, "additionalOperations") {
+		operation := child(child(item, "additionalOperations"), method)
+		if operation != nil && validMethod(method) {
+			list[method] = call{method: method, operation: operation, at: at + "/additionalOperations" + jsonpointer.Join(method), item: item, pathAt: at}
+		}
+	}
+	return list
+}
+
+// cameAndWent tells which operations were added and removed.
+func (p *pair) cameAndWent(before, after map[string]call) {
+	paths := map[string]bool{}
+	for _, is := range after {
+		paths[template(is.path)] = true
+	}
+	for _, key := range sortedKeys(before) {
+		was := before[key]
+		if _, stays := after[key]; stays {
 			continue
 		}
-		c.graft(to+below, from)
-		headers := map[string]any{}
-		given := child(response, "headers")
-		for _, name := range sortedKeys(given) {
-			header, place := c.object(given[name], from+"/headers"+jsonpointer.Join(name))
-			if header == nil || strings.EqualFold(name, "content-type") {
-				continue
-			}
-			c.graft(to+below+"/headers"+jsonpointer.Join(name), place)
-			copied := map[string]any{"required": header["required"] == true}
-			c.described(copied, header, place, to+below+"/headers"+jsonpointer.Join(name))
-			headers[name] = copied
+		c := Change{
+			Level: Breaking, Code: "api-removed-without-deprecation", Pointer: was.at, Removed: true, Subjects: []string{was.subject},
+			Text: "The operation was removed.", Why: "Requests of clients no longer find anything there.",
 		}
-		made[status] = map[string]any{"description": "", "headers": headers, "content": c.content(response, from, to+below)}
+		if !paths[template(was.path)] {
+			c.Code, c.Text = "api-path-removed-without-deprecation", "The path was removed."
+		}
+		if was.operation["deprecated"] == true { // that it was announced does not make it work
+			c.Code = strings.Replace(c.Code, "without", "with", 1)
+			c.Text = strings.TrimSuffix(c.Text, ".") + ", after it was deprecated."
+			c.Why = "Clients were warned, but those that still use it no longer find anything there."
+		}
+		p.add(c)
 	}
-	return made
+	for _, key := range sortedKeys(after) {
+		if is := after[key]; before[key].operation == nil {
+			p.add(Change{
+				Level: Info, Code: "endpoint-added", Pointer: is.at, Subjects: []string{is.subject},
+				Text: "The operation was added.", Why: "Nothing that exists changes.",
+			})
+		}
+	}
 }
 
-// content copies media types; a media type may be a reference from 3.2 on.
-func (c *copier) content(owner map[string]any, at, to string) map[string]any {
-	made := map[string]any{}
-	given := child(owner, "content")
-	for _, name := range sortedKeys(given) {
-		mediaType, from := c.object(given[name], at+"/content"+jsonpointer.Join(name))
-		if mediaType == nil {
-			continue
-		}
-		c.graft(to+"/content"+jsonpointer.Join(name), from)
-		copied := map[string]any{}
-		for _, key := range []string{"schema", "itemSchema"} {
-			if schema, ok := mediaType[key]; ok {
-				copied[key] = c.schemaAt(schema, from+"/"+key)
-			}
-		}
-		made[name] = copied
+// about compares what is said of an operation itself.
+func (p *pair) about(old, new call) {
+	was, is := old.operation["deprecated"] == true, new.operation["deprecated"] == true
+	c := Change{Level: Info, Pointer: new.at, Subjects: []string{new.subject}}
+	switch {
+	case is && !was:
+		c.Code, c.Pointer, c.Text = "endpoint-deprecated", new.at+"/deprecated", "The operation was deprecated."
+		c.Why = "It still works; clients do well to stop using it."
+		p.add(c)
+	case was && !is:
+		c.Code, c.Text, c.Why = "endpoint-reactivated", "The operation is no longer deprecated.", "It changes nothing in what clients send or get."
+		p.add(c)
 	}
-	return made
+	before, after := text(old.operation, "operationId"), text(new.operation, "operationId")
+	c = Change{Level: Info, Pointer: new.at + "/operationId", Subjects: []string{new.subject}}
+	switch {
+	case before == after:
+		return
+	case before == "":
+		c.Code, c.Text, c.Why = "api-operation-id-added", "The operationId "+quote(after)+" was added.", "It changes nothing in what clients send or get."
+	default:
+		c.Code, c.Text = "api-operation-id-removed", "The operationId changed from "+quote(before)+" to "+quote(after)+"."
+		c.Why = "Requests stay the same, but names in generated code of clients change."
+	}
+	p.add(c)
+}
+
+// sunset compares the day from which something may be gone.
+func (p *pair) sunset(subject string, old, new located) {
+	was, is := text(old.object, "x-sunset"), text(new.object, "x-sunset")
+	c := Change{Level: Info, Code: "sunset-changed", Pointer: new.at + "/x-sunset", Subjects: []string{subject}}
+	switch {
+	case was == is:
+		return
+	case is == "":
+		c.Pointer, c.Removed, c.Text, c.Why = old.at+"/x-sunset", true, "The sunset date "+quote(was)+" was taken away.", "It is no longer said when it may be gone."
+	case was == "":
+		c.Text, c.Why = "The sunset date became "+quote(is)+".", "Until then it works; clients must have left it by then."
+	case is < was:
+		c.Level = Warning
+		c.Text, c.Why = "The sunset date moved from "+quote(was)+" forward to "+quote(is)+".", "Clients have less time than they were told."
+	default:
+		c.Text, c.Why = "The sunset date moved from "+quote(was)+" back to "+quote(is)+".", "Clients have more time than they were told."
+	}
+	p.add(c)
 }

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"maps"
-
 	"schakel/registry/jsonpointer"
 
 	"schakel/registry/contract"
@@ -74,14 +72,14 @@ func (r *reader) withTraits(object map[string]any) map[string]any {
 	}
 	merged := map[string]any{}
 	if r.release == "2.6" {
-		maps.Copy(merged, object)
+		merged = object
 	}
 	for _, value := range traits[:min(len(traits), 50)] {
 		trait, _ := r.object(value, "")
-		maps.Copy(merged, trait)
+		merged = contract.MergeTrait(merged, trait)
 	}
 	if r.release != "2.6" {
-		maps.Copy(merged, object)
+		merged = contract.MergeTrait(merged, object)
 	}
 	return merged
 }

@@ -29,12 +29,12 @@ func TestSamplePairs(t *testing.T) {
 			"info response-optional-property-added " + lint + "messages/items/properties/rulesetVersion consumer",
 		},
 		"don-register-sunset-null.*.json": {
-			"breaking request-property-type-changed " + input + "deprecated/type consumer",
-			"breaking request-property-type-changed " + input + "sunset/type consumer",
-			"info request-property-became-nullable " + input + "deprecated consumer",
-			"info request-property-became-nullable " + input + "sunset consumer",
-			"info request-property-pattern-removed " + input + "deprecated/pattern consumer",
-			"info request-property-pattern-removed " + input + "sunset/pattern consumer",
+			"breaking request-property-format-added " + input + "deprecated/format consumer",
+			"breaking request-property-format-added " + input + "sunset/format consumer",
+			"info request-property-became-nullable " + input + "deprecated/type consumer",
+			"info request-property-became-nullable " + input + "sunset/type consumer",
+			"info request-property-pattern-removed " + input + "deprecated consumer",
+			"info request-property-pattern-removed " + input + "sunset consumer",
 			"info documentation-changed " + input + "deprecated/description both",
 		},
 	} {

@@ -23,6 +23,12 @@ func (p *pair) scheme(name string, was map[string]any, is located) {
 			p.add(c)
 		}
 	}
+	if before, after := text(was, "bearerFormat"), text(is.object, "bearerFormat"); before != after {
+		c.Level, c.Code, c.Pointer = Warning, "security-scheme-changed", is.at+"/bearerFormat"
+		c.Text = "The form of bearer tokens changed from " + quote(before) + " to " + quote(after) + "."
+		c.Why = "Clients that read their tokens, or bring ones of their own, have to look."
+		p.add(c)
+	}
 	for _, key := range []string{"openIdConnectUrl", "oauth2MetadataUrl"} {
 		p.moved(c, key, text(was, key), text(is.object, key), is.at+"/"+key)
 	}

@@ -18,7 +18,7 @@ func (p *pair) callSecurity(old, new call) {
 }
 
 // securityOf gives the alternatives that hold for an operation; one that asks for nothing when there are none.
-func (c *copier) securityOf(operation map[string]any, at string) ([]alternative, string) {
+func (c *source) securityOf(operation map[string]any, at string) ([]alternative, string) {
 	list, ok := operation["security"].([]any)
 	at += "/security"
 	if !ok {
@@ -174,7 +174,7 @@ func (p *pair) newName(name string) string {
 }
 
 // schemes are the security schemes of a document.
-func (c *copier) schemes() map[string]located {
+func (c *source) schemes() map[string]located {
 	if c.secured == nil {
 		c.secured = map[string]located{}
 		given := child(child(c.root, "components"), "securitySchemes")

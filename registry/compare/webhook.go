@@ -51,14 +51,21 @@ func (p *pair) reversedCallbacks(old, new call) {
 func (p *pair) calledBack(old, new call) {
 	was, wasAt := p.old.object(old.operation["requestBody"], old.at+"/requestBody")
 	is, isAt := p.new.object(new.operation["requestBody"], new.at+"/requestBody")
-	p.mediaTypes(exchange{way: pushed, subject: new.subject, in: "what is sent", parts: true, what: "payload"}, content(was, wasAt), content(is, isAt))
+	r := root{read: true, subject: new.subject, prefix: "payload", it: "the payload"}
+	p.mediaTypes(exchange{way: pushed, subject: new.subject, in: "what is sent", root: &r}, content(was, wasAt), content(is, isAt))
 	if was != nil && is == nil {
 		p.add(Change{
 			Level: Breaking, Code: "payload-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
 			Text: "No body is sent any more.", Why: "Those who read the body no longer find it.",
 		})
 	}
-	p.compare(part{read: true, side: SideConsumer, subject: new.subject, what: "headers"}, p.old.sentParameters(old), p.new.sentParameters(new))
+	if was != nil && is != nil && was["required"] == true && is["required"] != true {
+		p.add(Change{
+			Level: Breaking, Code: "payload-became-optional", Pointer: isAt, Subjects: []string{new.subject}, Direction: DirectionRead,
+			Text: "The body became optional.", Why: "Those who count on the body may find it absent.",
+		})
+	}
+	p.parameters(old, new, true)
 	p.answers(old, new)
 	if !same(old.operation["security"], new.operation["security"]) {
 		p.add(Change{
@@ -66,31 +73,6 @@ func (p *pair) calledBack(old, new call) {
 			Text: "How the caller proves who it is was changed.", Why: "Those who are called may have to check something else.",
 		})
 	}
-}
-
-// sentParameters puts the parameters of an operation into one schema, the way the others read them.
-func (c *copier) sentParameters(of call) schemaAt {
-	properties, required := map[string]any{}, []any{}
-	for _, owner := range []located{{of.item, of.pathAt}, {of.operation, of.at}} {
-		for _, found := range c.listed(owner, "parameters") {
-			name, in := text(found.object, "name"), text(found.object, "in")
-			if in != "header" && in != "query" || name == "" {
-				continue
-			}
-			if in == "header" {
-				name = strings.ToLower(name)
-			}
-			schema, ok := found.object["schema"]
-			if !ok {
-				schema = map[string]any{}
-			}
-			properties[name] = schema
-			if found.object["required"] == true {
-				required = append(required, name)
-			}
-		}
-	}
-	return schemaAt{map[string]any{"properties": properties, "required": required}, of.at + "/parameters"}
 }
 
 // answers compares what those who are called may answer.
@@ -104,7 +86,9 @@ func (p *pair) answers(old, new call) {
 		is, isAt := p.new.object(after[status], new.at+"/responses"+jsonpointer.Join(status))
 		switch {
 		case was != nil && is != nil:
-			p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the answer with status " + status, parts: true, what: "answer"}, content(was, wasAt), content(is, isAt))
+			r := root{subject: new.subject, prefix: "payload", it: "the answer"}
+			p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the answer with status " + status, root: &r}, content(was, wasAt), content(is, isAt))
+			p.headers(headers{subject: new.subject, prefix: "answer-header", owner: "the answer", tail: ", in the answer with status " + status}, located{was, wasAt}, located{is, isAt})
 		case was != nil:
 			c := Change{
 				Level: Info, Code: "answer-status-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},

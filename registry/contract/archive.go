@@ -16,7 +16,7 @@ import (
 
 // The bounds on a zip. What it holds is read only where a reference leads to it, and never to more bytes than these.
 const (
-	maxArchiveFiles = 500
+	maxArchiveFiles = 5000
 	maxArchiveName  = 255      // bytes
 	maxArchiveBytes = 32 << 20 // of all files together, unpacked
 	maxRatio        = 200      // unpacked to packed, of a file that unpacks to more than maxRatioFrom bytes
@@ -31,6 +31,11 @@ type File struct {
 	Size int64
 	// Main is set for the document itself, Used for the files that it refers to.
 	Main, Used bool
+	// URL is where the file was fetched from and FetchedAt when (RFC 3339), by the manifest; Digest is the SHA-256 of the
+	// file as "sha256:…". All are empty for a file that stands for no address, Digest also when nothing refers to it.
+	URL       string `json:",omitempty"`
+	FetchedAt string `json:",omitempty"`
+	Digest    string `json:",omitempty"`
 }
 
 // IsArchive tells whether an upload is a zip, by its first bytes.
@@ -44,6 +49,10 @@ type archive struct {
 	names  []string // sorted
 	limits Limits
 	left   int64 // bytes that may still be unpacked
+
+	manifest Manifest
+	byURL    map[string]string // files by the address that they stand for
+	pinned   map[string]Pinned // by file
 }
 
 // openArchive reads the directory of a zip. It refuses names that lead out of it, links, encrypted files, methods of
@@ -57,7 +66,7 @@ func openArchive(content []byte, limits Limits) (*archive, *Finding) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, archiveFault("archive-invalid", "", "The zip cannot be read.", "Pack the files again as an ordinary zip.")
 	}
-	a := &archive{files: map[string]*zip.File{}, limits: limits, left: maxArchiveBytes}
+	a := &archive{files: map[string]*zip.File{}, byURL: map[string]string{}, limits: limits, left: maxArchiveBytes}
 	folded := map[string]bool{}
 	total := uint64(0)
 	for _, f := range reader.File {
@@ -79,7 +88,7 @@ func openArchive(content []byte, limits Limits) (*archive, *Finding) {
 	}
 	a.stripFolder()
 	a.names = sortedKeys(a.files)
-	return a, nil
+	return a, a.readManifest()
 }
 
 // archiveFault is a finding on the zip as a whole or on one of its files.
@@ -146,6 +155,9 @@ func (a *archive) stripFolder() {
 // main finds the document itself: the one that was named, else the only openapi or asyncapi file at the top, else the
 // only document at the top.
 func (a *archive) main(named string) (string, *Finding) {
+	if named == "" {
+		named = a.manifest.Main
+	}
 	if named != "" {
 		if _, ok := a.files[named]; !ok {
 			return "", archiveFault("archive-main", "", fmt.Sprintf("The zip has no file %q.", shorten(named, 100)), "Name one of its files: "+a.listed()+".")
@@ -154,7 +166,7 @@ func (a *archive) main(named string) (string, *Finding) {
 	}
 	var called, any []string
 	for _, name := range a.names {
-		if strings.Contains(name, "/") || !isDocumentName(name) {
+		if strings.Contains(name, "/") || !isDocumentName(name) || name == ManifestName {
 			continue
 		}
 		any = append(any, name)

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
@@ -24,7 +26,13 @@ type assembler struct {
 	origins []origin
 	nodes   int // that were written
 	inPlace int // references that something was put in place of
+	wanted  []Wanted
+	asked   map[string]bool   // the addresses of wanted
+	digests map[string]string // of the files that were fetched
+	holders map[string]string // files by what has an $id in them; nil until it is needed
 	fault   *Finding
+	// optional is set while a reference is looked for that the document is complete without
+	optional bool
 }
 
 // part is a file that was read.
@@ -32,7 +40,17 @@ type part struct {
 	root     any
 	refs     *resolver
 	document *Document // to tell lines; nil for what is no JSON or YAML
+	address  string    // that references in it are relative to
+	ids      identities
 }
+
+func newPart(root any, d *Document, address string) *part {
+	object, _ := root.(map[string]any)
+	return &part{root: root, refs: newResolver(object), document: d, address: address, ids: identify(root, address)}
+}
+
+// base is the address that references at a pointer are relative to.
+func (p *part) base(pointer string) string { return p.ids.base(pointer, p.address) }
 
 // target is what a reference leads to, by the section of components it is to stand in.
 type target struct{ file, pointer, section string }
@@ -43,7 +61,7 @@ type queued struct {
 }
 
 func newAssembler(a *archive, main string) *assembler {
-	return &assembler{archive: a, main: main, limits: a.limits, parts: map[string]*part{}, names: map[target]string{}, taken: map[string]map[string]bool{}}
+	return &assembler{archive: a, main: main, limits: a.limits, parts: map[string]*part{}, names: map[target]string{}, taken: map[string]map[string]bool{}, digests: map[string]string{}}
 }
 
 func (s *assembler) upload() (*Upload, []Finding, error) {
@@ -62,7 +80,10 @@ func (s *assembler) upload() (*Upload, []Finding, error) {
 	if !ok {
 		return nil, nil, errors.New("assemble contract: a document that is no object")
 	}
-	s.parts[s.main] = &part{root: root, refs: newResolver(root), document: d}
+	s.parts[s.main] = newPart(root, d, s.archive.baseOf(s.main))
+	if fault := s.pin(s.main, content); fault != nil {
+		return nil, []Finding{*fault}, nil
+	}
 	document, content, err := s.document(d, content)
 	if s.fault != nil || err != nil {
 		return nil, faults(s.fault), err
@@ -70,7 +91,7 @@ func (s *assembler) upload() (*Upload, []Finding, error) {
 	if document == nil {
 		return nil, faults(archiveFault("archive-too-large", s.main, "The files together make a document that is over the bounds.", "Split the contract.")), nil
 	}
-	return &Upload{Document: document, Content: content, Files: s.listed(), origins: s.origins, parts: s.parts}, nil, nil
+	return &Upload{Document: document, Content: content, Files: s.listed(), Wanted: s.wanted, origins: s.origins, parts: s.parts}, nil, nil
 }
 
 func faults(f *Finding) []Finding {
@@ -88,7 +109,7 @@ func (s *assembler) document(d *Document, content []byte) (*Document, []byte, er
 	}
 	s.kinds[kindForeign] = nil
 	s.origins = []origin{{file: s.main}}
-	s.root, _ = s.copied("root", d.Root, here{file: s.main}, 1).(map[string]any)
+	s.root, _ = s.copied("root", d.Root, here{file: s.main, base: s.parts[s.main].address}, 1).(map[string]any)
 	for len(s.queue) > 0 && s.fault == nil {
 		next := s.queue[0]
 		s.queue = s.queue[1:]
@@ -111,7 +132,7 @@ func (s *assembler) component(next queued) {
 	at := jsonpointer.Join("components", next.section, next.name)
 	s.from(at, next.target)
 	section := below(below(s.root, "components"), next.section)
-	section[next.name] = s.copied(next.kind, value, here{file: next.file, at: at}, 1)
+	section[next.name] = s.copied(next.kind, value, here{file: next.file, base: s.parts[next.file].base(next.pointer), at: at}, 1)
 }
 
 // maxOrigins bounds what is kept to tell files; parts beyond it count as of the part that holds them.
@@ -178,10 +199,22 @@ func (s *assembler) open(name string) *part {
 	if s.archive.files[name] == nil || s.fault != nil {
 		return nil
 	}
+	p, fault := s.readPart(name)
+	s.fault = fault
+	if fault == nil {
+		s.parts[name] = p
+	}
+	return p
+}
+
+// readPart reads a file as JSON, YAML or else as text.
+func (s *assembler) readPart(name string) (*part, *Finding) {
 	content, fault := s.archive.read(name)
 	if fault != nil {
-		s.fault = fault
-		return nil
+		return nil, fault
+	}
+	if fault := s.pin(name, content); fault != nil {
+		return nil, fault
 	}
 	d := &Document{content: content, limits: s.limits, Format: FormatYAML}
 	p := d.read()
@@ -193,16 +226,33 @@ func (s *assembler) open(name string) *part {
 	if p != nil && isDocumentName(name) {
 		f := p.finding(content)
 		f.File, f.FileLine = name, f.Line
-		s.fault = &f
-		return nil
+		return nil, &f
 	}
 	if p != nil {
-		s.parts[name] = &part{root: strings.ToValidUTF8(string(content), "\ufffd"), refs: newResolver(nil)}
-		return s.parts[name]
+		return newPart(strings.ToValidUTF8(string(content), "\ufffd"), nil, s.archive.baseOf(name)), nil
 	}
-	root, _ := d.Root.(map[string]any)
-	s.parts[name] = &part{root: d.Root, refs: newResolver(root), document: d}
-	return s.parts[name]
+	return newPart(d.Root, d, s.archive.baseOf(name)), nil
+}
+
+// pin holds what was fetched against the digest in the manifest.
+func (s *assembler) pin(name string, content []byte) *Finding {
+	p, fetched := s.archive.pinned[name]
+	if !fetched {
+		return nil
+	}
+	digest := Digest(content)
+	if p.Digest != "" && p.Digest != digest {
+		return archiveFault("archive-digest", name, fmt.Sprintf("The file of %s has the digest %s; the manifest says %s.", shorten(p.URL, 120), digest, shorten(p.Digest, 80)),
+			"Fetch it again with schakel contract bundle, or correct the manifest.")
+	}
+	s.digests[name] = digest
+	return nil
+}
+
+// Digest is the SHA-256 of content as "sha256:…", in lower-case hexadecimal.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // listed gives the files with what became of them.
@@ -210,7 +260,11 @@ func (s *assembler) listed() []File {
 	var list []File
 	for _, name := range s.archive.names {
 		_, used := s.parts[name]
-		list = append(list, File{Name: name, Size: int64(s.archive.files[name].UncompressedSize64), Main: name == s.main, Used: used && name != s.main})
+		from := s.archive.pinned[name]
+		list = append(list, File{
+			Name: name, Size: int64(s.archive.files[name].UncompressedSize64), Main: name == s.main, Used: used && name != s.main || name == ManifestName,
+			URL: from.URL, FetchedAt: from.FetchedAt, Digest: s.digests[name],
+		})
 	}
 	return list
 }

@@ -19,8 +19,11 @@ const maxInPlace = 10_000
 // here is where copying is: the file, the place in the bundle, and what is being put in place of references.
 type here struct {
 	file   string
+	base   string // the address that references are relative to
 	at     string
 	inside []target
+	// defined are the named types of an Avro schema that are in it already, by what they were put in place of.
+	defined map[target]string
 }
 
 func (h here) to(token string) here {
@@ -62,6 +65,13 @@ func (s *assembler) object(kind string, object map[string]any, h here, depth int
 		return copied
 	}
 	kind = s.narrowed(kind, object)
+	if kind == kindForeign && h.defined == nil {
+		h.defined = map[target]string{}
+	}
+	if id, ok := object["$id"].(string); ok && kind == kindSchema {
+		id, _, _ = strings.Cut(id, "#")
+		h.base = resolveURI(h.base, id)
+	}
 	if ref, ok := object["$ref"].(string); ok {
 		if value, done := s.reference(kind, ref, object, h, depth); done {
 			return value
@@ -74,6 +84,7 @@ func (s *assembler) object(kind string, object map[string]any, h here, depth int
 		}
 		copied[key] = s.member(kind, key, object, h.to(key), depth)
 	}
+	s.external(kind, copied, h)
 	return copied
 }
 
@@ -99,10 +110,10 @@ func (s *assembler) member(kind, key string, object map[string]any, h here, dept
 		return value
 	}
 	if text, ok := value.(string); ok && key == "$ref" {
-		return s.turned(kind, text, h.file)
+		return s.turned(kind, text, h)
 	}
 	if key == "discriminator" && kind == kindSchema {
-		return s.discriminator(value, h.file)
+		return s.discriminator(value, h)
 	}
 	of := s.kinds[kind][key]
 	if of == "" && s.kinds[kind]["*"] != "" && !strings.HasPrefix(key, "x-") {
@@ -120,9 +131,36 @@ func (s *assembler) member(kind, key string, object map[string]any, h here, dept
 	return s.copied(of, value, h, depth+1)
 }
 
+// structured reports whether a component can hold what a reference leads to: an object or boolean of a JSON or YAML file.
+func (s *assembler) structured(to target) bool {
+	p := s.parts[to.file]
+	if isDocumentName(to.file) {
+		return true
+	}
+	value, _ := jsonpointer.Lookup(p.root, to.pointer)
+	_, isObject := value.(map[string]any)
+	_, isBool := value.(bool)
+	return p.document != nil && (isObject || isBool) && path.Ext(to.file) != ".avsc"
+}
+
+// avroName is the full name of a type in Avro, which stands for it after the first time; "" for what has no name there.
+func avroName(value any) string {
+	object, _ := value.(map[string]any)
+	name := member(object, "name")
+	switch member(object, "type") {
+	case "record", "enum", "fixed", "error":
+	default:
+		return ""
+	}
+	if space := member(object, "namespace"); space != "" && name != "" && !strings.Contains(name, ".") {
+		return space + "." + name
+	}
+	return name
+}
+
 // reference deals with a whole object that is a reference: done when something is put in its place.
 func (s *assembler) reference(kind, ref string, object map[string]any, h here, depth int) (any, bool) {
-	to, ok := s.lead(ref, h.file)
+	to, ok := s.lead(ref, h)
 	if !ok || s.fault != nil {
 		return nil, s.fault != nil
 	}
@@ -130,12 +168,15 @@ func (s *assembler) reference(kind, ref string, object map[string]any, h here, d
 		return nil, false
 	}
 	to.section = s.section(kind)
-	if to.section != "" && isDocumentName(to.file) {
+	if to.section != "" && s.structured(to) {
 		return nil, false
 	}
 	s.changed = true
 	if to.file == s.main {
 		return map[string]any{"$ref": "#" + fragment(to.pointer)}, true
+	}
+	if name := h.defined[to]; name != "" {
+		return name, true
 	}
 	if slices.Contains(h.inside, to) {
 		s.fault = archiveFault("reference-cycle", h.file, fmt.Sprintf("The reference %q leads back to itself.", shorten(ref, 120)), "Let one of the references in the circle hold the definition itself.")
@@ -147,7 +188,10 @@ func (s *assembler) reference(kind, ref string, object map[string]any, h here, d
 	}
 	value, _ := jsonpointer.Lookup(s.parts[to.file].root, to.pointer)
 	s.from(h.at, to)
-	inside := here{file: to.file, at: h.at, inside: append(slices.Clone(h.inside), to)}
+	if h.defined != nil {
+		h.defined[to] = avroName(value)
+	}
+	inside := here{file: to.file, base: s.parts[to.file].base(to.pointer), at: h.at, inside: append(slices.Clone(h.inside), to), defined: h.defined}
 	return s.merged(kind, s.copied(kind, value, inside, depth+1), object, h, depth), true
 }
 
@@ -166,10 +210,10 @@ func (s *assembler) merged(kind string, value any, object map[string]any, h here
 }
 
 // turned gives a reference as it must be in the one document; as it was when it leads to nothing in the zip.
-func (s *assembler) turned(kind, ref, file string) string {
-	to, ok := s.lead(ref, file)
+func (s *assembler) turned(kind, ref string, h here) string {
+	to, ok := s.lead(ref, h)
 	switch {
-	case !ok || file == s.main && strings.HasPrefix(ref, "#"):
+	case !ok || h.file == s.main && strings.HasPrefix(ref, "#"):
 		return ref
 	case to.file == s.main:
 		s.changed = true
@@ -187,33 +231,8 @@ func fragment(pointer string) string {
 	return strings.NewReplacer("%", "%25", " ", "%20", "{", "%7B", "}", "%7D", `"`, "%22", "^", "%5E").Replace(pointer)
 }
 
-// lead finds what a reference in a file leads to; not ok when that is not in the zip.
-func (s *assembler) lead(ref, file string) (target, bool) {
-	from := s.parts[file]
-	if _, at, how := from.refs.resolve(ref); how == found {
-		return target{file: file, pointer: at}, true
-	} else if how == missing {
-		return target{}, false
-	}
-	address, rest, _ := strings.Cut(ref, "#")
-	address = decodeFragment(address)
-	if strings.Contains(address, ":") || strings.HasPrefix(address, "/") || strings.Contains(address, "?") || strings.Contains(address, `\`) {
-		return target{}, false
-	}
-	name := path.Join(path.Dir(file), address)
-	p := s.open(name)
-	if p == nil {
-		return target{}, false
-	}
-	_, at, how := p.refs.resolve("#" + rest)
-	if rest == "" {
-		at, how = "", found
-	}
-	return target{file: name, pointer: at}, how == found
-}
-
 // discriminator turns the mapping, which holds references too.
-func (s *assembler) discriminator(value any, file string) any {
+func (s *assembler) discriminator(value any, h here) any {
 	object, ok := value.(map[string]any)
 	mapping := child(object, "mapping")
 	if !ok || mapping == nil {
@@ -223,7 +242,7 @@ func (s *assembler) discriminator(value any, file string) any {
 	for _, name := range sortedKeys(mapping) {
 		turned[name] = mapping[name]
 		if ref, ok := mapping[name].(string); ok && (strings.ContainsAny(ref, "#/") || isDocumentName(ref)) {
-			turned[name] = s.turned(kindSchema, ref, file)
+			turned[name] = s.turned(kindSchema, ref, h)
 		}
 	}
 	copied := map[string]any{}

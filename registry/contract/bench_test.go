@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // BenchmarkDocuments reads and validates a document of each size: a small one and one of 13 MB made here, and where the
 // samples are at hand the largest of them (600 KB), and that one grown to 13 MB.
 func BenchmarkDocuments(b *testing.B) {
 	documents := map[string][]byte{"small": generated(b, 2<<10), "13MB": generated(b, 13<<20)}
-	if content, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "contracts", "oas", "oas3.1-oeapi-v6.json")); err == nil {
+	if needs.Has() {
+		content := needs.File(b, "contracts", "oas", "oas3.1-oeapi-v6.json")
 		documents["600KB"], documents["13MB-schemas"] = content, grow(b, content, 13<<20)
 	}
 	for _, name := range sortedKeys(documents) {

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"maps"
 	"regexp"
 	"strings"
 )
@@ -44,15 +43,15 @@ func (s *eventScan) withTraits(object map[string]any) map[string]any {
 	}
 	merged := map[string]any{}
 	if s.release == "2.6" {
-		maps.Copy(merged, object)
+		merged = object
 	}
 	for _, value := range traits[:min(len(traits), 20)] {
 		trait, _ := s.refs.object(value, nil)
 		s.work -= len(trait) + len(object)
-		maps.Copy(merged, trait)
+		merged = MergeTrait(merged, trait)
 	}
 	if s.release != "2.6" {
-		maps.Copy(merged, object)
+		merged = MergeTrait(merged, object)
 	}
 	return merged
 }

@@ -60,6 +60,13 @@ func checkReferences(r *report, root map[string]any) {
 				r.reference(ref, func() string { return at() + jsonpointer.Join(key) })
 			}
 		}
+		if ref, ok := object["externalValue"].(string); ok {
+			if _, away := Address(ref); away && object["value"] == nil {
+				r.add(SeverityWarning, "example-elsewhere", func() string { return at() + jsonpointer.Join("externalValue") },
+					fmt.Sprintf("The example stands at %q, outside of this contract, and may change or go there.", shorten(ref, 120)),
+					"Give it as value; schakel contract bundle, and the choice to fetch on the page of the upload, do so with JSON, YAML and text that they can fetch.")
+			}
+		}
 		if ref, ok := object["operationRef"].(string); ok {
 			r.operationReference(ref, func() string { return at() + jsonpointer.Join("operationRef") })
 		}
@@ -99,8 +106,8 @@ func (r *report) reference(ref string, at func() string) {
 		r.add(SeverityError, "reference-cycle", at, fmt.Sprintf("The reference %q leads back to itself.", shown),
 			"Let one of the references in the circle hold the definition itself.")
 	case outside:
-		r.add(SeverityError, CodeReferenceMissing, at, fmt.Sprintf("What the reference %q leads to is not in this upload; nothing is ever fetched.", shown),
-			"Upload a zip with the document and the files it refers to, or bring them into the document. Until then it stays a draft.")
+		r.add(SeverityError, CodeReferenceMissing, at, fmt.Sprintf("What the reference %q leads to is not in this upload.", shown),
+			"Upload a zip with the document and the files it refers to; schakel contract bundle, and the choice to fetch on the page of the upload, put what stands at an address into it. Until then it stays a draft.")
 	}
 }
 

@@ -3,21 +3,17 @@ package contract
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"schakel/store/needs"
 )
 
-// samples is the folder of real documents beside the repository; tests that need it are skipped where it is not.
+// samples is the folder of real documents.
 func samples(t testing.TB) string {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	folder := filepath.Join(filepath.Dir(file), "..", "..", "..", "shared", "data", "contracts")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("the sample documents are not beside the repository")
-	}
-	return folder
+	return needs.Shared(t, "contracts")
 }
 
 // TestSamples holds real documents against the verdict that is known for each: the code of its one error, or none.

@@ -12,6 +12,8 @@ type Upload struct {
 	Content  []byte
 	// Files are those of the zip, by name; empty for a document by itself.
 	Files []File
+	// Wanted are the references to addresses that are not in the zip.
+	Wanted []Wanted
 
 	origins []origin
 	parts   map[string]*part
@@ -29,8 +31,9 @@ type origin struct {
 //
 // The files of a zip are brought together to one document, the same one for the same zip: each reference to another file
 // becomes one to a component that holds what it led to, named after it. Where no such component is possible, such as in a
-// schema of another language, it is put in place of the reference. References that lead out of the zip stay as they are,
-// and are found by Validate; nothing is ever fetched. As with [Parse], the upload is nil when the findings say why.
+// schema of another language, it is put in place of the reference. A reference to an address leads to the file that the
+// [Manifest] of the zip names for it. References that lead out of the zip stay as they are,
+// and are found by Validate; nothing is fetched. As with [Parse], the upload is nil when the findings say why.
 func ReadUpload(content []byte, main string, limits Limits) (*Upload, []Finding, error) {
 	if !IsArchive(content) {
 		d, findings, err := Parse(content, limits)

@@ -183,7 +183,7 @@ func TestFilesOfAnUpload(t *testing.T) {
 	if err != nil || u == nil {
 		t.Fatal(err)
 	}
-	want := []File{{"b.yaml", 2, false, true}, {"openapi.yaml", u.Files[1].Size, true, false}, {"readme.md", 1, false, false}}
+	want := []File{{Name: "b.yaml", Size: 2, Used: true}, {Name: "openapi.yaml", Size: u.Files[1].Size, Main: true}, {Name: "readme.md", Size: 1}}
 	if !slices.Equal(u.Files, want) {
 		t.Errorf("got %v", u.Files)
 	}

@@ -2,30 +2,19 @@ package cpa_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"schakel/registry/cpa"
+	"schakel/store/needs"
 )
 
-// data is a folder with documents of other registers; it is no part of the project.
-const data = "../../../shared/data/amqp/cpa"
-
-// document reads one of them.
+// document reads a document of another register.
 func document(t testing.TB, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(data, name))
-	if os.IsNotExist(err) {
-		t.Skip("the folder with CPA documents is not on this machine")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return needs.File(t, "amqp", "cpa", name)
 }
 
 func parse(t testing.TB, name string) cpa.Document {

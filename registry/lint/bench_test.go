@@ -3,21 +3,19 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"schakel/registry/contract"
+	"schakel/store/needs"
 )
 
 // BenchmarkCheck gives advice on a small document, one of 13 MB that keeps hardly any rule, and, where the samples are at
 // hand, the largest of them (600 KB). A second for 13 MB is the bound.
 func BenchmarkCheck(b *testing.B) {
 	documents := map[string]string{"small": api, "events": channel, "13MB": generated(b, 13<<20)}
-	file := filepath.Join("..", "..", "..", "shared", "data", "contracts", "oas", "oas3.1-oeapi-v6.json")
-	if content, err := os.ReadFile(file); err == nil {
-		documents["600KB"] = string(content)
+	if needs.Has() {
+		documents["600KB"] = string(needs.File(b, "contracts", "oas", "oas3.1-oeapi-v6.json"))
 	}
 	for _, name := range names(documents) {
 		doc := parse(b, documents[name])

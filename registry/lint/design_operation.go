@@ -9,8 +9,12 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// operation holds one operation against the rules about methods, parameters and answers.
+// operation holds one operation against the rules about methods, parameters and answers. Webhooks and callbacks are
+// operations of another's API, so that these rules are not about them.
 func (c *checker) operation(o operation) {
+	if o.webhook {
+		return
+	}
 	c.holds("http-methods", !o.custom && o.method != "query", fixed(o.at), fmt.Sprintf("%s is not a method that every program knows.", short(strings.ToUpper(o.method))))
 	for _, p := range c.parameters(o) {
 		c.queryKey(p.object, p.at)
@@ -26,9 +30,7 @@ func (c *checker) operation(o operation) {
 			c.problem(o, status, response, at)
 		}
 	}
-	if !o.webhook {
-		c.invalidInput(o, responses)
-	}
+	c.invalidInput(o, responses)
 }
 
 // isStatus tells a status or a range of them from default and extensions.

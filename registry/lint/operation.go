@@ -67,7 +67,7 @@ func (l *operationList) operation(o operation, value any, depth int) {
 	for _, name := range names(callbacks) {
 		callback, at := l.tree.object(callbacks[name], below(o.at, "callbacks", name))
 		for _, expression := range names(callback) {
-			l.item(expression, callback[expression], below(at, expression), o.webhook, depth+1)
+			l.item(expression, callback[expression], below(at, expression), true, depth+1)
 		}
 	}
 }

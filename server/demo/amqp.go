@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	_ "embed"
+	"strconv"
 	"time"
 
 	"schakel/registry"
@@ -32,7 +33,7 @@ const (
 
 // Quiet is the organisation whose system never answers.
 func Quiet() Organisation {
-	return Organisation{"Huisartsenpraktijk De Brug", "91234567", "Joke Prins", "joke@debrug.example"}
+	return Organisation{Name: "Legekontoret Brua", OrgNumber: "312345676", HerID: strconv.Itoa(HerQuiet), Contact: "Kari Nordli", Email: "kari@brua.example"}
 }
 
 // quietWait is after how long its AppRecs are overdue: the shortest that is allowed (AMQP-117).
@@ -92,7 +93,7 @@ func (x *Exchange) Seed(ctx context.Context) error {
 	if err := x.seedA(ctx, a); err != nil {
 		return err
 	}
-	return x.meet(ctx, b, x.B, OwnA().OIN(), counterpart{
+	return x.meet(ctx, b, x.B, OwnA().Number(), counterpart{
 		Identity: x.PartyA, subscribes: []string{TypeMessageSent},
 		processes: []registry.AMQPProcessInput{
 			dialogueProcess(), {Name: "Appointments", Subject: subjectQuestion, Mode: store.AMQPSync, Receives: TypeQuestionAsked, HandlerID: handler.ID},
@@ -105,7 +106,7 @@ func (x *Exchange) seedA(ctx context.Context, a agreed) error {
 	if _, _, err := x.A.Approved(ctx, Quiet()); err != nil {
 		return err
 	}
-	err := x.meet(ctx, a, x.A, OwnB().OIN(), counterpart{
+	err := x.meet(ctx, a, x.A, OwnB().Number(), counterpart{
 		Identity: x.PartyB, subscribes: []string{TypeMessageSent, TypeTrialSent, TypeQuestionAsked},
 		processes: []registry.AMQPProcessInput{
 			dialogueProcess(),
@@ -116,7 +117,7 @@ func (x *Exchange) seedA(ctx context.Context, a agreed) error {
 	if err != nil {
 		return err
 	}
-	return x.meet(ctx, a, x.A, Quiet().OIN(), counterpart{
+	return x.meet(ctx, a, x.A, Quiet().Number(), counterpart{
 		Identity: x.Quiet, subscribes: []string{TypeReferralSent}, wait: quietWait,
 		processes: []registry.AMQPProcessInput{{
 			Name: "Referrals", Subject: subjectReferral, Mode: store.AMQPAsync, Sends: TypeReferralSent, Receives: TypeMessageReceived,

@@ -53,8 +53,8 @@ type counterpart struct {
 }
 
 // meet makes a partner a counterpart: an endpoint of queues, its party with certificates, processes and a subscription.
-func (x *Exchange) meet(ctx context.Context, mine agreed, c *Chain, oin string, with counterpart) error {
-	found, _, err := c.Partners.List(ctx, c.Admin, store.PartnerFilter{Search: oin})
+func (x *Exchange) meet(ctx context.Context, mine agreed, c *Chain, number string, with counterpart) error {
+	found, _, err := c.Partners.List(ctx, c.Admin, store.PartnerFilter{Search: number})
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("find %s: %d partners, %w", with.Name, len(found), err)
 	}

@@ -35,7 +35,7 @@ func (c *Chain) SeedBuildings(ctx context.Context) (Buildings, error) {
 	if out.Publisher, err = c.machine(ctx, c.Admin, "Gebouwenregister", registry.ScopeMutationsPublish); err != nil {
 		return out, err
 	}
-	o := Organisation{"Gemeente Zutphen-West", "89123456", "Karin Smit", "karin@zutphenwest.example"}
+	o := Organisation{Name: "Gemeente Zutphen-West", KVK: "89123456", Contact: "Karin Smit", Email: "karin@zutphenwest.example"}
 	_, actor, err := c.Approved(ctx, o)
 	if err != nil {
 		return out, err

@@ -1,6 +1,10 @@
 package demo
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +13,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // Whatever happens to the buildings, a WAS refers to a state that is there, no id is given twice, and every state is one
@@ -45,6 +50,53 @@ func TestBuildingsHistory(t *testing.T) {
 		if shape, _, err := shapes.Read(s); err != nil || shape.Empty() {
 			t.Fatalf("geometry of %s: %v", m.Wordt.XML, err)
 		}
+	}
+}
+
+// A file with buildings is valid by the schema of their dataset, although no element of the dataset is around them.
+//
+// Rules: MUT-24, MUT-62.
+func TestBuildingsAreValid(t *testing.T) {
+	t.Parallel()
+	xmllint := needs.Program(t, "xmllint")
+	generic, err := os.ReadFile("../../delivery/mutation/format/testdata/format-2.0.xsd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := format.Name{Prefix: "sg", Space: buildingsSpace, Local: "schoolgebouwMutaties"}
+	var schema, file bytes.Buffer
+	if err := format.WriteSchema(&schema, root, format.ObjectElement, "generic.xsd"); err != nil {
+		t.Fatal(err)
+	}
+	w, err := format.NewWriter(&file, format.Header{
+		Root: root, Dataset: BuildingsID, Type: format.Delta, DeliveryID: "1", ObjectTypes: []string{buildingType}, Object: format.ObjectElement,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		m := newRegister(7, time.Now).open(time.Now()).Mutations[0]
+		s, err := format.ParseState(m.Wordt.ID, []byte(m.Wordt.XML))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{{ObjectType: m.ObjectType, ObjectID: m.ObjectID, Wordt: s}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{"own.xsd": schema.Bytes(), "generic.xsd": generic} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), xmllint, "--noout", "--nonet", "--schema", filepath.Join(dir, "own.xsd"), "-")
+	cmd.Stdin = bytes.NewReader(file.Bytes())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

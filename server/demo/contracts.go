@@ -76,7 +76,7 @@ func publishContract(ctx context.Context, s *registry.Services, admin registry.A
 	if err != nil {
 		return fmt.Errorf("upload contract %s: %w", c.ID, err)
 	}
-	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version); err != nil {
+	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version, registry.PublishInput{Digest: v.Digest}); err != nil {
 		return fmt.Errorf("publish contract %s: %w", c.ID, err)
 	}
 	return nil

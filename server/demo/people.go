@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,13 +36,23 @@ func (c *Chain) Administrator(ctx context.Context, name, email string) error {
 
 // Organisation is a made-up partner.
 type Organisation struct {
-	Name, KVK string // KVK has 8 digits
+	Name, KVK string // KVK has 8 digits; empty of a Norwegian one
 	Contact   string // name of the contact person
 	Email     string
+	// OrgNumber and HerID are of a Norwegian organisation, in place of an OIN.
+	OrgNumber, HerID string
 }
 
-// OIN is the number made of the KvK number.
-func (o Organisation) OIN() string { return "00000003" + o.KVK + "0000" }
+// OIN is the number made of the KvK number; empty of a Norwegian organisation.
+func (o Organisation) OIN() string {
+	if o.KVK == "" {
+		return ""
+	}
+	return "00000003" + o.KVK + "0000"
+}
+
+// Number is by which number the organisation is known: its OIN or its organisasjonsnummer.
+func (o Organisation) Number() string { return cmp.Or(o.OIN(), o.OrgNumber) }
 
 // Source is the CloudEvents source of the organisation's events.
 func (o Organisation) Source() string { return "urn:nld:oin:" + o.OIN() + ":systeem:leerlingen" }
@@ -50,7 +61,7 @@ func (o Organisation) Source() string { return "urn:nld:oin:" + o.OIN() + ":syst
 func (c *Chain) Register(ctx context.Context, o Organisation) (store.Partner, error) {
 	c.hosts++
 	err := c.Partners.Register(ctx, registry.Registration{
-		Name: o.Name, OIN: o.OIN(), KVK: o.KVK,
+		Name: o.Name, OIN: o.OIN(), KVK: o.KVK, OrgNumber: o.OrgNumber, HerID: o.HerID,
 		Contact:       registry.Contact{Name: o.Contact, Email: o.Email, Phone: "+31 20 555 0100"},
 		EndpointKinds: []string{store.EndpointWebhook},
 		TermsAccepted: true, TermsVersion: c.Partners.TermsVersion(),
@@ -59,12 +70,12 @@ func (c *Chain) Register(ctx context.Context, o Organisation) (store.Partner, er
 	if err != nil {
 		return store.Partner{}, fmt.Errorf("register %s: %w", o.Name, err)
 	}
-	found, _, err := c.Partners.List(ctx, c.Admin, store.PartnerFilter{Search: o.OIN()})
+	found, _, err := c.Partners.List(ctx, c.Admin, store.PartnerFilter{Search: o.Number()})
 	if err != nil {
 		return store.Partner{}, err
 	}
 	if len(found) != 1 {
-		return store.Partner{}, fmt.Errorf("register %s: %d partners have its OIN", o.Name, len(found))
+		return store.Partner{}, fmt.Errorf("register %s: %d partners have its number", o.Name, len(found))
 	}
 	return found[0], nil
 }

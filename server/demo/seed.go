@@ -9,12 +9,12 @@ import (
 
 // OwnA and OwnB are the organisations that run the two Schakels.
 func OwnA() Organisation {
-	return Organisation{"Ketenbureau Voorbeeld", "12345678", "Anna de Vries", "anna@voorbeeld.example"}
+	return Organisation{Name: "Ketenbureau Voorbeeld", KVK: "12345678", Contact: "Anna de Vries", Email: "anna@voorbeeld.example"}
 }
 
 // OwnB is the organisation that runs the second Schakel.
 func OwnB() Organisation {
-	return Organisation{"Samenwerkingsverband Horizon", "23456789", "Bram Jansen", "bram@horizon.example"}
+	return Organisation{Name: "Samenwerkingsverband Horizon", KVK: "23456789", Contact: "Bram Jansen", Email: "bram@horizon.example"}
 }
 
 // Seeded is what the seeding made that others need to know.
@@ -37,6 +37,10 @@ func Seed(ctx context.Context, a, b *Chain, baseA, baseB string, receiver *Recei
 		mine *Credentials
 	}{{a, OwnA(), &out.PublisherA}, {b, OwnB(), &out.PublisherB}} {
 		if err := s.Administrator(ctx, s.own.Contact, s.own.Email); err != nil {
+			return out, err
+		}
+		// Secrets are easier to try by hand than keys; the demonstration prints what this relaxes.
+		if err := s.ChangeSettings(ctx, map[string]string{"tokens.client_auth": registry.AuthSecretBasic}); err != nil {
 			return out, err
 		}
 		if err := PublishContracts(ctx, s.Services, s.Admin); err != nil {

@@ -28,7 +28,7 @@ func seedPartners(ctx context.Context, c *Chain, receiver *Receiver) ([]Login, e
 // seedSteady makes a partner where all goes well, and an endpoint of the own
 // organisation, which gets what partners send.
 func (c *Chain) seedSteady(ctx context.Context, receiver *Receiver) (Login, error) {
-	o := Organisation{"Leerlingvolgsysteem Kompas", "34567890", "Carla Smit", "carla@kompas.example"}
+	o := Organisation{Name: "Leerlingvolgsysteem Kompas", KVK: "34567890", Contact: "Carla Smit", Email: "carla@kompas.example"}
 	_, actor, err := c.Approved(ctx, o)
 	if err != nil {
 		return Login{}, err
@@ -66,7 +66,7 @@ func (c *Chain) seedPortions(ctx context.Context, actor registry.Actor, receiver
 
 // seedMoody makes a partner with endpoints that fail at times.
 func (c *Chain) seedMoody(ctx context.Context, receiver *Receiver) (Login, error) {
-	o := Organisation{"Gemeente Voorbeeldstad", "45678901", "Daan Bakker", "daan@voorbeeldstad.example"}
+	o := Organisation{Name: "Gemeente Voorbeeldstad", KVK: "45678901", Contact: "Daan Bakker", Email: "daan@voorbeeldstad.example"}
 	_, actor, err := c.Approved(ctx, o)
 	if err != nil {
 		return Login{}, err
@@ -96,10 +96,10 @@ func (c *Chain) seedMoody(ctx context.Context, receiver *Receiver) (Login, error
 // seedWaiting makes a registration whose address is not confirmed, and one that
 // waits for the administrator.
 func (c *Chain) seedWaiting(ctx context.Context) (Login, error) {
-	if _, err := c.Register(ctx, Organisation{"Basisschool De Regenboog", "56789012", "Eva Mulder", "eva@regenboog.example"}); err != nil {
+	if _, err := c.Register(ctx, Organisation{Name: "Basisschool De Regenboog", KVK: "56789012", Contact: "Eva Mulder", Email: "eva@regenboog.example"}); err != nil {
 		return Login{}, err
 	}
-	o := Organisation{"Scholengroep Noord", "67890123", "Femke Visser", "femke@scholengroepnoord.example"}
+	o := Organisation{Name: "Scholengroep Noord", KVK: "67890123", Contact: "Femke Visser", Email: "femke@scholengroepnoord.example"}
 	if _, err := c.Register(ctx, o); err != nil {
 		return Login{}, err
 	}
@@ -110,7 +110,7 @@ func (c *Chain) seedWaiting(ctx context.Context) (Login, error) {
 // seedFormer makes a partner that is suspended, one that was rejected and one
 // whose exchange has ended.
 func (c *Chain) seedFormer(ctx context.Context, receiver *Receiver) error {
-	delta, actor, err := c.Approved(ctx, Organisation{"Toetsplatform Delta", "78901234", "Gijs Meijer", "gijs@delta.example"})
+	delta, actor, err := c.Approved(ctx, Organisation{Name: "Toetsplatform Delta", KVK: "78901234", Contact: "Gijs Meijer", Email: "gijs@delta.example"})
 	if err != nil {
 		return err
 	}
@@ -118,14 +118,14 @@ func (c *Chain) seedFormer(ctx context.Context, receiver *Receiver) error {
 	if err != nil {
 		return err
 	}
-	old, actor, err := c.Approved(ctx, Organisation{"Roosterprogramma Oud", "89012345", "Hanna Bos", "hanna@rooster.example"})
+	old, actor, err := c.Approved(ctx, Organisation{Name: "Roosterprogramma Oud", KVK: "89012345", Contact: "Hanna Bos", Email: "hanna@rooster.example"})
 	if err != nil {
 		return err
 	}
 	if _, err := c.Subscribe(ctx, actor, receiver.Target("Rooster", "rooster"), TypeEnrolled); err != nil {
 		return err
 	}
-	publisher, err := c.unapproved(ctx, Organisation{"Uitgeverij Voorbeeld", "90123456", "Ids Dijkstra", "ids@uitgeverij.example"})
+	publisher, err := c.unapproved(ctx, Organisation{Name: "Uitgeverij Voorbeeld", KVK: "90123456", Contact: "Ids Dijkstra", Email: "ids@uitgeverij.example"})
 	return errors.Join(err,
 		c.Subscriptions.Suspend(ctx, c.Admin, sub.ID, "The processing agreement is being renewed."),
 		c.Partners.Suspend(ctx, c.Admin, delta.ID, "The certificate of the organisation was revoked."),

@@ -28,7 +28,7 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: base, Organisation: own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckWindows: window.Check,
 		ServedKinds: []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles},
-		ReadArea:    area.Boundary,
+		ReadArea:    area.Boundary, Profile: registry.LenientProfile(),
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (p *parties) provoke(t *testing.T, all []provocation) {
 	a, b := newAdministrator(t, p.A.Program), newAdministrator(t, p.B.Program)
 	for _, f := range all {
 		p.shown(t, b, p.B, store.AMQPFilter{Direction: store.AMQPIn, Statuses: []string{store.AMQPRefused}, ID: f.id}, f)
-		answer := message.AnswerID(f.id, message.AnswerError)
+		answer := message.AnswerID(message.Seed(100, f.id), message.AnswerError)
 		p.shown(t, a, p.A, store.AMQPFilter{Direction: store.AMQPIn, Kinds: []string{store.AMQPError}, ID: answer}, f)
 	}
 }

@@ -54,7 +54,7 @@ func TestContractEventsReachPartners(t *testing.T) {
 		base := "/registry/v1/contracts/" + id + "/versions"
 		document := `{"openapi":"3.2.0","info":{"title":"Schools","version":"1.0.0"},"servers":[{"url":"https://schools.example/v1"}],"paths":{}}`
 		s.Call(t, "POST", base, token, map[string]string{"Content-Type": "application/json"}, document).Want(t, 201)
-		s.Call(t, "POST", base+"/1.0.0/publication", token, nil, nil).Want(t, 200)
+		s.Call(t, "POST", base+"/1.0.0/publication", token, trial.Reviewed([]byte(document)), nil).Want(t, 200)
 	}
 	told := func(status string) {
 		t.Helper()

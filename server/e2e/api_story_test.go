@@ -95,7 +95,7 @@ func (s *apiStory) publishContract(t *testing.T) {
 	}).Want(t, http.StatusCreated)
 	header := map[string]string{"Content-Type": "application/yaml"}
 	s.Call(t, http.MethodPost, "/registry/v1/contracts/students/versions", s.own, header, content).Want(t, http.StatusCreated)
-	s.Call(t, http.MethodPost, "/registry/v1/contracts/students/versions/1.2.0/publication", s.own, nil, nil).Want(t, http.StatusOK)
+	s.Call(t, http.MethodPost, "/registry/v1/contracts/students/versions/1.2.0/publication", s.own, trial.Reviewed(content), nil).Want(t, http.StatusOK)
 	s.Call(t, http.MethodGet, "/registry/v1/contracts/students", "", nil, nil).Want(t, http.StatusNotFound) // for partners alone
 	var catalogue struct{ EventTypes []struct{ Name string } }
 	s.Call(t, http.MethodGet, "/events/v1/event-types", s.partner, nil, nil).Want(t, http.StatusOK).Into(t, &catalogue)

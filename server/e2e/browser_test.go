@@ -19,6 +19,7 @@ import (
 
 	"schakel/server/demo"
 	"schakel/server/trial"
+	"schakel/store/needs"
 )
 
 // TestStoryInBrowser plays the whole story in a real browser against the
@@ -29,7 +30,7 @@ import (
 func TestStoryInBrowser(t *testing.T) {
 	t.Parallel()
 	node, modules := needNode(t)
-	chromium := need(t, "chromium")
+	chromium := needs.Program(t, "chromium")
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/server/demo"
 	"schakel/server/trial"
+	"schakel/store/needs"
 )
 
 const storyContract = `asyncapi: 3.1.0
@@ -54,7 +55,7 @@ components:
 // Rules: EDU-06, EDU-06b, EDU-06e, EDU-21.
 func TestContractStoryInBrowser(t *testing.T) {
 	t.Parallel()
-	chromium := need(t, "chromium")
+	chromium := needs.Program(t, "chromium")
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +139,7 @@ func redocDocuments() map[string]map[string]any {
 // Rules: EDU-21.
 func TestRedocStaysHere(t *testing.T) {
 	t.Parallel()
-	chromium := need(t, "chromium")
+	chromium := needs.Program(t, "chromium")
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	var pages []map[string]any
 	s.SetUp(t, func(c *demo.Chain) {
@@ -150,9 +151,9 @@ func TestRedocStaysHere(t *testing.T) {
 			trial.Must(t, err)
 			_, err = c.Contracts.Create(ctx, c.Admin, registry.ContractInput{ID: id, Kind: kind, Title: name, Visibility: "public"})
 			trial.Must(t, err)
-			_, err = c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: content})
+			draft, err := c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: content})
 			trial.Must(t, err)
-			_, err = c.Contracts.Publish(ctx, c.Admin, id, "1.0.0")
+			_, err = c.Contracts.Publish(ctx, c.Admin, id, "1.0.0", registry.PublishInput{Digest: draft.Digest})
 			trial.Must(t, err)
 			pages = append(pages, map[string]any{"path": "/contracts/" + id + "/versions/1.0.0", "texts": []string{"Drawn by Redoc", "Text of the author", "List the schools"}})
 		}

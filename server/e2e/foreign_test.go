@@ -17,6 +17,7 @@ import (
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // foreign is a program with one publisher and an endpoint for each content mode.
@@ -72,7 +73,7 @@ func (f *foreign) prepare(t *testing.T, hooks map[string]demo.Target) {
 // Rules: EDU-15, EDU-N04.
 func TestCurl(t *testing.T) {
 	t.Parallel()
-	curl := need(t, "curl")
+	curl := needs.Program(t, "curl")
 	f := newForeign(t, nil)
 	structured, body := trial.NewEvent(f.Own, demo.TypeEnrolled)
 	first, one := trial.NewEvent(f.Own, demo.TypeEnrolled)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // parcels is a part of the sheet; of the parcels published here, every third lies in it.
@@ -42,10 +42,7 @@ type walked struct {
 // Rules: MUT-50, MUT-51, MUT-52, MUT-53.
 func TestDownloadClient(t *testing.T) {
 	t.Parallel()
-	description := filepath.Join("..", "..", "..", "shared", "data", "mutation", "DownloadApi.json")
-	if _, err := os.Stat(description); err != nil {
-		t.Skip("DownloadApi.json of PDOK is not on this machine: ", description)
-	}
+	description := needs.Shared(t, "mutation", "DownloadApi.json")
 	node, modules := needNode(t)
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	var w trial.MutationWorld

@@ -17,6 +17,7 @@ import (
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // followed are the contracts that Renovate looks up: one that everybody sees, and
@@ -31,7 +32,7 @@ var followed = map[string]string{"public-schools": store.VisibilityPublic, "part
 // Rules: EDU-06e, EDU-N06.
 func TestRenovate(t *testing.T) {
 	t.Parallel()
-	git := need(t, "git")
+	git := needs.Program(t, "git")
 	node, modules := needNode(t)
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	reader, key := trial.Organisation("Reader", "34567890"), ""
@@ -74,10 +75,10 @@ func releases(t *testing.T, c *demo.Chain, id, visibility string) {
 	trial.Must(t, err)
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0", "1.3.0", "2.0.0-rc.1", "3.0.0"} {
 		document := `{"openapi":"3.2.0","info":{"title":"Schools","version":"` + version + `"},"servers":[{"url":"https://schools.example/v1"}],"paths":{}}`
-		_, err := c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: []byte(document)})
+		draft, err := c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: []byte(document)})
 		trial.Must(t, err)
 		if version != "3.0.0" {
-			_, err = c.Contracts.Publish(ctx, c.Admin, id, version)
+			_, err = c.Contracts.Publish(ctx, c.Admin, id, version, registry.PublishInput{Digest: draft.Digest})
 			trial.Must(t, err)
 		}
 	}

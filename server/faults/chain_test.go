@@ -40,6 +40,7 @@ func newChain(t *testing.T, database string, more ...string) *chain {
 	t.Helper()
 	p := trial.NewPKI(t)
 	c := &chain{receiver: trial.NewReceiver(t, p), ledger: trial.NewLedger(), paths: map[string]string{}}
+	c.receiver.RepeatsAfterFaults()
 	c.Program = c.node(t, p, database, more...)
 	c.SetUp(t, func(d *demo.Chain) { c.agree(t, d) })
 	c.receiver.Behave(moody)

@@ -3,11 +3,14 @@ package faults
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // volume is a file system of its own on a loop device, which can lose its power.
@@ -19,7 +22,7 @@ type volume struct {
 func newVolume(t *testing.T, size int64) *volume {
 	t.Helper()
 	needRoot(t, "mount a file system")
-	need(t, "mkfs.ext4")
+	needs.Program(t, "mkfs.ext4")
 	dir := t.TempDir()
 	v := &volume{filepath.Join(dir, "disk.img"), filepath.Join(dir, "disk")}
 	if err := errors.Join(os.WriteFile(v.image, nil, 0o600), os.Truncate(v.image, size<<20), os.Mkdir(v.at, 0o700)); err != nil {
@@ -30,6 +33,18 @@ func newVolume(t *testing.T, size int64) *volume {
 	}
 	if out, err := exec.Command("mount", "-o", "loop", v.image, v.at).CombinedOutput(); err != nil {
 		t.Skipf("this machine mounts no loop device: %s", bytes.TrimSpace(out))
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", v.at).Run() })
+	return v
+}
+
+// newMemoryVolume mounts one of so many MiB that is kept in memory: it is full sooner than a disk, and cannot lose its power.
+func newMemoryVolume(t *testing.T, size int64) *volume {
+	t.Helper()
+	needRoot(t, "mount a file system")
+	v := &volume{at: t.TempDir()}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0700", size), "tmpfs", v.at).CombinedOutput(); err != nil {
+		t.Skipf("this machine mounts no tmpfs: %s", bytes.TrimSpace(out))
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", v.at).Run() })
 	return v

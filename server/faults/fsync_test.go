@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"schakel/server/trial"
+	"schakel/store/needs"
 )
 
 // TestFsyncErrors has the system answer that data could not be brought to the disk,
 // for a while and then now and then. Nothing is acknowledged that is not durable;
 // when the disk works again so does the program; and the ledger holds after a kill.
 //
-// Rules: EDU-09, EDU-19
+// Rules: EDU-09, EDU-19, OPEN-13
 func TestFsyncErrors(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]string{"all": "1+", "every third": "3+3"} {
@@ -53,7 +54,7 @@ func TestFsyncErrors(t *testing.T) {
 // words of strace. The function it gives ends that.
 func failSyncs(t *testing.T, s *trial.Program, when string) (heal func()) {
 	t.Helper()
-	strace := need(t, "strace")
+	strace := needs.Program(t, "strace")
 	cmd := exec.Command(strace, "-f", "-p", strconv.Itoa(s.PID()), "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO:when="+when)
 	said, err := cmd.StderrPipe()
 	trial.Must(t, err)

@@ -12,7 +12,6 @@ package faults
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 
 	"schakel/store/storetest"
@@ -20,30 +19,10 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// need skips a test when a program it drives is not installed. Under CI what
-// make test installs is there, or that is a failure.
-func need(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		unable(t, program+" is not installed; make faults installs it when run as root")
-	}
-	return path
-}
-
 // needRoot skips a test that must mount or trace, where that is not allowed.
 func needRoot(t *testing.T, what string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skipf("only root can %s", what)
 	}
-}
-
-// unable skips a test for want of something; under CI that is a failure.
-func unable(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }

@@ -18,10 +18,7 @@ func TestNodeKilled(t *testing.T) {
 	t.Parallel()
 	database := storetest.PostgresURL(t)
 	c := newChain(t, database)
-	other := c.node(t, c.PKI, database)
-	for flag, value := range map[string]string{"--secret-key-file": c.SecretKey, "--base-url": c.Base} {
-		other.Args = replaced(other.Args, flag, value)
-	}
+	other := c.second(t, database)
 	for _, p := range c.senders[:len(c.senders)/2] {
 		p.Program = other
 	}

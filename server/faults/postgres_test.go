@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"schakel/server/trial"
+	"schakel/store/needs"
 )
 
 // newPostgres starts a server of the test's own.
@@ -15,7 +16,7 @@ func newPostgres(t *testing.T) *trial.Postgres {
 	t.Helper()
 	p, err := trial.NewPostgres(t)
 	if errors.Is(err, trial.ErrNoPostgres) {
-		unable(t, err.Error())
+		needs.Missing(t, err.Error(), ".ci/prepare installs it when run as root")
 	}
 	trial.Must(t, err)
 	return p

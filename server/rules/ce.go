@@ -31,7 +31,7 @@ func ceAttributes() []Rule {
 		{ID: "CE-21", Level: optional, Text: "dataref is a URI-reference to data elsewhere"},
 		{ID: "CE-22", Level: optional, Text: "sequence and sequencetype pass; a wrong pair is told"},
 		{ID: "CE-23", Level: must, Text: "Unknown extensions pass unchanged, a number as a number"},
-		{ID: "CE-24", Level: may, Text: "Known extensions such as traceparent pass"},
+		{ID: "CE-24", Level: may, Text: "Known extensions such as traceparent pass, and expirytime is respected"},
 		{ID: "CE-30", Level: may, Text: "data is optional and of any media type"},
 		{ID: "CE-31", Level: must, Text: "Events of up to 64 KiB pass"},
 		{ID: "CE-32", Level: should, Text: "The limit is never below that; above it 413, and the connection lives"},

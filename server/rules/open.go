@@ -15,11 +15,11 @@ func openRules() []Rule {
 		{ID: "OPEN-09", Level: option, Text: "Who defines which document"},
 		{ID: "OPEN-10", Level: option, Text: "Which versions of OpenAPI and AsyncAPI"},
 		{ID: "OPEN-11", Level: option, Text: "What a subscription can select by"},
-		{ID: "OPEN-12", Level: option, Text: "Edu-V notifications"},
+		{ID: "OPEN-12", Level: option, Text: "Edu-V notifications", Reason: "not offered; the API at /events/v1 has the same flows"},
 		{ID: "OPEN-13", Level: option, Text: "Acknowledged after keeping, always"},
 		{ID: "OPEN-14", Level: option, Text: "Registration by hand or by API"},
-		{ID: "OPEN-15", Level: option, Text: "The first load of data"},
-		{ID: "OPEN-16", Level: option, Text: "Editorial remarks"},
+		{ID: "OPEN-15", Level: option, Text: "The first load of data", Reason: "not offered: transactions that stay synchronous are outside this exchange"},
+		{ID: "OPEN-16", Level: option, Text: "Editorial remarks", Reason: "remarks on the text of the profile"},
 		{ID: "OPEN-17", Level: option, Text: "Syntax of keys, other content under a key, parts of a batch, sources, lifetime"},
 	}
 }

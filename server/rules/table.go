@@ -1,32 +1,36 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// The marks in the README between which the table stands.
-const (
-	beginMark = "<!-- rules: written by go run ./server/rules -->"
-	endMark   = "<!-- end of rules -->"
-)
+// preamble opens RULES.md.
+const preamble = `# Rules and their tests
+
+Each rule that Schakel follows, in our own words, with the tests that prove it, or the reason why none can.
+A test names the rules it proves in its comment (` + "`// Rules: EDU-10, IDEM-11.`" + `).
+` + "`go run ./server/rules`" + ` writes this file; a test fails when a rule has neither test nor reason, or when the file is not current.
+
+`
 
 // mostTests bounds how many tests of a rule the table names.
 const mostTests = 3
 
-// Table writes the chapters with their proofs as Markdown.
+// Table writes RULES.md: the chapters with their proofs as Markdown.
 func Table(chapters []Chapter, proofs []Proof) string {
 	var b strings.Builder
-	for _, c := range chapters {
-		fmt.Fprintf(&b, "<details><summary>%s: %d rules</summary>\n\n| rule | level | what | proven by |\n|---|---|---|---|\n", c.Title, len(c.Rules))
+	b.WriteString(preamble)
+	for i, c := range chapters {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "## %s: %d rules\n\n| rule | level | what | proven by |\n|---|---|---|---|\n", c.Title, len(c.Rules))
 		for _, r := range c.Rules {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.ID, r.Level, r.Text, proofText(r, testsOf(r.ID, proofs)))
 		}
-		b.WriteString("\n</details>\n\n")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }
 
 // testsOf are the tests that prove a rule.
@@ -50,14 +54,4 @@ func proofText(r Rule, tests []string) string {
 		return "no test: " + r.Reason
 	}
 	return "nothing yet"
-}
-
-// Replace puts a table between the marks of a README.
-func Replace(readme []byte, table string) ([]byte, error) {
-	before, rest, ok := bytes.Cut(readme, []byte(beginMark+"\n"))
-	_, after, closed := bytes.Cut(rest, []byte(endMark))
-	if !ok || !closed {
-		return nil, errors.New("the README has no marks for the table of rules")
-	}
-	return []byte(string(before) + beginMark + "\n\n" + table + "\n" + endMark + string(after)), nil
 }

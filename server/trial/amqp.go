@@ -54,7 +54,7 @@ type AMQPSide struct {
 func (s *Program) JoinAMQP(t T, c *demo.Chain, w AMQPWorld) AMQPSide {
 	t.Helper()
 	ctx, side := t.Context(), AMQPSide{World: w}
-	Must(t, s.settings(t, c, map[string]string{"sending.circuit_failures": "0"}))
+	Must(t, c.ChangeSettings(t.Context(), map[string]string{"sending.circuit_failures": "0"}))
 	Must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
 	broker := Must1[store.AMQPBroker](t)(c.AMQP.CreateBroker(ctx, c.Admin, registry.AMQPBrokerInput{
 		Name: "Exchange", Dialect: store.AMQPRabbitMQ4, URL: w.URL, SASL: store.AMQPPlain, Username: w.Username, Password: w.Password, Enabled: true,
@@ -62,25 +62,11 @@ func (s *Program) JoinAMQP(t T, c *demo.Chain, w AMQPWorld) AMQPSide {
 	side.Party = Must1[store.AMQPParty](t)(c.AMQP.CreateOwnParty(ctx, c.Admin, w.Me.party(broker.ID, s.Own.Name)))
 	certificates, keys := w.Me.PEM(t)
 	Must1[int](t)(c.AMQP.AddCertificates(ctx, c.Admin, side.Party.ID, certificates, keys))
-	side.agree(t, c, broker.ID)
 	side.Publisher = Must1[demo.Credentials](t)(c.Publisher(ctx, c.Admin, s.Own))
 	_, err := c.Subscribe(ctx, c.Admin, w.Inbox, TypeMessageReceived, TypeQuestionAnswer)
 	Must(t, err)
+	side.agree(t, c, broker.ID) // a process needs somebody who is subscribed to what it receives
 	return side
-}
-
-// settings changes settings of the chain.
-func (s *Program) settings(t T, c *demo.Chain, change map[string]string) error {
-	state, err := c.Profile.Load(t.Context())
-	if err != nil {
-		return err
-	}
-	values := state.Values()
-	for key, value := range change {
-		values[key] = value
-	}
-	_, _, err = c.Profile.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: values})
-	return err
 }
 
 // agree makes the other party, what is done together with it, and its subscription to what is sent.

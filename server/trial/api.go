@@ -2,6 +2,8 @@ package trial
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -134,4 +136,10 @@ func (s *Program) Publish(t T, token, body string) string {
 // EventHeader is that of an intake request with a key of its own.
 func EventHeader(contentType string) map[string]string {
 	return map[string]string{"Content-Type": contentType, "Idempotency-Key": `"` + uuid.NewString() + `"`}
+}
+
+// Reviewed is the header of a request to publish a draft that holds these bytes.
+func Reviewed(upload []byte) map[string]string {
+	sum := sha256.Sum256(upload)
+	return map[string]string{"If-Match": `"sha256:` + hex.EncodeToString(sum[:]) + `"`}
 }

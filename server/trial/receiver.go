@@ -29,6 +29,7 @@ type Receiver struct {
 	judge  func(path, id string) int // the status for an event; nil takes all
 	paths  map[string]*webhook
 	order  map[string]bool // paths at which events come in order
+	faults bool            // what is offered again is not judged by its order
 	broken []string        // rules, with the event
 }
 
@@ -175,7 +176,7 @@ func (r *Receiver) offered(hook *webhook, path string, e arrived, key string) *s
 	if s.key != key {
 		r.broken = append(r.broken, fmt.Sprintf("%s: event %s came with key %s and then with %s", path, e.ID, s.key, key))
 	}
-	if !r.order[path] || e.Subject == "" || e.Data.Seq == 0 {
+	if !r.order[path] || e.Subject == "" || e.Data.Seq == 0 || r.faults && s.times > 1 {
 		return s
 	}
 	if last := hook.latest[e.Subject]; e.Data.Seq < last {

@@ -55,6 +55,15 @@ func (r *Receiver) WantOrder(path string) {
 	r.order[path] = true
 }
 
+// RepeatsAfterFaults says that outcomes may be lost here, with the program or its database. Deliveries of a key that were
+// sent in one run are sent once more then, in order, from the first whose outcome was not written. What is new must still
+// come in order.
+func (r *Receiver) RepeatsAfterFaults() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = true
+}
+
 // Before sets what is called first at each request; nil is nothing.
 func (r *Receiver) Before(do func(*http.Request)) {
 	r.mu.Lock()

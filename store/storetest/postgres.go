@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"schakel/store/needs"
 )
 
 // What a fresh database is copied from: PostgreSQL's own empty one, or one that already has our tables.
@@ -90,7 +92,7 @@ func freshDatabase(t testing.TB, template string) string {
 	t.Helper()
 	name, err := shared.create(t.Context(), template)
 	if errors.Is(err, errNoPrograms) {
-		t.Skip(err)
+		needs.Missing(t, err.Error(), ".ci/prepare installs them when run as root")
 	}
 	if err != nil {
 		t.Fatalf("fresh PostgreSQL database: %v", err)

@@ -108,6 +108,9 @@ func errorOf(code, text, detail string) Error {
 // E10 refuses a message that is for somebody else (AMQP-109).
 func E10(detail string) Error { return errorOf("E10", "Ugyldig meldingsidentifikator", detail) }
 
+// E21 refuses a message that has no recipient here.
+func E21(detail string) Error { return errorOf("E21", "Mottaker finnes ikke", detail) }
+
 // T01 refuses a message that is no XML after its header (AMQP-110).
 func T01(detail string) Error {
 	return errorOf("T01", "Ikke XML / ikke 'well formed' / uleselig", detail)

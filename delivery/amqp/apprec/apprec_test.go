@@ -3,30 +3,20 @@ package apprec_test
 import (
 	"bytes"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"schakel/delivery/amqp/apprec"
 	"schakel/delivery/amqp/msghead"
+	"schakel/store/needs"
 )
 
-// data is a folder with messages and schemas of other parties; it is no part of the project.
-const data = "../../../../shared/data/amqp"
-
+// sample reads a message that another party made.
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(data, "samples", name))
-	if os.IsNotExist(err) {
-		t.Skip("the folder with sample messages is not on this machine")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return needs.File(t, "amqp", "samples", name)
 }
 
 // answer is one to a message of party 100, person 110, to party 200, department 210.
@@ -102,14 +92,8 @@ func TestBuild(t *testing.T) {
 // lint validates with xmllint.
 func lint(t *testing.T, version apprec.Version, doc []byte) {
 	t.Helper()
-	schema := filepath.Join(data, "xsd-ks", "apprec-v"+version.String()+".xsd")
-	if _, err := os.Stat(schema); err != nil {
-		t.Skip("the folder with schemas is not on this machine")
-	}
-	if _, err := exec.LookPath("xmllint"); err != nil {
-		t.Skip("xmllint is not on this machine")
-	}
-	lint := exec.CommandContext(t.Context(), "xmllint", "--nonet", "--noout", "--schema", schema, "-")
+	schema := needs.Shared(t, "amqp", "xsd-ks", "apprec-v"+version.String()+".xsd")
+	lint := exec.CommandContext(t.Context(), needs.Program(t, "xmllint"), "--nonet", "--noout", "--schema", schema, "-")
 	lint.Stdin = bytes.NewReader(doc)
 	if out, err := lint.CombinedOutput(); err != nil {
 		t.Errorf("xmllint: %v\n%s\n%s", err, out, doc)

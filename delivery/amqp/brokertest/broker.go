@@ -7,6 +7,7 @@ import (
 
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/rabbitmq"
+	"schakel/store/needs"
 )
 
 // The user every node has, with all rights.
@@ -70,7 +71,7 @@ func StartOwn(t testing.TB, v Version, certificates *Certificates) *Broker {
 func requireVersion(t testing.TB, v Version) {
 	t.Helper()
 	if _, why := find(v); why != "" {
-		unable(t, why)
+		needs.Missing(t, why, ".ci/prepare installs it when run as root")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 var (
@@ -121,7 +123,7 @@ func (p Peer) command(t testing.TB) *exec.Cmd {
 	}
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import proton").Run() != nil {
-		unable(t, "python3-qpid-proton is not installed; .ci/prepare installs it when run as root")
+		needs.Installed(t, "python3-qpid-proton", false)
 	}
 	return exec.CommandContext(t.Context(), python, "-c", protonScript)
 }
@@ -129,11 +131,10 @@ func (p Peer) command(t testing.TB) *exec.Cmd {
 // nodeCommand runs a script with rhea at hand.
 func nodeCommand(t testing.TB, script string, arguments ...string) *exec.Cmd {
 	t.Helper()
-	node := need(t, "node", ".ci/prepare installs it when run as root")
-	modules := filepath.Join(repository(), ".cache", "e2e", "node_modules")
-	if _, err := os.Stat(filepath.Join(modules, "rhea")); err != nil {
-		unable(t, "the JavaScript package rhea is not installed; .ci/prepare installs it")
-	}
+	node := needs.Program(t, "node")
+	modules := filepath.Join(needs.Repository(), ".cache", "e2e", "node_modules")
+	_, err := os.Stat(filepath.Join(modules, "rhea"))
+	needs.Installed(t, "the JavaScript package rhea", err == nil)
 	command := exec.CommandContext(t.Context(), node, append([]string{"-e", script, "--", "-"}, arguments...)...)
 	command.Env = append(os.Environ(), "NODE_PATH="+modules)
 	return command

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,23 @@ func (b *Broker) Queues(t testing.TB) []string {
 		names[i] = q.Name
 	}
 	return names
+}
+
+// AwaitQueues waits until the node has these queues. A node that was killed takes
+// connections before its management plugin lists all queues that it recovers.
+func (b *Broker) AwaitQueues(t testing.TB, want ...string) {
+	t.Helper()
+	until := time.Now().Add(giveUp)
+	for {
+		got := b.Queues(t)
+		if !slices.ContainsFunc(want, func(name string) bool { return !slices.Contains(got, name) }) {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the node has the queues %q, want %q", got, want)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
 }
 
 // Depth gives how many messages a queue holds, as the node counted them within the

@@ -26,6 +26,27 @@ const (
 	Stall   Behaviour = "stall"   // never gives credit
 )
 
+// Faults with an error condition; each lasts for so many times, and then the queue accepts. 0 is for ever.
+var (
+	// Rejects answers with the outcome rejected.
+	Rejects = fault("rejected")
+	// Detaches ends the link in place of an outcome.
+	Detaches = fault("detached")
+	// Refuses refuses the attach.
+	Refuses = fault("refused")
+	// Forces ends the connection in place of an outcome.
+	Forces = fault("forced")
+)
+
+func fault(verb string) func(condition string, times int) Behaviour {
+	return func(condition string, times int) Behaviour {
+		if times == 0 {
+			return Behaviour(verb + " " + condition)
+		}
+		return Behaviour(verb + " " + condition + " " + strconv.Itoa(times))
+	}
+}
+
 // Event is what a scripted broker saw or did: attach, transfer, handed, accepted,
 // released, modified, rejected.
 type Event struct {
@@ -41,7 +62,8 @@ type Event struct {
 
 // Scripted is a broker that does as it is told and behaves like Service Bus: a queue's
 // name is its address, and what is rejected or failed ten times goes to
-// NAME/$DeadLetterQueue.
+// NAME/$DeadLetterQueue, where nobody can send to, with the reason among its application
+// properties.
 type Scripted struct {
 	URL string
 

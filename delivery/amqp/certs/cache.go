@@ -34,6 +34,15 @@ func (c *cache[T]) put(key string, item T) {
 	c.items[key] = item
 }
 
+// change replaces every item.
+func (c *cache[T]) change(fn func(T) T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, item := range c.items {
+		c.items[key] = fn(item)
+	}
+}
+
 func (c *cache[T]) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

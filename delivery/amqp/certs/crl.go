@@ -24,7 +24,7 @@ type list struct {
 // askLists looks c up in the lists that it names, which are kept until they are
 // replaced. An error means that none could be had.
 func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
-	failed := errors.New("no address")
+	var failed error
 	for _, url := range reachable(c.CRLDistributionPoints) {
 		found, err := v.listAt(ctx, url, issuer, now)
 		if err == nil {
@@ -39,11 +39,14 @@ func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, n
 		}
 		return statusGood, nil
 	}
+	if failed == nil {
+		failed = errors.New("no address")
+	}
 	return statusUnknown, fmt.Errorf("%w: revocation list: %w", errSource, failed)
 }
 
 // listAt gives the list of one issuer at one address. One that is kept serves
-// on, while it is valid, when a new one cannot be had.
+// on, while it is valid and Config.Grace beyond that, when a new one cannot be had.
 func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
 	key := Thumbprint(issuer) + " " + url
 	kept, ok := v.lists.get(key)
@@ -55,7 +58,7 @@ func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certifi
 	case err == nil:
 		v.lists.put(key, found)
 		return found, nil
-	case ok && now.Before(kept.until):
+	case ok && now.Before(kept.until.Add(v.cfg.Grace)):
 		return kept, nil
 	}
 	return list{}, err

@@ -3,6 +3,7 @@ package certs
 import (
 	"crypto/x509"
 	"errors"
+	"strings"
 )
 
 // Kind says why a certificate may not be used.
@@ -34,7 +35,7 @@ func (e *Error) Error() string {
 		text += ": " + e.Detail
 	}
 	if e.err != nil {
-		text += ": " + e.err.Error()
+		text += ": " + strings.ReplaceAll(e.err.Error(), "\n", "; ")
 	}
 	return text
 }

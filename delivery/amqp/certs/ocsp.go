@@ -22,19 +22,20 @@ const (
 	statusRevoked
 )
 
-// answer is a status that was asked for, with its end.
+// answer is a status that was asked for.
 type answer struct {
-	status status
-	until  time.Time
+	status  status
+	refresh time.Time // asked anew from here on
+	until   time.Time // the end of its life
 }
 
 // askResponders asks the OCSP responders that c names, one after another, and
 // keeps the answer until its end. An error means that none of them answered.
 func (v *Validator) askResponders(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
-	if kept, ok := v.answers.get(string(c.Raw)); ok && now.Before(kept.until) {
+	if kept, ok := v.answers.get(string(c.Raw)); ok && now.Before(kept.refresh) {
 		return kept.status, nil
 	}
-	err := fmt.Errorf("%w: OCSP: no address", errSource)
+	var err error
 	for _, url := range reachable(c.OCSPServer) {
 		found, failed := v.askResponder(ctx, url, c, issuer, now)
 		if failed == nil {
@@ -42,6 +43,9 @@ func (v *Validator) askResponders(ctx context.Context, c, issuer *x509.Certifica
 			return found.status, nil
 		}
 		err = errors.Join(err, failed)
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: OCSP: no address", errSource)
 	}
 	return statusUnknown, err
 }
@@ -66,6 +70,7 @@ func (v *Validator) askResponder(ctx context.Context, url string, c, issuer *x50
 		return answer{}, fmt.Errorf("%w: read OCSP: %w", errSource, err)
 	}
 	found.until = earlier(found.until, now.Add(v.cfg.CacheFor))
+	found.refresh = found.until
 	return found, nil
 }
 
@@ -92,11 +97,11 @@ func readOCSP(body []byte, c, issuer *x509.Certificate, now time.Time) (answer, 
 	}
 	switch response.Status {
 	case ocsp.Good:
-		return answer{statusGood, until}, nil
+		return answer{status: statusGood, until: until}, nil
 	case ocsp.Revoked:
-		return answer{statusRevoked, until}, nil
+		return answer{status: statusRevoked, until: until}, nil
 	}
-	return answer{statusUnknown, now}, nil
+	return answer{status: statusUnknown, until: now}, nil
 }
 
 // checkResponder wants a delegated responder to be named so by the issuer

@@ -14,11 +14,13 @@ const skew = 5 * time.Minute
 var errSource = errors.New("no usable answer on revocation")
 
 // checkRevocation asks about every certificate of the chain but the root. The
-// first has to name somebody to ask; an issuer need not.
+// first has to name somebody to ask; an issuer need not. That one cannot be asked
+// about does not hide that another is revoked.
 func (v *Validator) checkRevocation(ctx context.Context, chain []*x509.Certificate, now time.Time) error {
 	if !v.asksBelow(chain[len(chain)-1]) {
 		return nil
 	}
+	var unavailable error
 	for i := range len(chain) - 1 {
 		c, issuer := chain[i], chain[i+1]
 		if len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) == 0 {
@@ -27,21 +29,29 @@ func (v *Validator) checkRevocation(ctx context.Context, chain []*x509.Certifica
 			}
 			return fail(Untrusted, c, "it names nobody who can be asked about revocation", nil)
 		}
-		if err := v.ask(ctx, chain[0], c, issuer, now); err != nil {
+		err := v.ask(ctx, chain[0], c, issuer, now)
+		switch {
+		case KindOf(err) == Unavailable:
+			unavailable = err
+		case err != nil:
 			return err
 		}
 	}
-	return nil
+	return unavailable
 }
 
 // ask takes the answer of the first source that has one: the responders, then
-// the lists (INC-24).
+// the lists (INC-24), then a good answer of before that is within Config.Grace.
 func (v *Validator) ask(ctx context.Context, subject, c, issuer *x509.Certificate, now time.Time) error {
 	status, err := v.askResponders(ctx, c, issuer, now)
 	if err != nil {
 		var other error
 		if status, other = v.askLists(ctx, c, issuer, now); other != nil {
-			return fail(Unavailable, subject, "", errors.Join(err, other))
+			kept, ok := v.answers.get(string(c.Raw))
+			if !ok || !now.Before(kept.until.Add(v.cfg.Grace)) || kept.status == statusUnknown {
+				return fail(Unavailable, subject, "", errors.Join(err, other))
+			}
+			status = kept.status
 		}
 	}
 	detail := ""

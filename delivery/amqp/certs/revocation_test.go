@@ -223,3 +223,74 @@ func TestConcurrentChecks(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestGrace: a good answer and a list serve within the grace period while no source can be asked, also after Forget, and not
+// for longer. What is revoked is seen as soon as a source answers.
+//
+// Rules: AMQP-60, AMQP-61
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*x509.Certificate)
+		life   time.Duration
+	}{
+		"answer": {pkitest.WithoutCRL, time.Hour},
+		"list":   {pkitest.WithoutOCSP, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newClock()
+			pki := pkitest.New(t, clock.Now)
+			v := certs.New(certs.Config{Roots: []certs.Anchor{{Certificate: pki.Root}}, Intermediates: pki.Issuers(), HTTP: pki.Server.Client(), Now: clock.Now, Grace: 4 * time.Hour})
+			leaf, other := pki.Signer(c.change).Certificate, pki.Signer(c.change).Certificate
+			is := func(what string, c *x509.Certificate, want certs.Kind) {
+				t.Helper()
+				if got := check(t, v, c, certs.Sign); got != want {
+					t.Errorf("%s: %q, want %q", what, got, want)
+				}
+			}
+			is("at first", leaf, "")
+			pki.SetOCSP(pkitest.Down)
+			pki.SetCRL(pkitest.Down)
+			start := clock.now
+			clock.now = start.Add(c.life + 3*time.Hour)
+			is("within the grace", leaf, "")
+			v.Forget()
+			is("within the grace, forgotten", leaf, "")
+			if name == "answer" {
+				is("never asked about", other, certs.Unavailable)
+			}
+			clock.now = start.Add(c.life + 5*time.Hour)
+			is("after the grace", leaf, certs.Unavailable)
+			clock.now = start.Add(c.life + 3*time.Hour)
+			pki.Revoke(leaf)
+			pki.SetOCSP(pkitest.Good)
+			pki.SetCRL(pkitest.Good)
+			is("revoked meanwhile", leaf, certs.Revoked)
+		})
+	}
+}
+
+// TestRest: a source that does not answer is not asked by every message, and is asked again after its rest.
+//
+// Rules: AMQP-61
+func TestRest(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	pki := pkitest.New(t, clock.Now)
+	v := certs.New(certs.Config{Roots: []certs.Anchor{{Certificate: pki.Root}}, Intermediates: pki.Issuers(), HTTP: pki.Server.Client(), Now: clock.Now, RestAfter: 10 * time.Second})
+	pki.SetOCSP(pkitest.Down)
+	for range 5 {
+		if got := check(t, v, pki.Signer(pkitest.WithoutCRL).Certificate, certs.Sign); got != certs.Unavailable {
+			t.Errorf("down: %q", got)
+		}
+	}
+	if n := pki.Asked("/ocsp"); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	pki.SetOCSP(pkitest.Good)
+	clock.now = clock.now.Add(10 * time.Second)
+	if got := check(t, v, pki.Signer(pkitest.WithoutCRL).Certificate, certs.Sign); got != "" {
+		t.Errorf("up: %q", got)
+	}
+}

@@ -34,8 +34,14 @@ type Config struct {
 	DigitalSignature bool
 	Timeout          time.Duration // of one question; default 10 s
 	CacheFor         time.Duration // longest life of an answer; default and most 1 h
-	CacheSize        int           // answers and lists that are kept; default 1024, and 64 lists
-	MaxOCSP, MaxCRL  int64         // largest answer and list in bytes; default 64 KiB and 16 MiB
+	// Grace is how much longer than its life a good answer or a list serves while no source can be asked (AMQP-61).
+	// Default: not at all.
+	Grace time.Duration
+	// RestAfter is how long a source that gave no answer is not asked again, so that a hanging one does not delay every
+	// message. Default: it is asked each time.
+	RestAfter       time.Duration
+	CacheSize       int   // answers and lists that are kept; default 1024, and 64 lists
+	MaxOCSP, MaxCRL int64 // largest answer and list in bytes; default 64 KiB and 16 MiB
 }
 
 func (c Config) withDefaults() Config {
@@ -75,6 +81,7 @@ type Validator struct {
 	answers       *cache[answer]
 	lists         *cache[list]
 	chains        *cache[[]*x509.Certificate]
+	failures      *cache[failure] // of sources, by address
 }
 
 // New makes a Validator.
@@ -87,18 +94,22 @@ func New(cfg Config) *Validator {
 	v.answers = newCache[answer](v.cfg.CacheSize)
 	v.chains = newCache[[]*x509.Certificate](v.cfg.CacheSize)
 	v.lists = newCache[list](min(v.cfg.CacheSize, 64))
+	v.failures = newCache[failure](v.cfg.CacheSize)
 	for _, root := range cfg.Roots {
 		v.roots.AddCert(root.Certificate)
 	}
 	return v
 }
 
-// Forget drops every chain, answer and list that is kept, so that the next Check
-// asks anew (AMQP-62).
+// Forget ends the life of every chain, answer and list that is kept, so that the
+// next Check asks anew (AMQP-62). An answer still serves within Config.Grace, and a
+// list until its end, when nobody can be asked: one message with a bad signature
+// must not undo that.
 func (v *Validator) Forget() {
 	v.chains.clear()
-	v.answers.clear()
-	v.lists.clear()
+	v.answers.change(func(a answer) answer { a.refresh = time.Time{}; return a })
+	v.lists.change(func(l list) list { l.refresh = time.Time{}; return l })
+	v.failures.clear()
 }
 
 // Check decides whether cert may be used now (AMQP-58 to AMQP-61). others are

@@ -102,24 +102,33 @@ func unmarshal(der []byte, into any) error {
 
 // readContent checks size, shape and content type of a message, and decodes what is inside.
 func (l Limits) readContent(body []byte, want asn1.ObjectIdentifier, into any) error {
-	if err := l.check(body); err != nil {
-		return err
-	}
-	der, err := toDER(body)
+	outer, err := l.readOuter(body)
 	if err != nil {
-		return err
-	}
-	var outer contentInfo
-	if err := unmarshal(der, &outer); err != nil {
 		return err
 	}
 	if !outer.Type.Equal(want) {
 		return fmt.Errorf("content type %s where %s is wanted", outer.Type, want)
 	}
-	if len(outer.Content.FullBytes) == 0 {
-		return errors.New("no content")
-	}
 	return unmarshal(outer.Content.Bytes, into)
+}
+
+// readOuter checks size and shape of a message, and gives its content with its type.
+func (l Limits) readOuter(body []byte) (contentInfo, error) {
+	var outer contentInfo
+	if err := l.check(body); err != nil {
+		return outer, err
+	}
+	der, err := toDER(body)
+	if err != nil {
+		return outer, err
+	}
+	if err := unmarshal(der, &outer); err != nil {
+		return outer, err
+	}
+	if len(outer.Content.FullBytes) == 0 {
+		return outer, errors.New("no content")
+	}
+	return outer, nil
 }
 
 // certificateID is how a message names a certificate: by issuer and serial

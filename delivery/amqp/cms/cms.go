@@ -4,7 +4,9 @@
 //
 // What it writes is DER: SignedData with SHA-256 and the signer's certificate,
 // EnvelopedData with AES-256-CBC and RSA PKCS#1 v1.5. What it reads may be BER
-// as well, with AES-CBC or Triple DES and SHA-256, SHA-384 or SHA-512.
+// as well: AuthEnvelopedData with AES-GCM, EnvelopedData with AES-CBC or Triple DES,
+// keys with RSA-OAEP or PKCS#1 v1.5, signatures with RSA-PSS, PKCS#1 v1.5 or ECDSA
+// and SHA-256, SHA-384 or SHA-512. A setting can reject any of them.
 //
 // The code is our own because it reads what strangers send: depth, number of
 // elements and size are bounded before anything is decoded, a wrong RSA padding
@@ -42,6 +44,8 @@ const DefaultBytes = 32 << 20
 // Limits bounds what is read. The zero value is ready for use.
 type Limits struct {
 	Bytes int // largest body, in bytes; 0 means DefaultBytes
+	// Rejected are the names of algorithms that are not accepted, of those that Algorithms lists.
+	Rejected []string
 }
 
 func (l Limits) check(body []byte) error {

@@ -5,62 +5,72 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/des"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/subtle"
 	"encoding/asn1"
 )
 
 // bulkCipher is an algorithm that content may be encrypted with.
 type bulkCipher struct {
+	name    string
 	keySize int // octets
 	make    func(key []byte) (cipher.Block, error)
+	open    func(content sealedContent, block cipher.Block) ([]byte, error)
 }
 
-// bulkCipherOf knows AES-CBC and, for old senders, Triple DES. Single DES and
-// RC2 are not read.
-func bulkCipherOf(id asn1.ObjectIdentifier) (bulkCipher, bool) {
-	switch id.String() {
+// bulkCipherOf knows AES-GCM, AES-CBC and, for old senders, Triple DES. Single DES and RC2 are not read. What authenticates its
+// content comes in AuthEnvelopedData alone, and what does not in EnvelopedData.
+func bulkCipherOf(id asn1.ObjectIdentifier, authenticated bool) (bulkCipher, bool) {
+	name := id.String()
+	if authenticated {
+		switch name {
+		case "2.16.840.1.101.3.4.1.6":
+			return bulkCipher{ContentAESGCM, 16, aes.NewCipher, decryptGCM}, true
+		case "2.16.840.1.101.3.4.1.26":
+			return bulkCipher{ContentAESGCM, 24, aes.NewCipher, decryptGCM}, true
+		case "2.16.840.1.101.3.4.1.46":
+			return bulkCipher{ContentAESGCM, 32, aes.NewCipher, decryptGCM}, true
+		}
+		return bulkCipher{}, false
+	}
+	switch name {
 	case "2.16.840.1.101.3.4.1.2":
-		return bulkCipher{16, aes.NewCipher}, true
+		return bulkCipher{ContentAESCBC, 16, aes.NewCipher, decryptCBC}, true
 	case "2.16.840.1.101.3.4.1.22":
-		return bulkCipher{24, aes.NewCipher}, true
+		return bulkCipher{ContentAESCBC, 24, aes.NewCipher, decryptCBC}, true
 	case "2.16.840.1.101.3.4.1.42":
-		return bulkCipher{32, aes.NewCipher}, true
+		return bulkCipher{ContentAESCBC, 32, aes.NewCipher, decryptCBC}, true
 	case "1.2.840.113549.3.7":
-		return bulkCipher{24, des.NewTripleDESCipher}, true
+		return bulkCipher{ContentTripleDES, 24, des.NewTripleDESCipher, decryptCBC}, true
 	}
 	return bulkCipher{}, false
 }
 
-// decrypt gives the plain content. A content key with a wrong padding is
-// replaced by a random one and used, so that neither the answer nor the time
-// it takes tells them apart. The error is ErrKey or errUnreadable.
-func decrypt(content encryptedContent, sent keyTransport, key crypto.PrivateKey) ([]byte, error) {
-	decrypter, ok := key.(crypto.Decrypter)
+// decrypt gives the plain content. The error is ErrKey, one about what stands in the clear, or errUnreadable for all that
+// depends on the key: neither the answer nor what is done tells a wrong padding from a wrong key or a wrong tag.
+func (l Limits) decrypt(content sealedContent, sent keyTransport, key crypto.PrivateKey) ([]byte, error) {
+	bulk, ok := bulkCipherOf(content.Algorithm.Algorithm, content.authenticated)
 	if !ok {
-		return nil, ErrKey
+		return nil, unknownAlgorithm(content.Algorithm.Algorithm.String() + " for the content")
 	}
-	if _, ok := decrypter.Public().(*rsa.PublicKey); !ok {
-		return nil, ErrKey
-	}
-	bulk, ok := bulkCipherOf(content.Algorithm.Algorithm)
-	if !ok || !sent.Algorithm.Algorithm.Equal(oidRSA()) {
-		return nil, errUnreadable
-	}
-	//lint:ignore SA1019 the profile's parties write no other padding, and a wrong one is not told
-	secret, err := decrypter.Decrypt(rand.Reader, sent.Key, &rsa.PKCS1v15DecryptOptions{SessionKeyLen: bulk.keySize})
+	options, names, err := keyOptions(sent.Algorithm, bulk.keySize)
 	if err != nil {
-		return nil, errUnreadable
+		return nil, err
+	}
+	if err := l.reject(append(names, bulk.name)...); err != nil {
+		return nil, err
+	}
+	secret, err := contentKey(sent.Key, key, options, bulk.keySize)
+	if err != nil {
+		return nil, err
 	}
 	block, err := bulk.make(secret)
 	if err != nil {
 		return nil, errUnreadable
 	}
-	return decryptCBC(content, block)
+	return bulk.open(content, block)
 }
 
-func decryptCBC(content encryptedContent, block cipher.Block) ([]byte, error) {
+func decryptCBC(content sealedContent, block cipher.Block) ([]byte, error) {
 	iv := content.Algorithm.Parameters
 	sealed, err := octets(content.Content)
 	if err != nil || iv.Tag != asn1.TagOctetString || iv.Class != asn1.ClassUniversal || len(iv.Bytes) != block.BlockSize() ||

@@ -13,7 +13,9 @@ const (
 	// UnknownRecipient: encrypted for a certificate that is not ours (AMQP-128).
 	UnknownRecipient Kind = "transport:invalid-certificate"
 	// DecryptionFailed: encrypted for us, and yet not readable. Whatever the
-	// cause, there is one kind, so that nobody learns from it (AMQP-131).
+	// cause, there is one kind, so that nobody learns from it (AMQP-131). The text
+	// names an algorithm that is not accepted, which stands in the message in the
+	// clear; all that depends on the key has one text.
 	DecryptionFailed Kind = "transport:decryption-failed"
 	// InvalidSignature: the signature does not fit the content, or is not the
 	// one of the registered sender (AMQP-132, AMQP-72).

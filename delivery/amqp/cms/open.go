@@ -2,6 +2,7 @@ package cms
 
 import (
 	"crypto/x509"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // maxRecipients is how many recipients a message may name.
 const maxRecipients = 64
 
-// errUnreadable is the one cause of DecryptionFailed, whatever went wrong.
+// errUnreadable is the one cause of DecryptionFailed that depends on the key, whatever went wrong.
 var errUnreadable = errors.New("the content could not be decrypted")
 
 // Opened is a message without its envelope.
@@ -30,11 +31,11 @@ func Open(body []byte, keys []Identity) (Opened, error) { return Limits{}.Open(b
 // UnknownRecipient or DecryptionFailed, or ErrKey when the identity that fits
 // has no RSA key.
 func (l Limits) Open(body []byte, keys []Identity) (Opened, error) {
-	var data envelopedData
-	if err := l.readContent(body, oidEnvelopedData(), &data); err != nil {
+	sealed, named, err := l.readEnvelope(body)
+	if err != nil {
 		return Opened{}, invalid(err)
 	}
-	recipients, err := readRecipients(data)
+	recipients, err := readRecipients(named)
 	if err != nil {
 		return Opened{}, invalid(err)
 	}
@@ -43,21 +44,41 @@ func (l Limits) Open(body []byte, keys []Identity) (Opened, error) {
 		if i < 0 {
 			continue
 		}
-		content, err := decrypt(data.Encrypted, r.keyTransport, keys[i].Key)
+		content, err := l.decrypt(sealed, r.keyTransport, keys[i].Key)
 		if errors.Is(err, ErrKey) {
 			return Opened{}, fmt.Errorf("open: %w", err)
 		}
 		if err != nil {
-			return Opened{}, unreadable(keys[i].Certificate)
+			return Opened{}, unreadable(keys[i].Certificate, err)
 		}
 		return Opened{Content: content, Recipient: keys[i].Certificate}, nil
 	}
 	return Opened{}, unknown(recipients, keys)
 }
 
-func unreadable(ours *x509.Certificate) *Failure {
+// readEnvelope reads an EnvelopedData or an AuthEnvelopedData: its content, and its recipients.
+func (l Limits) readEnvelope(body []byte) (sealedContent, []asn1.RawValue, error) {
+	outer, err := l.readOuter(body)
+	if err != nil {
+		return sealedContent{}, nil, err
+	}
+	switch {
+	case outer.Type.Equal(oidEnvelopedData()):
+		var data envelopedData
+		err := unmarshal(outer.Content.Bytes, &data)
+		return sealedContent{encryptedContent: data.Encrypted}, data.Recipients, err
+	case outer.Type.Equal(oidAuthEnvelopedData()):
+		var data authEnvelopedData
+		err := unmarshal(outer.Content.Bytes, &data)
+		return sealedContent{data.Encrypted, true, data.Attributes, data.MAC}, data.Recipients, err
+	}
+	return sealedContent{}, nil, fmt.Errorf("content type %s where an envelope is wanted", outer.Type)
+}
+
+// unreadable is a message for us that cannot be decrypted. The cause is about what stands in the clear, or errUnreadable.
+func unreadable(ours *x509.Certificate, cause error) *Failure {
 	thumbprint := certs.Thumbprint(ours)
-	return &Failure{Kind: DecryptionFailed, Expected: thumbprint, Actual: thumbprint, err: errUnreadable}
+	return &Failure{Kind: DecryptionFailed, Expected: thumbprint, Actual: thumbprint, err: cause}
 }
 
 func unknown(recipients []recipient, keys []Identity) *Failure {
@@ -85,12 +106,12 @@ type recipient struct {
 }
 
 // readRecipients gives those with an RSA key; other kinds cannot be ours.
-func readRecipients(data envelopedData) ([]recipient, error) {
-	if len(data.Recipients) > maxRecipients {
-		return nil, fmt.Errorf("%d recipients, more than %d", len(data.Recipients), maxRecipients)
+func readRecipients(named []asn1.RawValue) ([]recipient, error) {
+	if len(named) > maxRecipients {
+		return nil, fmt.Errorf("%d recipients, more than %d", len(named), maxRecipients)
 	}
 	var out []recipient
-	for _, raw := range data.Recipients {
+	for _, raw := range named {
 		if raw.FullBytes[0] != tagSequence {
 			continue
 		}

@@ -2,6 +2,7 @@ package cms
 
 import (
 	"crypto"
+	"crypto/ecdsa"
 	"crypto/rsa"
 	_ "crypto/sha256" // SHA-256
 	_ "crypto/sha512" // SHA-384 and SHA-512
@@ -11,19 +12,23 @@ import (
 	"errors"
 )
 
-var (
-	errAlgorithm = errors.New("signed with an algorithm that is not accepted")
-	errMismatch  = errors.New("the signature does not fit the content")
-)
+var errMismatch = errors.New("the signature does not fit the content")
 
 // verify checks the one signature of data over content, and gives its maker as
 // soon as that is known.
-func verify(data signedData, content []byte) (*x509.Certificate, error) {
+func (l Limits) verify(data signedData, content []byte) (*x509.Certificate, error) {
 	info, signer, err := signerOf(data)
 	if err != nil {
 		return nil, err
 	}
-	hash, algorithm, err := algorithmOf(info, signer)
+	hash, err := digestOf(info)
+	if err != nil {
+		return signer, err
+	}
+	check, name, err := checkOf(info, signer, hash)
+	if err == nil {
+		err = l.reject(name)
+	}
 	if err != nil {
 		return signer, err
 	}
@@ -31,38 +36,49 @@ func verify(data signedData, content []byte) (*x509.Certificate, error) {
 	if err != nil {
 		return signer, err
 	}
-	if err := signer.CheckSignature(algorithm, signed, info.Signature); err != nil {
+	if check(signed, info.Signature) != nil {
 		return signer, errMismatch
 	}
 	return signer, nil
 }
 
-// algorithmOf accepts RSA PKCS#1 v1.5 and ECDSA with a digest of the SHA-2 family.
-func algorithmOf(info signerInfo, signer *x509.Certificate) (crypto.Hash, x509.SignatureAlgorithm, error) {
-	var hash crypto.Hash
-	var forRSA, forECDSA x509.SignatureAlgorithm
-	var nameRSA, nameECDSA string
-	switch info.Digest.Algorithm.String() {
-	case "2.16.840.1.101.3.4.2.1":
-		hash, forRSA, forECDSA = crypto.SHA256, x509.SHA256WithRSA, x509.ECDSAWithSHA256
-		nameRSA, nameECDSA = "1.2.840.113549.1.1.11", "1.2.840.10045.4.3.2"
-	case "2.16.840.1.101.3.4.2.2":
-		hash, forRSA, forECDSA = crypto.SHA384, x509.SHA384WithRSA, x509.ECDSAWithSHA384
-		nameRSA, nameECDSA = "1.2.840.113549.1.1.12", "1.2.840.10045.4.3.3"
-	case "2.16.840.1.101.3.4.2.3":
-		hash, forRSA, forECDSA = crypto.SHA512, x509.SHA512WithRSA, x509.ECDSAWithSHA512
-		nameRSA, nameECDSA = "1.2.840.113549.1.1.13", "1.2.840.10045.4.3.4"
-	default:
-		return 0, 0, errAlgorithm
+// digestOf accepts the digests of the SHA-2 family.
+func digestOf(info signerInfo) (crypto.Hash, error) {
+	hash, err := hashOf(info.Digest)
+	if err != nil || hash == crypto.SHA1 {
+		return 0, unknownAlgorithm(info.Digest.Algorithm.String() + " for the digest of the signature")
 	}
-	_, isRSA := signer.PublicKey.(*rsa.PublicKey)
-	switch name := info.Algorithm.Algorithm; {
-	case isRSA && (name.Equal(oidRSA()) || name.String() == nameRSA):
-		return hash, forRSA, nil
-	case !isRSA && name.String() == nameECDSA:
-		return hash, forECDSA, nil
+	return hash, nil
+}
+
+// checkOf gives how to check a signature, and the name of its algorithm: RSA PKCS#1 v1.5, RSA-PSS or ECDSA.
+func checkOf(info signerInfo, signer *x509.Certificate, hash crypto.Hash) (check func(signed, signature []byte) error, name string, err error) {
+	key, isRSA := signer.PublicKey.(*rsa.PublicKey)
+	if isRSA && info.Algorithm.Algorithm.Equal(oidPSS()) {
+		p, err := readPSS(info.Algorithm, hash)
+		return func(signed, signature []byte) error { return p.verify(key, signed, signature) }, SignaturePSS, err
 	}
-	return 0, 0, errAlgorithm
+	_, isECDSA := signer.PublicKey.(*ecdsa.PublicKey)
+	for _, a := range []struct {
+		hash       crypto.Hash
+		rsa, ecdsa x509.SignatureAlgorithm
+		nameRSA    string
+		nameECDSA  string
+	}{
+		{crypto.SHA256, x509.SHA256WithRSA, x509.ECDSAWithSHA256, "1.2.840.113549.1.1.11", "1.2.840.10045.4.3.2"},
+		{crypto.SHA384, x509.SHA384WithRSA, x509.ECDSAWithSHA384, "1.2.840.113549.1.1.12", "1.2.840.10045.4.3.3"},
+		{crypto.SHA512, x509.SHA512WithRSA, x509.ECDSAWithSHA512, "1.2.840.113549.1.1.13", "1.2.840.10045.4.3.4"},
+	} {
+		named := info.Algorithm.Algorithm
+		switch {
+		case a.hash != hash:
+		case isRSA && (named.Equal(oidRSA()) || named.String() == a.nameRSA):
+			return func(signed, signature []byte) error { return signer.CheckSignature(a.rsa, signed, signature) }, SignatureRSA, nil
+		case isECDSA && named.String() == a.nameECDSA:
+			return func(signed, signature []byte) error { return signer.CheckSignature(a.ecdsa, signed, signature) }, SignatureECDSA, nil
+		}
+	}
+	return nil, "", unknownAlgorithm(info.Algorithm.Algorithm.String() + " for the signature")
 }
 
 // signedOctets are what the signature was made over: the signed attributes,

@@ -38,7 +38,7 @@ func (l Limits) Verify(signed []byte, want []*x509.Certificate) (Verified, error
 	if err != nil {
 		return Verified{}, invalid(err)
 	}
-	signer, err := verify(data, content)
+	signer, err := l.verify(data, content)
 	if err == nil && !slices.ContainsFunc(want, signer.Equal) {
 		err = ErrOtherSigner
 	}
@@ -74,7 +74,7 @@ func (l Limits) Unseal(body []byte, keys []Identity, want []*x509.Certificate) (
 	}
 	verified, err := l.Verify(opened.Content, want)
 	if KindOf(err) == InvalidCMS {
-		return Unsealed{}, unreadable(opened.Recipient)
+		return Unsealed{}, unreadable(opened.Recipient, errUnreadable)
 	}
 	return Unsealed{verified, opened.Recipient}, err
 }

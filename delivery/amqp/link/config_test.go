@@ -43,15 +43,17 @@ func TestDialects(t *testing.T) {
 		deadLetter string
 		credit     int
 	}{
-		"": {"100_dl", 50}, "rabbitmq4": {"100_dl", 50}, "rabbitmq3": {"100_dl", 1}, "servicebus": {"100_async/$DeadLetterQueue", 50},
+		"": {"100_dl", 50}, "rabbitmq4": {"100_dl", 50}, "rabbitmq310": {"100_dl", 1}, "servicebus": {"100_async/$DeadLetterQueue", 50},
 	} {
 		d, err := link.ParseDialect(name)
 		if err != nil || d.DeadLetter("100_async") != want.deadLetter || d.Credit(50) != want.credit {
 			t.Errorf("%q: %v, dead letters in %s, credit %d", name, err, d.DeadLetter("100_async"), d.Credit(50))
 		}
 	}
-	if _, err := link.ParseDialect("kafka"); err == nil {
-		t.Error("an unknown dialect is taken")
+	for _, name := range []string{"kafka", "rabbitmq3"} {
+		if _, err := link.ParseDialect(name); err == nil || !strings.Contains(err.Error(), "rabbitmq310") {
+			t.Errorf("the unknown dialect %s: %v", name, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type Connection struct {
 	cfg   Config
 	url   *url.URL
 	board *board
+	tries failures
 
 	mu       sync.Mutex
 	change   chan struct{}        // closed and renewed when pool or failed changes

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"schakel/store"
 )
 
 // Dialect is what one kind of broker does its own way (INC-28): how the name of a
@@ -22,6 +24,10 @@ type Dialect struct {
 	// virtualHost gives the host name of the open frame for a path of the URL.
 	virtualHost func(path string) string
 
+	// deadBelow says that every queue has a dead-letter queue of its own.
+	deadBelow bool
+	// managed says that the broker answers requests about its queues over AMQP.
+	managed bool
 	// maxCredit bounds the credit of a receiver; 0 is no bound.
 	maxCredit int
 	// probeBySource asks for a queue by a receiver without credit, where a sender to a
@@ -30,6 +36,8 @@ type Dialect struct {
 	// probeEvery is how long the answer of a probe is trusted before a send; 0 trusts it
 	// until a send fails.
 	probeEvery time.Duration
+	// rejectsWhenFull says that rejected without an error means a queue that is full or has no leader now.
+	rejectsWhenFull bool
 	// noModify says that the outcome modified ends the session; released stands in for it.
 	noModify bool
 	// noDeliveryCount says that the delivery-count of messages is always 0.
@@ -39,7 +47,7 @@ type Dialect struct {
 // RabbitMQ4 is RabbitMQ 4 and later, whose core speaks AMQP 1.0. It is the default.
 func RabbitMQ4() Dialect {
 	return Dialect{
-		Name: "rabbitmq4",
+		Name: store.AMQPRabbitMQ4,
 		target: func(namespace, queue string) string {
 			if namespace != "" {
 				return "/exchanges/" + url.PathEscape(namespace) + "/" + url.PathEscape(queue)
@@ -48,7 +56,7 @@ func RabbitMQ4() Dialect {
 		},
 		source:      func(queue string) string { return "/queues/" + url.PathEscape(queue) },
 		deadLetter:  rabbitDeadLetter,
-		virtualHost: rabbitVirtualHost,
+		virtualHost: rabbitVirtualHost, rejectsWhenFull: true, managed: true,
 	}
 }
 
@@ -58,7 +66,7 @@ func RabbitMQ4() Dialect {
 // messages. Credit above one has been seen to stall.
 func RabbitMQ310() Dialect {
 	return Dialect{
-		Name: "rabbitmq3",
+		Name: store.AMQPRabbitMQ310,
 		target: func(namespace, queue string) string {
 			if namespace != "" {
 				return "/exchange/" + url.PathEscape(namespace) + "/" + url.PathEscape(queue)
@@ -77,15 +85,16 @@ func RabbitMQ310() Dialect {
 func ServiceBus() Dialect {
 	plain := func(queue string) string { return queue }
 	return Dialect{
-		Name:        "servicebus",
+		Name:        store.AMQPServiceBus,
 		target:      func(_, queue string) string { return queue },
 		source:      plain,
 		deadLetter:  func(queue string) string { return queue + "/$DeadLetterQueue" },
 		virtualHost: func(string) string { return "" },
+		deadBelow:   true,
 	}
 }
 
-// ParseDialect finds a dialect by its name; "" is the default.
+// ParseDialect finds a dialect by its name, which is that of the stored setting; "" is the default.
 func ParseDialect(name string) (Dialect, error) {
 	if name == "" {
 		return RabbitMQ4(), nil
@@ -95,13 +104,17 @@ func ParseDialect(name string) (Dialect, error) {
 			return d, nil
 		}
 	}
-	return Dialect{}, fmt.Errorf("unknown AMQP dialect %q: use rabbitmq4, rabbitmq3 or servicebus", name)
+	return Dialect{}, fmt.Errorf("unknown AMQP dialect %q: use %s, %s or %s", name, store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus)
 }
 
 // DeadLetter gives the name of the dead-letter queue that belongs to a queue: for
 // Service Bus a queue below it, for RabbitMQ that of the HER-id, such as 100_dl for
 // 100_async (AMQP-50).
 func (d Dialect) DeadLetter(queue string) string { return d.deadLetter(queue) }
+
+// DeadLetterBelow reports whether every queue has a dead-letter queue of its own, below it, which the broker makes (AMQP-50);
+// otherwise the queues of a party share one.
+func (d Dialect) DeadLetterBelow() bool { return d.deadBelow }
 
 // CountsDeliveries tells whether Delivery.DeliveryCount means anything.
 func (d Dialect) CountsDeliveries() bool { return !d.noDeliveryCount }

@@ -21,6 +21,7 @@ const (
 	Rejected    Kind = "rejected"    // the broker refused the message: not written
 	Released    Kind = "released"    // the broker did not route the message, or could not now: not written
 	Modified    Kind = "modified"    // as Released, with a change the broker asks for: not written
+	Busy        Kind = "busy"        // the broker cannot take it now, as when it is overloaded or its queue is full: not written
 	Lost        Kind = "lost"        // no outcome came: nobody knows whether it was written
 )
 
@@ -64,6 +65,19 @@ func remote(err error) *amqp.Error {
 	return found
 }
 
+// passing reports whether an error condition is that of trouble that passes: the same message may be taken later. Some of them
+// are those of Azure Service Bus; the rest are in AMQP 1.0.
+func passing(condition amqp.ErrCond) bool {
+	switch condition {
+	case "com.microsoft:server-busy", "com.microsoft:timeout", "com.microsoft:operation-cancelled", "com.microsoft:container-close",
+		"com.microsoft:entity-disabled", "com.microsoft:entity-updated", "com.microsoft:partition-not-owned", "com.microsoft:store-lock-lost",
+		amqp.ErrCondInternalError, amqp.ErrCondResourceLimitExceeded, amqp.ErrCondResourceLocked, amqp.ErrCondTransferLimitExceeded,
+		amqp.ErrCondDetachForced, amqp.ErrCondConnectionForced:
+		return true
+	}
+	return false
+}
+
 // failure makes an Error of what was seen; other is the kind when the broker's
 // condition does not tell.
 func failure(queue string, err error, other Kind) *Error {
@@ -98,14 +112,20 @@ func sendFailure(queue string, err error) *Error {
 }
 
 // outcome makes an error of the state of a delivery: nil for accepted alone (AMQP-07).
-func outcome(queue string, state amqp.DeliveryState) error {
+func (d Dialect) outcome(queue string, state amqp.DeliveryState) error {
 	switch s := state.(type) {
 	case *amqp.StateAccepted:
 		return nil
 	case *amqp.StateRejected:
 		e := &Error{Kind: Rejected, Queue: queue}
+		if s.Error == nil && d.rejectsWhenFull {
+			e.Kind = Busy
+		}
 		if s.Error != nil {
 			e.Condition, e.Err = string(s.Error.Condition), s.Error
+			if passing(s.Error.Condition) {
+				e.Kind = Busy
+			}
 		}
 		return e
 	case *amqp.StateReleased:

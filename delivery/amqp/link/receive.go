@@ -82,13 +82,15 @@ func (c *Connection) attachReceiver(ctx context.Context, w *wire, queue string, 
 func (c *Connection) handle(ctx context.Context, d *Delivery, handle Handler) {
 	err := protect(ctx, d, handle)
 	if d.Settled() {
+		c.tries.forget(d)
 		return
 	}
 	if err == nil {
 		err = errUnsettled
 	}
-	c.cfg.Log.WarnContext(ctx, "delivery failed", "queue", d.Queue, "count", d.DeliveryCount, "error", err)
-	if !pause(ctx, c.cfg.wait(d.DeliveryCount+1)) {
+	count := c.tries.count(d)
+	c.cfg.Log.WarnContext(ctx, "delivery failed", "queue", d.Queue, "count", count, "error", err)
+	if !pause(ctx, c.cfg.wait(count)) {
 		_ = d.Release(ctx)
 		return
 	}

@@ -248,3 +248,30 @@ func TestSyncMessageExpires(t *testing.T) {
 		}
 	})
 }
+
+// A broker that does not count deliveries gets a message that failed back after waits that grow all the same.
+//
+// Rules: AMQP-45
+func TestWaitsGrowWithoutACount(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, brokertest.RabbitMQ310)
+	p := b.NewParty(t)
+	cfg := b.Config()
+	cfg.Jitter = func() float64 { return 0 }
+	c := connect(t, cfg)
+	if err := c.Send(within(t), p.Async, encode(t, profileMessage("waits", p, p))); err != nil {
+		t.Fatal(err)
+	}
+	var tried []time.Time
+	take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error {
+		if tried = append(tried, time.Now()); len(tried) < 5 {
+			return errors.New("not now")
+		}
+		return d.Accept(ctx)
+	})
+	for i, least := 1, quick(cfg).Retry.First; i < len(tried); i, least = i+1, 2*least {
+		if wait := tried[i].Sub(tried[i-1]); wait < least {
+			t.Errorf("try %d came after %v, want at least %v", i+1, wait, least)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,59 @@ func TestSendOutcomes(t *testing.T) {
 				t.Errorf("Send gave %v of kind %q, want %q", err, got, kind)
 			}
 		})
+	}
+}
+
+// A broker that cannot take a message at this moment says so in many ways, of which none is a fault of the message.
+//
+// Rules: AMQP-08
+func TestSendToBusyBroker(t *testing.T) {
+	t.Parallel()
+	busy := []string{
+		"com.microsoft:server-busy", "com.microsoft:timeout", "com.microsoft:operation-cancelled", "com.microsoft:entity-disabled",
+		"amqp:internal-error", "amqp:resource-limit-exceeded", "amqp:link:detach-forced", "amqp:connection:forced",
+	}
+	refused := []string{"amqp:not-allowed", "amqp:precondition-failed", "com.microsoft:argument-error", "amqp:decode-error"}
+	queues := map[string]brokertest.Behaviour{}
+	for _, condition := range slices.Concat(busy, refused) {
+		queues["rejects "+condition] = brokertest.Rejects(condition, 0)
+		queues["refuses "+condition] = brokertest.Refuses(condition, 0)
+	}
+	b := brokertest.StartScripted(t, queues)
+	c := connect(t, link.Config{URL: b.URL, Dialect: link.ServiceBus()})
+	for _, condition := range slices.Concat(busy, refused) {
+		want := link.Rejected
+		if slices.Contains(busy, condition) {
+			want = link.Busy
+		}
+		if err := c.Send(within(t), "rejects "+condition, plain("1")); link.KindOf(err) != want || !strings.Contains(err.Error(), condition) {
+			t.Errorf("rejected for %s: %v, want %s", condition, err, want)
+		}
+		if err := c.Send(within(t), "refuses "+condition, plain("1")); link.KindOf(err) != link.Unavailable {
+			t.Errorf("attach refused for %s: %v", condition, err)
+		}
+	}
+}
+
+// A queue that is full and rejects what comes is busy, and takes the message when there is room. (RabbitMQ 3.10 ends the connection
+// in place of an outcome.)
+//
+// Rules: AMQP-08
+func TestSendToFullQueue(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, brokertest.RabbitMQ4)
+	c := connect(t, b.Config())
+	queue := b.NewParty(t).Async + "_full"
+	b.Queue(t, queue, map[string]any{"x-max-length": 1, "x-overflow": "reject-publish"})
+	if err := c.Send(within(t), queue, plain("1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(within(t), queue, plain("2")); link.KindOf(err) != link.Busy {
+		t.Errorf("a full queue gave %v, want busy", err)
+	}
+	take(t, c, queue, 1, accept)
+	if err := c.Send(within(t), queue, plain("2")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *senders) send(ctx context.Context, t *transfer) error {
 		s.discard(one, link)
 		return sendFailure(t.queue, err)
 	}
-	return outcome(t.queue, state)
+	return s.owner.cfg.Dialect.outcome(t.queue, state)
 }
 
 // write puts the message on the link, which it attaches first where that is needed.

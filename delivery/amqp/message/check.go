@@ -45,7 +45,7 @@ func (m *Message) propertyRules(own bool) []rule {
 		{FieldTo, own || business, m.To != "", fits(m.To)},
 		{FieldSubject, business, m.Subject != "", fits(m.Subject)},
 		{FieldReplyTo, business, m.ReplyTo != "", fits(m.ReplyTo)},
-		{FieldCorrelationID, business, m.CorrelationID != "", isID(m.CorrelationID, own && business)},
+		{FieldCorrelationID, business, m.CorrelationID != "", isID(m.CorrelationID, own && business && m.Correlation == nil)},
 		{FieldContentType, business, m.ContentType != "", known || !business && !own},
 		{FieldCPAID, false, m.CPAID != "", fits(m.CPAID)},
 		{FieldService, false, m.Service != "", fits(m.Service)},

@@ -42,7 +42,7 @@ func (d *decoder) readProperties(m *Message) {
 	m.To = d.pointed(FieldTo, p.To)
 	m.Subject = d.pointed(FieldSubject, p.Subject)
 	m.ReplyTo = d.pointed(FieldReplyTo, p.ReplyTo)
-	m.CorrelationID = d.text(FieldCorrelationID, p.CorrelationID)
+	m.CorrelationID, m.Correlation = d.correlation(p.CorrelationID)
 	m.ContentType = d.pointed(FieldContentType, p.ContentType)
 	if constant, ok := ParseContentType(m.ContentType); ok {
 		m.ContentType = constant

@@ -61,7 +61,7 @@ func (m *Message) properties() *amqp.MessageProperties {
 		Subject:   optional(m.Subject),
 		ReplyTo:   optional(m.ReplyTo),
 	}
-	if m.CorrelationID != "" {
+	if p.CorrelationID = m.Correlation; m.Correlation == nil && m.CorrelationID != "" {
 		p.CorrelationID = m.CorrelationID
 	}
 	if constant, ok := ParseContentType(m.ContentType); ok {
@@ -73,7 +73,7 @@ func (m *Message) properties() *amqp.MessageProperties {
 func (m *Message) applicationProperties() map[string]any {
 	all := map[string]any{}
 	set := func(name, value string) {
-		if value != "" {
+		if strings.TrimSpace(value) != "" {
 			all[name] = value
 		}
 	}

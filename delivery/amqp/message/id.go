@@ -8,15 +8,15 @@ import (
 	amqp "github.com/Azure/go-amqp"
 )
 
-// AnswerID gives the messageId of an answer to a message: the same for the same
-// original and kind, so that an answer that is sent again after a crash is seen to
+// AnswerID gives the messageId of an answer to a message, of which it gets the
+// [Seed]: the same for the same original and kind, so that an answer that is sent again after a crash is seen to
 // be the same one (AMQP-139), and another for each kind, such as "error", "apprec"
 // and "reply". It is a UUID of version 8 made with SHA-256.
-func AnswerID(originalID, kind string) string {
+func AnswerID(seed, kind string) string {
 	sum := sha256.New()
 	sum.Write([]byte(kind))
 	sum.Write([]byte{0})
-	sum.Write([]byte(originalID))
+	sum.Write([]byte(seed))
 	var id amqp.UUID
 	copy(id[:], sum.Sum(nil))
 	id[6] = id[6]&0x0f | 0x80

@@ -1,9 +1,6 @@
 package message
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Message is a message of the profile, apart from how it is written. A field with
 // its zero value is absent.
@@ -13,7 +10,10 @@ type Message struct {
 	Subject       string // a code of code list 8279, or SubjectSOAPFault (AMQP-21, AMQP-22)
 	ReplyTo       string // the queue for the answer, as registered (AMQP-23)
 	CorrelationID string // a UUID; ties an answer to its request (AMQP-24)
-	ContentType   string // one of the Content constants (AMQP-25); as received when it is none
+	// Correlation is the correlationId with its AMQP type, as it came: a string, uint64, amqp.UUID or []byte. An answer gives
+	// it back as it is, whatever it is; in a message of our own that answers nothing it is nil.
+	Correlation any
+	ContentType string // one of the Content constants (AMQP-25); as received when it is none
 
 	CPAID          string    // id of the CPA (AMQP-27)
 	Service        string    // from the CPA, as Action and the roles (AMQP-28)
@@ -41,10 +41,4 @@ type ErrorReport struct {
 	Condition   Condition // AMQP-37; as received, perhaps one that is not known
 	Description string    // AMQP-38
 	Data        string    // errorConditionData, "" for none (AMQP-39)
-}
-
-// QueueName gives the queue of a registered id such as "host/namespace/8141703_async":
-// what follows the last slash (INC-26). A bare name is given as it is.
-func QueueName(id string) string {
-	return id[strings.LastIndexByte(id, '/')+1:]
 }

@@ -74,13 +74,13 @@ func (r Refusal) Description() string {
 // A message without a messageId cannot be referred to: originalMessageId is left out.
 // Whether the sender may be told at all is for the caller to know (AMQP-48).
 func Report(original Message, r Refusal, to, replyTo string, now time.Time) Message {
-	correlation := original.CorrelationID
+	correlation, as := original.CorrelationID, original.Correlation
 	if correlation == "" {
-		correlation = original.ID
+		correlation, as = original.ID, nil
 	}
 	now = now.UTC().Truncate(time.Second)
 	return Message{
-		ID: AnswerID(seedOf(original), AnswerError), To: to, Subject: original.Subject, ReplyTo: replyTo, CorrelationID: correlation,
+		ID: AnswerID(seedOf(original), AnswerError), To: to, Subject: original.Subject, ReplyTo: replyTo, CorrelationID: correlation, Correlation: as,
 		CPAID: original.CPAID, Timestamp: now, FromHerID: original.ToHerID, ToHerID: original.FromHerID,
 		ConversationID: original.ConversationID, Durable: true,
 		Error: &ErrorReport{
@@ -89,10 +89,15 @@ func Report(original Message, r Refusal, to, replyTo string, now time.Time) Mess
 	}
 }
 
+// Seed identifies a message for [AnswerID]: a messageId is unique for its sender alone.
+func Seed(fromHerID int64, messageID string) string {
+	return strconv.FormatInt(fromHerID, 10) + "\n" + messageID
+}
+
 // seedOf identifies a message also when it came without a messageId.
 func seedOf(m Message) string {
 	if m.ID != "" {
-		return m.ID
+		return Seed(int64(m.FromHerID), m.ID)
 	}
 	body := sha256.Sum256(m.Body)
 	return strings.Join([]string{strconv.Itoa(m.FromHerID), m.CorrelationID, formatSet(m.Timestamp), hex.EncodeToString(body[:])}, "\n")

@@ -122,15 +122,3 @@ func TestAnswerID(t *testing.T) {
 		}
 	}
 }
-
-// The queue of a registered id is its last part.
-//
-// Rules: AMQP-20, INC-26
-func TestQueueName(t *testing.T) {
-	t.Parallel()
-	for id, want := range map[string]string{"host/ns/8141703_async": "8141703_async", "93238_sync": "93238_sync", "": ""} {
-		if got := message.QueueName(id); got != want {
-			t.Errorf("%q: %q", id, got)
-		}
-	}
-}

@@ -1,28 +1,17 @@
 package msghead_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"schakel/delivery/amqp/msghead"
+	"schakel/store/needs"
 )
 
-// samples is the folder of messages that other parties made; it is no part of the project.
-const samples = "../../../../shared/data/amqp/samples"
-
-// sample reads one of them.
+// sample reads a message that another party made.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(samples, name))
-	if os.IsNotExist(err) {
-		t.Skip("the folder with sample messages is not on this machine")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return needs.File(t, "amqp", "samples", name)
 }
 
 // party is an organisation with a HER-id.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lestrrat-go/helium"
 	"github.com/lestrrat-go/helium/xsd"
+	"golang.org/x/sync/semaphore"
 )
 
 // Load compiles the schemas in a folder and its sub-folders: every file whose name ends in .xsd. Each namespace may be
@@ -57,7 +58,7 @@ func load(ctx context.Context, folder fs.FS) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{schema: schema, namespaces: namespaces, slots: make(chan struct{}, slots)}, nil
+	return &Set{schema: schema, namespaces: namespaces, slots: make(chan struct{}, slots), bytes: semaphore.NewWeighted(together)}, nil
 }
 
 // pick chooses the file that defines each namespace.

@@ -16,6 +16,9 @@ import (
 	"strings"
 
 	"github.com/lestrrat-go/helium/xsd"
+	"golang.org/x/sync/semaphore"
+
+	"schakel/delivery/amqp/msghead/xmltree"
 )
 
 // Bounds.
@@ -24,6 +27,8 @@ const (
 	maxFile     = 8 << 20
 	maxFindings = 100
 	slots       = 8
+	// together is how many bytes of documents are validated at once: the validator needs some 15 times that in memory.
+	together = xmltree.MaxBytes
 )
 
 // Errors of this package.
@@ -42,6 +47,7 @@ type Set struct {
 	schema     *xsd.Schema
 	namespaces map[string]string
 	slots      chan struct{}
+	bytes      *semaphore.Weighted
 }
 
 // Finding is a place where a document is not valid. Text may quote the content of the document: it may go to the sender

@@ -27,9 +27,14 @@ func (s *Set) Validate(ctx context.Context, doc []byte) ([]Finding, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("validate document: %w", ctx.Err())
 	}
+	weight := min(int64(len(doc)), together)
+	if err := s.bytes.Acquire(ctx, weight); err != nil {
+		<-s.slots
+		return nil, fmt.Errorf("validate document: %w", err)
+	}
 	done := make(chan outcome, 1)
 	go func() {
-		defer func() { <-s.slots }()
+		defer func() { s.bytes.Release(weight); <-s.slots }()
 		done <- s.guarded(ctx, doc)
 	}()
 	select {
@@ -82,7 +87,7 @@ func parse(ctx context.Context, doc []byte) (*helium.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotXML, err)
 	}
-	tree, err := helium.NewParser().MaxDepth(xmltree.MaxDepth).Parse(ctx, withoutDeclaration(text))
+	tree, err := helium.NewParser().MaxDepth(xmltree.MaxDepth).MaxNodeContentSize(xmltree.MaxBytes).Parse(ctx, withoutDeclaration(text))
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("validate document: %w", ctx.Err())

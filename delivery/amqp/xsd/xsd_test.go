@@ -12,10 +12,8 @@ import (
 	"testing"
 
 	"schakel/delivery/amqp/xsd"
+	"schakel/store/needs"
 )
-
-// data is a folder with messages and schemas of other parties; it is no part of the project.
-const data = "../../../../shared/data/amqp"
 
 const (
 	nsMsgHead  = "http://www.kith.no/xmlstds/msghead/2006-05-24"
@@ -26,11 +24,7 @@ const (
 // schemas loads the schemas of the exchange.
 func schemas(t testing.TB) *xsd.Set {
 	t.Helper()
-	dir := filepath.Join(data, "xsd-ks")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the folder with schemas is not on this machine")
-	}
-	set, err := xsd.Load(dir)
+	set, err := xsd.Load(needs.Shared(t, "amqp", "xsd-ks"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +33,7 @@ func schemas(t testing.TB) *xsd.Set {
 
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(data, "samples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return needs.File(t, "amqp", "samples", name)
 }
 
 // TestAgreesWithXmllint validates every sample, and broken variants of each, with libxml2 too.
@@ -52,11 +42,10 @@ func sample(t testing.TB, name string) []byte {
 func TestAgreesWithXmllint(t *testing.T) {
 	t.Parallel()
 	set := schemas(t)
-	if _, err := exec.LookPath("xmllint"); err != nil {
-		t.Skip("xmllint is not on this machine")
-	}
-	files, err := filepath.Glob(filepath.Join(data, "samples", "*", "*.xml"))
-	deeper, err2 := filepath.Glob(filepath.Join(data, "samples", "*", "*", "*.xml"))
+	needs.Program(t, "xmllint")
+	samples := needs.Shared(t, "amqp", "samples")
+	files, err := filepath.Glob(filepath.Join(samples, "*", "*.xml"))
+	deeper, err2 := filepath.Glob(filepath.Join(samples, "*", "*", "*.xml"))
 	if err != nil || err2 != nil || len(files)+len(deeper) < 20 {
 		t.Fatal(err, err2, len(files))
 	}
@@ -104,7 +93,7 @@ func variants(doc string) map[string]string {
 func lint(t *testing.T, doc []byte) (bool, string) {
 	t.Helper()
 	schema := "all-msghead.xsd"
-	cmd := exec.CommandContext(t.Context(), "xmllint", "--nonet", "--noout", "--schema", filepath.Join(data, "xsd-ks", schema), "-")
+	cmd := exec.CommandContext(t.Context(), "xmllint", "--nonet", "--noout", "--schema", needs.Shared(t, "amqp", "xsd-ks", schema), "-")
 	cmd.Stdin = bytes.NewReader(doc)
 	out, err := cmd.CombinedOutput()
 	return err == nil, string(out)

@@ -13,6 +13,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 // parcels is a delivery of about so many unpacked bytes, with geometry of random corners as real ones have.
@@ -91,9 +92,7 @@ func BenchmarkDelivery(b *testing.B) {
 		rate(b)
 	})
 	b.Run("unzip -p | wc", func(b *testing.B) {
-		if _, err := exec.LookPath("unzip"); err != nil {
-			b.Skip("unzip is not on this machine")
-		}
+		needs.Program(b, "unzip")
 		file := filepath.Join(b.TempDir(), "d.zip")
 		if err := os.WriteFile(file, doc.Bytes(), 0o600); err != nil {
 			b.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 func header(id string) format.Header {
@@ -99,10 +100,7 @@ func TestDelivery(t *testing.T) {
 	if err != nil || len(z.File) != 3 || z.File[0].Name != archive.Name(1, "d") {
 		t.Errorf("the library: %v", err)
 	}
-	if _, err := exec.LookPath("unzip"); err != nil {
-		t.Log("unzip is not on this machine")
-		return
-	}
+	needs.Program(t, "unzip")
 	file := filepath.Join(t.TempDir(), "d.zip")
 	if err := os.WriteFile(file, doc, 0o600); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"schakel/delivery/mutation/archive"
+	"schakel/store/needs"
 )
 
 // entry is a file of a zip to be made.
@@ -95,14 +96,7 @@ for n in "123": z.write(n+".xml")
 z.close()' | cat`,
 	}
 	for name, script := range scripts {
-		if _, err := exec.LookPath(strings.Fields(name)[0][:3]); err != nil && strings.HasPrefix(name, "zip") {
-			t.Log("the program zip is not on this machine")
-			continue
-		}
-		if _, err := exec.LookPath("python3"); err != nil && strings.HasPrefix(name, "python") {
-			t.Log("python3 is not on this machine")
-			continue
-		}
+		needs.Program(t, strings.Fields(script)[0])
 		cmd := exec.Command("sh", "-c", script)
 		cmd.Dir = dir
 		out, err := cmd.Output()

@@ -1,15 +1,13 @@
 package area_test
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 func parse(t testing.TB, text string) *area.Area {
@@ -62,15 +60,8 @@ func holds(t testing.TB, a *area.Area, s *format.State) (bool, error) {
 	return f.Holds(s)
 }
 
-// sample reads one of PDOK's files, which stand beside the repository.
+// sample reads one of PDOK's files.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "data", "mutation", name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the sample messages are not beside this repository")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return needs.File(t, "mutation", name)
 }

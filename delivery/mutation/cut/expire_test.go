@@ -99,7 +99,11 @@ func TestExpireDownloads(t *testing.T) {
 		w.publish(60)
 		d := w.cut()
 		w.work()
-		part, err := w.cutter.Delta(w.ctx, v, d.ID)
+		names, err := w.cutter.Names(w.ctx, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := w.cutter.Delta(w.ctx, v, names.Of(d.ID))
 		if err != nil || !part.Ready {
 			t.Fatal(err)
 		}
@@ -109,7 +113,7 @@ func TestExpireDownloads(t *testing.T) {
 		if err != nil || asked.FileID != d.FileID {
 			t.Fatal(err)
 		}
-		same, err := w.cutter.Request(w.ctx, v, cut.Request{By: "b", DeltaID: d.ID})
+		same, err := w.cutter.Request(w.ctx, v, cut.Request{By: "b", DeltaID: names.Of(d.ID)})
 		if err != nil || same.FileID != part.FileID {
 			t.Fatal(err)
 		}

@@ -125,7 +125,7 @@ func TestKill(t *testing.T) {
 	}
 	w.keptWhole(chain)
 	for _, d := range chain {
-		if o, err := w.cutter.Delta(w.ctx, v, d.ID); err != nil || !o.Ready || o.Manifest.Check(w.each(o.FileID, func(*mutation) {})) != nil {
+		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready || o.Manifest.Check(w.each(o.FileID, func(*mutation) {})) != nil {
 			t.Fatalf("%v: the part of delta %d: %+v", err, d.Number, o)
 		}
 	}

@@ -129,7 +129,7 @@ func findSame(ctx context.Context, tx *store.Tx, of whole, wants part, row *stor
 		}
 		return err == nil, err
 	}
-	same, err := tx.SameMutationDownload(ctx, store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: row.Lineage})
+	same, err := tx.SameMutationDownload(ctx, store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: row.Lineage, Mark: row.Mark})
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -159,7 +159,7 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	if err != nil {
 		return fmt.Errorf("find file: %w", err)
 	}
-	h, err := header(set, manifest.DeliveryID, manifest.Type)
+	h, err := header(set, NameOf(manifest.DeliveryID, row.Mark), manifest.Type)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	if n := filter.Unreadable(); n > 0 {
 		c.cfg.Log.WarnContext(ctx, "states whose geometry cannot be read count as inside an area", slog.String("dataset", set.ID), slog.String("download", row.ID), slog.Int64("states", n))
 	}
-	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, manifest.Previous, manifest.Includes
+	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, NameOf(manifest.Previous, row.Mark), NameOf(manifest.Includes, row.Mark)
 	m.manifest.From, m.manifest.To, m.manifest.Located = manifest.From, manifest.To, wants.located(set)
 	return c.keepPart(context.WithoutCancel(ctx), row, m)
 }

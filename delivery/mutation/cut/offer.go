@@ -20,6 +20,9 @@ type View struct {
 // Offer is what a reader gets of a delta or of a snapshot.
 type Offer struct {
 	Delta     store.MutationDelta    // zero for a snapshot
+	Name      string                 // of the delta, as the reader knows it
+	Previous  string                 // name of the delta before it; empty: it is the first
+	Includes  string                 // of a snapshot: name of the last delta that it includes
 	Snapshot  store.MutationSnapshot // zero for a delta
 	Ready     bool                   // its file is there; when not, it is being made
 	Failed    string                 // why it cannot be made, or empty
@@ -72,7 +75,7 @@ func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offe
 	if err != nil {
 		return err
 	}
-	key := store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: lineage}
+	key := store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: lineage, Mark: namesOf(lineage, of.lineage).mark}
 	row, err := c.cfg.DB.SubscribedDownload(ctx, key, v.Follower.SubscriptionID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !row.GoneAt.IsZero() {
 		if !ask {

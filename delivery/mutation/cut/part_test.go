@@ -67,7 +67,11 @@ func TestFollowersPart(t *testing.T) {
 		w.publish(120)
 		var deltas []store.MutationDelta
 		deltas = append(deltas, w.cut())
-		early, err := w.cutter.Delta(w.ctx, north, deltas[0].ID)
+		names, err := w.cutter.Names(w.ctx, north)
+		if err != nil || names.Of(deltas[0].ID) == deltas[0].ID {
+			t.Fatal(err)
+		}
+		early, err := w.cutter.Delta(w.ctx, north, names.Of(deltas[0].ID))
 		if err != nil || early.Ready || early.FileID != "" {
 			t.Errorf("before it was made: %v, %+v", err, early)
 		}
@@ -87,7 +91,7 @@ func TestFollowersPart(t *testing.T) {
 			t.Errorf("%v, lineage %s", err, lineage)
 		}
 		o, err := w.cutter.Latest(w.ctx, north)
-		if err != nil || !o.Ready || o.Manifest.Lineage != lineage || o.Manifest.Includes != deltas[0].ID || !strings.HasPrefix(o.Manifest.Area, "POLYGON") {
+		if err != nil || !o.Ready || o.Manifest.Lineage != lineage || o.Manifest.Includes != names.Of(deltas[0].ID) || !strings.HasPrefix(o.Manifest.Area, "POLYGON") {
 			t.Fatalf("%v, %+v", err, o.Manifest)
 		}
 		r := replica{}
@@ -98,14 +102,14 @@ func TestFollowersPart(t *testing.T) {
 			t.Fatal(total, err)
 		}
 		for i, d := range offers {
-			if !d.Ready || d.Manifest.Lineage != lineage || d.Manifest.Previous != deltas[i].ID || d.Delta.ID != deltas[i+1].ID {
+			if !d.Ready || d.Manifest.Lineage != lineage || d.Manifest.Previous != names.Of(deltas[i].ID) || d.Previous != d.Manifest.Previous || d.Name != d.Manifest.DeliveryID || d.Delta.ID != deltas[i+1].ID {
 				t.Fatalf("delta %d: %+v", i, d)
 			}
 			if err := d.Manifest.Check(w.filtered(r, d.FileID)); err != nil {
 				t.Error(err)
 			}
 			w.within(r, d.Delta.ToSeq)
-			if same, err := w.cutter.Delta(w.ctx, twin, d.Delta.ID); err != nil || same.FileID != d.FileID {
+			if same, err := w.cutter.Delta(w.ctx, twin, d.Name); err != nil || same.FileID != d.FileID {
 				t.Errorf("%v: the twin has a file of its own", err)
 			}
 			if all, err := w.cutter.Delta(w.ctx, whole, d.Delta.ID); err != nil || all.FileID != d.Delta.FileID || all.Manifest.Lineage != d.Delta.Lineage {
@@ -212,7 +216,7 @@ func TestTakenOver(t *testing.T) {
 		if n := w.work(); n != 1 {
 			t.Error("nobody takes it over")
 		}
-		if o, err := w.cutter.Delta(w.ctx, v, d.ID); err != nil || !o.Ready {
+		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)
 		}
 	})

@@ -21,9 +21,17 @@ func (c *Cutter) Deltas(ctx context.Context, v View, afterID string, p store.Pag
 	f := store.MutationDeltaFilter{
 		DatasetID: v.Dataset.ID, Lineage: v.Dataset.Lineage, Page: p, Since: store.At(c.cfg.Now().Add(-Retention)),
 	}
+	wants, err := c.wants(ctx, v)
+	if err != nil {
+		return nil, 0, err
+	}
+	names, err := c.names(v, wants)
+	if err != nil {
+		return nil, 0, err
+	}
+	after := store.MutationDelta{}
 	if afterID != "" {
-		after, err := c.after(ctx, v, afterID)
-		if err != nil {
+		if after, err = c.after(ctx, v, names, afterID); err != nil {
 			return nil, 0, err
 		}
 		f.After = after.Number
@@ -32,13 +40,12 @@ func (c *Cutter) Deltas(ctx context.Context, v View, afterID string, p store.Pag
 	if err != nil {
 		return nil, 0, fmt.Errorf("list deltas: %w", err)
 	}
-	wants, err := c.wants(ctx, v)
-	if err != nil {
-		return nil, 0, err
-	}
 	offers := make([]Offer, len(rows))
 	for i, d := range rows {
-		offers[i] = Offer{Delta: d, ExpiresAt: d.ToAt.Add(Retention)}
+		offers[i] = c.offered(names, d)
+		if after.ID != "" && d.PreviousID == after.ID {
+			offers[i].Previous = afterID // as the reader knows it
+		}
 		if err := c.fill(ctx, v, wants, wholeDelta(d), &offers[i], false); err != nil {
 			return nil, 0, err
 		}
@@ -47,9 +54,13 @@ func (c *Cutter) Deltas(ctx context.Context, v View, afterID string, p store.Pag
 	return offers, total, nil
 }
 
+func (c *Cutter) offered(names Names, d store.MutationDelta) Offer {
+	return Offer{Delta: d, Name: names.Of(d.ID), Previous: names.Of(d.PreviousID), ExpiresAt: d.ToAt.Add(Retention)}
+}
+
 // after finds the delta that a reader has, and checks that the one right behind it can be fetched.
-func (c *Cutter) after(ctx context.Context, v View, id string) (store.MutationDelta, error) {
-	d, err := c.known(ctx, v, id)
+func (c *Cutter) after(ctx context.Context, v View, names Names, name string) (store.MutationDelta, error) {
+	d, err := c.known(ctx, v, names, name)
 	if err != nil {
 		return d, err
 	}
@@ -65,8 +76,9 @@ func (c *Cutter) after(ctx context.Context, v View, id string) (store.MutationDe
 	return d, nil
 }
 
-// known finds a delta of the lineage of now.
-func (c *Cutter) known(ctx context.Context, v View, id string) (store.MutationDelta, error) {
+// known finds a delta of the lineage of now, by the name that the reader knows it by.
+func (c *Cutter) known(ctx context.Context, v View, names Names, name string) (store.MutationDelta, error) {
+	id, mark := splitName(name)
 	d, err := c.cfg.DB.MutationDelta(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && d.DatasetID != v.Dataset.ID:
@@ -75,13 +87,18 @@ func (c *Cutter) known(ctx context.Context, v View, id string) (store.MutationDe
 		return d, fmt.Errorf("find delta: %w", err)
 	case d.Lineage != v.Dataset.Lineage:
 		return d, &GoneError{Kind: ErrLineageChanged, DeltaID: d.ID, Lineage: v.Dataset.Lineage, Reason: v.Dataset.LineageReason}
+	case !names.fit(v, d, mark):
+		return d, &GoneError{Kind: ErrLineageChanged, DeltaID: name, Lineage: v.Dataset.Lineage, Reason: otherPart}
 	}
 	return d, nil
 }
 
+// otherPart says why a delta of another part than a reader gets now is gone to it.
+const otherPart = "the area or the object types of the subscription are others now"
+
 // there is known for a delta that must be one that can be fetched.
-func (c *Cutter) there(ctx context.Context, v View, id string) (store.MutationDelta, error) {
-	d, err := c.known(ctx, v, id)
+func (c *Cutter) there(ctx context.Context, v View, names Names, name string) (store.MutationDelta, error) {
+	d, err := c.known(ctx, v, names, name)
 	if err == nil && c.Expired(d) {
 		err = c.expired(v, d)
 	}
@@ -95,15 +112,19 @@ func (c *Cutter) expired(v View, d store.MutationDelta) error {
 // Delta tells what a reader gets of a delta, and has its part made when nobody asked for that yet. It answers
 // ErrDeltaUnknown, or a *[GoneError].
 func (c *Cutter) Delta(ctx context.Context, v View, id string) (Offer, error) {
-	d, err := c.there(ctx, v, id)
-	if err != nil {
-		return Offer{}, err
-	}
 	wants, err := c.wants(ctx, v)
 	if err != nil {
 		return Offer{}, err
 	}
-	o := Offer{Delta: d, ExpiresAt: d.ToAt.Add(Retention)}
+	names, err := c.names(v, wants)
+	if err != nil {
+		return Offer{}, err
+	}
+	d, err := c.there(ctx, v, names, id)
+	if err != nil {
+		return Offer{}, err
+	}
+	o := c.offered(names, d)
 	return o, c.fill(ctx, v, wants, wholeDelta(d), &o, true)
 }
 

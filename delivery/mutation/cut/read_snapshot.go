@@ -51,7 +51,11 @@ func (c *Cutter) snapshot(ctx context.Context, v View, s store.MutationSnapshot)
 	if err != nil {
 		return Offer{}, err
 	}
-	o := Offer{Snapshot: s}
+	names, err := c.names(v, wants)
+	if err != nil {
+		return Offer{}, err
+	}
+	o := Offer{Snapshot: s, Includes: names.Of(s.DeltaID)}
 	return o, c.fill(ctx, v, wants, wholeSnapshot(s), &o, true)
 }
 

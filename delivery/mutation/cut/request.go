@@ -40,7 +40,12 @@ func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.Mutation
 		}
 		row.Geofilter = read.WKT()
 	}
-	of, err := c.source(ctx, v, r.DeltaID)
+	names, err := c.Names(ctx, v)
+	if err != nil {
+		return row, err
+	}
+	row.Mark = names.mark // the deltas that it names are those of the subscription, whatever the geofilter is
+	of, err := c.source(ctx, v, names, r.DeltaID)
 	if err != nil {
 		return row, err
 	}
@@ -49,12 +54,12 @@ func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.Mutation
 }
 
 // source finds the delta or the snapshot that a request is about.
-func (c *Cutter) source(ctx context.Context, v View, deltaID string) (whole, error) {
+func (c *Cutter) source(ctx context.Context, v View, names Names, deltaID string) (whole, error) {
 	if deltaID == "" {
 		s, err := c.latest(ctx, v)
 		return wholeSnapshot(s), err
 	}
-	d, err := c.there(ctx, v, deltaID)
+	d, err := c.there(ctx, v, names, deltaID)
 	return wholeDelta(d), err
 }
 

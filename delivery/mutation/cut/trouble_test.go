@@ -90,7 +90,7 @@ func TestStopped(t *testing.T) {
 		w.holds(r, w.last, "after a stop")
 		w.clock.Advance(2 * time.Minute) // a claim whose commit was not answered any more holds until its lease is over
 		w.work()
-		if o, err := w.cutter.Delta(w.ctx, v, first.ID); err != nil || !o.Ready {
+		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, first.ID)); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)
 		}
 		w.replay(replica{}, w.chain(), "after a stop")

@@ -40,7 +40,7 @@ func TestUnreadableGeometry(t *testing.T) {
 		if err != nil || w.work() != 1 {
 			t.Fatal(err)
 		}
-		o, err := w.cutter.Delta(w.ctx, v, d.ID)
+		o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID))
 		if err != nil || !o.Ready || o.Manifest.Counts.Adds != 1 {
 			t.Errorf("%+v, %v", o, err)
 		}

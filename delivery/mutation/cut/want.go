@@ -76,6 +76,8 @@ func (c *Cutter) want(ctx context.Context, tx *store.Tx, set store.Dataset, whol
 		row.Status, row.Error, row.Lineage, row.FinishedAt = store.MutationFailed, err.Error(), whole, tx.Now
 	case row.Lineage == whole:
 		return nil
+	default:
+		row.Mark = namesOf(row.Lineage, whole).mark
 	}
 	if row.ID, err = newID(); err != nil {
 		return err

@@ -155,6 +155,16 @@ func (w *world) cut() store.MutationDelta {
 	return d
 }
 
+// name is what a reader knows a delta by.
+func (w *world) name(v cut.View, deltaID string) string {
+	w.t.Helper()
+	names, err := w.cutter.Names(w.ctx, v)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return names.Of(deltaID)
+}
+
 // replica is a copy that somebody keeps by the ids of states alone.
 type replica map[string]string
 

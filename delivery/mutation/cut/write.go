@@ -26,8 +26,16 @@ func header(set store.Dataset, id string, kind format.DeliveryType) (format.Head
 	}
 	return format.Header{
 		Root: format.Name{Prefix: set.RootPrefix, Space: set.RootSpace, Local: set.RootLocal}, Dataset: set.ID, Type: kind, DeliveryID: id,
-		ObjectTypes: set.ObjectTypes, Namespaces: spaces,
+		ObjectTypes: set.ObjectTypes, Namespaces: spaces, Object: objectElement(set),
 	}, nil
+}
+
+// objectElement is the element around objects that were published in none of the dataset (MUT-24).
+func objectElement(set store.Dataset) string {
+	if set.RootLocal == "" {
+		return ""
+	}
+	return format.ObjectElement
 }
 
 // write makes a zip of what fill writes, as a stream.

@@ -31,7 +31,7 @@ func (w *world) shownBelow(b below) string {
 	var lines []string
 	for _, v := range w.live {
 		if in, err := b.Inside(state(w.t, v)); err == nil && in {
-			lines = append(lines, "Ding|"+v.object+"|"+v.xml+`|{"d":"urn:d"}`)
+			lines = append(lines, v.shown())
 		}
 	}
 	slices.Sort(lines)

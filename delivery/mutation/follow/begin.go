@@ -8,57 +8,48 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// begin holds a delivery against the copy, and takes note that it is under way. skip tells that it is in already.
-func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (skip bool, err error) {
+// begin holds a delivery against the copy, and takes note that it is under way. skip tells why it is passed over; empty: it is not.
+func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (skip string, err error) {
 	if m := d.Manifest; m != nil && (m.Dataset != h.Dataset || m.DeliveryID != h.DeliveryID) {
-		return false, fault(ErrRefused, "its files are of delivery %.60q of %.60q, and its manifest of %.60q of %.60q", h.DeliveryID, h.Dataset, m.DeliveryID, m.Dataset)
+		return "", fault(ErrRefused, "its files are of delivery %.60q of %.60q, and its manifest of %.60q of %.60q", h.DeliveryID, h.Dataset, m.DeliveryID, m.Dataset)
 	}
 	if d.Accept != nil {
 		if err := d.Accept(h); err != nil {
-			return false, err
+			return "", err
 		}
 	}
 	if err := f.reload(ctx); err != nil { // somebody else may have followed
-		return false, err
+		return "", err
 	}
 	if err := f.forDataset(ctx, h.Dataset, d.Source); err != nil {
-		return false, err
+		return "", err
 	}
 	if d.Type, err = f.kindOf(h, d); err != nil {
-		return false, err
+		return "", err
 	}
 	if !d.Anew {
-		if in, err := f.applied(ctx, d.ID); in || err != nil {
-			return in, err
+		if why, err := f.applied(ctx, d); why != "" || err != nil {
+			return why, err
 		}
 	}
 	if d.Type == format.Initial {
-		return false, f.beginInitial(ctx, d)
+		return "", f.beginInitial(ctx, d)
 	}
-	return false, f.beginDelta(ctx, d)
-}
-
-func (f *Follower) applied(ctx context.Context, id string) (in bool, err error) {
-	err = f.db.inTx(ctx, func(t *transaction) error {
-		var one int
-		in, err = t.get(`SELECT 1 FROM follow_delivery WHERE copy = ? AND id = ?`, []any{f.copy.Name, id}, &one)
-		return err
-	})
-	return in, err
+	return "", f.beginDelta(ctx, d)
 }
 
 // beginInitial makes the table that an initial delivery fills, or goes on with the one it was filling.
 func (f *Follower) beginInitial(ctx context.Context, d *Delivery) error {
-	settings := f.settings(d.Selection)
+	settings := f.settings(d.selection())
 	u := f.copy.UnderWay
-	if u != nil && u.ID == d.ID && u.Type == d.Type && u.Lineage == d.Lineage && reflect.DeepEqual(u.Settings, &settings) {
+	if u != nil && u.is(d) && u.Type == d.Type && u.Lineage == d.Lineage && reflect.DeepEqual(u.Settings, &settings) {
 		return nil
 	}
 	return f.change(ctx, func(t *transaction, c *Copy) error {
 		if u != nil && u.Type == format.Delta && !u.fresh() {
 			c.Reinitialise = "delta " + u.ID + " was in for a part when the copy began to be made anew"
 		}
-		c.UnderWay = &UnderWay{ID: d.ID, Type: format.Initial, Lineage: d.Lineage, Generation: c.Generation + 1, Settings: &settings}
+		c.UnderWay = &UnderWay{ID: d.ID, Head: d.head(), Type: format.Initial, Lineage: d.Lineage, Generation: c.Generation + 1, Settings: &settings}
 		return c.emptyTable(t, c.UnderWay.Generation)
 	})
 }
@@ -74,7 +65,7 @@ func (c *Copy) emptyTable(t *transaction, generation int64) error {
 // beginDelta makes sure that a delta is the one that comes next.
 func (f *Follower) beginDelta(ctx context.Context, d *Delivery) error {
 	c, u := f.copy, f.copy.UnderWay
-	resumes := u != nil && u.Type == format.Delta && u.ID == d.ID
+	resumes := u != nil && u.Type == format.Delta && u.is(d)
 	switch {
 	case c.Generation == 0:
 		return ErrNoCopy
@@ -87,12 +78,12 @@ func (f *Follower) beginDelta(ctx context.Context, d *Delivery) error {
 	case u != nil && u.Type == format.Delta && !resumes && !u.fresh():
 		return fault(ErrGap, "delta %s is in for a part and must be finished before %s", u.ID, d.ID)
 	}
-	if err := c.checkSettings(f.settings(d.Selection)); err != nil || resumes {
+	if err := c.checkSettings(f.settings(d.selection())); err != nil || resumes {
 		return err
 	}
 	return f.change(ctx, func(t *transaction, c *Copy) error {
-		c.Settings.Selection = cmp.Or(c.Settings.Selection, d.Selection)
-		c.UnderWay = &UnderWay{ID: d.ID, Type: format.Delta, Lineage: d.Lineage, Replay: d.Overlap}
+		c.Settings.Selection = cmp.Or(c.Settings.Selection, d.selection())
+		c.UnderWay = &UnderWay{ID: d.ID, Head: d.head(), Type: format.Delta, Lineage: d.Lineage, Replay: d.Overlap}
 		return nil
 	})
 }

@@ -46,6 +46,7 @@ type Settings struct {
 // UnderWay is a delivery of which a part is in the copy.
 type UnderWay struct {
 	ID         string              `json:"id"`
+	Head       string              `json:"head,omitempty"` // of a file: SHA-256 of its first bytes
 	Type       format.DeliveryType `json:"type"`
 	Lineage    string              `json:"lineage,omitempty"`
 	Generation int64               `json:"generation,omitempty"` // of the table that is filled with an initial delivery
@@ -58,6 +59,11 @@ type UnderWay struct {
 }
 
 func (u *UnderWay) fresh() bool { return u.File == 0 }
+
+// is reports whether a delivery is the one under way. Those of before heads were remembered are known by their id alone.
+func (u *UnderWay) is(d *Delivery) bool {
+	return u.ID == d.ID && (u.Head == d.head() || u.Head == "" || d.head() == "")
+}
 
 const copyColumns = `name, dataset, source, settings, lineage, delta_id, delta_number, generation, under_way, overlap_until, reinitialise, version, updated_at`
 

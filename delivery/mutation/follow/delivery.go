@@ -23,7 +23,7 @@ type Delivery struct {
 	Anew      bool                // an initial delivery is applied also when it was before
 	Until     string              // the last delta that an initial delivery may have a part of; empty: it is exact
 	Manifest  *archive.Manifest   // nil: there is none
-	Selection string              // what of the dataset was asked for; empty: it cannot be told
+	Selection func() string       // tells what of the dataset was asked for, once Open has succeeded; nil: it cannot be told
 	Source    string              // where it comes from, as people know it
 	Again     bool                // Open can be called again
 	// Accept looks at the header of its first file before anything is done; nil takes any.
@@ -31,7 +31,20 @@ type Delivery struct {
 	// Open gives the zip from its first byte.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 
-	file string // on disk
+	file      string   // on disk
+	passed    []string // files before it that are behind the initial delivery of the copy
+	byContent bool     // its id does not tell it from others, its bytes do
+	once      bool     // it can be read only once
+	content   *content // of what is read; nil unless byContent
+	other     bool     // it was read to its end, and is none that the copy has
+}
+
+// head is of the file that is read; empty when ids tell deliveries apart.
+func (d *Delivery) head() string {
+	if d.content == nil {
+		return ""
+	}
+	return d.content.head
 }
 
 // name tells of a delivery of which the files are not seen yet.
@@ -45,6 +58,14 @@ func (d *Delivery) name() string {
 		return "delivery"
 	}
 	return fmt.Sprintf("delivery %.100s", d.ID)
+}
+
+// selection tells what was asked for; empty when that is not known.
+func (d *Delivery) selection() string {
+	if d.Selection == nil {
+		return ""
+	}
+	return d.Selection()
 }
 
 // tries is how often a delivery is read when it is not what it should be.
@@ -67,7 +88,7 @@ func (f *Follower) Apply(ctx context.Context, d Delivery, report *Report) error 
 func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	body, err := d.Open(ctx)
+	body, err := d.open(ctx)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", d.name(), err)
 	}
@@ -84,12 +105,22 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 		d.ID = h.DeliveryID
 	}
 	skip, err := f.begin(ctx, h, d)
-	if err != nil || skip {
-		if skip {
-			report.Deliveries = append(report.Deliveries, Applied{ID: d.ID, Type: d.Type, Skipped: true})
-		}
+	switch {
+	case errors.Is(err, errAgain) && d.once:
+		return fault(ErrRefused, "%s begins as one that is in the copy and goes on otherwise, and can be read only once: give it as a file", d.name())
+	case errors.Is(err, errAgain):
+		d.other = true
+		return f.applyOnce(ctx, d, report)
+	case err != nil:
 		return err
+	case skip != "":
+		report.skip(d, skip)
+		return nil
 	}
+	for _, name := range d.passed {
+		report.skip(&Delivery{file: name}, "it is behind the initial delivery")
+	}
+	d.passed = nil
 	for _, odd := range h.Deviations {
 		report.note(fmt.Sprintf("delivery %s, line %d: %s", d.ID, odd.Line, odd.What))
 	}
@@ -101,6 +132,18 @@ func (f *Follower) applyOnce(ctx context.Context, d *Delivery, report *Report) e
 		return err
 	}
 	return r.all(ctx)
+}
+
+// open opens the zip, and looks at its head when its bytes tell it from others.
+func (d *Delivery) open(ctx context.Context) (io.ReadCloser, error) {
+	body, err := d.Open(ctx)
+	if err != nil || !d.byContent {
+		return body, err
+	}
+	if d.content, err = newContent(body); err != nil {
+		return nil, errors.Join(err, body.Close())
+	}
+	return d.content, nil
 }
 
 // areaOf is the area that the copy is bounded to; nil is everything. What the source keeps to counts beside an area of one's

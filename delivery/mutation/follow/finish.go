@@ -36,7 +36,12 @@ func (r *run) finish(t *transaction, c *Copy) error {
 			}
 		}
 	}
-	_, err := t.exec(`INSERT INTO follow_delivery (copy, id, type, groups, at) VALUES (?,?,?,?,?)`, c.Name, u.ID, string(u.Type), u.Counts.Groups, r.f.o.Now().UnixMicro())
+	id := u.ID
+	if r.sum != "" {
+		id = contentID(r.sum)
+	}
+	_, err := t.exec(`INSERT INTO follow_delivery (copy, id, delivery_id, head, type, groups, at) VALUES (?,?,?,?,?,?,?) ON CONFLICT (copy, id) DO NOTHING`,
+		c.Name, id, u.ID, r.d.head(), string(u.Type), u.Counts.Groups, r.f.o.Now().UnixMicro())
 	return err
 }
 

@@ -59,7 +59,7 @@ func (f *Follower) prepare(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		return f.upgrade(t)
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 // folder writes deliveries with their manifests.
@@ -168,9 +169,7 @@ func pipe(raw []byte) func(context.Context) (io.ReadCloser, error) {
 //
 // Rules: MUT-28, MUT-54.
 func TestFlatMemory(t *testing.T) {
-	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skipf("this machine does not tell the memory of a process: %v", err)
-	}
+	needs.ProcessStatus(t)
 	if raceEnabled {
 		t.Skip("looking for data races takes many times the memory that this test weighs")
 	}

@@ -46,7 +46,8 @@ func (r *rows) namespace(e *entry) (int64, error) {
 		return 0, nil
 	}
 	number := int64(len(d.byKey))
-	_, err := r.exec(`INSERT INTO follow_namespaces (copy, id, key, declarations) VALUES (?,?,?,?)`, r.copy.Name, number, e.ns, namespacesJSON(e.ns))
+	_, err := r.exec(`INSERT INTO follow_namespaces (copy, id, key, declarations, markup) VALUES (?,?,?,?,?)`,
+		r.copy.Name, number, e.ns, namespacesJSON(e.ns), namespacesMarkup(e.ns))
 	d.byKey[e.ns], d.byNumber[number] = number, e.ns
 	return number, err
 }

@@ -19,6 +19,7 @@ type pdok struct {
 	all    []listed
 	asked  bool
 	chosen selection
+	told   *described // nil: not asked for yet
 }
 
 // untold stands for the last delta that an initial delivery may have a part of, until the list is seen.
@@ -33,7 +34,7 @@ func (s *pdok) Initial(ctx context.Context) (*Delivery, error) {
 	if err := s.choose(ctx, ""); err != nil {
 		return nil, err
 	}
-	d := &Delivery{Type: format.Initial, Until: untold, Selection: s.chosen.String(), Source: s.Name(), Again: true, Open: s.download("")}
+	d := &Delivery{Type: format.Initial, Until: untold, Selection: s.selected, Source: s.Name(), Again: true, Open: s.download("")}
 	return d, nil
 }
 
@@ -66,7 +67,7 @@ func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
 		until = s.all[len(s.all)-1].ID
 	}
 	d := &Delivery{
-		ID: item.ID, Type: format.Delta, Overlap: until != "", Until: until, Selection: s.chosen.String(), Source: s.Name(), Again: true,
+		ID: item.ID, Type: format.Delta, Overlap: until != "", Until: until, Selection: s.selected, Source: s.Name(), Again: true,
 		Open: s.download(item.ID), Accept: func(h format.Header) error { return s.accept(item.ID, h.DeliveryID) },
 	}
 	return d, nil
@@ -101,14 +102,26 @@ func (s *pdok) download(delta string) func(context.Context) (io.ReadCloser, erro
 	}
 }
 
+// selected tells what was asked for. The format is in it once a request was accepted.
+func (s *pdok) selected() string { return s.chosen.String() }
+
 // custom asks for a delivery and gives the address it can be had from (MUT-51, MUT-52).
 func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
+	status, err := s.accepted(ctx, delta)
+	if err != nil {
+		return nil, err
+	}
+	return s.made(ctx, status)
+}
+
+// request asks for a delivery in a format, and gives the address that tells how far it is.
+func (s *pdok) request(ctx context.Context, delta, as string) (*url.URL, error) {
 	body, err := json.Marshal(struct {
 		Format       string   `json:"format"`
 		FeatureTypes []string `json:"featuretypes"`
 		GeoFilter    string   `json:"geofilter,omitempty"`
 		DeltaID      string   `json:"deltaId,omitempty"`
-	}{"gml", s.chosen.FeatureTypes, s.chosen.GeoFilter, delta})
+	}{as, s.chosen.FeatureTypes, s.chosen.GeoFilter, delta})
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +135,9 @@ func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
 		} `json:"_links"`
 	}
 	if err := a.read(&doc); err != nil {
-		return nil, fmt.Errorf("ask for a delivery of %s: %w%s", s.chosen, err, s.hint(a.status))
+		return nil, fmt.Errorf("ask for a delivery of %s as %s: %w%s", s.chosen, as, err, s.hint(a.status))
 	}
-	status, err := s.link(a.from, doc.Links.Status.Href)
-	if err != nil {
-		return nil, err
-	}
-	return s.made(ctx, status)
+	return s.link(a.from, doc.Links.Status.Href)
 }
 
 // hint tells what may help when a source refuses to deliver all the feature types that it names itself, as some do.

@@ -43,7 +43,8 @@ type RemoteOptions struct {
 	Agent string       // User-Agent
 
 	Subscription string   // ours: which of several subscriptions to the dataset; default: the oldest
-	FeatureTypes []string // of PDOK's custom downloads; default: those of GET /dataset
+	Format       string   // of PDOK's custom downloads, as citygml; default: that of the copy, or one that the source has
+	FeatureTypes []string // of PDOK's custom downloads; default: those of the copy, or all that the source has
 	GeoFilter    string   // WKT of PDOK's custom downloads; default: everything (MUT-48)
 	Predefined   string   // name of PDOK's predefined download, as dkk-gml-nl, in place of custom ones (MUT-53)
 

@@ -50,6 +50,7 @@ type Applied struct {
 	ID      string              `json:"id"`
 	Type    format.DeliveryType `json:"type"`
 	Skipped bool                `json:"skipped,omitempty"` // it was in the copy
+	Why     string              `json:"why,omitempty"`     // it was skipped
 	Resumed int64               `json:"resumed,omitempty"` // groups that were in from a run before
 	Counts  Counts              `json:"counts"`
 }
@@ -68,6 +69,22 @@ type Report struct {
 	Notes      []string   `json:"notes,omitempty"`
 	Ended      *Ended     `json:"ended,omitempty"` // the dataset has ended, and the copy is complete
 	Anew       bool       `json:"-"`               // an initial delivery came in whole: the copy was made, or made anew
+}
+
+// skip tells that a delivery was passed over, and why.
+func (r *Report) skip(d *Delivery, why string) {
+	r.Deliveries = append(r.Deliveries, Applied{ID: d.ID, Type: d.Type, Skipped: true, Why: why})
+	r.note(d.name() + " is skipped: " + why)
+}
+
+// Skipped counts the deliveries that were passed over.
+func (r *Report) Skipped() (n int) {
+	for _, d := range r.Deliveries {
+		if d.Skipped {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *Report) note(text string) {

@@ -21,6 +21,7 @@ type run struct {
 	start  UnderWay // where it goes on
 	report *Report
 	counts Counts // of this run
+	sum    string // of a file that was read to its end: its SHA-256, hexadecimal
 }
 
 // all reads the delivery to its end, or to what is wrong with it.
@@ -64,6 +65,12 @@ func (r *run) take(ctx context.Context, b *batch) error {
 		return errors.Join(fault(ErrChanged, "it is not what it was up to group %d of file %d", r.start.Group, r.start.File), r.f.restart(ctx))
 	case !errors.Is(b.end, io.EOF):
 		return errors.Join(fmt.Errorf("%s: %w", r.d.name(), b.end), r.commit(ctx, b, false))
+	}
+	if r.d.content != nil {
+		var err error
+		if r.sum, err = r.d.content.whole(); err != nil {
+			return errors.Join(err, r.commit(ctx, b, false))
+		}
 	}
 	if m := r.d.Manifest; m != nil {
 		if err := m.Check(r.zip.Seen()); err != nil {

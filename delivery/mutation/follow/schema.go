@@ -100,13 +100,27 @@ func (c *Copy) showTable(t *transaction, generation int64, same bool) error {
 	} else if _, err := t.exec(`DROP VIEW IF EXISTS "` + c.Name + `"`); err != nil {
 		return err
 	}
-	shown := `s.body AS xml, COALESCE(d.declarations, '{}') AS namespaces`
+	shown := standalone(t.db.postgres) + ` AS xml, COALESCE(d.declarations, '{}') AS namespaces`
 	if len(c.Settings.Fields) > 0 {
 		shown = c.fieldColumns(t.db.postgres)
 	}
 	_, err := t.exec(create + `"` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
 		` s LEFT JOIN follow_namespaces d ON d.id = s.ns AND d.copy = '` + c.Name + `'`)
 	return err
+}
+
+// standalone is the XML of a state as a document of its own: the namespaces that were declared around it are put on its root, behind
+// the name of that.
+func standalone(postgres bool) string {
+	if postgres {
+		return `CASE WHEN d.markup <> '' THEN overlay(s.body PLACING d.markup FROM length(substring(s.body FROM '^<[^[:space:]/>]+')) + 1 FOR 0) ELSE s.body END`
+	}
+	end := `instr(s.body, '>')`
+	for _, c := range []string{`'/'`, `' '`, `char(9)`, `char(10)`, `char(13)`} {
+		end += `, COALESCE(NULLIF(instr(s.body, ` + c + `), 0), length(s.body))`
+	}
+	end = `min(` + end + `)`
+	return `CASE WHEN d.markup <> '' THEN substr(s.body, 1, ` + end + ` - 1) || d.markup || substr(s.body, ` + end + `) ELSE s.body END`
 }
 
 func (c *Copy) fieldColumns(postgres bool) string {

@@ -80,6 +80,11 @@ func namespacesJSON(key string) string {
 	return string(raw)
 }
 
+// namespacesMarkup writes them as the attributes that the view puts on the root of the XML.
+func namespacesMarkup(key string) string {
+	return string(format.Declarations(readNamespaces(key)))
+}
+
 func (p *plan) mismatch(it *item, expected *format.State, found string) {
 	if len(p.mismatches) >= mostMismatches {
 		return

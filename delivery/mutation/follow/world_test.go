@@ -130,11 +130,16 @@ func (w *world) whole() (out []*format.Group) {
 	return out
 }
 
+// shown is what the view shows of a version: its XML as a document of its own.
+func (v version) shown() string {
+	return "Ding|" + v.object + "|" + strings.Replace(v.xml, "<d:o>", `<d:o xmlns:d="urn:d">`, 1) + `|{"d":"urn:d"}`
+}
+
 // shown is what the view of an exact copy shows.
 func (w *world) shown() string {
 	lines := make([]string, len(w.live))
 	for i, v := range w.live {
-		lines[i] = "Ding|" + v.object + "|" + v.xml + `|{"d":"urn:d"}`
+		lines[i] = v.shown()
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

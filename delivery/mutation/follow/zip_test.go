@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 // plain is a delivery of a zip without a manifest.
@@ -145,10 +144,7 @@ func TestSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "data", "mutation", name))
-			if err != nil {
-				t.Skipf("the sample messages are not on this machine: %v", err)
-			}
+			raw := needs.File(t, "mutation", name)
 			database := sqlitePath(t)
 			f := open(t, database, follow.Options{Name: "proef"})
 			beginEmpty(t, f, string(raw))
@@ -177,15 +173,12 @@ func beginEmpty(t *testing.T, f *follow.Follower, doc string) {
 // Rules: MUT-17, MUT-61, MUT-63.
 func TestBrokenSample(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "data", "mutation", "voorbeeld-bgt-new-change-fix.xml"))
-	if err != nil {
-		t.Skipf("the sample messages are not on this machine: %v", err)
-	}
+	raw := needs.File(t, "mutation", "voorbeeld-bgt-new-change-fix.xml")
 	for verify, in := range map[follow.Verify]int64{follow.VerifyStop: 2, follow.VerifyWarn: 3} {
 		f := open(t, sqlitePath(t), follow.Options{Verify: verify})
 		beginEmpty(t, f, string(raw))
 		var report follow.Report
-		err = f.Apply(t.Context(), plain(packed(t, string(raw))), &report)
+		err := f.Apply(t.Context(), plain(packed(t, string(raw))), &report)
 		if in == 2 && (!errors.Is(err, follow.ErrMismatch) || !strings.Contains(err.Error(), "group 3")) || in == 3 && err != nil {
 			t.Errorf("%s: %v", verify, err)
 		}

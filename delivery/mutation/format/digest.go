@@ -16,7 +16,7 @@ import (
 // of attributes, comments, and white space between elements do not count. It serves to compare a WAS with the state it
 // refers to (MUT-15, MUT-17).
 func (s *State) Digest() ([sha256.Size]byte, error) {
-	scan := xmlscan.New(bytes.NewReader(s.XML), xmlscan.Limits{})
+	scan := xmlscan.New(bytes.NewReader(s.XML), xmlscan.Limits{Depth: DefaultLimits().Depth})
 	if err := scan.Declare(s.Namespaces); err != nil {
 		return [sha256.Size]byte{}, err
 	}

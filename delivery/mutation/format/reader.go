@@ -9,7 +9,7 @@ import (
 
 // Limits bounds what a file may ask. A zero field takes its default.
 type Limits struct {
-	Depth     int // elements in elements; default 100
+	Depth     int // elements in elements; default 101
 	State     int // bytes of one state; default 16 MiB
 	Group     int // bytes of the states of one group; default 64 MiB
 	Mutations int // of one group; default 100,000
@@ -25,7 +25,7 @@ func (l Limits) filled() Limits {
 			*n = value
 		}
 	}
-	or(&l.Depth, 100)
+	or(&l.Depth, 101)
 	or(&l.State, 16<<20)
 	or(&l.Group, 64<<20)
 	or(&l.Mutations, 100_000)
@@ -42,12 +42,14 @@ type Reader struct {
 	begun  bool // the header is read
 	next   bool // the current token is the start of a group
 	over   bool // the message has ended
-	group  int  // the group being read, from 1; 0 outside
-	count  int  // groups begun
-	spare  int  // bytes left for the states of the group
-	left   int  // elements left for the header
-	outer  []xmlscan.Outer
-	err    error
+	// wrapped: a writer put the element that follows around an object
+	wrapped bool
+	group   int // the group being read, from 1; 0 outside
+	count   int // groups begun
+	spare   int // bytes left for the states of the group
+	left    int // elements left for the header
+	outer   []xmlscan.Outer
+	err     error
 }
 
 // NewReader reads the file of that name from r. The name is for errors only.
@@ -117,6 +119,8 @@ func (r *Reader) element() (*xmlscan.Token, error) {
 		switch tok.Kind {
 		case xmlscan.Start, xmlscan.End:
 			return tok, nil
+		case xmlscan.Instruction:
+			r.wrapped = r.wrapped || isWrapped(tok)
 		case xmlscan.CData:
 			return nil, wrong("text where an element belongs")
 		case xmlscan.Text:

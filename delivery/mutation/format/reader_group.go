@@ -127,24 +127,43 @@ func (r *Reader) readSide(tok *xmlscan.Token, name string) (*State, error) {
 			s.ID = xmlscan.Value(a.Value)
 		}
 	}
+	r.wrapped = false
+	if err := r.readObject(s, name); err != nil {
+		return nil, err
+	}
+	return s, r.endObject(name)
+}
+
+// readObject reads the object of a was or wordt, without the element that a writer put around it.
+func (r *Reader) readObject(s *State, name string) error {
 	r.scan.Forget()
 	tok, err := r.element()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if tok.Kind == xmlscan.End {
-		return nil, wrong("a %s without an object", name)
+		return wrong("a %s without an object", name)
 	}
-	if err := r.readPayload(s); err != nil {
-		return nil, err
+	if !r.wrapped {
+		return r.readPayload(s)
 	}
-	if tok, err = r.element(); err != nil {
-		return nil, err
+	r.wrapped = false
+	if err := r.readObject(s, name); err != nil {
+		return err
+	}
+	return r.endObject(name)
+}
+
+// endObject wants the end of what an object stands in.
+func (r *Reader) endObject(name string) error {
+	tok, err := r.element()
+	if err != nil {
+		return err
 	}
 	if tok.Kind != xmlscan.End {
-		return nil, wrong("a second object in a %s", name)
+		return wrong("a second object in a %s", name)
 	}
-	return s, nil
+	return nil
 }
 
 // readPayload takes the current element as it stands in the file.

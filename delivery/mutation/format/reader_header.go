@@ -58,6 +58,12 @@ func (r *Reader) enterMessage() error {
 			}
 			return r.declared(tok)
 		}
+		if !first && r.header.BAG2() && r.scan.Namespace() == r.header.Root.Space && string(xmlscan.Local(tok.Name)) == "bagInfo" {
+			if err := r.skip(); err != nil {
+				return err
+			}
+			continue
+		}
 		if !first {
 			if err := r.unknown(string(tok.Name)); err != nil {
 				return err
@@ -168,7 +174,7 @@ func (r *Reader) headed() error {
 	if h.DeliveryID == "" {
 		r.deviate("the header has no leveringsId")
 	}
-	if len(h.ObjectTypes) == 0 {
+	if len(h.ObjectTypes) == 0 && !h.BAG2() {
 		r.deviate("the header has no objectType")
 	}
 	return nil

@@ -4,28 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
-// data is a folder with schemas and sample messages of other parties; it is no part of the project.
-const data = "../../../../shared/data/mutation"
-
+// sample reads a schema or message that another party made.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(data, name))
-	if os.IsNotExist(err) {
-		t.Skip("the folder with sample messages is not on this machine")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return needs.File(t, "mutation", name)
 }
 
 // readAll gives the header and the groups that come before an error or the end.

@@ -55,6 +55,11 @@ func (r *Reader) content() (string, error) {
 // unknown tells of an element and passes over it.
 func (r *Reader) unknown(name string) error {
 	r.deviate("the element " + name + " is not known here")
+	return r.skip()
+}
+
+// skip passes over the current element.
+func (r *Reader) skip() error {
 	for depth := r.scan.Depth(); ; {
 		if err := r.spend(); err != nil {
 			return err

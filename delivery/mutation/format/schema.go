@@ -10,7 +10,8 @@ import (
 
 // WriteSchema writes the XML schema of a dataset of one's own: a root element around the message, and an element of the
 // same namespace that takes any object in. It is the template mutatielevering-mydataset-1.0.xsd brought to namespace
-// 2.0 (MUT-62). The generic schema is named by its location, such as "mutatielevering-generiek-2.0.xsd".
+// 2.0 (MUT-62). It has ObjectElement beside the object element given, since deliveries have it around objects that were
+// published without one. The generic schema is named by its location, such as "mutatielevering-generiek-2.0.xsd".
 func WriteSchema(w io.Writer, root Name, object, generic string) error {
 	if root.Prefix == "" || root.Prefix == "xs" || root.Prefix == "ml" {
 		return invalid("a schema with the prefix %q", root.Prefix)
@@ -18,11 +19,19 @@ func WriteSchema(w io.Writer, root Name, object, generic string) error {
 	if err := root.check(); err != nil {
 		return err
 	}
+	if root.Local == object || root.Local == ObjectElement {
+		return invalid("a root element named %q, as an element around objects is", root.Local)
+	}
 	if err := xmlscan.CheckName("", object); err != nil {
 		return invalid("%v", err)
 	}
-	text := strings.NewReplacer("{p}", root.Prefix, "{space}", escaped(root.Space), "{root}", root.Local, "{object}", object,
-		"{ml}", Namespace2, "{generic}", escaped(generic)).Replace(schema)
+	names := strings.NewReplacer("{p}", root.Prefix, "{space}", escaped(root.Space), "{root}", root.Local,
+		"{ml}", Namespace2, "{generic}", escaped(generic))
+	text := names.Replace(schema) + names.Replace(strings.ReplaceAll(schemaObject, "{object}", ObjectElement))
+	if object != ObjectElement {
+		text += names.Replace(strings.ReplaceAll(schemaObject, "{object}", object))
+	}
+	text += "</xs:schema>\n"
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write the schema of a dataset: %w", err)
 	}
@@ -42,7 +51,9 @@ const schema = `<?xml version="1.0" encoding="UTF-8"?>
             </xs:sequence>
         </xs:complexType>
     </xs:element>
-    <xs:element name="{object}" type="{p}:{object}" substitutionGroup="ml:modelObject"/>
+`
+
+const schemaObject = `    <xs:element name="{object}" type="{p}:{object}" substitutionGroup="ml:modelObject"/>
     <xs:complexType name="{object}">
         <xs:complexContent>
             <xs:extension base="ml:modelObject">
@@ -52,5 +63,4 @@ const schema = `<?xml version="1.0" encoding="UTF-8"?>
             </xs:extension>
         </xs:complexContent>
     </xs:complexType>
-</xs:schema>
 `

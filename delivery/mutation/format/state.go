@@ -13,6 +13,7 @@ import (
 func (s *State) capture(scan *xmlscan.Scanner, most int) ([]byte, error) {
 	scan.Capture()
 	depth := scan.Depth()
+	s.outer = Name{Space: scan.Namespace(), Local: scan.Intern(xmlscan.Local(scan.Token().Name))}
 	s.ownDefault, s.room = scan.Own(""), newRoom(scan)
 	search := objectSearch{scan: scan, depth: depth}
 	search.look(scan.Token())
@@ -116,6 +117,14 @@ func (s *State) appendTo(to []byte, declare []Namespace) []byte {
 		to = appendDeclaration(to, n)
 	}
 	return append(to, s.XML[name:]...)
+}
+
+// Declarations writes namespaces as attributes of a tag, each with a space before it.
+func Declarations(list []Namespace) (to []byte) {
+	for _, n := range list {
+		to = appendDeclaration(to, n)
+	}
+	return to
 }
 
 func appendDeclaration(to []byte, n Namespace) []byte {

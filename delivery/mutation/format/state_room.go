@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// around is how many elements stand around a state in a file: the root, the message, the group, the mutation and its side.
-	around = 5
+	// around is how many elements stand around a state in a file: the root, the message, the group, the mutation, its side,
+	// and the element of the dataset.
+	around = 6
 	// aroundSpaces is how many namespaces the elements around a state may declare.
 	aroundSpaces = 100
 )

@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -39,7 +40,15 @@ type Header struct {
 	DeliveryID  string       // the same in every file of a delivery
 	ObjectTypes []string     // the kinds of objects that may follow
 	Namespaces  []Namespace  // declared on the outer elements, the format's own included when it was read
+	Object      string       // for a writer: the element to put around objects that stand in none of the dataset; empty: none
 	Deviations  []Deviation  // where the header was read although it is not as the schema asks
+}
+
+// BAG2 reports whether the file is one of BAG 2.0: of namespace 1.0 with content of its own. It names no object types, has an
+// element bagInfo before the message, and its states have no ids (MUT-61). Files are judged by the namespace of their root.
+func (h *Header) BAG2() bool {
+	return h.Version != Namespace2 && h.Root.Local == "bagMutaties" &&
+		strings.HasPrefix(h.Root.Space, "http://www.kadaster.nl/schemas/lvbag/extract-deelbestand-mutaties-lvc/")
 }
 
 // Deviation is a way in which a file that could be read is not as the schema asks (MUT-61).
@@ -148,6 +157,7 @@ type State struct {
 	// Line is where XML starts in the file, from 1.
 	Line int
 
+	outer      Name // its outermost element, without a prefix
 	ownDefault bool // its element declares the default namespace itself
 	sound      bool // this package has read XML, so a writer need not check it
 	room       room // what it asks of a reader

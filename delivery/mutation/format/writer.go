@@ -11,12 +11,15 @@ import (
 
 // Writer writes one file of namespace 2.0, the same bytes for the same groups. It is for one goroutine.
 type Writer struct {
-	out   *bufio.Writer
-	root  Name
-	ml    string // the prefix of the format
-	bound []Namespace
-	line  []byte
-	err   error
+	out  *bufio.Writer
+	root Name
+	ml   string // the prefix of the format
+	// object is the element around objects that stand in none of the dataset, empty when none is put around them.
+	object string
+	types  []string
+	bound  []Namespace
+	line   []byte
+	err    error
 }
 
 // NewWriter starts a file. The header must have a dataset, a type, a delivery id and an object type. Its namespaces are
@@ -26,7 +29,10 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	out := &Writer{out: bufio.NewWriterSize(w, 64<<10), root: h.Root, ml: "ml"}
+	out := &Writer{out: bufio.NewWriterSize(w, 64<<10), root: h.Root, ml: "ml", types: h.ObjectTypes}
+	if h.Object != "" {
+		out.object = Name{h.Root.Prefix, h.Root.Space, h.Object}.written()
+	}
 	out.bind(h)
 	out.head(h)
 	return out, out.flushed("write the header of a mutation file")
@@ -45,6 +51,9 @@ func (h *Header) check() error {
 		if err := h.Root.check(); err != nil {
 			return err
 		}
+	}
+	if h.Object != "" && (h.Root.Local == "" || xmlscan.CheckName("", h.Object) != nil) {
+		return invalid("the element %q around objects", h.Object)
 	}
 	for _, text := range append([]string{h.Dataset, h.Area, h.DeliveryID}, h.ObjectTypes...) {
 		if err := xmlscan.CheckText(text); err != nil {

@@ -97,11 +97,18 @@ func (w *Writer) state(name string, s *State) {
 	w.line = append(append(append(w.line[:0], '<'), w.ml...), ':')
 	w.line = append(appendAttribute(append(w.line, name...), "id", s.ID), '>')
 	w.bytes(w.line)
+	wraps := w.wraps(s)
+	if wraps {
+		w.text("<?" + wrapped + "?><" + w.object + ">")
+	}
 	if declare := w.lacking(s); len(declare) > 0 {
 		w.line = s.appendTo(w.line[:0], declare)
 		w.bytes(w.line)
 	} else {
 		w.bytes(s.XML)
+	}
+	if wraps {
+		w.text("</" + w.object + ">")
 	}
 	w.text("</" + w.ml + ":" + name + ">\n")
 }

@@ -49,6 +49,7 @@ const (
 	CodeOther     = "other-was"      // the WAS has other fields than the state (MUT-17)
 	CodeObject    = "object-differs" // the state is of another object
 	CodeText      = "text"           // an id that is too long, or cannot be written in XML
+	CodeGeometry  = "geometry"       // geometry that cannot be read, in a dataset with areas of polygons (MUT-42)
 	CodeIDUsed    = "id-used"        // a WORDT has an id that a state had before (MUT-10)
 )
 

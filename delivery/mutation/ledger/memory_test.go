@@ -11,6 +11,7 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ledger"
+	"schakel/store/needs"
 )
 
 // asReader makes the test binary read a document of groups, and tell the most memory that took.
@@ -63,9 +64,7 @@ func TestFlatMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("looking for data races takes many times the memory that this test weighs")
 	}
-	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skipf("this machine does not tell the memory of a process: %v", err)
-	}
+	needs.ProcessStatus(t)
 	for name := range groupTexts() {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFlatMemory$")
 		cmd.Env = append(os.Environ(), asReader+"="+name)

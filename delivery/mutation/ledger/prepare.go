@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
 )
@@ -43,6 +44,8 @@ type preparer struct {
 	count   int64
 	spaces  []format.Namespace // the last ones, as text
 	text    string
+	shapes  *area.Reader // of a dataset with areas of polygons
+	skip    int64        // groups that are in already
 }
 
 // prepare gives the group, or what is wrong with it.
@@ -136,6 +139,9 @@ func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, 
 		p.spaces, p.text = s.Namespaces, namespacesText(s.Namespaces)
 	}
 	if problem := checkState(s, p.text); problem != nil {
+		return nil, s, problem
+	}
+	if problem := p.geometry(s); problem != nil {
 		return nil, s, problem
 	}
 	return &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}, s, nil

@@ -22,6 +22,7 @@ import (
 	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
+	"schakel/store/needs"
 )
 
 var streamMB = flag.Int64("stream-mb", 40, "unpacked megabytes of the deliveries of TestStream")
@@ -62,10 +63,7 @@ func unzip(t *testing.T, dir, kind string) float64 {
 	t.Helper()
 	o := run(t, dir, "write", kind)
 	t.Logf("write %s: %d groups, %.0f/s, peak %d MB", kind, o.Groups, float64(o.Groups)/o.Seconds, o.Peak>>20)
-	if _, err := exec.LookPath("unzip"); err != nil {
-		t.Log("unzip is not on this machine: nothing to compare with")
-		return 0
-	}
+	needs.Program(t, "unzip")
 	began := time.Now()
 	out := must1(exec.CommandContext(t.Context(), "sh", "-c", "unzip -p "+filepath.Join(dir, "write.zip")+" | wc -c").Output())(t)
 	took := time.Since(began).Seconds()

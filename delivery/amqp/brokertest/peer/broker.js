@@ -2,10 +2,14 @@
 // each queue what it does with what is sent to it: "accept" (and hand it out to who
 // receives), "release", "modify", "reject", "silent" (no outcome), "drop" (the
 // connection breaks in place of an outcome), "close" (in place of the attach), "detach"
-// (in place of an outcome) or "stall" (no credit). A queue it does not know is not
-// found. As on Service Bus a queue has a dead-letter queue NAME/$DeadLetterQueue, which
-// gets what is rejected and what failed ten times. Prints the port it took, then every
-// event as JSON.
+// (in place of an outcome) or "stall" (no credit). "rejected CONDITION" rejects with an
+// error condition, "detached CONDITION" ends the link with it, "refused CONDITION" the
+// attach and "forced CONDITION" the connection; a number after the condition is how often,
+// and then the queue accepts. A queue it does not know is not found. As on Service Bus a
+// queue has a dead-letter queue NAME/$DeadLetterQueue, whose name may be in lower case; it
+// gets what is rejected and what failed ten times, with DeadLetterReason and
+// DeadLetterErrorDescription among the application properties. Nobody can send to it.
+// Prints the port it took, then every event as JSON.
 'use strict';
 const rhea = require('rhea');
 const queues = JSON.parse(process.argv[process.argv.length - 1]);
@@ -20,7 +24,17 @@ const stored = {}; // queue -> messages that wait
 const takers = {}; // queue -> sender links to those who receive
 const limit = 10;
 
-const base = (address) => (address.endsWith(DEAD) ? address.slice(0, -DEAD.length) : address);
+const base = (address) => (address.toLowerCase().endsWith(DEAD.toLowerCase()) ? address.slice(0, -DEAD.length) : address);
+const isDead = (address) => base(address) !== address;
+const canonical = (address) => (isDead(address) ? base(address) + DEAD : address);
+const times = {}; // queue -> how often it did as it was told
+function told(queue, word) { // the condition, when the queue is to do this now
+  const [verb, condition, limit] = String(queues[queue]).split(' ');
+  if (verb !== word) return undefined;
+  times[queue] = (times[queue] || 0) + 1;
+  if (limit !== undefined && times[queue] > Number(limit)) { queues[queue] = 'accept'; return undefined; }
+  return condition;
+}
 const known = (address) => queues[base(address)] !== undefined;
 
 function put(queue, message) {
@@ -40,11 +54,16 @@ function hand(queue) {
   }
 }
 
+function bury(queue, message, reason, description) {
+  const properties = Object.assign({}, message.application_properties, { DeadLetterReason: reason, DeadLetterErrorDescription: description });
+  put(queue + DEAD, Object.assign({}, message, { application_properties: properties, delivery_count: 0 }));
+}
+
 function back(queue, delivery, failed) {
   const message = delivery.kept;
   failed = failed && !queue.endsWith(DEAD); // from there nothing goes further
   if (failed) message.delivery_count = (message.delivery_count || 0) + 1;
-  if (failed && message.delivery_count >= limit) return put(queue + DEAD, message);
+  if (failed && message.delivery_count >= limit) return bury(queue, message, 'MaxDeliveryCountExceeded', 'Message could not be consumed after 10 delivery attempts.');
   (stored[queue] = stored[queue] || []).unshift(message);
   return setImmediate(hand, queue);
 }
@@ -58,6 +77,9 @@ container.on('receiver_open', (context) => { // someone sends to us
   const queue = receiver.remote.attach.target.address;
   say({ event: 'attach', role: 'sender', queue });
   if (!known(queue)) return refuse(receiver, 'amqp:not-found', 'no queue ' + queue);
+  if (isDead(queue)) return refuse(receiver, 'amqp:not-allowed', 'nobody sends to ' + queue);
+  const refusal = told(queue, 'refused');
+  if (refusal) return refuse(receiver, refusal, 'scripted');
   if (queues[queue] === 'close') return context.connection.socket.destroy();
   receiver.set_target({ address: queue });
   if (queues[queue] !== 'stall') receiver.add_credit(100);
@@ -69,6 +91,12 @@ container.on('message', (context) => {
   const { message, delivery } = context;
   say({ event: 'transfer', queue, id: message.message_id, durable: message.durable === true, ttl: message.ttl });
   context.receiver.add_credit(1);
+  const rejection = told(queue, 'rejected');
+  if (rejection) return delivery.update(true, rhea.message.rejected({ error: { condition: rejection, description: 'scripted' } }).described());
+  const detachment = told(queue, 'detached');
+  if (detachment) return refuse(context.receiver, detachment, 'scripted');
+  const end = told(queue, 'forced');
+  if (end) return context.connection.close({ condition: end, description: 'scripted' });
   switch (queues[queue]) {
     case 'accept':
       message.at = Date.now();
@@ -85,10 +113,12 @@ container.on('message', (context) => {
 
 container.on('sender_open', (context) => { // someone receives from us
   const sender = context.sender;
-  const queue = sender.remote.attach.source.address;
+  const asked = sender.remote.attach.source.address;
+  const queue = canonical(asked);
   say({ event: 'attach', role: 'receiver', queue });
   if (!known(queue)) return refuse(sender, 'amqp:not-found', 'no queue ' + queue);
-  sender.set_source({ address: queue });
+  sender.remote.attach.source.address = queue;
+  sender.set_source({ address: asked });
   sender.out = new Set();
   (takers[queue] = takers[queue] || []).push(sender);
   return undefined;
@@ -105,7 +135,10 @@ const settled = (outcome, then) => container.on(outcome, (context) => {
 settled('accepted', () => {});
 settled('released', (queue, delivery) => back(queue, delivery, false));
 settled('modified', (queue, delivery) => back(queue, delivery, delivery.remote_state.delivery_failed));
-settled('rejected', (queue, delivery) => put(queue + DEAD, delivery.kept));
+settled('rejected', (queue, delivery) => {
+  const error = (delivery.remote_state && delivery.remote_state.error) || {};
+  bury(queue, delivery.kept, String(error.condition), String(error.description));
+});
 
 function gone(sender) {
   const queue = sender.remote.attach && sender.remote.attach.source && sender.remote.attach.source.address;

@@ -31,6 +31,7 @@ const (
 	WasUnknown    Rule = "was-unknown"    // a WAS refers to a state that never was, in a history that starts at its beginning (MUT-12)
 	WasDiffers    Rule = "was-differs"    // a WAS has other fields than the state it refers to (MUT-17)
 	ObjectDiffers Rule = "object-differs" // a WAS is of another object than the state it refers to
+	Geometry      Rule = "geometry"       // the geometry of a state cannot be read, so that it lies in every area (MUT-42)
 	Dates         Rule = "dates"          // a version ends before it begins, or its dates cannot be read (MUT-02)
 )
 

@@ -30,6 +30,7 @@ type Linter struct {
 	files    []string
 	ledger   ledger
 	seq      uint64
+	shapes   geometries
 	started  bool
 	complete bool
 	broken   bool // something could not be read, so that what came after it may refer to it
@@ -43,7 +44,7 @@ func New(o Options) *Linter {
 	o.Most = cmp.Or(o.Most, 1000)
 	o.Memory = cmp.Or(o.Memory, 64<<20)
 	most := max(1000, o.Memory/(recordSize+4))
-	return &Linter{options: o, complete: o.Complete, ledger: ledger{most: most, dir: o.Dir}}
+	return &Linter{options: o, complete: o.Complete, shapes: newGeometries(), ledger: ledger{most: most, dir: o.Dir}}
 }
 
 // File looks at one XML file. What is wrong with it is a finding; an error is only what keeps the linter from its work.
@@ -117,7 +118,7 @@ func (l *Linter) header(h format.Header) {
 	for _, d := range h.Deviations {
 		l.here(Schema, Error, d.Line, 0, "", d.What)
 	}
-	if h.Version == format.Namespace1 {
+	if h.Version == format.Namespace1 && !h.BAG2() {
 		l.here(OldNamespace, Warning, 0, 0, "", "the file is of namespace 1.0")
 	}
 }
@@ -148,7 +149,7 @@ func (l *Linter) mutation(h format.Header, g *format.Group, m *format.Mutation) 
 		l.here(SameID, Error, m.Line, g.Index, m.Was.ID, "the states before and after have the same id")
 	}
 	l.seq += 2
-	if err := l.state(g, m, m.Was, l.seq); err != nil {
+	if err := l.state(h, g, m, m.Was, l.seq); err != nil {
 		return err
 	}
 	if m.Wordt != nil {
@@ -157,7 +158,7 @@ func (l *Linter) mutation(h format.Header, g *format.Group, m *format.Mutation) 
 	if same { // told already
 		return nil
 	}
-	return l.state(g, m, m.Wordt, l.seq+1)
+	return l.state(h, g, m, m.Wordt, l.seq+1)
 }
 
 func (l *Linter) dates(g *format.Group, s *format.State) {
@@ -169,9 +170,15 @@ func (l *Linter) dates(g *format.Group, s *format.State) {
 }
 
 // state notes one use of an id.
-func (l *Linter) state(g *format.Group, m *format.Mutation, s *format.State, seq uint64) error {
+func (l *Linter) state(h format.Header, g *format.Group, m *format.Mutation, s *format.State, seq uint64) error {
 	if s == nil {
 		return nil
+	}
+	if what, line := l.shapes.check(s); what != "" {
+		l.here(Geometry, Warning, line, g.Index, s.ID, what)
+	}
+	if s.ID == "" && h.BAG2() {
+		return nil // BAG 2.0 has none: its states are found by their fields
 	}
 	if s.ID == "" {
 		l.here(NoID, Warning, s.Line, g.Index, "", "the state has no id, so it can be found by its fields only")

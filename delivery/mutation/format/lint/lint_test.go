@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/format/lint"
+	"schakel/store/needs"
 )
-
-// data is a folder with sample messages of other parties; it is no part of the project.
-const data = "../../../../../shared/data/mutation"
 
 // file is a delivery of namespace 2.0 in which a line is a group: "+1" adds state 1, "1>2" changes 1 into 2, "-2"
 // deletes 2. A letter behind an id is what the state holds, and one before the line the object it is of.
@@ -145,22 +142,16 @@ func TestDates(t *testing.T) {
 }
 
 // TestSamples judges the sample messages: the one that is not valid is told so, and that its second WAS lacks a field of
-// the state it refers to; another one writes a type otherwise than its header.
+// the state it refers to; another one writes a type otherwise than its header, and one has geometry that a tool made up.
 //
 // Rules: MUT-60, MUT-63, MUT-64
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"voorbeeld-bgt-new.xml": "", "voorbeeld-bgt-new-change.xml": "", "voorbeeld-bgt-new-change-fix.xml": "schema:18 was-differs:266",
-		"voorbeeld-bag-new.xml": "old-namespace:0", "voorbeeld-dkk-new.xml": "old-namespace:0", "voorbeeld-dkk-2.2.0-new.xml": "old-namespace:0 unknown-type:72",
+		"voorbeeld-bag-new.xml": "old-namespace:0 geometry:44", "voorbeeld-dkk-new.xml": "old-namespace:0", "voorbeeld-dkk-2.2.0-new.xml": "old-namespace:0 unknown-type:72",
 	} {
-		doc, err := os.ReadFile(filepath.Join(data, name))
-		if os.IsNotExist(err) {
-			t.Skip("the folder with sample messages is not on this machine")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := needs.File(t, "mutation", name)
 		var got []string
 		for _, f := range check(t, lint.Options{}, string(doc)).Findings {
 			got = append(got, fmt.Sprintf("%s:%d", f.Rule, f.Line))
@@ -185,6 +176,8 @@ func TestZip(t *testing.T) {
 	}{
 		"sound": {[]string{"1.xml", "2.xml"}, []string{one, file("delta", "1>2")}, 0, ""},
 		"mixed": {[]string{"1.xml", "2.xml"}, []string{one, two}, 0, "mixed@z.zip/2.xml:0/0"},
+		"twice": {[]string{"1.xml", "1.xml"}, []string{one, one}, 0, "unreadable@z.zip:0/0"},
+		"none":  {nil, nil, 0, "unreadable@z.zip:0/0"},
 		"order": {[]string{"2.xml", "1.xml"}, []string{one, one}, 0, "unreadable@z.zip:0/0"},
 		"cut":   {[]string{"1.xml", "2.xml"}, []string{one, one}, 300, "unreadable@z.zip/2.xml"},
 		"end":   {[]string{"1.xml"}, []string{one}, 10, "unreadable@z.zip:0/0"},
@@ -261,5 +254,18 @@ func TestNoZip(t *testing.T) {
 	}
 	if r, err := l.Report(); err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, "zip ends") {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestGeometry tells of geometry that no system can read, and of none other.
+//
+// Rules: MUT-42, MUT-64
+func TestGeometry(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"155000 463000": "", "5.1 52.1": "", "155000 x": "geometry@f1:3/1", "155000": "geometry@f1:3/1"} {
+		doc := file("delta", `+1:<gml:Point xmlns:gml="http://www.opengis.net/gml/3.2"><gml:pos>`+text+`</gml:pos></gml:Point>`)
+		if r := check(t, lint.Options{}, doc); rules(r) != want || r.Errors != 0 {
+			t.Errorf("%s: %v", text, r.Findings)
+		}
 	}
 }

@@ -67,6 +67,9 @@ func (l *Linter) Zip(name string, r io.Reader) error {
 			l.here(Mixed, Error, 0, 0, "", "the file belongs to another delivery than the first one in the zip")
 		}
 	}
+	if last == "" {
+		l.zipError(name, "", errors.New("the zip has no files"))
+	}
 	for _, note := range zip.Notes() {
 		l.files = append(l.files, name)
 		l.here(Unreadable, Warning, 0, 0, "", note)
@@ -74,10 +77,11 @@ func (l *Linter) Zip(name string, r io.Reader) error {
 	return nil
 }
 
-// zipError tells of a broken zip, unless the file it broke in has told that already.
+// zipError tells of a broken zip, unless the file it broke in has told that already. A name that stands in the zip twice is that of
+// another file.
 func (l *Linter) zipError(name, last string, err error) {
 	var place *archive.Error
-	if errors.As(err, &place) && place.Entry == last && last != "" {
+	if errors.As(err, &place) && place.Entry == last && last != "" && !errors.Is(err, archive.ErrName) {
 		return
 	}
 	l.files = append(l.files, name)

@@ -96,6 +96,7 @@ func (s *Scanner) instruction() error {
 	if !checkPart(target) {
 		return malformed("the processing instruction %.60q", target)
 	}
+	s.tokens.Name = target
 	if strings.EqualFold(string(target), "xml") {
 		return s.prolog(string(target), rest)
 	}

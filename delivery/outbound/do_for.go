@@ -1,0 +1,175 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// DoFor is Do over connections that no request of another owner shares; owner is the id of an endpoint. A request whose connection
+// turns out to be over before any byte of an answer came is sent again over another one, so its body must be readable again
+// (GetBody) and its receiver must know it as the same, by its Idempotency-Key.
+//
+// With req.Close the request has a connection of its own. An answer that came on a connection used before, with more bytes right behind it, is not believed: the error is of
+// KindUnasked, as when the receiver answers out of turn. ErrHeldBack is the error when the gate of the context is closed.
+func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*Response, error) {
+	started := c.cfg.Now()
+	if until, ok := ctx.Deadline(); !ok || until.Sub(started) > c.cfg.ResponseTimeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.ResponseTimeout)
+		defer cancel()
+	}
+	p := c.pool.Load()
+	if err := p.allows(req); err != nil {
+		return nil, wrap(req.URL.Host, err)
+	}
+	resp, err := p.owner(&c.cfg, owner).do(ctx, c.named(req.WithContext(ctx)))
+	if resp != nil {
+		resp.Duration = c.cfg.Now().Sub(started)
+	}
+	if err != nil {
+		return resp, wrap(req.URL.Host, err)
+	}
+	return resp, nil
+}
+
+// Forget closes the connections of an owner that is no more.
+func (c *Client) Forget(owner string) {
+	p := c.pool.Load()
+	p.mu.Lock()
+	o := p.owners[owner]
+	delete(p.owners, owner)
+	p.mu.Unlock()
+	if o != nil {
+		o.closeIdle()
+	}
+}
+
+func (o *owner) do(ctx context.Context, req *http.Request) (*Response, error) {
+	addr, name, err := addressOf(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	secure := req.URL.Scheme == "https"
+	key := req.URL.Scheme + " " + addr
+	unasked := false
+	for {
+		if two := o.two(key); two != nil {
+			return o.doTwo(ctx, key, two, req)
+		}
+		var l *line
+		if !req.Close {
+			var dirty bool
+			l, dirty = o.take(key)
+			unasked = unasked || dirty
+		}
+		if l == nil {
+			var wantsTwo bool
+			if l, wantsTwo, err = o.dialLine(ctx, secure, addr, name); err != nil {
+				return nil, errors.Join(err, ctx.Err())
+			}
+			if wantsTwo {
+				o.setTwo(key)
+				continue
+			}
+		}
+		resp, again, err := o.over(ctx, l, key, req)
+		if again {
+			if req, err = repeat(req); err == nil {
+				continue
+			}
+		}
+		if resp != nil {
+			resp.Unasked = resp.Unasked || unasked
+		}
+		return resp, err
+	}
+}
+
+// over sends a request over a line. again reports that the line was over before the request, which goes over another one.
+func (o *owner) over(ctx context.Context, l *line, key string, req *http.Request) (resp *Response, again bool, err error) {
+	if !passes(ctx) {
+		if l.used {
+			o.put(key, l)
+		} else {
+			l.close()
+		}
+		return nil, false, ErrHeldBack
+	}
+	o.mu.Lock()
+	req.Close = req.Close || o.host(key).single
+	o.mu.Unlock()
+	reused := l.used
+	resp, more, untouched, err := l.exchange(ctx, req, o.cfg)
+	switch {
+	case more && o.put(key, l):
+		resp.Unasked = true
+		if reused {
+			return nil, false, ErrUnasked
+		}
+		return resp, false, nil
+	case more:
+		return resp, false, nil
+	case resp != nil && l.in.Buffered() > 0 && !resp.Truncated:
+		o.unasked(key)
+		resp.Unasked = true
+	}
+	l.close()
+	return resp, err != nil && reused && untouched && ctx.Err() == nil, err
+}
+
+// repeat makes a request that was sent ready to be sent again.
+func repeat(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	if req.GetBody == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("read body again: %w", err)
+	}
+	again := *req
+	again.Body = body
+	return &again, nil
+}
+
+// two is the transport of a host that prefers HTTP/2; nil for all others.
+func (o *owner) two(key string) *http.Transport {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.host(key).two
+}
+
+func (o *owner) setTwo(key string) {
+	t := newTransport(*o.cfg, o.pool.guard)
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP2(true)
+	t.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.host(key).two = t
+}
+
+// doTwo sends a request over HTTP/2. When that fails the next request asks the host anew which version it prefers.
+func (o *owner) doTwo(ctx context.Context, key string, t *http.Transport, req *http.Request) (*Response, error) {
+	if !passes(ctx) {
+		return nil, ErrHeldBack
+	}
+	answer, err := t.RoundTrip(req)
+	if err != nil {
+		o.mu.Lock()
+		if h := o.host(key); h.two == t {
+			h.two = nil
+		}
+		o.mu.Unlock()
+		t.CloseIdleConnections()
+		return nil, err
+	}
+	resp := &Response{Status: answer.StatusCode, Header: answer.Header}
+	return resp, resp.read(answer, o.cfg.MaxResponseBytes)
+}

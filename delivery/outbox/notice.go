@@ -1,0 +1,75 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"schakel/store"
+)
+
+// How often people are told of held deliveries and dead letters.
+const (
+	noticeEach   = time.Hour   // at most, of one endpoint and state
+	noticeAny    = time.Minute // at most, of all endpoints together
+	noticeMost   = 100         // endpoints at a time
+	noticeLatest = "deliveries.notified"
+)
+
+// noticeLoop tells people of deliveries that became held or dead (guarantee G10): of the first to an endpoint at once, of later ones
+// in an hour. Whatever made them so raised the notice, on any node.
+func (e *Engine) noticeLoop(ctx context.Context) {
+	ticker := time.NewTicker(e.cfg.Poll)
+	defer ticker.Stop()
+	for {
+		if err := e.tellStuck(ctx); err != nil && ctx.Err() == nil {
+			e.cfg.Log.Error("tell of held and dead deliveries failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tellStuck tells people of what is due. Each notice is told by one node, in the transaction that notes it.
+func (e *Engine) tellStuck(ctx context.Context) error {
+	before := store.At(e.cfg.Now().Add(-noticeEach))
+	due, err := e.cfg.DB.HasDeliveryNotices(ctx, before)
+	if err != nil || !due {
+		return err
+	}
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		last, err := tx.Setting(ctx, noticeLatest)
+		if err != nil {
+			return err
+		}
+		if at, err := time.Parse(time.RFC3339Nano, last); err == nil && tx.Now.Sub(at) < noticeAny && !tx.Now.Before(at) {
+			return nil
+		}
+		notices, err := tx.DeliveryNotices(ctx, before, noticeMost)
+		if err != nil || len(notices) == 0 {
+			return err
+		}
+		told, err := e.cfg.Notifier.DeliveriesStuck(ctx, tx, notices)
+		if err != nil {
+			return err
+		}
+		anyTold := false
+		for i, n := range notices {
+			anyTold = anyTold || told[i]
+			if err := tx.DeliveryNoticed(ctx, n, told[i]); err != nil {
+				return err
+			}
+		}
+		if !anyTold {
+			return nil
+		}
+		return tx.SwapSetting(ctx, noticeLatest, last, tx.Now.Format(time.RFC3339Nano))
+	})
+	if errors.Is(err, store.ErrConflict) { // another node told of others at this moment; these come next
+		return nil
+	}
+	return err
+}

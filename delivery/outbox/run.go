@@ -1,0 +1,95 @@
+package outbox
+
+import (
+	"time"
+
+	"schakel/store"
+)
+
+// Deliveries of one key go one after the other (guarantee G5). So that a key with a backlog need not wait for the database
+// between any two of them, the node that claims the first claims those right behind it too: a run. One send task sends a run
+// in its order and hands over each outcome as it comes; they are written in batches. It ends at the first delivery that did
+// not arrive, or when it has taken its slot for long enough, and gives back the rest. A run takes the place of one
+// delivery in its endpoint queue.
+//
+// After a crash in the middle of a run it begins again with the first outcome that was not written: the receiver sees some
+// of it twice, in the same order, under the same ids and keys.
+
+const (
+	// firstRun is how many deliveries follow the first one of a key in an endpoint's first runs.
+	firstRun = 16
+	// longestRun bounds them, and what one claim takes for runs.
+	longestRun = 512
+	// runTime is how long a run may go on before it leaves its slot to others.
+	runTime = 500 * time.Millisecond
+	// runShare is the part of the room for deliveries in flight that may be taken up by what follows others in runs.
+	runShare = 4
+)
+
+// following counts the deliveries that follow others in runs. The caller holds the mutex.
+func (e *Engine) following() int {
+	places := 0
+	for _, l := range e.lanes {
+		places += l.held
+	}
+	return max(0, e.held-places)
+}
+
+// behind is how many deliveries may be claimed for a lane behind those that it has room for, of room in all, and how many of
+// one key.
+func (l *lane) behind(claimed, room int) (most, each int) {
+	if l.run == 0 || l.circuit.open() || l.pause.width > 0 {
+		return 0, 0
+	}
+	most, each = min(longestRun, room), l.run
+	if l.terms.on() { // they go into the batch of the first
+		most, each = min(most, l.most()-l.held-claimed), l.terms.events-1
+	}
+	if l.limiter != nil {
+		most = min(most, l.each()*int(l.endpoint.RatePerSecond)-l.held-claimed)
+	}
+	return max(0, most), each
+}
+
+// ran adapts the length of runs to what the receiver takes in a part of runTime.
+func (l *lane) ran(sent int, whole bool, took time.Duration) {
+	switch {
+	case took >= runTime:
+		l.run = max(1, sent/2)
+	case whole && took < runTime/4 && sent >= l.run:
+		l.run = min(2*l.run, longestRun)
+	}
+}
+
+// sendRun sends a delivery and those that follow it.
+func (e *Engine) sendRun(task errand) {
+	began := e.cfg.Now()
+	run := append([]*store.Claimed{task.single}, task.after...)
+	sent := 0
+	for sent < len(run) {
+		done := e.attempt(&task, run[sent])
+		sent++
+		arrived := done.outcome != nil && done.result.Status == store.DeliveryDelivered
+		if rest := run[sent:]; len(rest) > 0 && (!arrived || e.cfg.Now().Sub(began).Abs() >= runTime) {
+			e.outcomes <- finished{group: giveBack(&task, done, rest)}
+			break
+		}
+		done.within = sent < len(run)
+		e.outcomes <- done
+	}
+	e.mu.Lock()
+	task.lane.ran(sent, sent == len(run), e.cfg.Now().Sub(began).Abs())
+	e.mu.Unlock()
+}
+
+// giveBack ends a run with an outcome and the deliveries after it, which were not tried. They are written together.
+func giveBack(task *errand, done finished, rest []*store.Claimed) []finished {
+	done.within = true
+	group := []finished{done}
+	for i, c := range rest {
+		f := untried(task.lane, task.ep, c)
+		f.within = i < len(rest)-1
+		group = append(group, f)
+	}
+	return group
+}

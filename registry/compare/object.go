@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"regexp"
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
+
+// otherProperties is how people are told of the properties that a schema does not name.
+const otherProperties = "other properties"
+
+// shape is what a bundle says of the properties of an object.
+type shape struct {
+	named    map[string]string     // the place that names each property
+	required map[string]string     // the list that requires each
+	patterns map[string][]schemaAt // patternProperties
+	others   []schemaAt            // additionalProperties and unevaluatedProperties that limit
+}
+
+func (b *bundle) shape() shape {
+	s := shape{named: map[string]string{}, required: map[string]string{}, patterns: map[string][]schemaAt{}}
+	for _, part := range b.parts {
+		for name := range child(part.object, "properties") {
+			s.named[name] = part.at + "/properties" + jsonpointer.Join(name)
+		}
+		for _, item := range items(part.object, "required") {
+			if name, ok := item.(string); ok && name != "" {
+				s.required[name] = part.at + "/required"
+			}
+		}
+		for pattern, value := range child(part.object, "patternProperties") {
+			s.patterns[pattern] = append(s.patterns[pattern], schemaAt{value, part.at + "/patternProperties" + jsonpointer.Join(pattern)})
+		}
+		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
+			if limited(part.object[keyword]) {
+				s.others = append(s.others, schemaAt{part.object[keyword], part.at + "/" + keyword})
+			}
+		}
+	}
+	return s
+}
+
+// limited reports whether a schema limits anything.
+func limited(value any) bool {
+	object, isObject := value.(map[string]any)
+	return value == false || isObject && len(object) > 0
+}
+
+// property gives the schemas that a property has to fit.
+func (b *bundle) property(name string) *bundle {
+	var list []schemaAt
+	for _, part := range b.parts {
+		found := false
+		if value, ok := child(part.object, "properties")[name]; ok {
+			list, found = append(list, schemaAt{value, part.at + "/properties" + jsonpointer.Join(name)}), true
+		}
+		patterns := child(part.object, "patternProperties")
+		for _, pattern := range sortedKeys(patterns) {
+			if b.from.matches(pattern, name) {
+				list, found = append(list, schemaAt{patterns[pattern], part.at + "/patternProperties" + jsonpointer.Join(pattern)}), true
+			}
+		}
+		if !found && limited(part.object["additionalProperties"]) {
+			list = append(list, schemaAt{part.object["additionalProperties"], part.at + "/additionalProperties"})
+		}
+		if limited(part.object["unevaluatedProperties"]) && !b.evaluated(name) {
+			list = append(list, schemaAt{part.object["unevaluatedProperties"], part.at + "/unevaluatedProperties"})
+		}
+	}
+	return b.from.bundle(list...)
+}
+
+// evaluated reports whether any schema of the bundle, or of a union in it, names a property.
+func (b *bundle) evaluated(name string) bool {
+	for _, part := range b.parts {
+		if _, ok := child(part.object, "properties")[name]; ok {
+			return true
+		}
+		for _, keyword := range []string{"oneOf", "anyOf"} {
+			branches, _ := b.from.branches(part.object, keyword, part.at)
+			for _, branch := range branches {
+				if _, ok := b.from.bundle(branch).shape().named[name]; ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// matches reports whether a name fits a pattern; one that Go cannot read fits nothing.
+func (s *source) matches(pattern, name string) bool {
+	compiled, known := s.patterns[pattern]
+	if !known {
+		compiled, _ = regexp.Compile(pattern) // nil for one that Go cannot read
+		s.patterns[pattern] = compiled
+	}
+	return compiled != nil && compiled.MatchString(name)
+}
+
+// object compares what objects may have.
+func (c *comparison) object() {
+	if c.was.types&kindObject == 0 || c.is.types&kindObject == 0 {
+		return
+	}
+	was, is := c.old.shape(), c.new.shape()
+	all := map[string]bool{}
+	for _, list := range []map[string]string{was.named, is.named, was.required, is.required} {
+		for name := range list {
+			all[name] = true
+		}
+	}
+	for _, name := range sortedKeys(all) {
+		c.property(name, was, is)
+	}
+	c.others(was, is)
+	for _, pattern := range unionKeys(was.patterns, is.patterns) {
+		c.pattern(pattern, was.patterns[pattern], is.patterns[pattern])
+	}
+	c.dependents()
+}
+
+// others compares what holds for properties that are not named.
+func (c *comparison) others(was, is shape) {
+	old, new := c.old.from.bundle(was.others...), c.new.from.bundle(is.others...)
+	limitedText, allowedText := "Properties that are not named were limited in {it}", "Properties that are not named became allowed in {it}"
+	switch {
+	case len(was.others) == 0 && len(is.others) == 0:
+	case len(was.others) == 0, new.never != "" && old.never == "":
+		c.tell(narrower, "additional-properties-limited", limitedText, either(old.at, c.old.at), new.at)
+	case len(is.others) == 0, old.never != "" && new.never == "":
+		d := difference{level: Info, code: "additional-properties-allowed", text: allowedText, why: wider.why(c.read), was: old.at, is: either(new.at, c.new.at)}
+		if c.read { // who reads with care passes over what it does not know
+			d.level, d.why = Warning, unclear.why(true)
+		}
+		c.note(d)
+	case old.never == "" || new.never == "":
+		c.below(otherProperties, old, new)
+	}
+}
+
+func (c *comparison) pattern(pattern string, was, is []schemaAt) {
+	old, new := c.old.from.bundle(was...), c.new.from.bundle(is...)
+	switch {
+	case len(was) == 0:
+		c.tell(narrower, "pattern-property-added", "Properties of {it} whose name fits "+code(pattern)+" were limited", c.old.at, new.at)
+	case len(is) == 0:
+		c.tell(wider, "pattern-property-removed", "Properties of {it} whose name fits "+code(pattern)+" are no longer limited", old.at, c.new.at)
+	default:
+		c.below("properties "+pattern, old, new)
+	}
+}
+
+// dependents compares which properties require others.
+func (c *comparison) dependents() {
+	was, is := c.old.dependents(), c.new.dependents()
+	for _, pair := range unionKeys(was, is) {
+		before, had := was[pair]
+		after, has := is[pair]
+		given, needed, _ := strings.Cut(pair, "\x00")
+		said := code(needed) + " with " + code(given)
+		if !had {
+			c.tell(narrower, "-dependent-required-added", "{It} must now have "+said, c.old.at, after)
+		} else if !has {
+			c.tell(wider, "-dependent-required-removed", "{It} need no longer have "+said, before, c.new.at)
+		}
+	}
+}

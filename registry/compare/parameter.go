@@ -1,0 +1,194 @@
+package compare
+
+import "strings"
+
+// parameter is a parameter of an operation.
+type parameter struct {
+	located
+	name, in string
+}
+
+// parametersOf gives the parameters of an operation, those of its path included: a header by its name in small letters, a
+// path parameter by its place in the path. One that takes the whole query string is compared as a part of its own.
+func (s *source) parametersOf(of call) map[string]parameter {
+	places := map[string]string{}
+	for i, found := range pieces(of.path) {
+		if found.closed {
+			places[found.name] = itoa(i)
+		}
+	}
+	list := map[string]parameter{}
+	for _, owner := range []located{{of.item, of.pathAt}, {of.operation, of.at}} {
+		for _, found := range s.listed(owner, "parameters") {
+			name, in := text(found.object, "name"), text(found.object, "in")
+			key := in + " " + name
+			switch in {
+			case "header":
+				key = strings.ToLower(key)
+				if key == "header accept" || key == "header content-type" || key == "header authorization" {
+					continue // told of elsewhere; the specification ignores them here
+				}
+			case "path":
+				if place, ok := places[name]; ok {
+					key = in + " " + place
+				}
+			case "query", "cookie":
+			default:
+				continue
+			}
+			list[key] = parameter{found, name, in}
+		}
+	}
+	return list
+}
+
+// parameters compares the parameters of an operation; read tells that the owner of the document sends them.
+func (p *pair) parameters(old, new call, read bool) {
+	before, after := p.old.parametersOf(old), p.new.parametersOf(new)
+	for _, key := range unionKeys(before, after) {
+		was, had := before[key]
+		is, has := after[key]
+		switch {
+		case !has:
+			p.parameterRemoved(new.subject, was, read)
+		case !had:
+			p.parameterAdded(new.subject, is, read)
+		default:
+			p.parameter(new.subject, was, is, read)
+		}
+	}
+}
+
+func prefixOf(read bool) string {
+	if read {
+		return "webhook-parameter"
+	}
+	return "request-parameter"
+}
+
+func (p *pair) parameterRemoved(subject string, was parameter, read bool) {
+	c := Change{
+		Level: Warning, Code: prefixOf(read) + "-removed", Pointer: was.at, Removed: true, Subjects: []string{subject}, Direction: direction(read),
+		Text: "The " + was.in + " parameter " + quote(was.name) + " was removed.", Why: "Clients that still send it may be refused, or it is ignored.",
+	}
+	if was.object["deprecated"] == true {
+		c.Code += "-with-deprecation"
+		c.Text = strings.TrimSuffix(c.Text, ".") + ", after it was deprecated."
+	}
+	if read {
+		c.Level, c.Why = Breaking, "Those who read it no longer find it."
+	}
+	p.add(c)
+}
+
+func (p *pair) parameterAdded(subject string, is parameter, read bool) {
+	c := Change{
+		Level: Info, Code: "new-optional-request-parameter", Pointer: is.at, Subjects: []string{subject}, Direction: direction(read),
+		Text: "The optional " + is.in + " parameter " + quote(is.name) + " was added.", Why: "Clients may leave it out.",
+	}
+	switch {
+	case read:
+		c.Code, c.Text, c.Why = "webhook-parameter-added", "The "+is.in+" parameter "+quote(is.name)+" was added.", "Those who do not know it can pass over it."
+	case is.object["required"] == true || is.in == "path":
+		c.Level, c.Code, c.Text = Breaking, "new-required-request-parameter", "The required "+is.in+" parameter "+quote(is.name)+" was added."
+		c.Why = "Clients that do not send it are refused."
+	}
+	p.add(c)
+}
+
+// parameter compares a parameter that both have.
+func (p *pair) parameter(subject string, was, is parameter, read bool) {
+	prefix := prefixOf(read)
+	said := "The " + is.in + " parameter " + quote(is.name)
+	c := Change{Pointer: is.at, OldPointer: was.at, NewPointer: is.at, Subjects: []string{subject}, Direction: direction(read)}
+	switch required := is.object["required"] == true; {
+	case is.in == "path" || required == (was.object["required"] == true):
+	case required:
+		c.Level, c.Code, c.Text, c.Why = narrower.level(read), prefix+"-became-required", said+" became required.", "Clients that do not send it are refused."
+		if read {
+			c.Why = "It always comes now."
+		}
+		p.add(c)
+	default:
+		c.Level, c.Code, c.Text, c.Why = wider.level(read), prefix+"-became-optional", said+" became optional.", "All that clients could send stays allowed."
+		if read {
+			c.Why = "Those who count on it may find it absent."
+		}
+		p.add(c)
+	}
+	p.deprecated(c, prefix, said, was.located, is.located)
+	p.sunset(subject, was.located, is.located)
+	p.described(described{c: c, prefix: prefix, said: said, in: is.in, read: read}, was.located, is.located)
+}
+
+// deprecated compares whether something was announced to go.
+func (p *pair) deprecated(c Change, prefix, said string, was, is located) {
+	c.Level = Info
+	switch before, after := was.object["deprecated"] == true, is.object["deprecated"] == true; {
+	case after && !before:
+		c.Code, c.Pointer, c.Text, c.Why = prefix+"-deprecated", is.at+"/deprecated", said+" was deprecated.", "It still works; clients do well to stop using it."
+		p.add(c)
+	case before && !after:
+		c.Code, c.Text, c.Why = prefix+"-reactivated", said+" is no longer deprecated.", "It changes nothing in what clients send or get."
+		p.add(c)
+	}
+}
+
+// described is a parameter, header or part of a form, whose value is described by a schema or by content.
+type described struct {
+	c                Change // with the subject, the direction and the place
+	prefix, said, in string
+	read             bool
+	tail, short      string
+	types            []string
+}
+
+// described compares how the value is written, and what it may be.
+func (p *pair) described(d described, was, is located) {
+	oldContent, newContent := content(was.object, was.at), content(is.object, is.at)
+	if (len(oldContent) > 0) != (len(newContent) > 0) {
+		d.c.Level, d.c.Code, d.c.Text = Breaking, d.prefix+"-serialization-changed", d.said+" is written in another way"+d.tail+"."
+		d.c.Why = "It was described by a schema and is now by a media type, or the other way round, so the same value is written differently."
+		p.add(d.c)
+		return
+	}
+	it := strings.ToLower(d.said[:1]) + d.said[1:]
+	r := root{read: d.read, side: d.c.Side, subject: d.c.Subjects[0], types: d.types, in: inText, prefix: d.prefix, it: it, tail: d.tail, short: d.short}
+	if len(newContent) > 0 {
+		e := exchange{way: sent, subject: r.subject, side: d.c.Side, in: it + d.tail, root: &r}
+		if d.read {
+			e.way = pushed
+		}
+		p.mediaTypes(e, oldContent, newContent)
+		return
+	}
+	old, new := schemaAt{was.object["schema"], was.at + "/schema"}, schemaAt{is.object["schema"], is.at + "/schema"}
+	p.style(d, was, is, old, new)
+	if item, ok := p.listOf(d, is, old, new); ok {
+		new = item
+	}
+	p.judge(r, old, new)
+}
+
+// listOf gives the schema of the items where one value became a list that is written one by one: who sends one value still
+// sends a list of one.
+func (p *pair) listOf(d described, is located, old, new schemaAt) (schemaAt, bool) {
+	before, after := p.old.bundle(old), p.new.bundle(new)
+	w := styleOf(is.object, d.in)
+	if d.read || d.in != "query" && d.in != "cookie" || w.style != "form" || !w.explode ||
+		before.types(0)&(kindArray|kindObject) != 0 || after.types(0)&^kindNull != kindArray || after.view().limits["minItems"].value != nil {
+		return schemaAt{}, false
+	}
+	items := after.item(0)
+	if len(items) != 1 {
+		return schemaAt{}, false
+	}
+	return items[0], true
+}
+
+func direction(read bool) string {
+	if read {
+		return DirectionRead
+	}
+	return DirectionSent
+}

@@ -1,0 +1,205 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kinds compares the types, null apart.
+func (c *comparison) kinds() {
+	was, is := c.was.types&^kindNull, c.is.types&^kindNull
+	gone, came := was&^is, is&^was
+	switch {
+	case c.was.implied && c.is.types == kindAny || c.is.implied && c.was.types == kindAny:
+		gone, came = 0, 0 // what the keywords are about is no limit
+	case c.was.implied != c.is.implied && was == is:
+		c.untyped()
+	}
+	if c.in != inJSON && is&kindString != 0 && c.is.free() {
+		gone &^= kindBoolean | kindNumber // written as texts, these still fit
+	}
+	if c.in != inJSON && was&kindString != 0 && c.was.free() {
+		came &^= kindBoolean | kindNumber
+	}
+	at := func(v *view, b *bundle) string { return either(v.typesAt, b.at) }
+	before, after := at(c.was, c.old), at(c.is, c.new)
+	text := fmt.Sprintf("The type of {it} changed from `%s` to `%s`", was, is)
+	switch {
+	case gone != 0 && came != 0:
+		c.tell(other, "-type-changed", text, before, after)
+	case gone != 0:
+		c.tell(narrower, "-type-specialized", text, before, after)
+	case came != 0:
+		c.tell(wider, "-type-generalized", text, before, after)
+	case was != is:
+		c.tell(nothing, "-type-changed-alike", text+", which is written the same", before, after)
+	}
+	c.nulls()
+	for _, at := range c.is.nullables {
+		if len(c.was.nullables) == 0 {
+			c.note(difference{
+				level: Warning, code: "-nullable-ignored", text: "The keyword `nullable` stands at {it}, but has no meaning from OpenAPI 3.1 on",
+				why: "Null is not allowed by it; where null is meant, `null` must be one of the types.", was: c.old.at, is: at,
+			})
+		}
+	}
+}
+
+// untyped tells that the type is no longer given, or is now, where the other keywords leave little doubt about it.
+func (c *comparison) untyped() {
+	e, code, text := wider, "-type-left-out", "The type of {it} is no longer given"
+	if c.was.implied {
+		e, code, text = narrower, "-type-given", "The type of {it} is given now"
+	}
+	if e.level(c.read) == Breaking {
+		e = unclear
+	} else {
+		e = nothing
+	}
+	c.tell(e, code, text, either(c.was.typesAt, c.old.at), either(c.is.typesAt, c.new.at))
+}
+
+// free reports whether every text is allowed.
+func (v *view) free() bool {
+	_, shortest := v.limits["minLength"]
+	_, longest := v.limits["maxLength"]
+	return v.enum == nil && len(v.sets) == 0 && !shortest && !longest
+}
+
+func (c *comparison) nulls() {
+	if c.was.null == c.is.null || c.was.unsure || c.is.unsure || c.was.types&^kindNull == 0 || c.is.types&^kindNull == 0 {
+		return
+	}
+	before, after := either(c.was.typesAt, c.old.at), either(c.is.typesAt, c.new.at)
+	e, code, text := narrower, "-became-not-nullable", "{It} may no longer be null"
+	if c.is.null {
+		e, code, text = wider, "-became-nullable", "{It} may now be null"
+	}
+	if c.in == inText && e.level(c.read) == Breaking {
+		e = unclear // how null is written as a text is not laid down
+	}
+	c.tell(e, code, text, before, after)
+}
+
+// values compares lists of values.
+func (c *comparison) values() {
+	before, after := either(c.was.enumAt, c.old.at), either(c.is.enumAt, c.new.at)
+	switch {
+	case c.was.enum == nil && c.is.enum == nil:
+	case c.was.enum == nil:
+		c.tell(narrower, "-became-enum", "{It} was limited to a list of values", c.old.at, after)
+	case c.is.enum == nil:
+		c.tell(wider, "-enum-removed", "{It} is no longer limited to a list of values", before, c.new.at)
+	default:
+		for _, value := range unionKeys(c.was.enum, c.is.enum) {
+			if !c.is.enum[value] {
+				c.tell(narrower, "-enum-value-removed", "The value "+code(value)+" was removed from those of {it}", before, after)
+			} else if !c.was.enum[value] {
+				c.tell(wider, "-enum-value-added", "The value "+code(value)+" was added to those of {it}", before, after)
+			}
+		}
+	}
+	for _, value := range unionKeys(c.was.open, c.is.open) { // a list that may grow: readers must expect others
+		if !c.is.open[value] && c.is.open != nil {
+			c.tell(narrower, "-x-extensible-enum-value-removed", "The value "+code(value)+" was removed from the known ones of {it}", c.was.openAt, c.is.openAt)
+		} else if !c.was.open[value] {
+			c.tell(nothing, "-x-extensible-enum-value-added", "The value "+code(value)+" was added to the known ones of {it}", either(c.was.openAt, c.old.at), c.is.openAt)
+		}
+	}
+}
+
+// code writes a value for a text, one that is a text itself without its quotation marks.
+func code(value string) string { return quote(strings.Trim(value, `"`)) }
+
+// about are the types that a limit is about.
+func about(keyword string) kinds {
+	switch keyword {
+	case "minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType":
+		return kindString
+	case "minItems", "maxItems", "uniqueItems":
+		return kindArray
+	case "minProperties", "maxProperties":
+		return kindObject
+	case "minimum", "maximum", "multipleOf":
+		return kindNumber
+	}
+	return kindAny
+}
+
+// concerns reports whether values of the types that a keyword is about are allowed in both.
+func (c *comparison) concerns(keyword string) bool {
+	return c.was.types&about(keyword) != 0 && c.is.types&about(keyword) != 0
+}
+
+// ranges compares limits of numbers, lengths and counts.
+func (c *comparison) ranges() {
+	for _, key := range unionKeys(c.was.limits, c.is.limits) {
+		was, had := c.was.limits[key]
+		is, has := c.is.limits[key]
+		name := strings.TrimSuffix(words(key), "imum")
+		if was.exclusive || is.exclusive {
+			name = "exclusive-" + name
+		}
+		switch {
+		case !c.concerns(key) && had && has && stricter(key, is, was) == 0:
+		case !c.concerns(key):
+			c.tell(nothing, "-"+name+"-without-effect", "The limit "+code(key)+" of {it} changed, which holds for values of another type", either(was.at, c.old.at), either(is.at, c.new.at))
+		case !had:
+			c.tell(narrower, "-"+name+"-set", fmt.Sprintf("The limit %s of {it} was set to %s", code(key), is), c.old.at, is.at)
+		case !has:
+			c.tell(wider, "-"+name+"-unset", fmt.Sprintf("The limit %s of {it} was removed; it was %s", code(key), was), was.at, c.new.at)
+		default:
+			c.moved(key, name, was, is)
+		}
+	}
+	if len(c.was.multiples)+len(c.is.multiples) > 0 && c.concerns("multipleOf") {
+		c.multiples()
+	}
+}
+
+func (c *comparison) moved(key, name string, was, is bound) {
+	order := stricter(key, is, was)
+	if order == 0 {
+		return
+	}
+	direction := "decreased"
+	if (order > 0) == strings.HasPrefix(key, "min") {
+		direction = "increased"
+	}
+	text := fmt.Sprintf("The limit %s of {it} changed from %s to %s", code(key), was, is)
+	if order > 0 {
+		c.tell(narrower, "-"+name+"-"+direction, text, was.at, is.at)
+	} else {
+		c.tell(wider, "-"+name+"-"+direction, text, was.at, is.at)
+	}
+}
+
+// String writes a limit.
+func (b bound) String() string {
+	said := "`" + decimal(b) + "`"
+	if b.exclusive {
+		said += " (not itself)"
+	}
+	return said
+}
+
+func decimal(b bound) string {
+	if b.value.IsInt() {
+		return b.value.Num().String()
+	}
+	return strings.TrimRight(b.value.FloatString(10), "0")
+}
+
+// multiples compares what numbers are multiples of.
+func (c *comparison) multiples() {
+	was, before := multiple(c.was.multiples)
+	is, after := multiple(c.is.multiples)
+	switch {
+	case was == nil:
+		c.tell(narrower, "-multiple-of-set", "{It} must now be a multiple of `"+is.RatString()+"`", c.old.at, after)
+	case is == nil:
+		c.tell(wider, "-multiple-of-unset", "{It} need no longer be a multiple of `"+was.RatString()+"`", before, c.new.at)
+	case was.Cmp(is) != 0:
+		c.tell(multipleEffect(was, is), "-multiple-of-changed", "{It} must be a multiple of `"+is.RatString()+"`, and had to be one of `"+was.RatString()+"`", before, after)
+	}
+}

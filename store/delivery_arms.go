@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.
+func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error) {
+	p, err := q.deliveryPlan(ctx, f)
+	switch {
+	case err != nil || p.none:
+		return 0, err
+	case p.selective:
+		return q.countUpTo(ctx, ListBound+1, `delivery`, f.where(q))
+	case len(p.rest.conditions) > 0:
+		ids, _, err := q.searchDeliveries(ctx, p)
+		return len(ids), err
+	}
+	return q.countArms(ctx, p.arms)
+}
+
+// countArms counts the deliveries of arms, up to ListBound + 1.
+func (q *Queries) countArms(ctx context.Context, arms []deliveryArm) (int, error) {
+	parts, args := make([]string, len(arms)), []any(nil)
+	for i, a := range arms {
+		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // which says what index to read
+		if a.byPartner {
+			from = q.eachPartner(a, ListBound+1)
+		}
+		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM %s LIMIT %d) a%d`, from, ListBound+1, i)
+		args = append(args, a.args...)
+	}
+	var n int
+	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
+}
+
+// fewArms is up to how many arms are merged in their order. More are collected and sorted when there is little in them: to plan a
+// statement of many arms over the partitions of every day takes longer than to sort ten thousand ids.
+const fewArms = 6
+
+// pageOfArms reads the ids of one page of the deliveries of arms, which hold total of them.
+func (q *Queries) pageOfArms(ctx context.Context, arms []deliveryArm, total, limit, offset int) (ids []string, err error) {
+	most := limit + offset
+	if len(arms) > fewArms && total <= ListBound {
+		most = ListBound
+	}
+	parts, args := make([]string, len(arms)), []any(nil)
+	for i, a := range arms {
+		from := `delivery` + a.sql()
+		if a.byPartner {
+			from = q.eachPartner(a, most)
+		}
+		parts[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM %s ORDER BY %s DESC LIMIT %d) a%d`, from, a.order, most, i)
+		args = append(args, a.args...)
+	}
+	return ids, q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM (%s) merged ORDER BY %s DESC LIMIT %d OFFSET %d`,
+		strings.Join(parts, ` UNION ALL `), arms[0].order, limit, offset), args...)
+}
+
+// eachPartner reads the ids of an arm partner by partner, up to most of each: an index finds those of one partner.
+func (q *Queries) eachPartner(a deliveryArm, most int) string {
+	one := fmt.Sprintf(`SELECT id FROM delivery%s AND partner_id = p.id ORDER BY %s DESC LIMIT %d`, a.sql(), a.order, most)
+	if q.dialect == Postgres {
+		return `(SELECT d.id FROM partner p CROSS JOIN LATERAL (` + one + `) d) each_partner`
+	}
+	return `(SELECT d.id FROM partner p CROSS JOIN delivery d WHERE d.id IN (` + one + `)) each_partner`
+}
+
+// searchDeliveries reads the newest deliveries of arms, SearchBound in all, and returns the ids of up to ListBound + 1 that meet the rest
+// of the conditions, newest first. It sets older when there are more to read: those before that id.
+func (q *Queries) searchDeliveries(ctx context.Context, p deliveryPlan) (ids []string, older string, err error) {
+	most := SearchBound / len(p.arms)
+	for _, a := range p.arms {
+		read, rest := a, p.rest
+		if a.byPartner { // look at what is new of all states rather than at so many of each partner
+			read, rest = deliveryArm{where: a.within, order: `id`}, p.rest.with(a.where)
+		}
+		newest := fmt.Sprintf(`delivery%s ORDER BY %s DESC LIMIT %d`, read.sql(), read.order, most)
+		var found, last []string
+		err = q.list(ctx, &found, fmt.Sprintf(`SELECT id FROM (SELECT id, event_id, endpoint_id, subscription_id, event_type, status, updated_at FROM %s) searched%s LIMIT %d`,
+			newest, rest.sql(), ListBound+1), append(slices.Clone(read.args), rest.args...)...)
+		if err == nil {
+			err = q.list(ctx, &last, fmt.Sprintf(`SELECT id FROM %s OFFSET %d`, newest, most-1), read.args...)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		ids = append(ids, found...)
+		if len(last) > 0 {
+			older = max(older, last[0])
+		}
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id < older })
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	if len(ids) > ListBound {
+		return ids[:ListBound+1], "", nil
+	}
+	return ids, older, nil
+}
+
+// deliveryStates are all states, in the order of a delivery's life.
+var deliveryStates = []string{DeliveryPending, DeliveryRetrying, DeliveryDelivered, DeliveryHeld, DeliveryDead, DeliveryDiscarded}
+
+// CountDeliveriesBy counts the deliveries of a partner (of all when partnerID is empty) by status, each up to [ListBound] + 1, as the
+// list of that status is counted.
+func (q *Queries) CountDeliveriesBy(ctx context.Context, partnerID string) (map[string]int, error) {
+	counts := make(map[string]int, len(deliveryStates))
+	for _, status := range deliveryStates {
+		n, err := q.CountListed(ctx, DeliveryFilter{PartnerID: partnerID, Statuses: []string{status}})
+		if err != nil {
+			return nil, fmt.Errorf("count %s deliveries: %w", status, err)
+		}
+		if n > 0 {
+			counts[status] = n
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SearchBound is how many deliveries, the newest first, a list reads to find those that meet a condition no index serves, such
+// as an event type. What is older is found by going on from [DeliveryList.Older].
+const SearchBound = 20_000
+
+// troubleIndexed is the condition of the indexes of what needs attention. SQLite uses them only for its very words.
+const troubleIndexed = `status IN ('retrying', 'held', 'dead', 'discarded')`
+
+// DeliveryList is one page of a list of deliveries, newest first.
+type DeliveryList struct {
+	Rows []Delivery
+	// Total is how many the filter selects, up to [ListBound] + 1, which stands for more than ListBound.
+	Total int
+	// Older is set when the search stopped at [SearchBound]: older deliveries may match too. A filter with this BeforeID goes on there.
+	Older string
+}
+
+// Deliveries lists a page of deliveries, newest first, with their total count up to [ListBound]. See [Queries.DeliveryList].
+func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, int, error) {
+	l, err := q.DeliveryList(ctx, f)
+	return l.Rows, l.Total, err
+}
+
+// DeliveryList reads one page of deliveries. It reads no more of the table than the bounds say, however many deliveries there are.
+func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l DeliveryList, err error) {
+	p, err := q.deliveryPlan(ctx, f)
+	if err != nil || p.none {
+		return l, err
+	}
+	limit, offset := f.limits()
+	var ids []string
+	switch {
+	case p.selective:
+		all := f.where(q)
+		if l.Total, err = q.countUpTo(ctx, ListBound+1, `delivery`, all); err == nil {
+			err = q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM delivery%s ORDER BY id DESC LIMIT %d OFFSET %d`, all.sql(), limit, offset), all.args...)
+		}
+	case len(p.rest.conditions) > 0:
+		if ids, l.Older, err = q.searchDeliveries(ctx, p); err == nil {
+			l.Total = len(ids)
+			ids = ids[min(offset, len(ids)):min(offset+limit, len(ids))]
+		}
+	default:
+		if l.Total, err = q.countArms(ctx, p.arms); err == nil && (l.Total > offset || l.Total > ListBound) {
+			ids, err = q.pageOfArms(ctx, p.arms, l.Total, limit, offset)
+		}
+	}
+	if err != nil || len(ids) == 0 {
+		return l, err
+	}
+	l.Rows, err = q.deliveriesByID(ctx, ids)
+	return l, err
+}
+
+// deliveriesByID reads deliveries, newest first.
+func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery, error) {
+	w := where{}
+	w.in(`id`, ids)
+	var rows []Delivery
+	err := q.list(ctx, &rows, `SELECT * FROM delivery`+w.sql(), w.args...)
+	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(b.ID, a.ID) })
+	return rows, err
+}
+
+// deliveryPlan says how a filter is read: the arms are parts that an index gives newest first, the rest are conditions that must be
+// looked at row by row.
+type deliveryPlan struct {
+	none      bool // it selects nothing
+	selective bool // it names deliveries or an event: an index finds the few it selects
+	arms      []deliveryArm
+	rest      where
+}
+
+// deliveryArm is a part of a list, in the order of an index. One that goes by partner has no index of its own: it is read partner by
+// partner.
+type deliveryArm struct {
+	where
+	order     string // the id as the index has it
+	within    where  // the conditions on the id alone
+	byPartner bool
+}
+
+func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliveryPlan, err error) {
+	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.ReplayOf != "" {
+		p.selective = true
+		return p, nil
+	}
+	partner := f.PartnerID
+	if partner == "" {
+		partner, err = q.ownerOf(ctx, f)
+		if errors.Is(err, ErrNotFound) {
+			p.none, err = true, nil
+		}
+		if err != nil || p.none {
+			return p, err
+		}
+	}
+	p.rest.text(`endpoint_id = ?`, f.EndpointID)
+	p.rest.text(`subscription_id = ?`, f.SubscriptionID)
+	p.rest.text(`event_type = ?`, f.EventType)
+	p.rest.text(ofSubject, f.Subject)
+	p.rest.instant(`updated_at >= ?`, f.From)
+	p.rest.instant(`updated_at < ?`, f.Until)
+	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
+	if len(statuses) == 0 && (partner != "" || f.Reason != "" || len(f.Reasons) > 0) {
+		statuses = deliveryStates
+	}
+	order := q.indexedID()
+	within := f.within(order)
+	if len(statuses) == 0 {
+		p.arms = []deliveryArm{{where: f.within(`id`), order: `id`}}
+		return p, nil
+	}
+	for _, status := range statuses {
+		p.addArms(f, partner, status, deliveryArm{within: within, order: order})
+	}
+	p.none = len(p.arms) == 0
+	return p, nil
+}
+
+// ownerOf finds whose deliveries the filter is about when it names an endpoint or a subscription: they are found by their partner.
+func (q *Queries) ownerOf(ctx context.Context, f DeliveryFilter) (partner string, err error) {
+	switch {
+	case f.SubscriptionID != "":
+		err = q.get(ctx, &partner, `SELECT partner_id FROM subscription WHERE id = ?`, f.SubscriptionID)
+	case f.EndpointID != "":
+		err = q.get(ctx, &partner, `SELECT partner_id FROM endpoint WHERE id = ?`, f.EndpointID)
+	}
+	return partner, err
+}
+
+// indexedID is the id as the indexes of lists have it. On PostgreSQL they order it by bytes and the primary key does not, so that the
+// planner cannot take the one for the other.
+func (q *Queries) indexedID() string {
+	if q.dialect == Postgres {
+		return `id COLLATE "C"`
+	}
+	return `id`
+}
+
+// within are the conditions on the id, which every index ends with. The id by itself tells PostgreSQL which days to read.
+func (f DeliveryFilter) within(indexed string) where {
+	w := where{}
+	both := func(operator, id string) {
+		w.text(`id `+operator+` ?`, id)
+		if indexed != `id` {
+			w.text(indexed+` `+operator+` ?`, id)
+		}
+	}
+	both(`>`, f.AfterID)
+	both(`<`, f.BeforeID)
+	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
+		both(`<`, idAfter(f.Until))
+	}
+	return w
+}
+
+// addArms adds the parts of one state; within bounds them.
+func (p *deliveryPlan) addArms(f DeliveryFilter, partner, status string, within deliveryArm) {
+	trouble := strings.Contains(troubleIndexed, `'`+status+`'`)
+	reasons := f.Reasons
+	if f.Reason != "" {
+		reasons = []string{f.Reason}
+		if len(f.Reasons) > 0 && !slices.Contains(f.Reasons, f.Reason) {
+			return
+		}
+	}
+	if len(reasons) > 0 && !trouble {
+		return // what is new or arrived has no kind of error
+	}
+	arm := func(reason string) {
+		w := where{}
+		if partner != "" {
+			w.add(`partner_id = ?`, partner)
+		}
+		w.add(`status = ?`, status)
+		if reason != "" {
+			w.add(`reason = ?`, reason)
+		}
+		if trouble && (partner == "" || reason != "") {
+			w.add(troubleIndexed)
+		}
+		within.where, within.byPartner = w.with(within.within), partner == "" && !trouble
+		p.arms = append(p.arms, within)
+	}
+	if len(reasons) == 0 {
+		arm("")
+	}
+	for _, reason := range slices.Compact(slices.Sorted(slices.Values(reasons))) {
+		arm(reason)
+	}
+}

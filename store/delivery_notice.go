@@ -1,0 +1,115 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DeliveryNotice says that deliveries to an endpoint became held or dead since people were told last (guarantee G10).
+type DeliveryNotice struct {
+	EndpointID string `db:"endpoint_id"`
+	Status     string `db:"status"`      // DeliveryHeld or DeliveryDead
+	RaisedAt   Time   `db:"raised_at"`   // when the first of them did; zero when people were told since
+	NotifiedAt Time   `db:"notified_at"` // when people were told last; zero for never
+}
+
+// raiseNotices notes the endpoints of those deliveries that are held or dead. It comes after all changes of deliveries in a
+// transaction and takes the rows in one order, so that two nodes do not wait for each other.
+func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
+	var keys []DeliveryNotice
+	for i := range rows {
+		if d := &rows[i]; d.Status == DeliveryHeld || d.Status == DeliveryDead {
+			keys = append(keys, DeliveryNotice{EndpointID: d.EndpointID, Status: d.Status})
+		}
+	}
+	slices.SortFunc(keys, func(a, b DeliveryNotice) int {
+		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), strings.Compare(a.Status, b.Status))
+	})
+	for _, k := range slices.Compact(keys) {
+		_, err := tx.exec(ctx, `INSERT INTO delivery_notice (endpoint_id, status, raised_at) VALUES (?, ?, ?)
+			ON CONFLICT (endpoint_id, status) DO UPDATE SET raised_at = COALESCE(delivery_notice.raised_at, excluded.raised_at)`, k.EndpointID, k.Status, tx.Now)
+		if err != nil {
+			return fmt.Errorf("raise notice: %w", err)
+		}
+	}
+	return nil
+}
+
+// raised gives deliveries of one state to raiseNotices.
+func (tx *Tx) raised(ctx context.Context, status string, rows []Delivery) error {
+	for i := range rows {
+		rows[i].Status = status
+	}
+	return tx.raiseNotices(ctx, rows)
+}
+
+// dueNotices are the notices that may be told of: the first at once, a later one when the last is older than the moment given.
+const dueNotices = `raised_at IS NOT NULL AND (notified_at IS NULL OR notified_at <= ?)`
+
+// HasDeliveryNotices reports whether DeliveryNotices would find something.
+func (q *Queries) HasDeliveryNotices(ctx context.Context, before Time) (bool, error) {
+	var ids []string
+	err := q.list(ctx, &ids, `SELECT endpoint_id FROM delivery_notice WHERE `+dueNotices+` LIMIT 1`, before)
+	return len(ids) > 0, err
+}
+
+// DeliveryNotices lists up to limit notices, the longest raised first, of endpoints that people were not told of since the moment
+// given. Until the transaction ends no other node gets them.
+func (tx *Tx) DeliveryNotices(ctx context.Context, before Time, limit int) ([]DeliveryNotice, error) {
+	var rows []DeliveryNotice
+	return rows, tx.list(ctx, &rows, `SELECT * FROM delivery_notice WHERE `+dueNotices+`
+		ORDER BY raised_at, endpoint_id, status LIMIT ?`+tx.skipLocked("delivery_notice"), before, limit)
+}
+
+// DeliveryNoticed notes that a notice is done with. told reports whether people got a mail; it is false when nothing is held or
+// dead any more.
+func (tx *Tx) DeliveryNoticed(ctx context.Context, n DeliveryNotice, told bool) error {
+	if told {
+		n.NotifiedAt = tx.Now
+	}
+	return tx.one(ctx, `UPDATE delivery_notice SET raised_at = NULL, notified_at = ? WHERE endpoint_id = ? AND status = ?`, n.NotifiedAt, n.EndpointID, n.Status)
+}
+
+// Stuck counts an endpoint's held deliveries or dead letters, for one kind of error.
+type Stuck struct {
+	Reason string
+	Count  int // up to ListBound + 1, which stands for more than ListBound
+	Newest Delivery
+}
+
+// StuckDeliveries lists what an endpoint has in a state, by kind of error, the most first, and how many that are in all. It counts
+// as the list of deliveries does.
+func (q *Queries) StuckDeliveries(ctx context.Context, e Endpoint, status string) (all []Stuck, total int, err error) {
+	f := DeliveryFilter{EndpointID: e.ID, PartnerID: e.PartnerID, Statuses: []string{status}, Page: Page{Number: 1, Size: 1}}
+	list, err := q.DeliveryList(ctx, f)
+	if err != nil || list.Total == 0 {
+		return nil, 0, err
+	}
+	reasons, err := q.DeliveryReasons(ctx, e.PartnerID, status)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, reason := range reasons {
+		f.Reason = reason
+		l, err := q.DeliveryList(ctx, f)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(l.Rows) > 0 {
+			all = append(all, Stuck{reason, l.most(), l.Rows[0]})
+		}
+	}
+	slices.SortFunc(all, func(a, b Stuck) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Reason, b.Reason)) })
+	return all, list.most(), nil
+}
+
+// most is the total of a list, more than ListBound when the search stopped before its end.
+func (l DeliveryList) most() int {
+	if l.Older != "" {
+		return ListBound + 1
+	}
+	return l.Total
+}

@@ -1,0 +1,16 @@
+-- +goose Up
+-- The deliveries of a partner by state, newest first: a list of any state reads its page alone, whatever the number of the others.
+-- Their order is that of bytes, which the primary key has not: the planner would read that backwards, past all newer deliveries.
+DROP INDEX delivery_partner;
+CREATE INDEX delivery_partner ON delivery (partner_id, status, id COLLATE "C");
+
+-- What needs attention, newest first, and by kind of error. Deliveries that are new or arrive are in none of these indexes, so
+-- that they cost the engine nothing.
+CREATE INDEX delivery_trouble ON delivery (status, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
+CREATE INDEX delivery_reason ON delivery (status, reason, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
+CREATE INDEX delivery_partner_reason ON delivery (partner_id, status, reason, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
+DROP INDEX delivery_discarded;
+DROP INDEX delivery_attention;
+
+-- +goose Down
+SELECT 'there is no way back: restore a backup instead';

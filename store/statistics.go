@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Optimize gives the query planner statistics of what the tables hold, where those it has are missing or old. Without them it guesses,
+// and reads whole tables for pages that need few rows. It reads samples only; call it at start-up, after large changes, and every
+// few minutes.
+//
+// PostgreSQL's own autovacuum sees neither partitioned tables as a whole nor, for a minute or more, a partition that fills up.
+func (db *DB) Optimize(ctx context.Context) error {
+	if db.dialect == Postgres {
+		return db.optimizePostgres(ctx)
+	}
+	// 0x02: analyse where that helps; 0x10: with a bounded sample; 0x10000: all tables, not only those this connection asked about.
+	if _, err := db.write.ExecContext(ctx, `PRAGMA optimize = 0x10012`); err != nil {
+		return fmt.Errorf("optimize: %w", err)
+	}
+	// Connections read statistics when they open.
+	db.read.SetMaxIdleConns(0)
+	db.read.SetMaxIdleConns(db.readers)
+	return nil
+}
+
+// staleTables are the tables with more changes since they were last analysed than a tenth of their rows. Of a partitioned table its
+// partitions tell.
+const staleTables = `SELECT CAST(s.relid AS regclass) AS name FROM pg_stat_user_tables s
+	WHERE s.schemaname = current_schema() AND s.n_mod_since_analyze > 1000 + s.n_live_tup / 10
+	ORDER BY 1`
+
+// staleParents are the partitioned tables that were never analysed, or not since a partition changed by as much as it holds.
+const staleParents = `SELECT CAST(c.oid AS regclass) AS name FROM pg_class c WHERE c.relkind = 'p' AND c.relnamespace = CAST(current_schema() AS regnamespace)
+	AND NOT EXISTS (SELECT 1 FROM pg_statistic t WHERE t.starelid = c.oid)
+	AND EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_stat_user_tables s ON s.relid = i.inhrelid WHERE i.inhparent = c.oid AND s.n_live_tup > 0)`
+
+func (db *DB) optimizePostgres(ctx context.Context) error {
+	return db.Write(ctx, func(tx *Tx) error {
+		var mine bool
+		if err := tx.get(ctx, &mine, `SELECT pg_try_advisory_xact_lock(hashtext('schakel.statistics'))`); err != nil || !mine {
+			return err // another node does it
+		}
+		var tables []string
+		if err := tx.list(ctx, &tables, `SELECT name FROM (`+staleParents+`) p`); err != nil {
+			return fmt.Errorf("find tables without statistics: %w", err)
+		}
+		var stale []string
+		if err := tx.list(ctx, &stale, staleTables); err != nil {
+			return fmt.Errorf("find tables with old statistics: %w", err)
+		}
+		for _, table := range append(tables, stale...) {
+			if _, err := tx.exec(ctx, `ANALYZE `+table); err != nil {
+				return fmt.Errorf("analyze %s: %w", table, err)
+			}
+		}
+		return nil
+	})
+}

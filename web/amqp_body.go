@@ -1,0 +1,59 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"schakel/store"
+)
+
+// messageBody downloads the body of a message that came in and is kept: encrypted, as it came.
+func (a amqpArea) messageBody(c echo.Context) error {
+	m, err := a.ownMessage(c)
+	if err != nil {
+		return err
+	}
+	if a.AMQP == nil {
+		return a.refuse(c, a.message(m.ID), a.whyNot(""))
+	}
+	body, err := a.AMQP.Body(c.Request().Context(), engineActor(c), m.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return a.refuse(c, a.message(m.ID), bodyNotKept)
+	}
+	if err != nil {
+		return err
+	}
+	return serveBody(c, m.ID, body)
+}
+
+// getAMQPBody answers the body of a message that came in and is kept, to who decides about messages.
+func (m *machineAPI) getAMQPBody(c echo.Context) error {
+	who, err := m.mayDecide(c)
+	if err != nil {
+		return err
+	}
+	row, err := m.ownAMQPMessage(c, who)
+	if err != nil {
+		return err
+	}
+	if m.AMQP == nil {
+		return newProblem(http.StatusConflict, "conflict", withoutBridge)
+	}
+	body, err := m.AMQP.Body(c.Request().Context(), who.decider(), row.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return newProblem(http.StatusConflict, "conflict", bodyNotKept)
+	}
+	if err != nil {
+		return err
+	}
+	return serveBody(c, row.ID, body)
+}
+
+const bodyNotKept = "The content of this message is not kept here. With --amqp-keep-refused that of refused messages is."
+
+func serveBody(c echo.Context, id string, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+id+`.p7m"`)
+	return c.Blob(http.StatusOK, echo.MIMEOctetStream, body)
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/amqp"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// amqpBulk is something that can be done with all messages of a list that it fits.
+type amqpBulk struct{ do, verb, noun, nouns string }
+
+func amqpBulks() []amqpBulk {
+	return []amqpBulk{
+		{amqp.WishReprocess, "Reprocess", "message", "messages"},
+		{amqp.WishPutBack, "Put back", "dead letter", "dead letters"},
+		{amqp.WishResend, "Resend", "message", "messages"},
+		{amqp.WishDrop, "Drop", "message", "messages"},
+	}
+}
+
+func (b amqpBulk) label(n int) string {
+	if n > store.ListBound {
+		return b.verb + " " + templates.CountUpTo(n, store.ListBound) + " " + b.nouns
+	}
+	return b.verb + " " + templates.Plural(n, b.noun, b.nouns)
+}
+
+// offerBulk puts the buttons for all messages of a list on its page, and says how many are being worked on.
+func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *templates.AMQPMessagesView) error {
+	if !a.admin || a.AMQP == nil {
+		return nil
+	}
+	ctx, query := c.Request().Context(), c.Request().URL.Query()
+	query.Del("page")
+	asked := f
+	asked.Asked = true
+	var err error
+	if v.Asked, err = a.DB.CountAMQPMessages(ctx, asked); err != nil {
+		return err
+	}
+	for _, one := range amqpBulks() {
+		n, err := a.DB.CountAMQPMessages(ctx, amqp.Narrow(f, one.do))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		action := a.messages() + "/all/" + one.do + "?" + query.Encode()
+		if one.do == amqp.WishDrop {
+			v.Drop = &templates.Danger{
+				ID: "drop-all", Label: one.label(n), Button: one.label(n), Action: action,
+				Explain:    "They are never handled or sent again, and their content is erased here. Nobody is told by us.",
+				ReasonName: "reason", ReasonLabel: "Why are they dropped?",
+			}
+			continue
+		}
+		v.Bulk = append(v.Bulk, templates.AMQPAct{Label: one.label(n), Action: action})
+	}
+	return nil
+}
+
+// actOnAll asks for something to be done with all messages of a list.
+func (a amqpArea) actOnAll(c echo.Context) error {
+	back := a.messages()
+	if raw := c.Request().URL.RawQuery; raw != "" {
+		back += "?" + raw
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(amqpBulks(), func(b amqpBulk) bool { return b.do == c.Param("do") })
+	f, wrong := a.messageFilter(c)
+	if i < 0 || len(wrong) > 0 {
+		return store.ErrNotFound
+	}
+	if a.AMQP == nil {
+		return a.refuse(c, back, a.whyNot(""))
+	}
+	do, reason := amqpBulks()[i], form.Get("reason")
+	if do.do == amqp.WishDrop {
+		if text := reasonError(reason); text != "" {
+			return a.refuse(c, back, text)
+		}
+	}
+	n, err := a.AMQP.AskAll(c.Request().Context(), engineActor(c), f, do.do, clean(reason))
+	if err != nil {
+		return err
+	}
+	return a.done(c, back, do.verb+" is asked for "+templates.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
+}
+
+// amqpActionRequest asks for something to be done with all messages of a filter.
+type amqpActionRequest struct {
+	Action    string `json:"action"`
+	Status    string `json:"status"`
+	Kind      string `json:"kind"`
+	Direction string `json:"direction"`
+	PartyID   string `json:"partyId"`
+	HerID     string `json:"herId"`
+	Reason    string `json:"reason"`
+}
+
+func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
+	for _, one := range []struct {
+		name, value string
+		words       []string
+	}{
+		{"action", in.Action, []string{amqp.WishResend, amqp.WishPutBack, amqp.WishReprocess, amqp.WishDrop}},
+		{"status", in.Status, append(optionValues(amqpChoices()), "")},
+		{"kind", in.Kind, append(optionValues(amqpKinds()), "")},
+		{"direction", in.Direction, []string{store.AMQPIn, store.AMQPOut, ""}},
+	} {
+		if !slices.Contains(one.words, one.value) {
+			return store.AMQPFilter{}, fieldProblem(one.name, one.name+" must be one of: "+strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", "))
+		}
+	}
+	f := store.AMQPFilter{Direction: in.Direction, PartyID: in.PartyID}
+	if in.Kind != "" {
+		f.Kinds = []string{in.Kind}
+	}
+	f, ok := ofHerID(ofState(f, in.Status), in.HerID)
+	if !ok {
+		return f, fieldProblem("herId", `herId must be a HER-id, or "none" for messages that name no sender`)
+	}
+	return f, nil
+}
+
+// postAMQPAll asks for something to be done with all messages of a filter, for whoever decides about them.
+func (m *machineAPI) postAMQPAll(c echo.Context) error {
+	who, err := m.mayDecide(c)
+	if err != nil {
+		return err
+	}
+	var in amqpActionRequest
+	if err := readJSON(c, &in); err != nil {
+		return err
+	}
+	if in.Reason = clean(in.Reason); len(in.Reason) > maxReasonBytes {
+		return fieldProblem("reason", reasonError(in.Reason))
+	}
+	f, err := in.filter()
+	if err != nil {
+		return err
+	}
+	if m.AMQP == nil {
+		return newProblem(http.StatusConflict, "conflict", withoutBridge)
+	}
+	n, err := m.AMQP.AskAll(c.Request().Context(), who.decider(), f, in.Action, in.Reason)
+	if errors.Is(err, outbox.ErrReasonMissing) {
+		return amqpProblem(err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, map[string]int{"asked": n})
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates"
+)
+
+// stoppedEndpoint is an endpoint that is not sent to now, with the reason as the API names it, and until when if a clock ends that.
+type stoppedEndpoint struct {
+	endpoint store.Endpoint
+	reason   string
+	until    store.Time
+}
+
+// stoppedEndpoints finds those that are not sent to now among endpoints.
+func stoppedEndpoints(ctx context.Context, db *store.DB, ids []string, now time.Time) (stopped []stoppedEndpoint, err error) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		ep, err := db.Endpoint(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		reason, until := endpointWait(ep, store.Delivery{SubscriptionID: "any"}, now) // of events, not of tests of the endpoint
+		if reason != "" {
+			stopped = append(stopped, stoppedEndpoint{ep, reason, until})
+		}
+	}
+	return stopped, nil
+}
+
+// warning says that what is resent waits, and for what.
+func (s stoppedEndpoint) warning() string {
+	name := "Endpoint " + s.endpoint.Name
+	switch s.reason {
+	case "endpoint-paused":
+		return name + " is paused: what is resent waits until the pause ends."
+	case "endpoint-suspended":
+		return name + " is suspended: what is resent waits until the suspension is lifted."
+	case "circuit-open":
+		return name + " is temporarily stopped (circuit open): it failed many times in a row. One delivery at a time is tried until one arrives."
+	case "retry-after":
+		return name + ": the receiver asked for no requests until " + templates.Time(s.until.Time) + " (Retry-After). What is resent waits until then."
+	}
+	if s.until.IsZero() {
+		return name + " is outside its delivery window: what is resent waits until it opens."
+	}
+	return name + " is outside its delivery window: what is resent waits until " + templates.Time(s.until.Time) + "."
+}
+
+// stoppedWarnings are the warnings about endpoints that are not sent to now.
+func (p *portal) stoppedWarnings(ctx context.Context, endpoints []string) ([]string, error) {
+	stopped, err := stoppedEndpoints(ctx, p.DB, endpoints, p.cfg.Now())
+	var texts []string
+	for _, s := range stopped {
+		texts = append(texts, s.warning())
+	}
+	return texts, err
+}
+
+// rowWarnings are the warnings about endpoints that rows of a list can be resent to.
+func (p *portal) rowWarnings(ctx context.Context, rows []store.Delivery) ([]string, error) {
+	var endpoints []string
+	for _, d := range rows {
+		if d.Status == store.DeliveryHeld || d.Status == store.DeliveryDead {
+			endpoints = append(endpoints, d.EndpointID)
+		}
+	}
+	return p.stoppedWarnings(ctx, endpoints)
+}
+
+// resendWarning is the warning before a resend to an endpoint; "" when it is sent to now.
+func resendWarning(ep store.Endpoint, now time.Time) string {
+	reason, until := endpointWait(ep, store.Delivery{SubscriptionID: "any"}, now)
+	if reason == "" {
+		return ""
+	}
+	return stoppedEndpoint{ep, reason, until}.warning()
+}
+
+// resent says that deliveries are sent again, with a warning when some were refused or their endpoints are not sent to now, and goes
+// back to a page.
+func (p *portal) resent(c echo.Context, href, text string, refused int, ids ...string) error {
+	ctx, actor := c.Request().Context(), engineActor(c)
+	var endpoints []string
+	for _, id := range ids {
+		d, err := p.DB.Delivery(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		own := actor.PartnerID == "" || d.PartnerID == actor.PartnerID
+		if own && (d.Status == store.DeliveryPending || d.Status == store.DeliveryRetrying) {
+			endpoints = append(endpoints, d.EndpointID)
+		}
+	}
+	warnings, err := p.stoppedWarnings(ctx, endpoints)
+	if err != nil {
+		return err
+	}
+	if len(warnings) == 0 && refused == 0 {
+		return p.done(c, href, text)
+	}
+	p.Engine.Changed()
+	p.flash(c, templates.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
+	return c.Redirect(http.StatusSeeOther, href)
+}
+
+// stoppedAmong answers which endpoints are not sent to now.
+func (m *machineAPI) stoppedAmong(ctx context.Context, endpoints []string) ([]stoppedAt, error) {
+	stopped, err := stoppedEndpoints(ctx, m.DB, endpoints, m.app.cfg.Now())
+	var list []stoppedAt
+	for _, s := range stopped {
+		list = append(list, stoppedAt{EndpointID: s.endpoint.ID, Reason: s.reason, Until: s.until})
+	}
+	return list, err
+}
+
+// endpointsOf are the endpoints of what a job would do.
+func endpointsOf(p outbox.Preview) (ids []string) {
+	for _, g := range p.Groups {
+		ids = append(ids, g.EndpointID)
+	}
+	return ids
+}
+
+// setOutcome adds what became of the deliveries of a job, and what keeps the rest waiting.
+func (m *machineAPI) setOutcome(ctx context.Context, a *resendAnswer) error {
+	o, err := m.DB.JobOutcome(ctx, a.ResendID)
+	if err != nil {
+		return err
+	}
+	a.Outcome = &jobOutcome{Delivered: o.Delivered, FailedAgain: o.Failed, Pending: o.Pending, Discarded: o.Discarded}
+	waiting, err := m.DB.JobEndpoints(ctx, a.ResendID)
+	if err == nil {
+		a.Stopped, err = m.stoppedAmong(ctx, waiting)
+	}
+	return err
+}
+
+// jobOutcome fills in what became of the deliveries of a job, and what keeps the rest waiting.
+func (p *portal) jobOutcome(ctx context.Context, j store.ResendJob, v *templates.JobView) error {
+	if j.Action == outbox.ActionDiscard {
+		return nil
+	}
+	o, err := p.DB.JobOutcome(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		label string
+		n     int64
+	}{{"Delivered", o.Delivered}, {"Failed again", o.Failed}, {"Pending", o.Pending}, {"Discarded since", o.Discarded}} {
+		if part.n > 0 || part.label != "Discarded since" {
+			v.Outcome = append(v.Outcome, templates.Item{Label: part.label, Text: templates.Count(int(part.n))})
+		}
+	}
+	v.Open = o.Pending > 0
+	waiting, err := p.DB.JobEndpoints(ctx, j.ID)
+	if err == nil {
+		v.Warnings, err = p.stoppedWarnings(ctx, waiting)
+	}
+	return err
+}

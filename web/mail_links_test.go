@@ -1,0 +1,383 @@
+package web
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// mailWorld opens the links of mails as their recipients do.
+type mailWorld struct {
+	*queueWorld
+	links    *regexp.Regexp
+	browsers map[string]*browser
+	seen     map[string]bool
+	subjects []string
+}
+
+// Every link in every mail leads its recipient to a page that opens: administrators may not open the pages of partners.
+//
+// Rules: EDU-08.
+func TestLinksInMailsOpen(t *testing.T) {
+	t.Parallel()
+	address, body, client := newMirrorSource(t)
+	q := newQueueWorld(t)
+	q.mirror.Client = client
+	w := &mailWorld{
+		queueWorld: q, links: regexp.MustCompile(`http://schakel\.example\.nl\S*`), seen: map[string]bool{},
+		browsers: map[string]*browser{testEmail: q.admin, "first@example.nl": q.first.browser, "other@example.nl": q.other.browser},
+	}
+	w.withHouses(t, w.admin)
+	w.withCatalogue(t)
+	w.contact(w.first.id, "first@example.nl")
+	w.contact(w.other.id, "other@example.nl")
+
+	w.mailsOfRegistration()
+	w.mailsOfDecisions(w.partnerActor(w.first))
+	w.mailsOfEngine(w.first)
+	own, err := w.reg.Partners.Own(t.Context())
+	noError(t, err)
+	w.contact(own.ID, "office@example.nl") // an administrator of the own organisation reads what partners get
+	eva, token, err := w.accounts.Invite(t.Context(), registry.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
+	noError(t, err)
+	_, err = w.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, token, testPassword)
+	noError(t, err)
+	w.browsers[eva.Email] = w.browser()
+	w.browsers[eva.Email].login(t, eva.Email)
+	ours := w.ownParty(own)
+	w.mailsOfDecisions(registry.Actor{Kind: registry.ActorAccount, ID: w.deskHarness.admin.ID, Name: "Ada", Administrator: true, PartnerID: own.ID})
+	w.mailsOfEngine(ours)
+	w.mailsOfContracts()
+	w.mailsOfDatasets()
+	w.mailsOfMirror(address, func(word string) { body.Store(mirrorBody(word)) })
+	w.mailsOfTraffic()
+	w.wantEveryKind()
+}
+
+func (w *mailWorld) contact(partnerID, email string) {
+	w.write(func(tx *store.Tx) error {
+		p, err := tx.Partner(w.t.Context(), partnerID)
+		p.ContactEmail = email
+		return errors.Join(err, tx.UpdatePartner(w.t.Context(), &p))
+	})
+}
+
+func (w *mailWorld) partnerActor(p queueParty) registry.Actor {
+	account, err := w.db.AccountByEmail(w.t.Context(), p.email)
+	noError(w.t, err)
+	return registry.AccountActor(account)
+}
+
+func (w *mailWorld) ownParty(own store.Partner) queueParty {
+	p := w.first
+	p.id, p.email = own.ID, own.ContactEmail
+	w.write(func(tx *store.Tx) error {
+		ep := store.Endpoint{PartnerID: p.id, Name: "Our hook", Kind: store.EndpointWebhook, Status: store.EndpointActive, URL: "https://own.example.nl", MaxConcurrency: 1, TimeoutMS: 1000}
+		err := tx.InsertEndpoint(w.t.Context(), &ep)
+		sub := store.Subscription{PartnerID: p.id, EndpointID: ep.ID, Status: store.SubscriptionApproved, Types: []string{queueType}}
+		err = errors.Join(err, tx.InsertSubscription(w.t.Context(), &sub))
+		p.endpoint, p.subscription = ep.ID, sub.ID
+		return err
+	})
+	return p
+}
+
+// open opens the links of all mails that came since the last time. It is called while what they tell of is as they tell.
+func (w *mailWorld) open() {
+	w.clock.Advance(time.Second)
+	w.t.Helper()
+	mails, _, err := w.db.Mails(w.t.Context(), store.Page{})
+	noError(w.t, err)
+	for _, m := range mails {
+		if w.seen[m.ID] {
+			continue
+		}
+		w.seen[m.ID] = true
+		w.subjects = append(w.subjects, m.Subject)
+		b := w.browsers[m.Recipient]
+		if b == nil {
+			b = w.browser() // somebody without an account
+		}
+		for _, link := range w.links.FindAllString(m.Body, -1) {
+			answer := b.get(strings.TrimPrefix(link, "http://schakel.example.nl"))
+			if answer.StatusCode == http.StatusSeeOther && strings.HasSuffix(link, "/login") {
+				answer = b.get(answer.Header.Get("Location")) // is logged in already
+			}
+			if answer.StatusCode != http.StatusOK {
+				w.t.Errorf("%s answers %d to %s, who got\n%s\n%s", link, answer.StatusCode, m.Recipient, m.Subject, m.Body)
+			}
+		}
+	}
+}
+
+func (w *mailWorld) mailsOfRegistration() {
+	ctx, partners := w.t.Context(), w.reg.Partners
+	register := func(name, oin, email string) {
+		noError(w.t, partners.Register(ctx, registry.Registration{
+			Name: name, OIN: oin, Contact: registry.Contact{Name: "Nora", Email: email, Phone: "+31 30 123 45 67"},
+			EndpointKinds: []string{store.EndpointWebhook}, TermsAccepted: true, TermsVersion: partners.TermsVersion(), Addr: "192.0.2.1",
+		}))
+		w.open()
+	}
+	register("School Noord", "00000001003214345000", "nora@example.nl")
+	link := match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "nora@example.nl"))
+	_, err := partners.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
+	noError(w.t, err)
+	w.browsers["nora@example.nl"] = w.browser()
+	w.browsers["nora@example.nl"].login(w.t, "nora@example.nl")
+	w.open()
+	register("School Noord", "00000003123456780000", "nora@example.nl")   // has an account
+	register("School Noord", "00000001003214345000", "other2@example.nl") // is registered
+	p, err := w.db.PartnerByOIN(ctx, "00000001003214345000")
+	noError(w.t, err)
+	for _, step := range []func() error{
+		func() error { return partners.Approve(ctx, w.deskHarness.admin, p.ID) },
+		func() error { return partners.Suspend(ctx, w.deskHarness.admin, p.ID, "because of this") },
+		func() error { return partners.Resume(ctx, w.deskHarness.admin, p.ID) },
+		func() error {
+			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
+			noError(w.t, err)
+			_, err = partners.UpdateContact(ctx, registry.AccountActor(account), p.ID, registry.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
+			w.contact(p.ID, "nora@example.nl")
+			return err
+		},
+		func() error { return w.reg.Mails.PasswordLink(ctx, w.accounts, "nora@example.nl") },
+		func() error { return partners.End(ctx, w.deskHarness.admin, p.ID, "because of this") },
+	} {
+		noError(w.t, step())
+		w.open()
+	}
+	register("School Zuid", "00000003123456780000", "zoe@example.nl")
+	link = match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "zoe@example.nl"))
+	_, err = partners.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
+	noError(w.t, err)
+	w.browsers["zoe@example.nl"] = w.browser()
+	w.browsers["zoe@example.nl"].login(w.t, "zoe@example.nl")
+	p, err = w.db.PartnerByOIN(ctx, "00000003123456780000")
+	noError(w.t, err)
+	noError(w.t, partners.Reject(ctx, w.deskHarness.admin, p.ID, "because of this"))
+	w.open()
+}
+
+// mailsOfDecisions are those about what a partner, or the own organisation, has and asks for.
+func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
+	ctx, admin := w.t.Context(), w.deskHarness.admin
+	asker := who
+	asker.Administrator = false
+	ask := func() string {
+		client, _, err := w.reg.Clients.Create(ctx, asker, who.PartnerID, registry.NewClient{
+			Name: "Records", AuthMethod: "client_secret_basic", Scopes: []string{registry.ScopeEventsPublish}, PublishTypes: []string{queueType}, PublishSources: []string{"https://records.example/*"},
+		})
+		noError(w.t, err)
+		w.open()
+		return client.ID
+	}
+	for _, d := range []registry.Decision{{Approve: true}, {Reason: "not agreed upon"}} {
+		_, err := w.reg.Clients.Decide(ctx, admin, ask(), d)
+		noError(w.t, err)
+		w.open()
+	}
+	endpoint, err := w.reg.Endpoints.Create(ctx, who, who.PartnerID, registry.EndpointInput{
+		Name: "Main", Kind: store.EndpointWebhook, URL: "https://noord.example/events", TokenURL: "https://noord.example/token", TokenClientID: "schakel",
+		TokenSecret: "top secret words", TokenAuthMethod: "client_secret_basic",
+	})
+	noError(w.t, err)
+	sub, err := w.reg.Subscriptions.Request(ctx, asker, registry.SubscriptionRequest{EndpointID: endpoint.ID, Types: []string{queueType}, Purpose: "keep our records right"})
+	noError(w.t, err)
+	w.open()
+	for _, step := range []func() error{
+		func() error { return w.reg.Subscriptions.Approve(ctx, admin, sub.ID) },
+		func() error { return w.reg.Subscriptions.Suspend(ctx, admin, sub.ID, "because of this") },
+		func() error { return w.reg.Subscriptions.Resume(ctx, admin, sub.ID) },
+		func() error { return w.reg.Endpoints.Suspend(ctx, admin, endpoint.ID, "because of this") },
+		func() error { return w.reg.Endpoints.Resume(ctx, admin, endpoint.ID) },
+		func() error { return w.reg.Subscriptions.End(ctx, admin, sub.ID, "because of this") },
+	} {
+		noError(w.t, step())
+		w.open()
+	}
+}
+
+// mailsOfEngine are those about what the engine does by itself.
+func (w *mailWorld) mailsOfEngine(p queueParty) {
+	ctx := w.t.Context()
+	partner, err := w.db.Partner(ctx, p.id)
+	noError(w.t, err)
+	before := len(w.subjects)
+	w.rejected(p)
+	w.rejected(p)
+	w.dead(p)
+	w.write(func(tx *store.Tx) error {
+		ep, err := tx.Endpoint(ctx, p.endpoint)
+		noError(w.t, err)
+		sub, err := tx.Subscription(ctx, p.subscription)
+		noError(w.t, err)
+		notices, err := tx.DeliveryNotices(ctx, tx.Now, 10)
+		noError(w.t, err)
+		if len(notices) != 2 {
+			w.t.Errorf("raised %+v", notices)
+		}
+		told, err := w.reg.Mails.DeliveriesStuck(ctx, tx, notices)
+		noError(w.t, err)
+		for i, n := range notices {
+			_, single := w.reg.Mails.DeliveriesStuck(ctx, tx, notices[i:i+1])
+			noError(w.t, errors.Join(single, tx.DeliveryNoticed(ctx, n, told[i])))
+		}
+		ep.CircuitOpenedAt = tx.Now
+		return errors.Join(w.reg.Mails.EndpointFailing(ctx, tx, ep, "The receiver answered 503."), w.reg.Mails.EndpointSuspended(ctx, tx, ep, "The receiver answered 403."),
+			w.reg.Mails.SubscriptionEnded(ctx, tx, sub, "The receiver answered 410."))
+	})
+	w.open()
+	for _, want := range []string{"2 held deliveries at endpoint", "1 dead letter at endpoint", "does not answer", "is suspended"} {
+		if !strings.Contains(strings.Join(w.subjects[before:], "\n"), want+" ") && !strings.Contains(strings.Join(w.subjects[before:], "\n"), want+"\n") {
+			w.t.Errorf("no mail says %q: %q", want, w.subjects[before:])
+		}
+	}
+	mails, _, err := w.db.Mails(ctx, store.Page{Number: 1, Size: 20})
+	noError(w.t, err)
+	for _, m := range mails {
+		if m.Recipient == testEmail && strings.Contains(m.Subject, " at endpoint ") && !strings.Contains(m.Subject, "by AMQP") &&
+			!strings.Contains(m.Subject+m.Body, " of "+partner.Name) && strings.Contains(m.Body, p.endpoint) {
+			w.t.Errorf("administrators do not learn which partner this is about:\n%s\n%s", m.Subject, m.Body)
+		}
+	}
+}
+
+func (w *mailWorld) mailsOfContracts() {
+	ctx, admin, contracts := w.t.Context(), w.deskHarness.admin, w.reg.Contracts
+	who := w.partnerActor(w.first)
+	_, err := contracts.Create(ctx, who, registry.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
+	noError(w.t, err)
+	document := strings.NewReplacer("student.", "noord.", "1.2.0", "1.0.0").Replace(deskTypes)
+	_, err = contracts.Upload(ctx, who, "noord-events", registry.Upload{Content: []byte(document), FileName: "noord.yaml"})
+	noError(w.t, err)
+	for _, step := range []func() error{
+		func() error {
+			_, err := publishDraft(ctx, w.reg, who, "noord-events", "1.0.0", "it is ready")
+			return err
+		},
+		func() error {
+			_, err := contracts.RefusePublication(ctx, admin, "noord-events", "1.0.0", "no example")
+			return err
+		},
+		func() error {
+			_, err := publishDraft(ctx, w.reg, who, "noord-events", "1.0.0", "it is ready")
+			return err
+		},
+		func() error { _, err := publishDraft(ctx, w.reg, admin, "noord-events", "1.0.0", ""); return err },
+		func() error {
+			next := strings.ReplaceAll(deskTypes, "1.2.0", "2.0.0")
+			_, err := contracts.Upload(ctx, admin, "student-events", registry.Upload{Content: []byte(next), FileName: "students.yaml"})
+			return err
+		},
+		func() error {
+			_, err := publishDraft(ctx, w.reg, admin, "student-events", "2.0.0", "another version")
+			return err
+		},
+		func() error {
+			_, err := contracts.Deprecate(ctx, admin, "student-events", "1.2.0", time.Time{}, "use 2")
+			return err
+		},
+		func() error { _, err := contracts.Withdraw(ctx, admin, "student-events", "1.2.0", "use 2"); return err },
+	} {
+		noError(w.t, step())
+		w.open()
+	}
+}
+
+func (w *mailWorld) mailsOfDatasets() {
+	ctx, b := w.t.Context(), w.other.browser
+	who := w.partnerActor(w.other)
+	wantRedirect(w.t, b.uploadFile("/partner/datasets/houses/subscribe", "areaFile", "", nil, subscribePairs()...), "/partner/datasets/houses")
+	w.open()
+	sub := idOf(match(w.t, `/partner/subscriptions/sub_\w+`, text(b.get("/partner/datasets/houses"))))
+	for _, step := range []func() error{
+		func() error { return w.reg.Subscriptions.Approve(ctx, w.deskHarness.admin, sub) },
+		func() error {
+			area := registry.AreaInput{Text: "POLYGON((206000 473000,207000 473000,207000 474000,206000 473000))"}
+			_, err := w.reg.Subscriptions.ChangeArea(ctx, who, sub, registry.AreaChange{Area: area})
+			return err
+		},
+		func() error { return w.reg.Subscriptions.Reject(ctx, w.deskHarness.admin, sub, "too large") },
+		func() error { return w.reg.Datasets.Failed(ctx, "houses", store.TroubleDelta, "the disk is full") },
+		func() error { return w.reg.Datasets.End(ctx, w.deskHarness.admin, "houses", "It moved.") },
+	} {
+		noError(w.t, step())
+		w.open()
+	}
+}
+
+func (w *mailWorld) mailsOfMirror(address string, set func(string)) {
+	answer := w.admin.post(mirrorPages, map[string][]string{
+		"name": {"Noord"}, "kind": {"urls"}, "urls": {address}, "schedule": {"@daily"}, "enabled": {"on"},
+	})
+	wantStatus(w.t, answer, http.StatusSeeOther)
+	id := strings.TrimPrefix(answer.Header.Get("Location"), mirrorPages+"/")
+	for _, word := range []string{"first", "second"} {
+		set(word)
+		_, err := w.reg.Mirrors.Run(w.t.Context(), id, "schedule")
+		noError(w.t, err)
+	}
+	w.open()
+}
+
+func (w *mailWorld) mailsOfTraffic() {
+	ctx := w.t.Context()
+	noError(w.t, w.reg.Mails.DiskLow(ctx, "/data", 1<<20, 1<<30))
+	w.write(func(tx *store.Tx) error {
+		q := store.Quarantine{PartnerID: w.first.id, ClientID: "cli_test", IdempotencyKey: "key", Fingerprint: []byte{1}, FirstAnswer: []byte("{}"), ReleaseKey: "r"}
+		err := tx.InsertQuarantine(ctx, &q, []store.QuarantinedEvent{{Attributes: []byte(`{"specversion":"1.0","id":"1","source":"urn:x","type":"nl.a"}`)}})
+		groups := []registry.AMQPGroup{{HerID: 9, Queue: "q", Count: 2}, {Queue: "q", Count: 2}}
+		for _, trouble := range []registry.AMQPTrouble{
+			registry.AMQPDead, registry.AMQPOverdue, registry.AMQPQuarantined, registry.AMQPHeld, registry.AMQPUnchecked, registry.AMQPContent, registry.AMQPAnswer,
+		} {
+			err = errors.Join(err, w.reg.Mails.AMQPWaiting(ctx, tx, trouble, groups), w.reg.Mails.AMQPWaiting(ctx, tx, trouble, groups[:1]))
+		}
+		return errors.Join(err, w.reg.Mails.RequestQuarantined(ctx, tx, q))
+	})
+	w.open()
+}
+
+// wantEveryKind reads the subjects that the program can write from its source: of each a mail must have been opened.
+func (w *mailWorld) wantEveryKind() {
+	files, err := filepath.Glob("../registry/*.go")
+	noError(w.t, err)
+	kinds, all := 0, strings.Join(w.subjects, "\n")
+	for _, name := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		noError(w.t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || strings.HasSuffix(name, "_test.go") {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "letter" {
+				return true
+			}
+			kinds++
+			ast.Inspect(call.Args[0], func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					if words, _ := strconv.Unquote(lit.Value); !strings.Contains(all, words) {
+						w.t.Errorf("no mail of %s with %q was opened", name, words)
+					}
+				}
+				return true
+			})
+			return true
+		})
+	}
+	if kinds < 30 {
+		w.t.Errorf("the registry has %d kinds of mails: was the function renamed?", kinds)
+	}
+}
