@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -67,6 +69,8 @@ type Event struct {
 type Scripted struct {
 	URL string
 
+	process *os.Process
+
 	mu     sync.Mutex
 	events []Event
 	news   chan struct{}
@@ -91,7 +95,7 @@ func StartScripted(t testing.TB, queues map[string]Behaviour) *Scripted {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &Scripted{news: make(chan struct{})}
+	s := &Scripted{process: command.Process, news: make(chan struct{})}
 	go s.read(out)
 	t.Cleanup(func() {
 		_ = lifeline.Close()
@@ -114,6 +118,16 @@ func (s *Scripted) read(out io.Reader) {
 		s.news = make(chan struct{})
 		s.mu.Unlock()
 	}
+}
+
+// Stall stops the broker for as long as do takes, so that it reads at once all that is written meanwhile.
+func (s *Scripted) Stall(t testing.TB, do func()) {
+	t.Helper()
+	if err := s.process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.process.Signal(syscall.SIGCONT) }()
+	do()
 }
 
 // Events gives what happened so far, in order.

@@ -140,11 +140,14 @@ settled('rejected', (queue, delivery) => {
   bury(queue, delivery.kept, String(error.condition), String(error.description));
 });
 
+// What came with the end in one read is announced after it: an outcome must count before the rest goes back.
 function gone(sender) {
   const queue = sender.remote.attach && sender.remote.attach.source && sender.remote.attach.source.address;
   takers[queue] = (takers[queue] || []).filter((other) => other !== sender);
-  for (const delivery of sender.out || []) back(queue, delivery, true);
-  if (sender.out) sender.out.clear();
+  setImmediate(() => {
+    for (const delivery of sender.out || []) back(queue, delivery, true);
+    if (sender.out) sender.out.clear();
+  });
 }
 container.on('sender_close', (context) => gone(context.sender));
 for (const end of ['disconnected', 'connection_close', 'session_close']) {
