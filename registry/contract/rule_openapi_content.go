@@ -2,7 +2,9 @@ package contract
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -63,6 +65,9 @@ func (o *openAPIRules) link(link map[string]any, at *place) {
 	if id, ok := link["operationId"].(string); ok && o.operations[id] == nil {
 		o.warn("link-operation", at.to("operationId"), fmt.Sprintf("No operation has the operationId %q.", shorten(id, 80)), "Correct it, or give the operation that id.")
 	}
+	if ref, ok := link["operationRef"].(string); ok {
+		o.operationRef(ref, at.to("operationRef"))
+	}
 	for _, name := range sortedKeys(child(link, "parameters")) {
 		if text, ok := child(link, "parameters")[name].(string); ok {
 			o.expression(text, at.to("parameters", name))
@@ -71,6 +76,34 @@ func (o *openAPIRules) link(link map[string]any, at *place) {
 	if text, ok := link["requestBody"].(string); ok {
 		o.expression(text, at.to("requestBody"))
 	}
+}
+
+// operationRef only warns: the document can be read without the operation that a link leads to. What stands at an address of
+// another API is its owner's; a relative one leads nowhere from where the register serves the contract.
+func (o *openAPIRules) operationRef(ref string, at *place) {
+	_, _, how := o.refs.resolve(ref)
+	address, err := url.Parse(resolveURI(member(o.root, "$self"), ref))
+	switch {
+	case how != outside && !o.isOperation(ref):
+		o.warn("link-operation", at, fmt.Sprintf("The reference %q leads to no operation of this document.", shorten(ref, 120)), "Correct the reference, or add the operation.")
+	case how == outside && (err != nil || !address.IsAbs()):
+		o.warn("link-operation", at, fmt.Sprintf("The relative reference %q leads out of this document, where its readers cannot follow.", shorten(ref, 120)),
+			"Write the whole address of the other document, or bring the operation into this one.")
+	}
+}
+
+// isOperation reports whether a reference within the document names a method of a path item, which may itself be referred to.
+func (o *openAPIRules) isOperation(ref string) bool {
+	i := strings.LastIndexByte(ref, '/')
+	if i < 0 {
+		return false
+	}
+	method := ref[i+1:]
+	if !strings.HasSuffix(ref[:i], "/additionalOperations") && !slices.Contains(methods(), method) {
+		return false
+	}
+	item, _ := o.refs.object(map[string]any{"$ref": ref[:i]}, nil)
+	return child(item, method) != nil
 }
 
 // expressions checks the addresses of a callback.

@@ -52,7 +52,7 @@ func newResolver(root map[string]any) *resolver {
 	return r
 }
 
-// checkReferences holds each $ref, $dynamicRef, operationRef and discriminator mapping against the document.
+// checkReferences holds each $ref, $dynamicRef and discriminator mapping against the document.
 func checkReferences(r *report, root map[string]any) {
 	walk(root, func(object map[string]any, at func() string) {
 		for _, key := range []string{"$ref", "$dynamicRef"} {
@@ -67,9 +67,6 @@ func checkReferences(r *report, root map[string]any) {
 					"Give it as value; schakel contract bundle, and the choice to fetch on the page of the upload, do so with JSON, YAML and text that they can fetch.")
 			}
 		}
-		if ref, ok := object["operationRef"].(string); ok {
-			r.operationReference(ref, func() string { return at() + jsonpointer.Join("operationRef") })
-		}
 		mapping := child(child(object, "discriminator"), "mapping")
 		for _, name := range sortedKeys(mapping) {
 			if ref, ok := mapping[name].(string); ok && strings.HasPrefix(ref, "#") {
@@ -77,14 +74,6 @@ func checkReferences(r *report, root map[string]any) {
 			}
 		}
 	})
-}
-
-// operationReference only warns: the document can be read without the operation that a link leads to.
-func (r *report) operationReference(ref string, at func() string) {
-	if _, _, how := r.refs.resolve(ref); how == missing {
-		r.add(SeverityWarning, "link-operation", at, fmt.Sprintf("The reference %q leads to no operation of this document.", shorten(ref, 120)),
-			"Correct the reference, or add the operation.")
-	}
 }
 
 func (r *report) reference(ref string, at func() string) {

@@ -72,6 +72,31 @@ func TestRules(t *testing.T) {
 			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationId: p}}}}")), in("3.1.0", get("responses: {200: {description: d, links: {l: {operationId: o}}}}")),
 		},
 		{
+			"link-operation", "/paths/~1a/get/responses/200/links/l/operationRef",
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1b/get'}}}}")),
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1a/get'}}}}")),
+		},
+		{
+			"link-operation", "/paths/~1a/get/responses/200/links/l/operationRef",
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1a'}}}}")),
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/components/pathItems/i/get'}}}}")+"components: {pathItems: {i: {get: {operationId: p, "+answer+"}}}}"),
+		},
+		{
+			"link-operation", "/paths/~1a/get/responses/200/links/l/operationRef",
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1a/get/responses'}}}}")),
+			in("3.1.0", strings.Replace(get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1b/get'}}}}"), "{/a", "{/b: {$ref: '#/components/pathItems/i'}, /a", 1)+"components: {pathItems: {i: {get: {operationId: p, "+answer+"}}}}"),
+		},
+		{
+			"link-operation", "/paths/~1a/get/responses/200/links/l/operationRef",
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: 'b.yaml#/paths/~1b/get'}}}}")),
+			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationRef: 'https://e.x/b.yaml#/paths/~1b/get'}}}}")),
+		},
+		{
+			"link-operation", "/paths/~1a/get/responses/200/links/l/operationRef",
+			in("3.2.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/paths/~1a/additionalOperations/COPY'}}}}")),
+			in("3.2.0", get("responses: {200: {description: d, links: {l: {operationRef: '#/components/pathItems/i/additionalOperations/COPY'}}}}")+"components: {pathItems: {i: {additionalOperations: {COPY: {operationId: p, "+answer+"}}}}}"),
+		},
+		{
 			"runtime-expression", "/paths/~1a/get/responses/200/links/l/parameters/p",
 			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationId: o, parameters: {p: $response.bdy#/id}}}}}")),
 			in("3.1.0", get("responses: {200: {description: d, links: {l: {operationId: o, parameters: {p: $response.body#/id/0}}}}}")),
