@@ -88,3 +88,42 @@ func TestMakeExternalRefused(t *testing.T) {
 		t.Errorf("%+v, %v", findings, err)
 	}
 }
+
+// TestMakeExternalRelative: a relative link leads to where it led from the file it is in, also from the document that this is
+// put in, and from a document that was fetched itself.
+func TestMakeExternalRelative(t *testing.T) {
+	t.Parallel()
+	answers := "ok:\n  description: d\n  links:\n    students: {operationRef: '../students.yaml#/paths/~1students/get'}\n    own: {operationRef: '#/own/get'}\nown:\n  get: {}\n"
+	base, cfg, asked := served(t, map[string]string{"/parts/answers.yaml": answers, "/students.yaml": students})
+	content := "openapi: 3.1.0\ninfo: {title: Schools, version: 1.0.0}\npaths: {/schools: {get: {responses: {'200': {$ref: '" + base + "/parts/answers.yaml#/ok'}}}}}\n"
+	made, u := bundled(t, cfg, Source{Content: []byte(content)})
+	if len(made.Fetched) != 2 || asked["/students.yaml"] != 1 {
+		t.Errorf("fetched %+v, %v", made.Fetched, asked)
+	}
+	for _, want := range []string{base + "/students.yaml#/paths/~1students/get", base + "/parts/answers.yaml#/own/get"} {
+		if !strings.Contains(string(u.Content), `"`+want+`"`) {
+			t.Errorf("the document lacks %q:\n%s", want, u.Content)
+		}
+	}
+	for _, f := range u.Validate() {
+		t.Errorf("%s %s", f.Code, f.Detail)
+	}
+	content = `openapi: 3.1.0
+info: {title: Schools, version: 1.0.0}
+paths:
+  /schools:
+    get:
+      responses:
+        '200':
+          description: d
+          links:
+            students: {operationRef: 'students.yaml#/paths/~1students/get'}
+            self: {operationRef: 'main.yaml#/paths/~1schools/get'}
+`
+	_, u = bundled(t, cfg, Source{Content: []byte(content), Name: "main.yaml", From: contract.Pinned{URL: base + "/main.yaml"}})
+	for _, want := range []string{base + "/students.yaml#/paths/~1students/get", "#/paths/~1schools/get"} {
+		if !strings.Contains(string(u.Content), `"`+want+`"`) {
+			t.Errorf("the document lacks %q:\n%s", want, u.Content)
+		}
+	}
+}
