@@ -126,11 +126,13 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	return err
 }
 
-// followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named.
+// followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named. schakel reads no private
+// key that others can read, as a browser saves it.
 func followCommand(app *App, set store.Dataset, client store.Client, subscription string) string {
 	command, as := `SCHAKEL_CLIENT_SECRET="$SECRET" schakel mutations follow`, "  --client-id "+quoted(client.ID)
 	if client.AuthMethod == token.PrivateKeyJWT {
-		command, as = "schakel mutations follow", as+" --client-key-file "+quoted(client.ID+".jwk.json")
+		key := quoted(client.ID + ".jwk.json")
+		command, as = "chmod 600 "+key+"\nschakel mutations follow", as+" --client-key-file "+key
 	}
 	lines := []string{command, "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), as}
 	copied := set.ID

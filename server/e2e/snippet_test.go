@@ -22,7 +22,7 @@ import (
 	"schakel/store/needs"
 )
 
-// reader is an administrator in a browser who copies commands from pages into a shell.
+// reader is somebody in a browser who copies commands from pages into a shell.
 type reader struct {
 	*trial.Program
 	browser *http.Client
@@ -30,7 +30,7 @@ type reader struct {
 	env     []string
 }
 
-func newReader(t *testing.T, p *trial.PKI, s *trial.Program) *reader {
+func newReader(t *testing.T, p *trial.PKI, s *trial.Program, email string) *reader {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	trial.Must(t, err)
@@ -38,7 +38,7 @@ func newReader(t *testing.T, p *trial.PKI, s *trial.Program) *reader {
 	bin := t.TempDir()
 	trial.Must(t, os.Symlink(trial.Path(t), filepath.Join(bin, "schakel")))
 	r.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CURL_CA_BUNDLE="+p.CAFile, "SSL_CERT_FILE="+p.CAFile)
-	r.page(t, http.MethodPost, "/login", url.Values{"email": {s.Own.Email}, "password": {trial.Password}})
+	r.page(t, http.MethodPost, "/login", url.Values{"email": {email}, "password": {trial.Password}})
 	return r
 }
 
@@ -132,7 +132,7 @@ func TestCommandsOfPagesWork(t *testing.T) {
 		trial.Must(t, err)
 	})
 	s.Start(t)
-	r := newReader(t, p, s)
+	r := newReader(t, p, s, s.Own.Email)
 	trial.Must(t, os.WriteFile(filepath.Join(r.dir, made.keyClient+".jwk.json"), []byte(made.keyFile), 0o644)) // #nosec G306 -- as a browser saves it
 	tokens := map[string]string{}
 	for id, secret := range map[string]string{made.keyClient: "", made.basic: made.basicSecret, made.post: made.postSecret} {
