@@ -20,11 +20,12 @@ const (
 // most is how often another port is tried, for each that is wanted.
 const most = 200
 
-// Find finds n different ports that nothing on loopback listens on. They are free when it returns, so that another process
-// may take one before its server does.
+// Find finds n different ports that nothing on loopback listens on, and keeps them from all other callers until this process
+// ends, also while the server of one is down. Other programs may take them.
 //
 // Errors: what the machine says when it gives none.
 func Find(n int) ([]int, error) {
+	defer quiet()()
 	ports, held := make([]int, 0, n), make([]net.Listener, 0, n)
 	defer func() {
 		for _, l := range held {
@@ -34,6 +35,10 @@ func Find(n int) ([]int, error) {
 	for tries := 0; len(ports) < n; tries++ {
 		port := first + rand.IntN(last-first) // #nosec G404 -- nobody is harmed by who guesses it
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil && !reserve(port) {
+			_ = l.Close()
+			err = syscall.EADDRINUSE
+		}
 		if errors.Is(err, syscall.EADDRINUSE) && tries < n*most {
 			continue
 		}

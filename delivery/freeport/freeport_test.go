@@ -1,9 +1,14 @@
 package freeport
 
 import (
+	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +31,33 @@ func TestFind(t *testing.T) {
 			continue
 		}
 		t.Cleanup(func() { _ = l.Close() })
+	}
+}
+
+// Who asks later gets none of the ports that another process was given, though nothing listens on them: its server may be
+// restarting.
+func TestFindInTwoProcesses(t *testing.T) {
+	t.Parallel()
+	const few = 20
+	if ports := os.Getenv("FREEPORT_CHILD"); ports != "" {
+		for _, text := range strings.Fields(ports) {
+			port, err := strconv.Atoi(text)
+			if err != nil || reserve(port) {
+				t.Errorf("%s is given twice: %v", text, err)
+			}
+		}
+		return
+	}
+	if runtime.GOOS != "linux" {
+		return // nothing is reserved there
+	}
+	mine, err := Find(few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestFindInTwoProcesses$")
+	child.Env = append(os.Environ(), "FREEPORT_CHILD="+strings.Trim(fmt.Sprint(mine), "[]"))
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
