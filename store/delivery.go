@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -159,11 +158,14 @@ func (f DeliveryFilter) owner(w *where) {
 // partial repeats the condition of a partial index in its very words where it holds: SQLite uses the index only then,
 // and would read all that was ever delivered otherwise.
 func (w *where) partial(statuses []string) {
-	for _, index := range [][]string{{DeliveryPending, DeliveryRetrying}, {DeliveryRetrying, DeliveryHeld, DeliveryDead, DeliveryDiscarded}} {
-		outside := func(s string) bool { return !slices.Contains(index, s) }
-		if len(statuses) > 0 && !slices.ContainsFunc(statuses, outside) {
-			w.add(`status IN ('` + strings.Join(index, `', '`) + `')`)
-		}
+	all := func(holds func(string) bool) bool {
+		return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s string) bool { return !holds(s) })
+	}
+	if all(func(s string) bool { return s == DeliveryPending || s == DeliveryRetrying }) {
+		w.add(`status IN ('pending', 'retrying')`)
+	}
+	if all(inTrouble) {
+		w.add(troubleIndexed)
 	}
 }
 

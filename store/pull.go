@@ -18,7 +18,7 @@ const (
 )
 
 // leasedByPull holds for a delivery that a pull consumer has in its hands; the migrations index it by these very words.
-const leasedByPull = `status IN ('pending', 'retrying') AND lease_owner LIKE 'lck%'`
+const leasedByPull = `lease_owner > 'lck' AND lease_owner < 'lcl' AND status IN ('pending', 'retrying')`
 
 // NewLockID returns a fresh random name for the lock that one receive call holds.
 func NewLockID() string { return "lck_" + rand.Text() }

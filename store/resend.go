@@ -99,7 +99,7 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 	return tx.exec(ctx, `WITH released AS MATERIALIZED (SELECT d.id FROM delivery d
 			JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 			LEFT JOIN subscription s ON s.id = d.subscription_id
-			WHERE d.status = 'held' AND d.status IN ('retrying', 'held', 'dead', 'discarded') AND d.reason IN ('subscription-paused', 'subscription-suspended', 'endpoint-suspended')
+			WHERE d.status = 'held' AND d.status <> 'pending' AND d.status <> 'delivered' AND d.reason IN ('subscription-paused', 'subscription-suspended', 'endpoint-suspended')
 			AND (s.sending OR d.subscription_id = '') LIMIT ?`+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
 		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)

@@ -6,9 +6,9 @@ CREATE INDEX delivery_partner ON delivery (partner_id, status, id COLLATE "C");
 
 -- What needs attention, newest first, and by kind of error. Deliveries that are new or arrive are in none of these indexes, so
 -- that they cost the engine nothing.
-CREATE INDEX delivery_trouble ON delivery (status, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
-CREATE INDEX delivery_reason ON delivery (status, reason, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
-CREATE INDEX delivery_partner_reason ON delivery (partner_id, status, reason, id COLLATE "C") WHERE status IN ('retrying', 'held', 'dead', 'discarded');
+CREATE INDEX delivery_trouble ON delivery (status, id COLLATE "C") WHERE status <> 'pending' AND status <> 'delivered';
+CREATE INDEX delivery_reason ON delivery (status, reason, id COLLATE "C") WHERE status <> 'pending' AND status <> 'delivered';
+CREATE INDEX delivery_partner_reason ON delivery (partner_id, status, reason, id COLLATE "C") WHERE status <> 'pending' AND status <> 'delivered';
 DROP INDEX delivery_discarded;
 DROP INDEX delivery_attention;
 

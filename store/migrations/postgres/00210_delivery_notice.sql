@@ -11,7 +11,7 @@ CREATE TABLE delivery_notice (
 -- What is there already is told of once.
 INSERT INTO delivery_notice (endpoint_id, status, raised_at)
     SELECT endpoint_id, status, MAX(updated_at) FROM delivery
-    WHERE status IN ('held', 'dead') AND status IN ('retrying', 'held', 'dead', 'discarded') GROUP BY endpoint_id, status;
+    WHERE status IN ('held', 'dead') AND status <> 'pending' AND status <> 'delivered' GROUP BY endpoint_id, status;
 CREATE INDEX delivery_notice_raised ON delivery_notice (raised_at) WHERE raised_at IS NOT NULL;
 
 -- +goose Down
