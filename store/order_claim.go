@@ -11,7 +11,7 @@ import (
 
 // fewBehind is how many deliveries are claimed behind many heads. A single key needs many at a time to be fast; many keys keep
 // their sender busy without, and would only make the transaction long, for which others wait.
-const fewBehind = 256
+const fewBehind = 64
 
 // ClaimBehind claims, for the owner of heads that were claimed in this transaction, what comes right behind them in the
 // queues of their keys: up to each for one key and most in all, fewer behind many heads. It takes an unbroken part of a queue, up to the first

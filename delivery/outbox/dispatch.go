@@ -260,8 +260,13 @@ func (e *Engine) launch(o order, claims load, epoch string) {
 	}
 	o.lane.held += held
 	e.held += held
+	behind := 0
 	for _, after := range claims.after {
-		e.held += len(after)
+		behind += len(after)
+	}
+	e.held += behind
+	if o.behind > 0 && len(claims.singles) > 0 {
+		o.lane.follow = behind / len(claims.singles)
 	}
 	if claims.ordered && o.lane.run == 0 {
 		o.lane.run = firstRun

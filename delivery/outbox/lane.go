@@ -18,6 +18,7 @@ type lane struct {
 	slots    chan struct{} // one token per attempt that may run at once
 	held     int           // claimed and not completed; a run counts once
 	run      int           // how many deliveries may follow one of the same key in a run; 0 while none had a key
+	follow   int           // how many deliveries followed each other one in the last claim, on average
 	done     atomic.Int64  // deliveries its senders were done with
 	ready    bool          // may have due deliveries
 	due      time.Time     // when the next delivery is due; zero when none is known
@@ -60,8 +61,13 @@ func (l *lane) configure(e store.Endpoint) {
 }
 
 // ahead is how many times its concurrency a lane holds at most, so that one claim serves many attempts and a slot never
-// waits for the database. More is claimed when half of that is used up.
-const ahead = 8
+// waits for the database. More is claimed when half of that is used up. What follows others in runs counts for that, down to
+// fewestAhead: many keys at once would make the writer change as many parts of the database in each transaction, for which
+// all others wait.
+const (
+	ahead       = 8
+	fewestAhead = 2
+)
 
 // maxBatched bounds what a lane with batches holds, unless two batches are more: it must not take the room of others.
 const maxBatched = 1024
@@ -72,7 +78,7 @@ func (l *lane) each() int { return max(1, l.terms.events) }
 // most is how many deliveries a lane holds at most.
 func (l *lane) most() int {
 	if !l.terms.on() {
-		return ahead * cap(l.slots)
+		return max(fewestAhead, ahead/(1+l.follow)) * cap(l.slots)
 	}
 	return min(2*l.terms.events*cap(l.slots), max(2*l.terms.events, maxBatched))
 }
