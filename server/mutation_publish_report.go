@@ -42,12 +42,19 @@ type publishedFile struct {
 	Bytes         int64           `json:"bytes,omitempty"` // as they were sent in the last try
 	Replayed      bool            `json:"replayed"`
 	States        json.RawMessage `json:"states,omitempty"`
+	Unlocated     *unlocated      `json:"unlocated,omitempty"`
 	Tries         int             `json:"tries,omitempty"`
 	Seconds       float64         `json:"seconds,omitempty"`
 	HTTPStatus    int             `json:"httpStatus,omitempty"`
 	Code          string          `json:"code,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	Errors        []groupsError   `json:"errors,omitempty"`
+}
+
+// unlocated warns of versions of objects that are in and that no follower of an area gets.
+type unlocated struct {
+	Versions int64  `json:"versions"`
+	First    string `json:"first"` // in words
 }
 
 // groupsProblem is an answer that is not a success.
@@ -127,6 +134,7 @@ func (f *publishedFile) published(body []byte) error {
 		FirstSeq, LastSeq   int64
 		States              json.RawMessage
 		Replayed            bool
+		Unlocated           *unlocated
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.PublicationID == "" {
 		f.Status, f.Error = fileUnfinished, "the answer is no publication; is --url that of a dataset of a Schakel?"
@@ -137,7 +145,7 @@ func (f *publishedFile) published(body []byte) error {
 		f.Status = fileReplayed
 	}
 	f.PublicationID, f.Kind, f.Counts, f.Groups = got.PublicationID, got.Kind, &got.Counts, &got.Counts.Groups
-	f.FirstSeq, f.LastSeq, f.States = got.FirstSeq, got.LastSeq, got.States
+	f.FirstSeq, f.LastSeq, f.States, f.Unlocated = got.FirstSeq, got.LastSeq, got.States, got.Unlocated
 	return nil
 }
 
@@ -199,7 +207,11 @@ func (f publishedFile) text() string {
 	if f.PublicationID != "" {
 		fmt.Fprintf(&b, "; publication %s", f.PublicationID)
 	}
-	return b.String() + "\n"
+	b.WriteByte('\n')
+	if u := f.Unlocated; u != nil {
+		fmt.Fprintf(&b, "%s: warning: %d versions of objects lie in no area, so that followers of an area do not get them; the first: %s\n", f.File, u.Versions, u.First)
+	}
+	return b.String()
 }
 
 // place is where an error is.

@@ -87,6 +87,9 @@ type MutationPublication struct {
 	CreatedAt  Time   `db:"created_at"`
 	UpdatedAt  Time   `db:"updated_at"`
 	FinishedAt Time   `db:"finished_at"`
+	// Unlocated counts the versions of objects that lie in no area, in a dataset whose followers choose one.
+	Unlocated      int64  `db:"unlocated"`
+	UnlocatedFirst string `db:"unlocated_first"` // in words, where the first of them is and why it lies in none
 }
 
 // MutationGroup is a group of the history of a dataset.

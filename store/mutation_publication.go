@@ -50,9 +50,9 @@ func (q *Queries) Publications(ctx context.Context, f PublicationFilter) ([]Muta
 func (tx *Tx) StepPublication(ctx context.Context, p *MutationPublication, groups int64, status string) error {
 	p.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE mutation_publication SET status = ?, groups = ?, adds = ?, changes = ?, deletes = ?, first_seq = ?, last_seq = ?,
-		bytes = ?, bytes_total = ?, hash = ?, error = ?, updated_at = ?, finished_at = ? WHERE id = ? AND groups = ? AND status = ?`,
+		bytes = ?, bytes_total = ?, hash = ?, error = ?, updated_at = ?, finished_at = ?, unlocated = ?, unlocated_first = ? WHERE id = ? AND groups = ? AND status = ?`,
 		p.Status, p.Groups, p.Adds, p.Changes, p.Deletes, p.FirstSeq, p.LastSeq,
-		p.Bytes, p.BytesTotal, p.Hash, p.Error, p.UpdatedAt, p.FinishedAt, p.ID, groups, status)
+		p.Bytes, p.BytesTotal, p.Hash, p.Error, p.UpdatedAt, p.FinishedAt, p.Unlocated, p.UnlocatedFirst, p.ID, groups, status)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: the publication moved on meanwhile", ErrConflict)
 	}

@@ -44,6 +44,9 @@ type PublicationRow struct {
 	By                string
 	Started, Finished time.Time
 	CancelAction      string
+	// Unlocated counts versions of objects that lie in no area, where followers choose one; UnlocatedFirst says where the first is.
+	Unlocated      int64
+	UnlocatedFirst string
 }
 
 // FollowerRow is a subscription to a dataset, and how far its copy is.
@@ -139,6 +142,12 @@ func snapshotTable(total int) TableView {
 		Columns: []Column{{Label: "Snapshot"}, {Label: "State"}, {Label: "Includes"}, {Label: "Versions", Numeric: true}, {Label: "Size", Numeric: true}},
 		Empty:   Empty{Text: "There is no snapshot yet. Who begins to follow needs one."},
 	}
+}
+
+// unlocatedText warns of versions of objects that no follower of an area gets.
+func unlocatedText(n int64) string {
+	return Plural(int(n), "version of an object was taken in and lies", "versions of objects were taken in and lie") +
+		" in no area: followers who chose an area do not get " + map[bool]string{true: "it", false: "them"}[n == 1] + "."
 }
 
 func publicationTable(total int, pager *Pager, empty Empty) TableView {

@@ -77,6 +77,7 @@ func publicationRow(p store.MutationPublication) templates.PublicationRow {
 		Name: p.Name, Href: href, Kind: p.Kind, State: p.Status, Error: p.Error, Bytes: p.Bytes, BytesTotal: p.BytesTotal, By: p.CreatedBy,
 		DeliveryCounts: templates.DeliveryCounts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
 		Started:        p.CreatedAt.Time, Finished: p.FinishedAt.Time, CancelAction: href + "/cancel",
+		Unlocated: p.Unlocated, UnlocatedFirst: p.UnlocatedFirst,
 	}
 }
 

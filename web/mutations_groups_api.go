@@ -33,6 +33,13 @@ type publicationAnswer struct {
 	FinishedAt time.Time        `json:"finishedAt,omitzero"`
 	States     []publishedState `json:"states,omitempty"`
 	Replayed   bool             `json:"replayed,omitempty"`
+	Unlocated  *unlocated       `json:"unlocated,omitempty"`
+}
+
+// unlocated warns of versions of objects that are in and lie in no area: nobody who chose an area gets them.
+type unlocated struct {
+	Versions int64  `json:"versions"`
+	First    string `json:"first"`
 }
 
 // publishedState tells the publisher which id a version got; a later WAS may name it.
@@ -44,12 +51,16 @@ type publishedState struct {
 }
 
 func newPublicationAnswer(p store.MutationPublication) publicationAnswer {
-	return publicationAnswer{
+	answer := publicationAnswer{
 		ID: p.ID, Dataset: p.DatasetID, Kind: p.Kind, Status: p.Status, Groups: p.Groups,
 		Counts:   archive.Counts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
 		FirstSeq: p.FirstSeq, LastSeq: p.LastSeq, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Error: p.Error,
 		CreatedAt: utc(p.CreatedAt), FinishedAt: utc(p.FinishedAt),
 	}
+	if p.Unlocated > 0 {
+		answer.Unlocated = &unlocated{Versions: p.Unlocated, First: p.UnlocatedFirst}
+	}
+	return answer
 }
 
 // postMutationGroups takes groups of mutations in, as they come over the line: each group whole or not at all, in order.

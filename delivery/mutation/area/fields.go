@@ -34,6 +34,7 @@ type Reader struct {
 	text    []byte
 	numbers []float64
 	first   int // line of the state in its file
+	unknown string
 }
 
 // NewReader makes a reader; geometry is left alone when the dataset has no system.
@@ -59,7 +60,7 @@ func nameSet(names []string) map[string]bool {
 // keys, and the geometry before it, are given even so.
 func (r *Reader) Read(s *format.State) (*Shape, []string, error) {
 	r.shape.reset()
-	r.found, r.inside, r.first = r.found[:0], 0, s.Line
+	r.found, r.inside, r.first, r.unknown = r.found[:0], 0, s.Line, ""
 	r.base = reference{crs: r.crs, dim: 2}
 	if err := r.begin(s); err != nil {
 		r.scan = nil
@@ -118,18 +119,28 @@ func (r *Reader) element(tok *xmlscan.Token, depth int) error {
 	if r.inside == 0 && r.elements[string(local)] {
 		r.inside = depth
 	}
-	kind := kindOf(local)
-	if kind == notGML || !strings.HasPrefix(r.scan.Namespace(), "http://www.opengis.net/gml") {
+	if !strings.HasPrefix(r.scan.Namespace(), "http://www.opengis.net/gml") {
 		return nil
 	}
+	kind := kindOf(local)
 	if kind == envelope {
 		return r.envelope(tok)
 	}
 	if len(r.elements) > 0 && r.inside == 0 {
 		return nil
 	}
+	if kind == notGML {
+		if r.unknown == "" && unknownObject(local) {
+			r.unknown = string(local)
+		}
+		return nil
+	}
 	return r.geometry(kind, tok, r.base)
 }
+
+// Unknown is the name of the first GML object of the last state that is no geometry the reader knows; empty for none. It
+// counts for nothing, so a state that has no other geometry is taken to have none.
+func (r *Reader) Unknown() string { return r.unknown }
 
 // envelope takes over the system that a boundedBy names for all that follows.
 func (r *Reader) envelope(tok *xmlscan.Token) error {

@@ -1,5 +1,7 @@
 package area
 
+import "bytes"
+
 // gmlKind is what to do with an element of GML.
 type gmlKind uint8
 
@@ -48,6 +50,12 @@ func kindOf(local []byte) gmlKind {
 		return envelope
 	}
 	return notGML
+}
+
+// unknownObject reports whether an element of GML that is no known geometry may be meant as one: GML begins the names of
+// objects with a capital and those of properties without, and periods of time are no geometry.
+func unknownObject(local []byte) bool {
+	return len(local) > 0 && local[0] >= 'A' && local[0] <= 'Z' && !bytes.HasPrefix(local, []byte("Time"))
 }
 
 // within tells what an element inside geometry is.

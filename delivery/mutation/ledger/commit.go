@@ -95,7 +95,12 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // counted is a publication with one more group.
 func counted(p store.MutationPublication, g *group, seq int64) store.MutationPublication {
-	for _, m := range g.mutations {
+	for i, m := range g.mutations {
+		if m.nowhere != "" {
+			if p.Unlocated++; p.UnlocatedFirst == "" {
+				p.UnlocatedFirst = g.placed(i, p.Name)
+			}
+		}
 		switch {
 		case m.was == nil:
 			p.Adds++

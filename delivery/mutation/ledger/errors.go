@@ -68,6 +68,15 @@ type Problem struct {
 
 // Error names the place first.
 func (p Problem) Error() string {
+	text := p.Detail
+	if place := p.place(); place != "" {
+		text = place + ": " + text
+	}
+	return strings.TrimSuffix(text, ".") + ". " + p.Remedy
+}
+
+// place is such as "a.xml, line 3, group 2".
+func (p Problem) place() string {
 	var place []string
 	if p.File != "" {
 		place = append(place, p.File)
@@ -80,11 +89,7 @@ func (p Problem) Error() string {
 			place = append(place, fmt.Sprint(n.name, " ", n.n))
 		}
 	}
-	text := p.Detail
-	if len(place) > 0 {
-		text = strings.Join(place, ", ") + ": " + text
-	}
-	return strings.TrimSuffix(text, ".") + ". " + p.Remedy
+	return strings.Join(place, ", ")
 }
 
 // mostProblems is how many problems of a group are told.

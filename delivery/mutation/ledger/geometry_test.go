@@ -51,3 +51,64 @@ func TestGeometry(t *testing.T) {
 		}
 	})
 }
+
+// TestUnlocated publishes objects that say nowhere where they lie: they are taken in, counted, and the first is named, with
+// why no subscriber of an area gets it. A request that goes on after a mistake counts each once.
+//
+// Rules: MUT-42.
+func TestUnlocated(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		set := func(change func(d *store.Dataset)) {
+			t.Helper()
+			if err := w.db.Write(w.ctx, func(tx *store.Tx) error {
+				d, err := tx.Dataset(w.ctx, "panden")
+				if err != nil {
+					return err
+				}
+				change(&d)
+				return tx.UpdateDataset(w.ctx, &d)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told := func(key string, groups ...*format.Group) string {
+			t.Helper()
+			r, err := w.led.Publish(w.ctx, w.request(key, of(groups...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("%d %s", r.Publication.Unlocated, r.Publication.UnlocatedFirst)
+		}
+		gml := func(object, id, in string) format.Mutation {
+			return mut(object, nil, &format.State{ID: id, XML: []byte(`<p:Pand xmlns:p="urn:p" xmlns:gml="http://www.opengis.net/gml/3.2"><p:plek>` + in + `</p:plek></p:Pand>`)})
+		}
+		if got := told("nobody asks", group(add("0", "none", "x"))); got != "0 " {
+			t.Errorf("in a dataset without areas: %s", got)
+		}
+		set(func(d *store.Dataset) { d.AreaKind, d.CRS = store.AreaGeometry, 28992 })
+		point := `<gml:Point><gml:pos>155000 463000</gml:pos></gml:Point>`
+		first := group(gml("1", "a", point), gml("2", "b", `<gml:Blob>1 2</gml:Blob>`))
+		broken := group(gml("3", "c", `<gml:Point><gml:pos>here</gml:pos></gml:Point>`))
+		rest := group(gml("4", "d", "nothing"))
+		_, err := w.led.Publish(w.ctx, w.request("go on", of(first, broken)))
+		if codes(err) != "geometry 2.1" {
+			t.Fatal(err)
+		}
+		want := "2 test, group 1, mutation 2, object 2: no geometry that is known (gml:Blob is not)"
+		if got := told("go on", first, rest); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if got := told("go on", first, rest); got != want {
+			t.Errorf("told again: %s, want %s", got, want)
+		}
+		set(func(d *store.Dataset) { d.GeometryElements = store.Strings{"vlak"} })
+		if got, want := told("elsewhere", group(gml("5", "e", point))), "1 test, group 1, mutation 1, object 5: no geometry in an element vlak"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		set(func(d *store.Dataset) { d.AreaKind, d.KeyElements = store.AreaKeys, store.Strings{"gemeente"} })
+		if got, want := told("no key", group(gml("6", "f", "<p:gemeente>0344</p:gemeente>"), gml("7", "g", "<p:gemeente/>"))),
+			"1 test, group 1, mutation 2, object 7: no key in an element gemeente"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}

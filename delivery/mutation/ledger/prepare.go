@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
 )
@@ -29,6 +28,7 @@ type mutation struct {
 	objectID   string
 	was        *was
 	wordt      *store.MutationState // without its id, and what the WAS adds to it
+	nowhere    string               // why the WORDT lies in no area; empty when it does, or nobody asks
 }
 
 // was is how a WAS tells which state it means.
@@ -44,8 +44,8 @@ type preparer struct {
 	count   int64
 	spaces  []format.Namespace // the last ones, as text
 	text    string
-	shapes  *area.Reader // of a dataset with areas of polygons
-	skip    int64        // groups that are in already
+	places  *locator
+	skip    int64 // groups that are in already
 }
 
 // prepare gives the group, or what is wrong with it.
@@ -98,7 +98,7 @@ func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
 		out.was, m.Was, problem = p.was(m.Was)
 	}
 	if m.Wordt != nil && problem == nil {
-		out.wordt, m.Wordt, problem = p.wordt(m.Wordt)
+		problem = p.wordt(out, &m)
 	}
 	if problem != nil {
 		return problem
@@ -127,24 +127,26 @@ func (p *preparer) was(s *format.State) (*was, *format.State, *Problem) {
 	return out, s, problem
 }
 
-func (p *preparer) wordt(s *format.State) (*store.MutationState, *format.State, *Problem) {
-	if len(s.XML) == 0 {
-		return nil, s, &Problem{Code: CodeNoState, ID: s.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
+// wordt reads the WORDT; the one of m has its payload read then.
+func (p *preparer) wordt(out *mutation, m *format.Mutation) (problem *Problem) {
+	if len(m.Wordt.XML) == 0 {
+		return &Problem{Code: CodeNoState, ID: m.Wordt.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
 	}
-	s, digest, problem := p.read(s)
-	if problem != nil {
-		return nil, s, problem
+	s, digest, problem := p.read(m.Wordt)
+	if m.Wordt = s; problem != nil {
+		return problem
 	}
 	if p.text == "" || !slices.Equal(p.spaces, s.Namespaces) {
 		p.spaces, p.text = s.Namespaces, namespacesText(s.Namespaces)
 	}
 	if problem := checkState(s, p.text); problem != nil {
-		return nil, s, problem
+		return problem
 	}
-	if problem := p.geometry(s); problem != nil {
-		return nil, s, problem
+	if out.nowhere, problem = p.locate(s); problem != nil {
+		return problem
 	}
-	return &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}, s, nil
+	out.wordt = &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}
+	return nil
 }
 
 // read checks the payload of a state that no reader of files has checked, and takes its digest.

@@ -119,7 +119,7 @@ func (r *run) do(ctx context.Context, d store.Dataset) error {
 		r.queue.stop()
 		written <- err
 	}()
-	r.queue.end(r.read(&preparer{dataset: d, kind: r.req.Kind, shapes: geometryReader(d), skip: begun.Groups}, begun))
+	r.queue.end(r.read(&preparer{dataset: d, kind: r.req.Kind, places: newLocator(d), skip: begun.Groups}, begun))
 	return <-written
 }
 

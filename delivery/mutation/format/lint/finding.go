@@ -32,6 +32,7 @@ const (
 	WasDiffers    Rule = "was-differs"    // a WAS has other fields than the state it refers to (MUT-17)
 	ObjectDiffers Rule = "object-differs" // a WAS is of another object than the state it refers to
 	Geometry      Rule = "geometry"       // the geometry of a state cannot be read, so that it lies in every area (MUT-42)
+	NoGeometry    Rule = "no-geometry"    // a state has no geometry that is known, and others of its type do, so that it lies in no area (MUT-42)
 	Dates         Rule = "dates"          // a version ends before it begins, or its dates cannot be read (MUT-02)
 )
 

@@ -33,6 +33,7 @@ func (l *Linter) Report() (Report, error) {
 		}
 	})
 	l.judge(&id)
+	l.nowhere()
 	slices.SortStableFunc(l.report.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Line, b.Line))
 	})

@@ -174,9 +174,7 @@ func (l *Linter) state(h format.Header, g *format.Group, m *format.Mutation, s *
 	if s == nil {
 		return nil
 	}
-	if what, line := l.shapes.check(s); what != "" {
-		l.here(Geometry, Warning, line, g.Index, s.ID, what)
-	}
+	l.geometry(g, m, s)
 	if s.ID == "" && h.BAG2() {
 		return nil // BAG 2.0 has none: its states are found by their fields
 	}

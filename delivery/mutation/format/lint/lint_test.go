@@ -269,3 +269,33 @@ func TestGeometry(t *testing.T) {
 		}
 	}
 }
+
+// TestNoGeometry tells of a state without geometry where others of its object type have one, and of GML that is not known;
+// an object type of which none has geometry is one of no place.
+//
+// Rules: MUT-42, MUT-64
+func TestNoGeometry(t *testing.T) {
+	t.Parallel()
+	point := func(id string) string {
+		return "+" + id + `:<gml:Point xmlns:gml="http://www.opengis.net/gml/3.2"><gml:pos>155000 463000</gml:pos></gml:Point>`
+	}
+	gml := func(id, object string) string {
+		return "+" + id + `:<gml:` + object + ` xmlns:gml="http://www.opengis.net/gml/3.2"/>`
+	}
+	for _, c := range []struct{ name, want, doc string }{
+		{"no place", "", file("delta", "+1", "+2")},
+		{"some without", "no-geometry@f1:4/2", file("delta", point("1"), "+2", "+3")},
+		{"deleted", "", file("delta", point("1"), "-2")},
+		{"of another type", "", strings.Replace(file("delta", point("1"), "+2"), `objectType="t" objectId="a"><ml:wordt id="2"`, `objectId="b"><ml:wordt id="2"`, 1)},
+		{"not known", "no-geometry@f1:3/1 no-geometry@f1:4/2", file("delta", gml("1", "Blob"), gml("2", "Grid"))},
+		{"a time", "", file("delta", gml("1", "TimeInstant"))},
+	} {
+		if r := check(t, lint.Options{}, c.doc); rules(r) != c.want || r.Errors != 0 || r.Warnings != int64(len(r.Findings)) {
+			t.Errorf("%s: %v, want %s", c.name, r.Findings, c.want)
+		}
+	}
+	r := check(t, lint.Options{}, file("delta", point("1"), "+2", "+3"))
+	if !strings.Contains(r.Findings[0].What, "first of 2 of object type t, of which 1 have one") {
+		t.Error(r.Findings[0])
+	}
+}
