@@ -15,7 +15,7 @@ type MutationsCmd struct {
 	Publish MutationsPublishCmd `cmd:"" help:"Send files of mutations to a Schakel that delivers the dataset."`
 	Follow  MutationsFollowCmd  `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
 	Status  MutationsStatusCmd  `cmd:"" help:"Tell what copies a database holds, and how far they are."`
-	Schema  MutationsSchemaCmd  `cmd:"" help:"Print the XML schema of a dataset of your own."`
+	Schema  MutationsSchemaCmd  `cmd:"" help:"Print the XML schema of a dataset of your own, or write it with that of the format."`
 	Lint    MutationsLintCmd    `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
 }
 

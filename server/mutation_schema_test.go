@@ -5,39 +5,44 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"schakel/delivery/mutation/format"
 	"schakel/store/needs"
 )
 
-// TestMutationsSchema: a foreign validator accepts a file of a dataset of one's own against the schema that is printed.
+// TestMutationsSchema: a foreign validator accepts a file of a dataset of one's own against the schemas that are written, with
+// nothing beside them; it refuses a file that breaks them.
 //
 // Rules: MUT-62.
 func TestMutationsSchema(t *testing.T) {
 	t.Parallel()
-	if code, _, errs := commandWith(t, "", "mutations", "schema", "--namespace", "urn:d", "--root", "1", "--prefix", "d"); code != exitUsage {
-		t.Errorf("a root of no name: exit %d, %s", code, errs)
-	}
-	code, schema, errs := commandWith(t, "", "mutations", "schema", "--namespace", "urn:d", "--root", "dingMutaties")
-	if code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	xmllint := needs.Program(t, "xmllint")
-	generic, err := os.ReadFile(filepath.Join("..", "delivery", "mutation", "format", "testdata", "format-2.0.xsd"))
-	if err != nil {
-		t.Fatal(err)
+	command := func(args ...string) (int, string, string) {
+		return commandWith(t, "", append([]string{"mutations", "schema", "--namespace", "urn:d", "--prefix", "d"}, args...)...)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string][]byte{"own.xsd": []byte(schema), "mutatielevering-generiek-2.0.xsd": generic, "d.xml": thing(t)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
+	for _, args := range [][]string{{"--root", "1"}, {"--root", "a", "--dir", dir, "--generic", "b/c.xsd"}, {"--root", "a", "--dir", dir, "--generic", "a.xsd"}} {
+		if code, _, errs := command(args...); code != exitUsage {
+			t.Errorf("%s: exit %d, %s", args, code, errs)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), xmllint, "--noout", "--nonet", "--schema", "own.xsd", "d.xml")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	code, told, errs := command("--root", "dingMutaties", "--dir", filepath.Join(dir, "xsd"))
+	if want := filepath.Join(dir, "xsd", "dingMutaties.xsd") + "\n"; code != 0 || !strings.HasSuffix(told, want) {
+		t.Fatalf("exit %d: %s %s", code, told, errs)
+	}
+	code, printed, errs := command("--root", "dingMutaties")
+	if written, err := os.ReadFile(filepath.Join(dir, "xsd", "dingMutaties.xsd")); code != 0 || err != nil || string(written) != printed {
+		t.Errorf("printed is something else than written: exit %d, %s, %v", code, errs, err)
+	}
+	xmllint := needs.Program(t, "xmllint")
+	for name, text := range map[string][]byte{"d.xml": thing(t), "broken.xml": bytes.ReplaceAll(thing(t), []byte("toevoeging"), []byte("toevoegsel"))} {
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+		cmd := exec.CommandContext(t.Context(), xmllint, "--noout", "--nonet", "--schema", filepath.Join("xsd", "dingMutaties.xsd"), name)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); (err == nil) != (name == "d.xml") {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
 	}
 }
 

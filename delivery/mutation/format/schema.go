@@ -1,6 +1,7 @@
 package format
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
@@ -37,6 +38,12 @@ func WriteSchema(w io.Writer, root Name, object, generic string) error {
 	}
 	return nil
 }
+
+//go:embed generic-2.0.xsd
+var genericSchema string
+
+// GenericSchema is the XML schema of the format itself, in words of this project, that a schema of [WriteSchema] imports.
+func GenericSchema() string { return genericSchema }
 
 func escaped(text string) string { return string(xmlscan.AppendEscaped(nil, text)) }
 
