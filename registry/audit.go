@@ -21,6 +21,7 @@ const (
 	ActionPartnerResumed    = "partner.resumed"
 	ActionPartnerEnded      = "partner.ended"
 	ActionPartnerContact    = "partner.contact-changed"
+	ActionPartnerCorrected  = "partner.corrected"
 
 	ActionClientCreated       = "client.created"
 	ActionClientUpdated       = "client.updated"

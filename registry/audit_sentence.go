@@ -21,6 +21,7 @@ func sentences() map[string]string {
 		ActionPartnerResumed:    "resumed {object}",
 		ActionPartnerEnded:      "ended the exchange with {object}",
 		ActionPartnerContact:    "changed the contact person of {object}",
+		ActionPartnerCorrected:  "corrected the registration of {object}: {changes}",
 
 		ActionClientCreated:       "created client {object}",
 		ActionClientUpdated:       "changed client {object}",
@@ -144,7 +145,7 @@ func Sentence(a store.Audit) string {
 	}
 	text = strings.NewReplacer(
 		"{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"),
-		"{types}", d.list("types"), "{scopes}", d.list("scopes"), "{sources}", d.list("sources"), "{settings}", d.list("settings"),
+		"{types}", d.list("types"), "{scopes}", d.list("scopes"), "{sources}", d.list("sources"), "{settings}", d.list("settings"), "{changes}", d.all("changes"),
 		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", until(d.text("sunset")),
 	).Replace(text)
 	text = who + " " + strings.Join(strings.Fields(text), " ")
@@ -182,15 +183,14 @@ func (d details) text(name string) string {
 	return text
 }
 
+// all writes a list whole.
+func (d details) all(name string) string {
+	return strings.Join(d.words(name), ", ")
+}
+
 // list writes a list as people do; a long one is cut.
 func (d details) list(name string) string {
-	items, _ := d[name].([]any)
-	var words []string
-	for _, item := range items {
-		if text, ok := item.(string); ok {
-			words = append(words, text)
-		}
-	}
+	words := d.words(name)
 	const most = 3
 	if n := len(words); n > most {
 		words = append(words[:most:most], itoa(int64(n-most))+" more")
@@ -199,4 +199,14 @@ func (d details) list(name string) string {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 	}
 	return strings.Join(words, "")
+}
+
+func (d details) words(name string) (words []string) {
+	items, _ := d[name].([]any)
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			words = append(words, text)
+		}
+	}
+	return words
 }

@@ -109,7 +109,7 @@ func OrganisationPage(p Page, v OrganisationView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Text("Is one of these wrong? Ask the administrator to change it: they identify your organisation.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Text("Is one of these wrong? Ask the administrator to correct it: they identify your organisation, so that you cannot change them yourself.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

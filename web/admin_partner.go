@@ -41,6 +41,9 @@ func partnerView(partner store.Partner, r refusal) templates.AdminPartnerView {
 	if partner.Own {
 		return v
 	}
+	if correctable(partner) {
+		v.CorrectHref = partnerHref(partner.ID) + "/registration"
+	}
 	steps := partnerSteps()
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, vouchStep())

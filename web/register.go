@@ -26,12 +26,9 @@ func (p *portal) register(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := registry.Registration{
-		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
-		Contact:       registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
-		EndpointKinds: form.List("endpointKinds"), TermsAccepted: form.Checked("terms"), TermsVersion: form.Get("termsVersion"),
-		Addr: c.RealIP(),
-	}
+	in := registrationForm(form)
+	in.EndpointKinds, in.TermsAccepted, in.TermsVersion = form.List("endpointKinds"), form.Checked("terms"), form.Get("termsVersion")
+	in.Addr = c.RealIP()
 	err = p.Registry.Partners.Register(c.Request().Context(), in)
 	if fields, ok := refused(err); ok {
 		return p.showRegister(c, http.StatusUnprocessableEntity, in, fields)

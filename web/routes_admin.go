@@ -9,6 +9,8 @@ func (p *portal) routesAdmin() {
 	g.GET("", p.adminOverview)
 	g.GET("/partners", p.adminPartners)
 	g.GET("/partners/:id", p.adminPartner)
+	g.GET("/partners/:id/registration", p.correctionForm)
+	g.POST("/partners/:id/registration", p.correctPartner)
 	routesSteps(g, "/partners/:id", append(partnerSteps(), vouchStep()), p.adminPartnerStep)
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)

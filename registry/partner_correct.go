@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/store"
+)
+
+// Correct changes what a partner registered: its name, its numbers and its contact person; what else stands in the registration
+// is left alone. Only an administrator may, since others identify the organisation by it; the audit trail tells what changed. It
+// answers an *Error with the fields of [Partners.Register].
+func (p *Partners) Correct(ctx context.Context, actor Actor, id string, in Registration) error {
+	if err := actor.requireAdministrator(); err != nil {
+		return err
+	}
+	in = in.clean()
+	wrong := problems{}
+	wrong.add("name", line(in.Name, 2, 120))
+	in.checkNumbers(wrong)
+	wrong.add("kvk", CheckKVK(in.KVK, in.OIN))
+	in.Contact.check(wrong)
+	if err := wrong.err(); err != nil {
+		return err
+	}
+	err := p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error { return p.correct(ctx, tx, actor, row, in) })
+	if errors.Is(err, store.ErrConflict) {
+		return conflict("Another partner took one of these numbers just now.")
+	}
+	return err
+}
+
+func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor Actor, row *store.Partner, in Registration) error {
+	if row.Own {
+		return conflict("The name and OIN of the own organisation are set where the program is started.")
+	}
+	if row.Status == store.PartnerRejected || row.Status == store.PartnerEnded {
+		return conflict("The registration of %s is over. It would have to register again.", row.Name)
+	}
+	wrong := problems{}
+	if row.EmailConfirmedAt.IsZero() && in.Contact.Email != row.ContactEmail {
+		wrong.add("email", "The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again.")
+	}
+	taken, err := numberTaken(ctx, tx, in, row.ID)
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(taken, "OIN"):
+		wrong.add("oin", "Another partner is registered with this OIN.")
+	case taken != "":
+		wrong.add("orgNumber", "Another partner is registered with this organisasjonsnummer.")
+	}
+	if err := wrong.err(); err != nil {
+		return err
+	}
+	before := *row
+	row.Name, row.OIN, row.KVK, row.OrgNumber, row.HerID = in.Name, in.OIN, in.KVK, in.OrgNumber, in.HerID
+	row.ContactName, row.ContactEmail, row.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
+	changes := corrections(before, *row)
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := tx.UpdatePartner(ctx, row); err != nil {
+		return fmt.Errorf("correct partner: %w", err)
+	}
+	if before.ContactEmail != row.ContactEmail {
+		if err := p.cfg.mail(ctx, tx, before.ContactEmail, p.cfg.mailContactChanged(*row)); err != nil {
+			return err
+		}
+	}
+	return record(ctx, tx, actor, ActionPartnerCorrected, partnerObject(*row), details{"changes": changes})
+}
+
+// corrections says what changed; of a contact person only that, since the audit trail is kept longer than a contact person stays.
+func corrections(before, after store.Partner) []string {
+	var changes []string
+	for _, n := range [][3]string{
+		{"name", before.Name, after.Name}, {"OIN", before.OIN, after.OIN}, {"KvK number", before.KVK, after.KVK},
+		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber}, {"HER-id", before.HerID, after.HerID},
+	} {
+		switch label, was, is := n[0], n[1], n[2]; {
+		case was == is:
+		case was == "":
+			changes = append(changes, label+" "+is)
+		case is == "":
+			changes = append(changes, "no "+label+" (was "+was+")")
+		default:
+			changes = append(changes, label+" "+is+" (was "+was+")")
+		}
+	}
+	if before.ContactName != after.ContactName || before.ContactEmail != after.ContactEmail || before.ContactPhone != after.ContactPhone {
+		changes = append(changes, "contact person")
+	}
+	return changes
+}
