@@ -106,7 +106,10 @@ type DeliveryFilter struct {
 	ReplayOf       string   `json:"replayOf,omitempty"` // the job that resent them, or that they were replayed by
 	AfterID        string   `json:"afterId,omitempty"`
 	BeforeID       string   `json:"beforeId,omitempty"`
-	Page           `json:"-"`
+	// Paused adds what is pending or retrying at paused endpoints to what Statuses and Reasons select. It is for lists: a job cannot
+	// resend that.
+	Paused bool `json:"-"`
+	Page   `json:"-"`
 }
 
 // idAfter sorts after the ids of all deliveries that were made before until.
@@ -115,10 +118,16 @@ func idAfter(until Time) string { return IDAt("dlv", until.Add(time.Millisecond)
 func (f DeliveryFilter) where(q *Queries) where {
 	w := where{}
 	w.in(`id`, f.IDs)
-	w.in(`status`, f.Statuses)
-	w.partial(f.Statuses)
 	w.text(`reason = ?`, f.Reason)
-	w.in(`reason`, f.Reasons)
+	state := where{}
+	state.in(`status`, f.Statuses)
+	state.in(`reason`, f.Reasons)
+	if f.Paused && len(state.conditions) > 0 {
+		w.add(`(`+strings.Join(state.conditions, ` AND `)+` OR status IN ('pending', 'retrying') AND `+atPaused+`)`, append(state.args, EndpointPaused)...)
+	} else {
+		w = w.with(state)
+		w.partial(f.Statuses)
+	}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`subscription_id = ?`, f.SubscriptionID)
@@ -140,6 +149,9 @@ func (f DeliveryFilter) where(q *Queries) where {
 	}
 	return w
 }
+
+// atPaused holds for deliveries at paused endpoints.
+const atPaused = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.status = ?)`
 
 // ofSubject holds for deliveries of events with a subject. No index has subjects: lists look at the newest deliveries alone.
 const ofSubject = `EXISTS (SELECT 1 FROM event e WHERE e.id = event_id AND e.ce_subject = ?)`

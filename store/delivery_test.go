@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -98,6 +99,54 @@ func TestDeliveries(t *testing.T) {
 		same(t, steps, err, ids[:2])
 		steps, err = w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID, AfterID: ids[1]}, 2)
 		same(t, steps, err, ids[2:])
+	})
+}
+
+// What is open at paused endpoints can be listed with what is held, for whichever filter.
+func TestDeliveriesAtPausedEndpoints(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		paused := w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved)
+		w.write(func(tx *store.Tx) error {
+			ep, err := tx.Endpoint(w.ctx, paused.EndpointID)
+			ep.Status = store.EndpointPaused
+			return errors.Join(err, tx.UpdateEndpoint(w.ctx, &ep))
+		})
+		ids := w.newDeliveries(w.subscription, 3)
+		waiting := w.newDeliveries(paused, 3)
+		w.set(ids[0], `status = 'held', reason = 'endpoint-suspended'`)
+		w.set(ids[1], `status = 'held', reason = 'rejected'`)
+		w.set(waiting[1], `status = 'retrying', reason = 'timeout'`)
+		w.set(waiting[2], `status = 'dead', reason = 'gone'`)
+		first, err := w.db.Delivery(w.ctx, waiting[0])
+		same(t, first.EndpointID, err, paused.EndpointID)
+		type filter = store.DeliveryFilter
+		of := func(f filter) filter {
+			f.Statuses, f.Reasons, f.Paused = []string{store.DeliveryHeld}, []string{"endpoint-suspended"}, true
+			return f
+		}
+		for name, c := range map[string]struct {
+			f    filter
+			want []string
+		}{
+			"all":     {of(filter{}), []string{waiting[1], waiting[0], ids[0]}},
+			"page":    {of(filter{Page: store.Page{Number: 2, Size: 2}}), []string{ids[0]}},
+			"partner": {of(filter{PartnerID: w.partner.ID}), ids[:1]},
+			"of them": {of(filter{EndpointID: paused.EndpointID}), []string{waiting[1], waiting[0]}},
+			"event":   {of(filter{EventID: first.EventID}), waiting[:1]},
+			"kind":    {of(filter{Reason: "timeout"}), waiting[1:2]},
+		} {
+			rows, total, err := w.db.Deliveries(w.ctx, c.f)
+			var got []string
+			for _, d := range rows {
+				got = append(got, d.ID)
+			}
+			same(t, got, err, c.want)
+			if name != "page" {
+				same(t, total, nil, len(c.want))
+			}
+			n, err := w.db.CountDeliveries(w.ctx, c.f)
+			same(t, n, err, total)
+		}
 	})
 }
 

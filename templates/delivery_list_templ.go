@@ -26,7 +26,7 @@ type DeliveryListView struct {
 	Also Crumb
 	// Older leads to the part of the list that follows; Searched says, where the search stopped before the end, what was searched.
 	Older, Searched string
-	// Warnings say to which endpoints of its rows nothing is sent now: what is resent to them waits.
+	// Warnings say to which endpoints of its rows nothing is sent now.
 	Warnings []string
 	Now      time.Time
 }

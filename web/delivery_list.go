@@ -49,6 +49,7 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		if v.Warnings, err = p.rowWarnings(ctx, list.Rows); err != nil {
 			return err
 		}
+		saidBelow(page.Flash, v.Warnings)
 		v.Table = queueTable(queue, q, list.Total)
 		v.Table.Bulk.Hidden = []templates.Hidden{{Name: "back", Value: v.Self}}
 		v.Table.Pager = longPager(c, paging, list.Total)
@@ -88,6 +89,9 @@ func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.Table
 		t.Bulk.AllLabel = "All held and dead ones that match…"
 	}
 	t.Bulk.AllHref = queue.path + "/all?" + values.Encode()
+	if queue.errors && q.show == showStopped {
+		t.Bulk.AllLabel = "All held ones that match…" // what is pending cannot be sent again
+	}
 	if q.status == store.DeliveryPending || q.status == store.DeliveryDiscarded {
 		t.Bulk.AllLabel, t.Bulk.AllHref = "", "" // neither can be sent again
 	}

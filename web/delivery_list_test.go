@@ -3,7 +3,9 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
@@ -76,6 +78,15 @@ func TestErrorQueueCanShowWhatWaitsForAnEndpoint(t *testing.T) {
 	waits := w.failed(w.other, store.DeliveryHeld, store.ReasonEndpointSuspended)
 	lacks(t, shows(t, w.admin.get("/admin/errors"), http.StatusOK), waits.ID)
 	lacks(t, shows(t, w.admin.get("/admin/errors?show=stopped"), http.StatusOK, "Endpoint is suspended"), rejected.ID)
+	w.stop(w.first, func(ep *store.Endpoint) { ep.Status = store.EndpointPaused })
+	pending := w.deliver(w.event(event.DataNone, ""), w.first)
+	lacks(t, shows(t, w.admin.get("/admin/errors"), http.StatusOK), pending.ID)
+	page := shows(t, w.admin.get("/admin/errors?show=stopped"), http.StatusOK, "2 deliveries", "All held ones that match")
+	if lacks(t, page, rejected.ID); rows(page) != 2 || !strings.Contains(page, pending.ID) || !strings.Contains(page, waits.ID) {
+		t.Errorf("what waits for a stopped endpoint: %d rows", rows(page))
+	}
+	w.clock.Advance(time.Second)
+	shows(t, w.admin.get("/admin/errors/all?show=stopped"), http.StatusOK, "1 delivery matches")
 	if page := shows(t, w.admin.get("/admin/errors?show=held"), http.StatusOK); rows(page) != 2 {
 		t.Errorf("everything held: %d rows", rows(page))
 	}

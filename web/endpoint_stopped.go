@@ -39,23 +39,23 @@ func stoppedEndpoints(ctx context.Context, db *store.DB, ids []string, now time.
 	return stopped, nil
 }
 
-// warning says that what is resent waits, and for what.
+// warning says that what goes to the endpoint waits, and for what.
 func (s stoppedEndpoint) warning() string {
 	name := "Endpoint " + s.endpoint.Name
 	switch s.reason {
 	case "endpoint-paused":
-		return name + " is paused: what is resent waits until the pause ends."
+		return name + " is paused: what goes to it waits until the pause ends."
 	case "endpoint-suspended":
-		return name + " is suspended: what is resent waits until the suspension is lifted."
+		return name + " is suspended: what goes to it waits until the suspension is lifted."
 	case "circuit-open":
 		return name + " is temporarily stopped (circuit open): it failed many times in a row. One delivery at a time is tried until one arrives."
 	case "retry-after":
-		return name + ": the receiver asked for no requests until " + templates.Time(s.until.Time) + " (Retry-After). What is resent waits until then."
+		return name + ": the receiver asked for no requests until " + templates.Time(s.until.Time) + " (Retry-After). What goes to it waits until then."
 	}
 	if s.until.IsZero() {
-		return name + " is outside its delivery window: what is resent waits until it opens."
+		return name + " is outside its delivery window: what goes to it waits until it opens."
 	}
-	return name + " is outside its delivery window: what is resent waits until " + templates.Time(s.until.Time) + "."
+	return name + " is outside its delivery window: what goes to it waits until " + templates.Time(s.until.Time) + "."
 }
 
 // stoppedWarnings are the warnings about endpoints that are not sent to now.
@@ -68,15 +68,24 @@ func (p *portal) stoppedWarnings(ctx context.Context, endpoints []string) ([]str
 	return texts, err
 }
 
-// rowWarnings are the warnings about endpoints that rows of a list can be resent to.
+// rowWarnings are the warnings about endpoints that rows of a list wait for, or can be resent to.
 func (p *portal) rowWarnings(ctx context.Context, rows []store.Delivery) ([]string, error) {
 	var endpoints []string
 	for _, d := range rows {
-		if d.Status == store.DeliveryHeld || d.Status == store.DeliveryDead {
+		if d.Status != store.DeliveryDelivered && d.Status != store.DeliveryDiscarded {
 			endpoints = append(endpoints, d.EndpointID)
 		}
 	}
 	return p.stoppedWarnings(ctx, endpoints)
+}
+
+// saidBelow takes warnings that a page shows by itself out of the message that the request before left, so that each stands once.
+func saidBelow(flash *templates.Flash, warnings []string) {
+	for _, text := range warnings {
+		if flash != nil {
+			flash.Text = strings.ReplaceAll(flash.Text, " "+text, "")
+		}
+	}
 }
 
 // resendWarning is the warning before a resend to an endpoint; "" when it is sent to now.

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,39 @@ func TestEveryWayToResendWarns(t *testing.T) {
 			last := w.dead(w.other)
 			wantRedirect(t, w.admin.post("/admin/deliveries/"+last.ID+"/resend", url.Values{"back": {"/admin/dead-letters"}}), "/admin/dead-letters")
 			lacks(t, shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery is sent again."), warning)
+		})
+	}
+}
+
+// A list of what waits warns of endpoints that are not sent to as the queues do; and after a resend a page says so once.
+//
+// Rules: EDU-N11.
+func TestAWarningStandsOnce(t *testing.T) {
+	t.Parallel()
+	for warning, how := range stops() {
+		t.Run(warning, func(t *testing.T) {
+			t.Parallel()
+			w := newQueueWorld(t)
+			d, e := w.dead(w.first), w.dead(w.first)
+			w.deliver(w.event(event.DataNone, ""), w.first)
+			w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+			lacks(t, shows(t, w.admin.get("/admin/deliveries?status=pending"), http.StatusOK), warning)
+			w.stop(w.first, how)
+			for _, list := range []string{"/admin/deliveries?status=pending", "/admin/deliveries?status=retrying", "/admin/deliveries"} {
+				if n := strings.Count(shows(t, w.admin.get(list), http.StatusOK, warning), warning); n != 1 {
+					t.Errorf("%s: %d warnings", list, n)
+				}
+			}
+			once := func(id, back string) {
+				t.Helper()
+				wantRedirect(t, w.admin.post("/admin/deliveries/"+id+"/resend", url.Values{"back": {back}}), back)
+				page := shows(t, w.admin.get(back), http.StatusOK, "The delivery is sent again.")
+				if n := strings.Count(page, warning); n > 1 {
+					t.Errorf("%s says %d times why it waits", back, n)
+				}
+			}
+			once(d.ID, "/admin/deliveries")
+			once(e.ID, "/admin/deliveries/"+e.ID)
 		})
 	}
 }
