@@ -103,6 +103,7 @@ type DeliveryFilter struct {
 	Subject        string   `json:"subject,omitempty"`  // of the event, exactly
 	From           Time     `json:"from,omitzero"`      // when the delivery last changed, inclusive
 	Until          Time     `json:"until,omitzero"`     // exclusive
+	MadeFrom       Time     `json:"madeFrom,omitzero"`  // when the delivery was made, inclusive
 	ReplayOf       string   `json:"replayOf,omitempty"` // the job that resent them, or that they were replayed by
 	AfterID        string   `json:"afterId,omitempty"`
 	BeforeID       string   `json:"beforeId,omitempty"`
@@ -114,6 +115,14 @@ type DeliveryFilter struct {
 
 // idAfter sorts after the ids of all deliveries that were made before until.
 func idAfter(until Time) string { return IDAt("dlv", until.Add(time.Millisecond)) }
+
+// madeAfter sorts before the ids of all deliveries that were made from MadeFrom on; "" without it.
+func (f DeliveryFilter) madeAfter() string {
+	if f.MadeFrom.IsZero() {
+		return ""
+	}
+	return IDAt("dlv", f.MadeFrom.Time)
+}
 
 func (f DeliveryFilter) where(q *Queries) where {
 	w := where{}
@@ -142,6 +151,7 @@ func (f DeliveryFilter) where(q *Queries) where {
 		w.add(`id < ?`, idAfter(f.Until))
 	}
 	w.text(`id > ?`, f.AfterID)
+	w.text(`id > ?`, f.madeAfter())
 	w.text(`id < ?`, f.BeforeID)
 	if f.ReplayOf != "" {
 		w.add(`replay_of <> ''`) // the partial index is used only by its very words

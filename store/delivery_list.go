@@ -194,7 +194,7 @@ func (f DeliveryFilter) within(indexed string) where {
 			w.text(indexed+` `+operator+` ?`, id)
 		}
 	}
-	both(`>`, f.AfterID)
+	both(`>`, max(f.AfterID, f.madeAfter()))
 	both(`<`, f.BeforeID)
 	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
 		both(`<`, idAfter(f.Until))

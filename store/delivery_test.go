@@ -81,6 +81,8 @@ func TestDeliveries(t *testing.T) {
 			"CloudEvent":   {filter{CEID: event.CEID}, newest[1:2], 1},
 			"from":         {filter{From: w.now()}, newest[:1], 1},
 			"until":        {filter{Until: w.now()}, newest[1:], 3},
+			"made":         {filter{MadeFrom: w.now()}, newest[:1], 1},
+			"made and of":  {filter{MadeFrom: w.now(), PartnerID: w.partner.ID}, []string{}, 0},
 			"after":        {filter{AfterID: ids[1]}, newest[:2], 2},
 			"nothing":      {filter{PartnerID: w.own.ID, Reason: "gone"}, []string{}, 0},
 		} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -91,38 +92,34 @@ func waitingTile(label string, count int, href string, kind templates.Kind) temp
 // movingTiles count the deliveries of events that were accepted lately, by what
 // became of them. Ids sort by time, so only the newest rows are read.
 func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
-	since := store.IDAt("dlv", p.cfg.Now().Add(-overviewPeriod))
-	count := func(statuses ...string) (int, error) {
-		n, err := p.DB.CountListed(ctx, store.DeliveryFilter{AfterID: since, Statuses: statuses})
-		if err != nil {
-			return 0, fmt.Errorf("count deliveries: %w", err)
-		}
-		return n, nil
-	}
-	all, err := count()
-	if err != nil {
-		return nil, err
-	}
-	tiles := []templates.Tile{{
-		Label: "Deliveries started", Value: templates.CountUpTo(all, store.ListBound), Href: "/admin/deliveries", Kind: templates.KindNeutral,
-		Hint: pace(all),
-	}}
-	for _, t := range []templates.Tile{
-		{Label: "Delivered", Href: "/admin/deliveries?status=delivered", Kind: templates.KindOK},
-		{Label: "Pending", Href: "/admin/deliveries?status=pending", Kind: templates.KindInfo},
-		{Label: "Retrying", Href: "/admin/deliveries?status=retrying", Kind: templates.KindWarning},
+	since := p.cfg.Now().Add(-overviewPeriod).UTC().Truncate(time.Second) // as precise as the link says it
+	all, tiles := 0, []templates.Tile(nil)
+	for _, t := range []struct {
+		label, status string
+		kind          templates.Kind
+	}{
+		{"Deliveries started", "", templates.KindNeutral},
+		{"Delivered", store.DeliveryDelivered, templates.KindOK},
+		{"Pending", store.DeliveryPending, templates.KindInfo},
+		{"Retrying", store.DeliveryRetrying, templates.KindWarning},
 	} {
-		n, err := count(map[string]string{
-			"Delivered": store.DeliveryDelivered, "Pending": store.DeliveryPending, "Retrying": store.DeliveryRetrying,
-		}[t.Label])
+		f := store.DeliveryFilter{MadeFrom: store.At(since)}
+		href := url.Values{"made": {since.Format(momentLayout)}}
+		if t.status != "" {
+			f.Statuses = []string{t.status}
+			href.Set("status", t.status)
+		}
+		n, err := p.DB.CountListed(ctx, f)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("count deliveries: %w", err)
 		}
-		t.Value, t.Hint = templates.CountUpTo(n, store.ListBound), share(n, all)
-		if n == 0 {
-			t.Kind = templates.KindNeutral
+		tile := templates.Tile{Label: t.label, Value: templates.CountUpTo(n, store.ListBound), Href: "/admin/deliveries?" + href.Encode(), Kind: t.kind}
+		if t.status == "" {
+			all, tile.Hint = n, pace(n)
+		} else if tile.Hint = share(n, all); n == 0 {
+			tile.Kind = templates.KindNeutral
 		}
-		tiles = append(tiles, t)
+		tiles = append(tiles, tile)
 	}
 	return tiles, nil
 }

@@ -128,6 +128,7 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 		{Label: "Kind of error", Text: q.kindWords(queue)},
 		{Label: "Changed from", Text: momentWords(q.from)},
 		{Label: "Changed until", Text: momentWords(q.until)},
+		{Label: "Made from", Text: momentWords(q.made)},
 		{Label: "Resend or replay (job)", Text: q.job},
 	} {
 		if item.Text != "" {

@@ -38,6 +38,9 @@ func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q delive
 		templates.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
 		templates.Field{Name: "from", Label: "Changed from", Type: momentField(q.from), Value: q.from},
 		templates.Field{Name: "until", Label: "Changed until", Type: momentField(q.until), Value: q.until})
+	if q.made != "" {
+		fields = append(fields, templates.Field{Name: "made", Label: "Made from", Type: momentField(q.made), Value: q.made})
+	}
 	if q.subscription != "" {
 		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
 	}

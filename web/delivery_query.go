@@ -20,8 +20,8 @@ const (
 
 // deliveryQuery is the filter of a list of deliveries as it was typed.
 type deliveryQuery struct {
-	partner, endpoint, subscription, eventType, event, subject, reason, status, show, from, until, job string
-	before                                                                                             string // the delivery that the list begins behind; no part of the filter
+	partner, endpoint, subscription, eventType, event, subject, reason, status, show, from, until, made, job string
+	before                                                                                                   string // the delivery that the list begins behind; no part of the filter
 }
 
 // readDeliveryQuery reads a filter from a query string or a form.
@@ -32,7 +32,7 @@ func readDeliveryQuery(get func(name string) string) deliveryQuery {
 	}
 	return deliveryQuery{
 		partner: read("partner"), endpoint: read("endpoint"), subscription: read("subscription"), eventType: read("type"),
-		event: read("event"), subject: read("subject"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), job: read("job"),
+		event: read("event"), subject: read("subject"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), made: read("made"), job: read("job"),
 		before: read("before"),
 	}
 }
@@ -42,7 +42,7 @@ func (q deliveryQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event, "subject": q.subject,
-		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until, "job": q.job,
+		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until, "made": q.made, "job": q.job,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -81,6 +81,7 @@ func (q deliveryQuery) filter(queue deliveryQueue, partner string) (store.Delive
 		f.Reasons, f.Paused = q.shown(wrong), q.show == showStopped
 	}
 	f.From, f.Until = period(q.from, q.until, wrong)
+	f.MadeFrom, _ = momentOrDay("made", q.made, wrong)
 	return f, wrong
 }
 
