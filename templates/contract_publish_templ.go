@@ -625,7 +625,7 @@ func PublishPage(p Page, v PublishView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Asks {
-						templ_7745c5c3_Err = Text("An administrator looks at it and decides; you get a mail then. When you upload the draft anew meanwhile, ask again.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Text("An administrator looks at it and decides. When you upload the draft anew meanwhile, ask again.").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

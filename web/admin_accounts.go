@@ -33,8 +33,11 @@ func (p *portal) adminInvite(c echo.Context) error {
 	if err := p.Registry.Mails.PasswordLink(ctx, p.Registry.Accounts, account.Email); err != nil {
 		return err
 	}
-	return p.done(c, "/admin/accounts", account.Name+" is invited. The mail with the link is on its way.")
+	return p.done(c, "/admin/accounts", p.mailed(account.Name+" is invited.", "The mail with the link is on its way.", handOver))
 }
+
+// handOver tells what to do with a link that nobody is mailed.
+const handOver = "Read the link under Mails and hand it over."
 
 // adminChangeAccount blocks or unblocks an account, or mails its owner a link to
 // choose a password. It may be one of a partner.
@@ -55,7 +58,7 @@ func (p *portal) adminChangeAccount(c echo.Context) error {
 	case "unblock":
 		err, said = accounts.Unblock(ctx, actor(c), account.ID), account.Name+" can log in again."
 	case "link":
-		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), "A link to choose a password is on its way to "+account.Email+"."
+		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), p.mailed("There is a new link to choose a password.", "It is on its way to "+account.Email+".", handOver)
 	default:
 		return store.ErrNotFound
 	}

@@ -69,12 +69,12 @@ func clientSteps() []step {
 	return []step{
 		{
 			verb: "approve", from: []string{clientWaiting}, kind: templates.Primary,
-			label: "Approve what it asks for", done: "The client has what it asked for. The partner is told by mail.",
+			label: "Approve what it asks for", done: "The client has what it asked for.", mails: true,
 		},
 		{
 			verb: "reject", from: []string{clientWaiting}, reason: true,
-			label: "Turn the request down", explain: "The client keeps what it has. The partner gets a mail with the reason and can ask again.",
-			done: "The request is turned down. The partner is told by mail.",
+			label: "Turn the request down", explain: "The client keeps what it has. The partner reads the reason and can ask again.",
+			done: "The request is turned down.", mails: true,
 		},
 		{
 			verb: "revoke", from: []string{store.ClientActive, clientWaiting}, reason: true,

@@ -102,7 +102,7 @@ func endpointSteps() []step {
 			verb: "suspend", from: []string{store.EndpointActive, store.EndpointPaused}, reason: true,
 			label:   "Suspend this endpoint",
 			explain: "Nothing is sent to it until you resume; its partner cannot. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter. What a consumer fetches waits as long as it takes.",
-			done:    "The endpoint is suspended. The partner is told by mail.",
+			done:    "The endpoint is suspended.", mails: true,
 		},
 		{
 			verb: "end", from: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, reason: true,

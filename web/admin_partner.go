@@ -108,12 +108,12 @@ func partnerSteps() []step {
 	return []step{
 		{
 			verb: "approve", from: []string{store.PartnerRequested}, kind: templates.Primary,
-			label: "Approve the registration", done: "The registration is approved. The partner is told by mail.",
+			label: "Approve the registration", done: "The registration is approved.", mails: true,
 		},
 		{
 			verb: "reject", from: []string{store.PartnerRequested}, reason: true,
-			label: "Reject the registration", explain: "The contact person gets a mail with the reason. The organisation can register again.",
-			done: "The registration is rejected. The partner is told by mail.",
+			label: "Reject the registration", explain: "The reason is for the contact person. The organisation can register again.",
+			done: "The registration is rejected.", mails: true,
 		},
 		{
 			verb: "resume", from: []string{store.PartnerSuspended}, kind: templates.Primary,
@@ -123,13 +123,13 @@ func partnerSteps() []step {
 			verb: "suspend", from: []string{store.PartnerApproved}, reason: true,
 			label:   "Suspend this partner",
 			explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
-			done:    "The partner is suspended and told by mail.",
+			done:    "The partner is suspended.", mails: true,
 		},
 		{
 			verb: "end", from: []string{store.PartnerApproved, store.PartnerSuspended}, reason: true,
 			label:   "End the exchange for good",
 			explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
-			done:    "The exchange has ended. The partner is told by mail.",
+			done:    "The exchange has ended.", mails: true,
 		},
 	}
 }

@@ -23,6 +23,8 @@ type step struct {
 	kind templates.ButtonKind
 	// reason asks why; the other side is told.
 	reason bool
+	// mails is set when the partner gets a mail about it.
+	mails bool
 }
 
 // refusal is a step that could not be taken, with what was typed.
@@ -88,7 +90,18 @@ func (p *portal) take(c echo.Context, s step, back string,
 	if err != nil {
 		return err
 	}
+	if s.mails {
+		return p.done(c, back, p.mailed(s.done, "The partner is told by mail.", "Tell the partner."))
+	}
 	return p.done(c, back, s.done)
+}
+
+// mailed ends a message with who gets a mail, or, where no mail is sent, with what is left to do by hand.
+func (p *portal) mailed(text, sent, unsent string) string {
+	if p.noMail() {
+		return text + " No mail was sent, since there is no mail server. " + unsent
+	}
+	return text + " " + sent
 }
 
 // readStep reads the form of a step; a button alone sends an empty one.

@@ -97,8 +97,8 @@ func subscriptionSteps() []step {
 		},
 		{
 			verb: "reject", from: []string{store.SubscriptionRequested}, reason: true,
-			label: "Reject the subscription", explain: "The partner gets a mail with the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
-			done: "The subscription is rejected. The partner is told by mail.",
+			label: "Reject the subscription", explain: "The partner reads the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
+			done: "The subscription is rejected.", mails: true,
 		},
 		{
 			verb: "resume", from: []string{store.SubscriptionSuspended}, kind: templates.Primary,
@@ -108,13 +108,13 @@ func subscriptionSteps() []step {
 			verb: "suspend", from: []string{store.SubscriptionApproved, store.SubscriptionPaused}, reason: true,
 			label:   "Suspend the subscription",
 			explain: "It gets no new events, and what waits for it is held until you resume.",
-			done:    "The subscription is suspended. The partner is told by mail.",
+			done:    "The subscription is suspended.", mails: true,
 		},
 		{
 			verb: "end", from: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
 			reason: true, label: "End the subscription for good",
 			explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
-			done:    "The subscription has ended. The partner is told by mail.",
+			done:    "The subscription has ended.", mails: true,
 		},
 	}
 }

@@ -40,7 +40,7 @@ func (p *portal) publishVersion(c echo.Context) error {
 		done = "Version " + version + " is published, and deprecated as it is at its source."
 	}
 	if v.Status == store.VersionDraft {
-		done = "The publication of version " + version + " is asked for. You get a mail when an administrator has decided."
+		done = p.mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
 	}
 	return p.done(c, contractVersionHref(id, version), done)
 }

@@ -84,7 +84,7 @@ func TestPartnerContractInThePortal(t *testing.T) {
 	noError(t, err)
 	digest := url.Values{"digest": {version.Digest}}
 	wantRedirect(t, owner.post(base+"/publication", digest), here)
-	wantText(t, text(owner.get(here)), "asked for its publication", "You get a mail")
+	wantText(t, text(owner.get(here)), "asked for its publication", "No mail was sent")
 	wantText(t, o.page(t, "/contracts"), "Partners ask for publication", "Grades 1.0.0", o.partner.Name)
 	wantText(t, o.page(t, here), "asked for its publication", "Turn the publication down")
 

@@ -66,6 +66,9 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 		t.Error("the first link still works")
 	}
 	wantStatus(t, w.admin.post(page+"/approve", nil), http.StatusSeeOther)
+	lacks(t, shows(t, w.admin.get(page), http.StatusOK, "The registration is approved. No mail was sent, since there is no mail server. Tell the partner."), "told by mail")
+	wantStatus(t, w.admin.post("/admin/accounts", url.Values{"name": {"Bea"}, "email": {"bea@example.nl"}}), http.StatusSeeOther)
+	lacks(t, shows(t, w.admin.get("/admin/accounts"), http.StatusOK, "Bea is invited. No mail was sent", "Read the link under Mails"), "on its way")
 	mails, _, err := w.db.Mails(t.Context(), store.Page{})
 	noError(t, err)
 	for _, m := range mails {
