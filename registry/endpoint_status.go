@@ -16,8 +16,8 @@ import (
 //	  │     └──release───┘            │
 //	  └───────────────────────────────┘
 //
-// A partner pauses and resumes. Only an administrator suspends; what the engine
-// suspended, because the receiver refused us, the partner may release too.
+// A partner pauses, and resumes what it paused itself. Only an administrator suspends, and resumes what an administrator paused;
+// what the engine suspended, because the receiver refused us, the partner may release too.
 func endpointMove(verb string) transition {
 	open := []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
 	return map[string]transition{
@@ -34,8 +34,7 @@ func (e *Endpoints) Pause(ctx context.Context, actor Actor, id, reason string) e
 	return e.move(ctx, actor, id, "pause", reason)
 }
 
-// Resume starts sending again after a pause. It lifts a suspension too, for an
-// administrator, and for the partner when it was not an administrator's.
+// Resume starts sending again after a pause or a suspension. A partner may when it was not an administrator's.
 func (e *Endpoints) Resume(ctx context.Context, actor Actor, id string) error {
 	endpoint, err := e.Get(ctx, actor.Scope(), id)
 	if err != nil {
@@ -67,10 +66,16 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 				return err
 			}
 		}
+		if verb == "resume" && !actor.Administrator && endpoint.Status == store.EndpointPaused && endpoint.PausedBy != "" {
+			return forbidden("An administrator paused this endpoint, so only an administrator resumes it.")
+		}
 		if err := t.check(actor, "endpoint", endpoint.Status, reason); err != nil {
 			return err
 		}
-		endpoint.Status, endpoint.StatusReason = t.to, reason
+		endpoint.Status, endpoint.StatusReason, endpoint.PausedBy = t.to, reason, ""
+		if verb == "pause" && actor.Administrator {
+			endpoint.PausedBy = actor.Name
+		}
 		if t.to == store.EndpointEnded {
 			endpoint.TokenSecret = ""
 		}

@@ -127,6 +127,38 @@ func TestEndpointTransitions(t *testing.T) {
 	})
 }
 
+// A partner resumes what it paused itself; what an administrator paused only an administrator resumes.
+func TestEndpointPausedByAdministrator(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, actor)
+		pausedBy := func() string {
+			t.Helper()
+			now, err := w.Endpoints.Get(ctx, actor.Scope(), e.ID)
+			must(t, err)
+			return now.Status + " " + now.PausedBy
+		}
+		must(t, w.Endpoints.Pause(ctx, w.admin, e.ID, "their log is full"))
+		if got := pausedBy(); got != "paused "+w.admin.Name {
+			t.Errorf("got %q", got)
+		}
+		wantCode(t, "by the partner", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		_, err := w.Endpoints.Update(ctx, actor, e.ID, webhook())
+		must(t, err)
+		wantCode(t, "by the partner, after a change", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		must(t, w.Endpoints.Resume(ctx, w.admin, e.ID))
+		if got := pausedBy(); got != "active " {
+			t.Errorf("got %q", got)
+		}
+		must(t, w.Endpoints.Pause(ctx, actor, e.ID, "maintenance"))
+		if got := pausedBy(); got != "paused " {
+			t.Errorf("got %q", got)
+		}
+		must(t, w.Endpoints.Resume(ctx, actor, e.ID))
+	})
+}
+
 func TestEndpointSuspendedByEngine(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

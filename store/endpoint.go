@@ -40,6 +40,7 @@ type Endpoint struct {
 	TokenAuthMethod string `db:"token_auth_method"` // none, client_secret_basic, client_secret_post, private_key_jwt
 	Status          string `db:"status"`
 	StatusReason    string `db:"status_reason"`
+	PausedBy        string `db:"paused_by"`       // the name of the administrator who paused it; empty when its partner did
 	RatePerSecond   int64  `db:"rate_per_second"` // 0 is no limit
 	MaxConcurrency  int64  `db:"max_concurrency"`
 	TimeoutMS       int64  `db:"timeout_ms"`    // of one attempt, milliseconds
@@ -85,7 +86,7 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 		return err
 	}
 	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
-		"token_auth_method", "status", "status_reason", "rate_per_second", "max_concurrency", "timeout_ms",
+		"token_auth_method", "status", "status_reason", "paused_by", "rate_per_second", "max_concurrency", "timeout_ms",
 		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated", "config_version", "updated_at")
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/store"
 )
 
 // decision is one step taken about something.
@@ -104,8 +105,9 @@ func TestEndpointDecisions(t *testing.T) {
 	e := o.endpoint(t, o.partner.ID)
 	base := "/admin/endpoints/" + e.ID
 	for _, d := range []decision{
-		{base + "/pause", "", 303, "", "paused"},
-		{base + "/pause", "", 409, "You cannot pause", "paused"},
+		{base + "/pause", "", 422, "Say why", "active"},
+		{base + "/pause", "Their log is full.", 303, "", "paused"},
+		{base + "/pause", "Their log is full.", 409, "You cannot pause", "paused"},
 		{base + "/suspend", "", 422, "Say why", "paused"},
 		{base + "/suspend", "It floods their log.", 303, "", "suspended"},
 		{base + "/resume", "", 303, "", "active"},
@@ -117,6 +119,29 @@ func TestEndpointDecisions(t *testing.T) {
 			noError(t, err)
 			return now.Status
 		})
+	}
+}
+
+// A partner reads who paused its endpoint and why, and cannot resume it.
+func TestPartnerReadsWhoPausedItsEndpoint(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	e := o.endpoint(t, o.partner.ID)
+	here := "/partner/endpoints/" + e.ID
+	wantStatus(t, o.admin.post("/admin/endpoints/"+e.ID+"/pause", url.Values{"reason": {"Their log is full."}}), http.StatusSeeOther)
+	owner := o.browser()
+	owner.login(t, o.staff.Email)
+	page := text(owner.get(here))
+	wantText(t, page, "Ada Admin, an administrator, paused this endpoint.", "Reason: Their log is full.")
+	if strings.Contains(page, here+"/resume") {
+		t.Error("the partner is offered to resume it")
+	}
+	wantRedirect(t, owner.post(here+"/resume", nil), here)
+	wantText(t, text(owner.get(here)), "only an administrator resumes it")
+	now, err := o.db.Endpoint(t.Context(), e.ID)
+	noError(t, err)
+	if now.Status != store.EndpointPaused {
+		t.Errorf("it is %s", now.Status)
 	}
 }
 

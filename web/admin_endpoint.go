@@ -95,8 +95,10 @@ func endpointSteps() []step {
 			label: "Resume", done: "The endpoint is resumed. What waited is sent now.",
 		},
 		{
-			verb: "pause", from: []string{store.EndpointActive}, kind: templates.Secondary,
-			label: "Pause", done: "The endpoint is paused. What is for it waits.",
+			verb: "pause", from: []string{store.EndpointActive}, reason: true,
+			label:   "Pause this endpoint",
+			explain: "Nothing goes out to it until you resume it; its partner cannot, and reads who paused it and why. What is for it waits, and counts as pending.",
+			done:    "The endpoint is paused. What is for it waits.",
 		},
 		{
 			verb: "suspend", from: []string{store.EndpointActive, store.EndpointPaused}, reason: true,

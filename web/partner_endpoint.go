@@ -175,7 +175,7 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.Endp
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.cfg.Now(),
 		DeliveriesHref: d.deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
 		Closed: waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
-		CanResume: may && e.Status == store.EndpointPaused, CanEnd: may && e.Status != store.EndpointEnded,
+		CanResume: may && e.Status == store.EndpointPaused && (e.PausedBy == "" || owner.Own), PausedBy: e.PausedBy, CanEnd: may && e.Status != store.EndpointEnded,
 	}
 	if may && e.Status != store.EndpointEnded {
 		v.ReplayHref = d.replays("endpoint", e.ID)
