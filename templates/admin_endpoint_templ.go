@@ -104,7 +104,7 @@ func (v AdminEndpointView) waiting(items []Item) []Item {
 func (v AdminEndpointView) subscriptions() TableView {
 	return TableView{
 		ID: "subscriptions", Caption: "Subscriptions at this endpoint", Total: len(v.Subscriptions), Noun: [2]string{"subscription", "subscriptions"},
-		Columns: subscriptionColumns(), Empty: Empty{Text: "No subscription sends to this endpoint yet."},
+		Columns: subscriptionColumns(), Empty: Empty{Text: "No subscription uses this endpoint yet."},
 	}
 }
 

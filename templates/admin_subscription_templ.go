@@ -16,6 +16,7 @@ type AdminSubscriptionView struct {
 	Partner, Endpoint                 Named
 	PartnerStatus, EndpointStatus     string
 	URL, Host                         string
+	Pull                              bool // its events are fetched
 	Types                             []GrantedType
 	Sources                           []GrantedSource
 	Created, Decided, Now             time.Time
@@ -60,8 +61,10 @@ func (v AdminSubscriptionView) about() []Item {
 	if v.Dataset != nil {
 		return append(append(items, v.Dataset.items()...), Item{Label: "Purpose", Content: lines(v.Purpose)})
 	}
+	if !v.Pull {
+		items = append(items, Item{Label: "Sends to", Content: orDash(v.Host)})
+	}
 	items = append(items, []Item{
-		{Label: "Sends to", Content: orDash(v.Host)},
 		{Label: "Which events", Content: SelectionWords(v.Filters, v.OrderBy)},
 		{Label: "Repeated events", Text: v.Repeats},
 		{Label: "Retries", Text: v.Retries},
@@ -384,7 +387,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 144, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 147, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -480,7 +483,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("not given")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 160, Col: 20}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 163, Col: 20}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {
@@ -490,7 +493,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 162, Col: 25}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 165, Col: 25}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {
@@ -586,7 +589,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(s.Partner)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 176, Col: 18}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 179, Col: 18}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {
@@ -600,7 +603,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var21 string
 							templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(" (own organisation)")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 178, Col: 31}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 181, Col: 31}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 							if templ_7745c5c3_Err != nil {
@@ -688,7 +691,7 @@ func withState(n Named, status string) templ.Component {
 		var templ_7745c5c3_Var24 string
 		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 192, Col: 6}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 195, Col: 6}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {

@@ -462,7 +462,7 @@ func EndpointPage(p Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanEnd {
-				templ_7745c5c3_Err = DangerAction(Danger{ID: "end", Label: "End this endpoint", Explain: "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it becomes a dead letter, and is not sent any more.", Action: v.Href + "/end", Button: "End endpoint", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DangerAction(Danger{ID: "end", Label: "End this endpoint", Explain: v.endText(), Action: v.Href + "/end", Button: "End endpoint", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -483,6 +483,13 @@ func (v EndpointView) getsLabel() string {
 		return "Dataset"
 	}
 	return "Event types"
+}
+
+func (v EndpointView) endText() string {
+	if v.Pull != nil || v.Datasets != "" {
+		return "The endpoint and its subscriptions end for good: nothing can be fetched any more. What still waits for it becomes a dead letter."
+	}
+	return "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it becomes a dead letter, and is not sent any more."
 }
 
 // pauseText tells what a pause does to what waits: only what is sent by us carries a key that expires.
@@ -760,7 +767,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 						var templ_7745c5c3_Var21 string
 						templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(s.Types)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 247, Col: 14}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_endpoint.templ`, Line: 254, Col: 14}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 						if templ_7745c5c3_Err != nil {
@@ -846,9 +853,9 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 
 func (v EndpointView) noSubscriptions() Empty {
 	if v.Closed != "" || v.State == "ended" {
-		return Empty{Text: "No subscription is sent to this endpoint."}
+		return Empty{Text: "No subscription uses this endpoint."}
 	}
-	return Empty{Text: "No subscription is sent to this endpoint yet.", ActionLabel: "Ask for a subscription", ActionHref: v.NewSubscription}
+	return Empty{Text: "No subscription uses this endpoint yet.", ActionLabel: "Ask for a subscription", ActionHref: v.NewSubscription}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -28,7 +28,9 @@ type SubscriptionView struct {
 	// Repeats tell what becomes of an event that it was handed before.
 	Repeats string
 	// Dataset is set for a subscription to a dataset; then there are no event types.
-	Dataset                      *SubscribedDataset
+	Dataset *SubscribedDataset
+	// Pull is set when its events are fetched; then nothing is sent.
+	Pull                         bool
 	Closed                       string
 	CanPause, CanUnpause, CanEnd bool
 	PauseReason, PauseError      string
@@ -46,8 +48,10 @@ func (v SubscriptionView) items() []Item {
 	if v.Dataset != nil {
 		items = append(items, v.Dataset.items()...)
 	} else {
+		if !v.Pull {
+			items = append(items, Item{Label: "Sends to", Content: Identifier(v.Host)})
+		}
 		items = append(items, []Item{
-			{Label: "Sends to", Content: Identifier(v.Host)},
 			{Label: "Which events", Content: SelectionWords(v.Filters, v.OrderBy)},
 			{Label: "Repeated events", Text: v.Repeats},
 			{Label: "Retries", Text: v.Retries},
@@ -73,6 +77,9 @@ func (v SubscriptionView) errors() []FieldError {
 
 func (v SubscriptionView) end() Danger {
 	explain := "You get no more events of it, for good. What still waits becomes a dead letter, and is not sent any more. To receive again you ask for a new subscription."
+	if v.Pull {
+		explain = "No more events of it can be fetched, for good. What still waits becomes a dead letter. To receive again you ask for a new subscription."
+	}
 	if v.Dataset != nil {
 		explain = "Nothing of the dataset can be fetched by it any more, for good. To follow again you ask for a new subscription."
 	}
@@ -352,7 +359,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 128, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 135, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -384,7 +391,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 						var templ_7745c5c3_Var12 string
 						templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 132, Col: 15}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 139, Col: 15}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 						if templ_7745c5c3_Err != nil {
@@ -415,7 +422,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 						var templ_7745c5c3_Var14 string
 						templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(t.Contract)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 135, Col: 18}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 142, Col: 18}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 						if templ_7745c5c3_Err != nil {
@@ -446,7 +453,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 						var templ_7745c5c3_Var16 string
 						templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 138, Col: 24}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `page_subscription.templ`, Line: 145, Col: 24}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 						if templ_7745c5c3_Err != nil {
@@ -503,7 +510,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 }
 
 func (v SubscriptionView) resumeLabel() string {
-	if v.Dataset != nil {
+	if v.Dataset != nil || v.Pull {
 		return "Allow fetching again"
 	}
 	return "Start sending again"
@@ -512,6 +519,9 @@ func (v SubscriptionView) resumeLabel() string {
 func (v SubscriptionView) pauseText() string {
 	if v.Dataset != nil {
 		return "Nothing can be fetched until you end the pause. Deltas are kept for 31 days; a copy that waits longer begins anew."
+	}
+	if v.Pull {
+		return "Nothing can be fetched until you end the pause. Events are held for you until then, new ones too."
 	}
 	return "Nothing is sent until you start it again. Events are held for you until then, new ones too. One whose Idempotency-Key expired meanwhile becomes a dead letter, which can be resent."
 }

@@ -25,7 +25,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
 		return err
 	}
-	if v.Retries, v.Repeats, err = p.handling(ctx, sub); err != nil {
+	if v.Retries, v.Repeats, err = p.handling(ctx, sub, grant.Endpoint); err != nil {
 		return err
 	}
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
@@ -52,7 +52,7 @@ func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
 		Partner:       templates.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		Endpoint:      templates.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
-		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host,
+		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host, Pull: g.Endpoint.Kind == store.EndpointPull,
 		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
 		Filters: filterWords(sub.Filters), OrderBy: sub.OrderBy,
 		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,

@@ -73,7 +73,21 @@ func (d *deskHarness) wantWaiting(t *testing.T, b *browser, here string, pat reg
 		_, err := tx.PullClaim(ctx, store.PullClaim{SubscriptionID: sub.ID, LockID: lock, ClientID: "cli_fetcher", Limit: 1, Lease: store.At(tx.Now.Add(60e9)), MaxReceives: 10})
 		return err
 	}))
-	page := text(b.get(here))
+	its, admin := "/partner/subscriptions/"+sub.ID, d.browser()
+	admin.login(t, testEmail)
+	page := text(b.get(its))
+	wantWords(t, page, "wait at your endpoint until you fetch them", "Nothing can be fetched until you end the pause", "can be received again", "Offered again")
+	wantRedirect(t, b.post(its+"/pause", url.Values{"reason": {"maintenance"}}), its)
+	page += text(b.get(its)) + text(admin.get("/admin/subscriptions/"+sub.ID)) + text(b.get(here))
+	wantRedirect(t, b.post(its+"/resume", nil), its)
+	page += text(b.get(its))
+	wantWords(t, page, "Events can be fetched again", "Allow fetching again")
+	for _, words := range []string{"Sends to", "Sending", "sent to", "sending", "not sent", "is sent", "Sent again"} {
+		if strings.Contains(page, words) {
+			t.Errorf("the pages of a subscription that is fetched say %q", words)
+		}
+	}
+	page = text(b.get(here))
 	wantWords(t, page, sub.ID+"/receive", "Waiting to be received", "Received, not yet acknowledged", "The oldest waits since")
 	wantWords(t, text(b.get("/partner/deliveries/"+ids[0])), "Receive 1: in the hands of the consumer", "Received by cli_fetcher")
 	noError(t, d.db.Write(ctx, func(tx *store.Tx) error {

@@ -59,7 +59,11 @@ func (d desk) resumeSubscription(c echo.Context) error {
 		return err
 	}
 	err = d.Registry.Subscriptions.Unpause(c.Request().Context(), actor(c), grant.Subscription.ID)
-	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), "Sending has started again, with what waited first.")
+	text := "Sending has started again, with what waited first."
+	if grant.Endpoint.Kind == store.EndpointPull {
+		text = "Events can be fetched again, with what waited first."
+	}
+	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
 }
 
 func (d desk) showSubscription(c echo.Context, status int, change func(*templates.SubscriptionView)) error {
@@ -77,7 +81,7 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 			v.Dataset.ChangeHref = ""
 		}
 	}
-	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription); err != nil {
+	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
 		return err
 	}
 	change(&v)
@@ -93,7 +97,7 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
 		DeliveriesHref: d.deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: waits(owner),
-		Filters: filterWords(s.Filters), OrderBy: s.OrderBy,
+		Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Pull: g.Endpoint.Kind == store.EndpointPull,
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}
@@ -119,6 +123,15 @@ func subscriptionText(g registry.Grant) string {
 	s, e := g.Subscription, g.Endpoint
 	if text := followingText(g); text != "" {
 		return text
+	}
+	if e.Kind == store.EndpointPull && s.Status == store.SubscriptionApproved {
+		switch e.Status {
+		case store.EndpointPaused:
+			return "This subscription is approved, but its endpoint is paused: events wait there and cannot be fetched."
+		case store.EndpointSuspended:
+			return "This subscription is approved, but its endpoint is suspended: nothing can be fetched now."
+		}
+		return "Events of these types wait at your endpoint until you fetch them."
 	}
 	switch s.Status {
 	case store.SubscriptionRequested:

@@ -79,24 +79,32 @@ func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 }
 
 // handling tells how a subscription is retried and what becomes of repeats, as the settings are now.
-func (p *portal) handling(ctx context.Context, s store.Subscription) (retries, repeats string, err error) {
+func (p *portal) handling(ctx context.Context, s store.Subscription, e store.Endpoint) (retries, repeats string, err error) {
 	set, err := p.Registry.Profile.Current(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	retries, err = retryWords(s, set.Profile)
-	return retries, repeatsWords(s, set.Profile), err
+	if e.Kind == store.EndpointPull {
+		retries = "What is released, or not acknowledged in time, can be received again."
+	} else if retries, err = retryWords(s, set.Profile); err != nil {
+		return "", "", err
+	}
+	return retries, repeatsWords(s, e, set.Profile), nil
 }
 
 // repeatsWords tells what becomes of an event that a subscription was handed before (EDU-18b).
-func repeatsWords(s store.Subscription, set registry.Profile) string {
+func repeatsWords(s store.Subscription, e store.Endpoint, set registry.Profile) string {
+	again := "sent"
+	if e.Kind == store.EndpointPull {
+		again = "offered"
+	}
 	switch {
 	case s.Dedupe:
-		return "Left out: an event that was handed over before is not sent again."
+		return "Left out: an event that was handed over before is not " + again + " again."
 	case set.DedupeAt != registry.DedupeConsumer:
 		return "Left out, as the settings of the chain say."
 	}
-	return "Sent again: the receiver recognises them by source and id."
+	return capital(again) + " again: the receiver recognises them by source and id."
 }
 
 // typedRetry reads the fields of templates.RetryFields.
