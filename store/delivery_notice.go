@@ -46,22 +46,22 @@ func (tx *Tx) raised(ctx context.Context, status string, rows []Delivery) error 
 	return tx.raiseNotices(ctx, rows)
 }
 
-// dueNotices are the notices that may be told of: the first at once, a later one when the last is older than the moment given.
-const dueNotices = `raised_at IS NOT NULL AND (notified_at IS NULL OR notified_at <= ?)`
+// dueNotices are the notices that may be told of: raised by the first moment given, and not told of since the second.
+const dueNotices = `raised_at IS NOT NULL AND raised_at <= ? AND (notified_at IS NULL OR notified_at <= ?)`
 
 // HasDeliveryNotices reports whether DeliveryNotices would find something.
-func (q *Queries) HasDeliveryNotices(ctx context.Context, before Time) (bool, error) {
+func (q *Queries) HasDeliveryNotices(ctx context.Context, raised, told Time) (bool, error) {
 	var ids []string
-	err := q.list(ctx, &ids, `SELECT endpoint_id FROM delivery_notice WHERE `+dueNotices+` LIMIT 1`, before)
+	err := q.list(ctx, &ids, `SELECT endpoint_id FROM delivery_notice WHERE `+dueNotices+` LIMIT 1`, raised, told)
 	return len(ids) > 0, err
 }
 
-// DeliveryNotices lists up to limit notices, the longest raised first, of endpoints that people were not told of since the moment
-// given. Until the transaction ends no other node gets them.
-func (tx *Tx) DeliveryNotices(ctx context.Context, before Time, limit int) ([]DeliveryNotice, error) {
+// DeliveryNotices lists up to limit notices that were raised by a moment, the longest raised first, of endpoints that people were not
+// told of since another. Until the transaction ends no other node gets them.
+func (tx *Tx) DeliveryNotices(ctx context.Context, raised, told Time, limit int) ([]DeliveryNotice, error) {
 	var rows []DeliveryNotice
 	return rows, tx.list(ctx, &rows, `SELECT * FROM delivery_notice WHERE `+dueNotices+`
-		ORDER BY raised_at, endpoint_id, status LIMIT ?`+tx.skipLocked("delivery_notice"), before, limit)
+		ORDER BY raised_at, endpoint_id, status LIMIT ?`+tx.skipLocked("delivery_notice"), raised, told, limit)
 }
 
 // DeliveryNoticed notes that a notice is done with. told reports whether people got a mail; it is false when nothing is held or

@@ -12,9 +12,9 @@ func (w *world) raisedNow(told bool) (found []string) {
 	w.t.Helper()
 	before := store.At(w.clock.Now().Add(-time.Hour))
 	w.write(func(tx *store.Tx) error {
-		rows, err := tx.DeliveryNotices(w.ctx, before, 10)
+		rows, err := tx.DeliveryNotices(w.ctx, tx.Now, before, 10)
 		noErr(w.t, err)
-		there, err := tx.HasDeliveryNotices(w.ctx, before)
+		there, err := tx.HasDeliveryNotices(w.ctx, tx.Now, before)
 		same(w.t, there, err, len(rows) > 0)
 		for _, n := range rows {
 			if n.EndpointID == "" || n.RaisedAt.IsZero() {
@@ -43,6 +43,8 @@ func TestNoticesOfHeldAndDeadDeliveries(t *testing.T) {
 		outcome(ids[2], store.Delivery{Status: store.DeliveryHeld, Reason: store.ReasonRejected, LastStatus: 400})
 		outcome(ids[3], store.Delivery{Status: store.DeliveryHeld, Reason: store.ReasonRejected, Detail: "wrong name", LastStatus: 422})
 		outcome(ids[4], store.Delivery{Status: store.DeliveryDead, Reason: "gone", LastStatus: 410})
+		early, err := w.db.HasDeliveryNotices(w.ctx, w.in(-time.Second), w.now())
+		same(t, early, err, false)
 		same(t, w.raisedNow(true), nil, []string{store.DeliveryDead, store.DeliveryHeld})
 		all, total, err := w.db.StuckDeliveries(w.ctx, w.endpoint, store.DeliveryHeld)
 		same(t, total, err, 2)

@@ -223,7 +223,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 		noError(w.t, err)
 		sub, err := tx.Subscription(ctx, p.subscription)
 		noError(w.t, err)
-		notices, err := tx.DeliveryNotices(ctx, tx.Now, 10)
+		notices, err := tx.DeliveryNotices(ctx, tx.Now, tx.Now, 10)
 		noError(w.t, err)
 		if len(notices) != 2 {
 			w.t.Errorf("raised %+v", notices)

@@ -10,14 +10,15 @@ import (
 
 // How often people are told of held deliveries and dead letters.
 const (
-	noticeEach   = time.Hour   // at most, of one endpoint and state
-	noticeAny    = time.Minute // at most, of all endpoints together
-	noticeMost   = 100         // endpoints at a time
+	noticeGather = 10 * time.Second // after the first, so that those right behind it are counted with it
+	noticeEach   = time.Hour        // at most, of one endpoint and state
+	noticeAny    = time.Minute      // at most, of all endpoints together
+	noticeMost   = 100              // endpoints at a time
 	noticeLatest = "deliveries.notified"
 )
 
-// noticeLoop tells people of deliveries that became held or dead (guarantee G10): of the first to an endpoint at once, of later ones
-// in an hour. Whatever made them so raised the notice, on any node.
+// noticeLoop tells people of deliveries that became held or dead (guarantee G10): of the first to an endpoint
+// after noticeGather, of later ones in an hour. Whatever made them so raised the notice, on any node.
 func (e *Engine) noticeLoop(ctx context.Context) {
 	ticker := time.NewTicker(e.cfg.Poll)
 	defer ticker.Stop()
@@ -35,8 +36,8 @@ func (e *Engine) noticeLoop(ctx context.Context) {
 
 // tellStuck tells people of what is due. Each notice is told by one node, in the transaction that notes it.
 func (e *Engine) tellStuck(ctx context.Context) error {
-	before := store.At(e.cfg.Now().Add(-noticeEach))
-	due, err := e.cfg.DB.HasDeliveryNotices(ctx, before)
+	raised, told := store.At(e.cfg.Now().Add(-noticeGather)), store.At(e.cfg.Now().Add(-noticeEach))
+	due, err := e.cfg.DB.HasDeliveryNotices(ctx, raised, told)
 	if err != nil || !due {
 		return err
 	}
@@ -48,7 +49,7 @@ func (e *Engine) tellStuck(ctx context.Context) error {
 		if at, err := time.Parse(time.RFC3339Nano, last); err == nil && tx.Now.Sub(at) < noticeAny && !tx.Now.Before(at) {
 			return nil
 		}
-		notices, err := tx.DeliveryNotices(ctx, before, noticeMost)
+		notices, err := tx.DeliveryNotices(ctx, raised, told, noticeMost)
 		if err != nil || len(notices) == 0 {
 			return err
 		}

@@ -48,7 +48,7 @@ func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
 			s := c.partner("North", "nl.a")
 			c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryHeld, 400, time.Time{}) })
 			c.accept("nl.a", "1", "2", "3")
-			c.waitFor(func() bool { return c.count(store.DeliveryHeld) == 3 && people.count() > 0 })
+			c.waitFor(func() bool { return c.count(store.DeliveryHeld) == 3 })
 
 			nodes := make([]*Engine, 4)
 			for i := range nodes {
@@ -65,6 +65,12 @@ func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
 				}
 				all.Wait()
 			}
+			tell()
+			if n := people.count(); n != 0 {
+				t.Fatalf("told before those right behind the first were counted: %q", people.heard)
+			}
+			clock.Advance(noticeGather)
+			c.waitFor(func() bool { return people.count() > 0 })
 			c.accept("nl.a", "4")
 			c.waitFor(func() bool { return c.count(store.DeliveryHeld) == 4 })
 			tell()
