@@ -74,7 +74,7 @@ func TestBadgesCountWhatTheyLeadTo(t *testing.T) {
 			"/admin/partners?status=requested": 2, "/admin/subscriptions?status=requested": 3, "/admin/clients#waiting": 2, "/contracts#requested": 27,
 			"/admin/mirrors?alarms=open": 2, "/admin/errors": 2, "/admin/dead-letters": 3, "/admin/quarantine?state=open": 2, "/admin/amqp/messages?state=attention": 2,
 		}},
-		{"partner", "/partner", w.first.browser, map[string]int{"/partner/deliveries?status=dead": 2}},
+		{"partner", "/partner", w.first.browser, map[string]int{"/partner/deliveries?status=held": 3, "/partner/deliveries?status=dead": 2}},
 	} {
 		got := badges(t, reader.b, reader.home)
 		for href, n := range got {
@@ -105,6 +105,7 @@ func (w *queueWorld) fillBadges() {
 		w.dead(w.first)
 	}
 	w.dead(w.other)
+	w.failed(w.first, store.DeliveryHeld, store.ReasonEndpointSuspended)
 	w.failed(w.other, store.DeliveryHeld, store.ReasonSubscriptionPaused)
 	w.write(func(tx *store.Tx) error {
 		for i := range 2 {

@@ -13,6 +13,7 @@ import (
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
+	Held                                  int // of a partner: all that is held for it, whatever for
 	Publications                          int
 	Mirrors                               int // with an alarm that is not settled
 	AMQP                                  int // dead letters, quarantined and held messages of brokers
@@ -101,7 +102,9 @@ func partnerItems(w Waiting) []templates.NavItem {
 		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
 		{Label: "Clients", Href: "/partner/clients", Group: "Your organisation"},
 		{Label: "Read-only keys", Href: "/partner/keys", Group: "Your organisation"},
-		{Label: "Deliveries", Href: "/partner/deliveries", Waiting: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: "Your organisation"},
+		{Label: "Deliveries", Href: "/partner/deliveries", Group: "Your organisation"},
+		{Label: "Held deliveries", Href: "/partner/deliveries?status=held", Count: w.Held, Group: "Your organisation"},
+		{Label: "Dead letters", Href: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: "Your organisation"},
 		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
 		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
 		{Label: "Datasets", Href: "/partner/datasets", Group: "Catalogue"},

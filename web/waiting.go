@@ -12,13 +12,14 @@ type databaseNavigation struct{ db *store.DB }
 
 // Waiting implements NavigationSource.
 func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
-	w := Waiting{
-		Errors:      n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reasons: errorQueueReasons()}),
-		DeadLetters: n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}}),
-	}
+	w := Waiting{DeadLetters: n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}})}
+	held := store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}}
 	if partnerID != "" {
+		w.Held = n.deliveries(ctx, held)
 		return w
 	}
+	held.Reasons = errorQueueReasons()
+	w.Errors = n.deliveries(ctx, held)
 	if kept, err := n.db.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept
 	}
