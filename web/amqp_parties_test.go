@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,20 @@ func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Endpoints without a party", "Queues of Partner of pat@example.nl")
 	form := w.partyForm("endpoint", idOf(endpoint))
 	wantWords(t, text(w.staff.get("/partner/amqp/parties/new?endpoint="+idOf(endpoint))), "As CloudEvents instead")
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		p, err := tx.Partner(t.Context(), w.owner)
+		if p.HerID = "200"; err == nil {
+			err = tx.UpdatePartner(t.Context(), &p)
+		}
+		return err
+	}))
+	registered := regexp.MustCompile(`name="herId"[^>]*value="200"`)
+	for _, b := range []*browser{w.staff, w.admin} {
+		base := map[bool]string{true: "/admin", false: "/partner"}[b == w.admin]
+		if page := text(b.get(base + "/amqp/parties/new?endpoint=" + idOf(endpoint))); !registered.MatchString(page) {
+			t.Errorf("%s: the HER-id of the registration is not filled in", base)
+		}
+	}
 	wantRefused(t, w.staff.post("/partner/amqp/parties", changed(form, "name", "", "herId", "")), "Fill in the HER-id")
 	other, _ := w.at(t, "eve@example.nl")
 	wantStatus(t, other.post("/partner/amqp/parties", w.partyForm("endpoint", idOf(endpoint))), http.StatusNotFound)
@@ -98,6 +113,9 @@ func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
 	answer = w.staff.post("/partner/amqp/parties", w.partyForm("endpoint", idOf(endpoint)))
 	wantStatus(t, answer, http.StatusSeeOther)
 	party := answer.Header.Get("Location")
+	if registered.MatchString(text(w.staff.get("/partner/amqp/parties/new?endpoint=" + idOf(endpoint)))) {
+		t.Error("a HER-id that a party has is filled in")
+	}
 	wantWords(t, text(w.staff.get(endpoint)), "200_async", "Certificates and processes of Legekontor")
 	wantWords(t, text(w.staff.get(party)), "200_error", "An administrator adds what both sides support")
 	wantStatus(t, other.get(party), http.StatusNotFound)

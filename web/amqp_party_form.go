@@ -1,7 +1,10 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +24,9 @@ func (a amqpArea) newParty(c echo.Context) error {
 			return err
 		}
 		in.Name = e.Name
+		if in.HerID, err = a.registeredHer(c.Request().Context(), e); err != nil {
+			return err
+		}
 		if c.QueryParam("kind") == store.AMQPCloudEvents {
 			in.Kind = store.AMQPCloudEvents
 		}
@@ -28,6 +34,22 @@ func (a amqpArea) newParty(c echo.Context) error {
 		return store.ErrNotFound
 	}
 	return a.showPartyForm(c, http.StatusOK, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, nil)
+}
+
+// registeredHer is the HER-id with which the partner of an endpoint registered; 0 when there is none, or another party has it.
+func (a amqpArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, error) {
+	partner, err := a.DB.Partner(ctx, e.PartnerID)
+	if err != nil || partner.HerID == "" {
+		return 0, err
+	}
+	her, err := strconv.ParseInt(partner.HerID, 10, 64)
+	if err != nil {
+		return 0, nil // the form says what a HER-id is
+	}
+	if _, err = a.DB.AMQPPartyByHerID(ctx, her); errors.Is(err, store.ErrNotFound) {
+		return her, nil
+	}
+	return 0, err
 }
 
 // createParty adds a party.
