@@ -122,9 +122,9 @@ func registerSettings() []Setting {
 			Explain: "The profile asks for OpenAPI 3.2 and AsyncAPI 3.1. Older documents, from OpenAPI 3.0 and AsyncAPI 2.6 on, can be read as well.",
 			Rules:   []string{"EDU-21", "OPEN-10"}, Strict: PolicyRefuse,
 			Choices: []Choice{
-				{PolicyRefuse, "Other versions are refused"},
-				{PolicyWarn, "Other versions are taken with a warning"},
-				{PolicyAccept, "Other versions are taken"},
+				{PolicyRefuse, "Contracts in other versions than OpenAPI 3.2 and AsyncAPI 3.1 are refused"},
+				{PolicyWarn, "Contracts in older versions are taken with a warning"},
+				{PolicyAccept, "Contracts in older versions, from OpenAPI 3.0 and AsyncAPI 2.6 on, are taken"},
 			},
 			at: func(p *Profile) any { return &p.SpecVersions },
 		},

@@ -19,7 +19,7 @@ type AdminClientsView struct {
 
 func (v AdminClientsView) waiting() TableView {
 	return TableView{
-		ID: "waiting", Caption: "Ask for something", Total: len(v.Waiting), Noun: [2]string{"client", "clients"}, Columns: clientColumns(),
+		ID: "waiting", Caption: "Client requests", Total: len(v.Waiting), Noun: [2]string{"client", "clients"}, Columns: clientColumns(),
 		Empty: Empty{Text: "No client waits for a decision."},
 	}
 }

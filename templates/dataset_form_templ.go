@@ -167,7 +167,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = TextField(Field{Name: "rootLocal", Label: "Root element", Hint: "Such as bgtMutaties.", Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootLocal", Label: "Root element", Hint: "The XML element that each file of this dataset begins with, around the message: a name of your own, such as treeMutations. Who follows the dataset reads it in each delta and snapshot.", Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -175,7 +175,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(Field{Name: "rootPrefix", Label: "Prefix", Hint: "Such as mlb.", Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootPrefix", Label: "Prefix", Hint: "Stands before the root element in the files and names its namespace, such as tm in tm:treeMutations.", Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -183,7 +183,7 @@ func DatasetFormPage(p Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = TextField(Field{Name: "rootSpace", Label: "Namespace", Hint: "Such as http://www.kadaster.nl/schemas/mutatielevering-bgt/1.0", Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 300, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = TextField(Field{Name: "rootSpace", Label: "Namespace", Hint: "A URI of your own that tells the root element from those of others, such as http://example.nl/schemas/trees/1.0. Nothing has to be there.", Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 300, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
