@@ -2,6 +2,14 @@
 GO       ?= go
 TAGS     := netgo
 BIN      := bin/schakel
+# Of the build: what --version, the portal's footer and schakel_build_info report. A tag names the version of its commit and
+# of those after it; outside a git repository give VERSION=1.2.0 COMMIT=… DATE=… by hand.
+VERSION   = $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo dev)
+COMMIT    = $(shell git rev-parse HEAD 2>/dev/null)
+DATE      = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
+RELEASE  := schakel/server/release
+# -s -w leave out the tables for debuggers; stack traces do not need them.
+LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
 LINTERS  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FORMAT   := mvdan.cc/gofumpt@v0.12.0
 PACKAGES ?= ./...
@@ -25,8 +33,8 @@ run: build ## an empty Schakel on http://localhost:8080, data in ./data
 test: ## install what the tests need (when root), then run all tests
 	@GO='$(GO)' .ci/test $(PACKAGES)
 
-build: ## the binary, as bin/schakel
-	$(GO) build -tags $(TAGS) -o $(BIN) ./server
+build: ## the binary, stripped, as bin/schakel
+	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
 
 generate: ## write templates/*_templ.go anew from the .templ files
 	$(GO) tool templ generate -path ./templates

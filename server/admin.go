@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"schakel/server/release"
 )
 
 // readyTimeout bounds how long /readyz waits for all components together.
@@ -19,8 +21,17 @@ const readyTimeout = 2 * time.Second
 // newMetrics makes the program's own Prometheus registry.
 func newMetrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
+	r.MustRegister(newBuildInfo(release.Current()))
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
+}
+
+// newBuildInfo is always 1: what counts are its labels, to join others with or to see which nodes run an old build.
+func newBuildInfo(b release.Build) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "schakel_build_info", Help: "Version, commit and commit date of the program that runs. The value is always 1.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "date": b.Date, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 // adminHandler serves GET /livez, /readyz and /metrics.

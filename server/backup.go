@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/release"
 	"schakel/store"
 )
 
@@ -43,7 +44,7 @@ func (c *BackupCmd) Run(ctx context.Context, streams Streams) error {
 	if err != nil {
 		return err
 	}
-	info := store.BackupInfo{Program: version, SecretKeyID: key}
+	info := store.BackupInfo{Program: release.Current().Version, SecretKeyID: key}
 	if c.To == "-" {
 		m, err := db.Backup(ctx, streams.Out, info)
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
+	"schakel/server/release"
 	"schakel/store"
 	"schakel/web"
 )
@@ -122,7 +123,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	webCfg := web.Config{
-		BaseURL: base, Version: version, Now: clock, Log: log,
+		BaseURL: base, Version: release.Current().String(), Now: clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining,
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/alecthomas/kong"
+	"schakel/server/release"
 	"schakel/store"
 )
 
@@ -14,7 +16,7 @@ import (
 type CLI struct {
 	LogFlags
 
-	Version kong.VersionFlag `env:"-" help:"Print the version and stop."`
+	Version kong.VersionFlag `env:"-" help:"Print version, commit and date, and stop."`
 
 	Serve   ServeCmd   `cmd:"" help:"Run Schakel: portal, register, intake and delivery."`
 	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
@@ -29,6 +31,17 @@ type CLI struct {
 
 	Contract  ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
 	Mutations MutationsCmd `cmd:"" help:"Publish, follow and check mutation files."`
+
+	Changelog ChangelogCmd `cmd:"" help:"Print what changed in each version."`
+}
+
+// ChangelogCmd prints the changelog of the build that runs.
+type ChangelogCmd struct{}
+
+// Run writes the Markdown as it is, for a terminal and for a pager alike.
+func (*ChangelogCmd) Run(streams Streams) error {
+	_, err := io.WriteString(streams.Out, release.Changelog())
+	return err
 }
 
 // DemoCmd runs two Schakels that exchange events, in a scratch folder.

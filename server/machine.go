@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/registry/token"
+	"schakel/server/release"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -87,7 +88,7 @@ func (m *machine) fetchToken(ctx context.Context) (answer, error) {
 }
 
 func (m *machine) do(req *http.Request) (answer, error) {
-	req.Header.Set("User-Agent", "schakel-"+m.agent+"/"+version)
+	req.Header.Set("User-Agent", "schakel-"+m.agent+"/"+release.Current().Version)
 	resp, err := m.client.Do(req)
 	if err != nil {
 		return answer{}, fmt.Errorf("send: %w", err)

@@ -15,10 +15,8 @@ import (
 	_ "time/tzdata" // the windows of endpoints are in time zones, which a small container does not have
 
 	"github.com/alecthomas/kong"
+	"schakel/server/release"
 )
-
-// version is set by the linker at a release.
-var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -93,7 +91,7 @@ func newParser(cli *CLI, io Streams) (*kong.Kong, error) {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(io.Out, io.Err),
-		kong.Vars{"version": version},
+		kong.Vars{"version": release.Current().String()},
 		kong.Exit(func(code int) { panic(helpShown(code)) }),
 	)
 }

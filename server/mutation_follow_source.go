@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"schakel/delivery/mutation/follow"
+	"schakel/server/release"
 )
 
 // formatName is what the name of a format may be at PDOK's APIs.
@@ -63,7 +64,7 @@ func (f *FollowSourceFlags) open(ctx context.Context, stdin io.Reader, log *slog
 		return nil, err
 	}
 	return follow.NewRemote(ctx, follow.RemoteOptions{
-		URL: f.URL, Kind: follow.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + version,
+		URL: f.URL, Kind: follow.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + release.Current().Version,
 		Subscription: f.Subscription, Format: f.Format, FeatureTypes: f.FeatureTypes, GeoFilter: f.Geofilter, Predefined: f.Predefined, Now: clock, Log: log,
 	})
 }

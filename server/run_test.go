@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"schakel/registry/token"
+	"schakel/server/release"
 	"schakel/store"
 )
 
@@ -78,6 +79,12 @@ func TestProgram(t *testing.T) {
 	}
 	if _, body := fetch(t, "http://"+p.admin.Addr()+"/readyz"); !strings.Contains(body, "store ok\n") || !strings.Contains(body, "http ok\n") || !strings.Contains(body, "contracts ok\n") {
 		t.Errorf("readyz: %s", body)
+	}
+	if _, body := fetch(t, "http://"+p.admin.Addr()+"/metrics"); !strings.Contains(body, `version="`+release.Current().Version+`"} 1`) {
+		t.Error("/metrics has no schakel_build_info")
+	}
+	if _, body := fetch(t, "http://"+p.public.Addr()+"/login"); !strings.Contains(body, release.Current().String()) {
+		t.Error("the footer does not show the build")
 	}
 	if err := p.stop(t.Context()); err != nil {
 		t.Errorf("stop: %v", err)
@@ -216,6 +223,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--help"}, exitOK, "publish"},
 		{[]string{"serve", "--help"}, exitOK, "SCHAKEL_BASE_URL"},
 		{[]string{"demo", "--help"}, exitOK, "scratch"},
+		{[]string{"--version"}, exitOK, release.Current().String() + "\n"},
+		{[]string{"changelog"}, exitOK, "## [Unreleased]"},
 		{[]string{"nonsense"}, exitUsage, "nonsense"},
 		{[]string{"serve", "--base-url", "events.example.nl"}, exitUsage, "--base-url"},
 		{[]string{"serve", "--tls-cert", "x"}, exitUsage, "--tls-key"},
