@@ -11,15 +11,16 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestReadme holds what the README says of flags, make targets and places
+// guides are the README and the Markdown beside what it describes that the README leads to.
+var guides = []string{
+	"README.md", "server/operating.md", "registry/contract/pipelines.md", "delivery/mutation/datasets.md", "delivery/amqp/messages.md",
+	".github/CONTRIBUTING.md", ".github/SECURITY.md",
+}
+
+// TestReadme holds what the guides say of flags, make targets and places
 // against what there is.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme := string(raw)
 	var cli CLI
 	parser, err := newParser(&cli, Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
@@ -27,15 +28,12 @@ func TestReadme(t *testing.T) {
 	}
 	flags := map[string]bool{"--help": true}
 	addFlags(flags, parser.Model.Children)
-	for _, flag := range regexp.MustCompile("`(--[a-z-]+)").FindAllStringSubmatch(readme, -1) {
-		if !flags[flag[1]] {
-			t.Errorf("README names %s, which is no flag", flag[1])
-		}
+	for _, guide := range guides {
+		checkGuide(t, guide, readGuide(t, guide), flags)
 	}
-	for _, place := range regexp.MustCompile("`((?:server|web|templates|static|store|registry|delivery)/[a-z/_.]*)`").FindAllStringSubmatch(readme, -1) {
-		if _, err := os.Stat(filepath.Join(root, place[1])); err != nil {
-			t.Errorf("README names %s, which is not there", place[1])
-		}
+	readme := readGuide(t, "README.md")
+	if lines := strings.Count(readme, "\n"); lines > 200 {
+		t.Errorf("README has %d lines: what is not for a first look belongs beside the feature", lines)
 	}
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -55,5 +53,41 @@ func addFlags(flags map[string]bool, commands []*kong.Node) {
 			flags["--"+flag.Name] = true
 		}
 		addFlags(flags, command.Children)
+	}
+}
+
+// readGuide gives the text of a guide.
+func readGuide(t *testing.T, guide string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root, guide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// Flags and places as the guides name them, and where their links lead within the repository.
+var (
+	namedFlag  = regexp.MustCompile("`(--[a-z-]+)")
+	namedPlace = regexp.MustCompile("`((?:server|web|templates|static|store|registry|delivery)/[a-z/_.]*)`")
+	linked     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+)
+
+func checkGuide(t *testing.T, guide, text string, flags map[string]bool) {
+	t.Helper()
+	for _, flag := range namedFlag.FindAllStringSubmatch(text, -1) {
+		if !flags[flag[1]] {
+			t.Errorf("%s names %s, which is no flag", guide, flag[1])
+		}
+	}
+	for _, place := range namedPlace.FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(filepath.Join(root, place[1])); err != nil {
+			t.Errorf("%s names %s, which is not there", guide, place[1])
+		}
+	}
+	for _, link := range linked.FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(filepath.Join(root, filepath.Dir(guide), link[1])); err != nil {
+			t.Errorf("%s links to %s, which is not there", guide, link[1])
+		}
 	}
 }

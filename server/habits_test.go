@@ -105,6 +105,7 @@ func TestTopLevel(t *testing.T) {
 	plan := []string{
 		"server", "web", "templates", "static", "store", "registry", "delivery",
 		"go.mod", "go.sum", "Makefile", "README.md", "bin", "data",
+		"LICENSE", // which only the owner of the repository can choose
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
