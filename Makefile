@@ -19,7 +19,7 @@ MILLION  := BenchmarkLists|BenchmarkBacklog
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test build generate lint bench million e2e faults
+.PHONY: help demo run test quick build generate lint bench million e2e faults
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ run: build ## an empty Schakel on http://localhost:8080, data in ./data
 test: ## install what the tests need (when root), then run all tests
 	@GO='$(GO)' .ci/test $(PACKAGES)
 
+quick: ## tests that need Go alone, on SQLite, in a minute and a half
+	@env -u CI -u SCHAKEL_TEST $(GO) test -tags $(TAGS) $(PACKAGES)
+
 build: ## the binary, stripped, as bin/schakel
 	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
 
@@ -45,6 +48,9 @@ lint: ## vet, staticcheck, formatting, and whether generated code is current
 	@unformatted=$$($(GO) run $(FORMAT) -l $$(git ls-files '*.go' | grep -v _templ.go)); \
 		test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	@.ci/generated
+
+# On PostgreSQL too.
+bench million: export SCHAKEL_TEST := all
 
 bench: ## measure the parts, then a whole program with its own loader; LOAD='--seconds 60 --only single' narrows it
 	$(GO) test -run '^$$' -bench . -skip '$(MILLION)' -benchtime 0.3s -benchmem ./delivery/event ./store ./delivery/outbox

@@ -15,6 +15,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -176,6 +177,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		os.Exit(execute(t.Context(), strings.Split(args, "\n"), Streams{Out: os.Stdout, Err: os.Stderr}))
 	}
 	t.Parallel()
+	needs.Full(t, "many processes, one after the other")
 	database, key := used(t)
 	large(t, database)
 	dir := t.TempDir()

@@ -21,6 +21,7 @@ const demoGiveUp = 3 * time.Minute
 // TestDemoDialogue runs the demonstration on a RabbitMQ and wants a message in every state that it is to show.
 func TestDemoDialogue(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "a broker")
 	dir := t.TempDir()
 	broker, err := findBroker(dir, filepath.Join("..", ".cache", "rabbitmq4"))
 	if err != nil {
@@ -52,6 +53,7 @@ func TestDemoDialogue(t *testing.T) {
 // TestDemoWithoutBroker wants to be told how to get a RabbitMQ, and all else to go on.
 func TestDemoWithoutBroker(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "two whole programs")
 	d, out := startDemo(t, t.TempDir(), newDemoBroker(t.TempDir()))
 	if text := out.String(); !strings.Contains(text, "apt-get install rabbitmq-server") {
 		t.Errorf("printed %q", text)

@@ -39,7 +39,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"demo", "run", "test", "e2e", "bench", "lint", "generate", "build"} {
+	for _, target := range []string{"demo", "run", "quick", "test", "e2e", "bench", "lint", "generate", "build"} {
 		if !strings.Contains(readme, target) || !strings.Contains(string(makefile), "\n"+target+":") {
 			t.Errorf("target %s is missing in the README or the Makefile", target)
 		}

@@ -9,6 +9,7 @@ import (
 // honestSkips are the tests that may be skipped with CI=true too: where, the words of the skip, and why that hides no fault.
 // What a test lacks and .ci/prepare or the documents of other parties provide is asked of store/needs.
 var honestSkips = []struct{ file, words, why string }{
+	{"store/needs/needs.go", "=all runs it", "only in a quick run; neither make test nor CI=true skips it"},
 	{"store/needs/needs.go", "%s; %s", "it fails with CI=true"},
 	{"store/needs/needs.go", "%s=none", "the operator of the machine states that it has no such documents"},
 	{"server/faults/main_test.go", "only root can", "a container may not be allowed to mount and trace"},
@@ -74,14 +75,14 @@ func importsTesting(f sourceFile) bool {
 	return false
 }
 
-// TestOneWayToShared wants nobody but store/needs to look for the documents of other parties, and for the setting of CI.
+// TestOneWayToShared wants nobody but store/needs to look for the documents of other parties, and for how much is tested.
 func TestOneWayToShared(t *testing.T) {
 	t.Parallel()
 	for _, f := range sources(t) {
 		if f.folder() == "store/needs" || f.path == "server/habits_skip_test.go" {
 			continue
 		}
-		for _, words := range []string{"../shared", `"..", "shared"`, `Getenv("CI")`} {
+		for _, words := range []string{"../shared", `"..", "shared"`, `Getenv("CI")`, `Getenv("SCHAKEL_TEST")`} {
 			if strings.Contains(f.text, words) {
 				t.Errorf("%s has %s: ask store/needs", f.path, words)
 			}

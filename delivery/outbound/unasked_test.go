@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"schakel/store/needs"
 )
 
 // wire is a receiver that serves connections as a test says. It counts what it read by its Idempotency-Key.
@@ -144,7 +146,7 @@ func TestSecondAnswerDeliversNothing(t *testing.T) { // guarantee G1
 				t.Parallel()
 				w := newWire(t, secure, serve)
 				requests := 5000
-				if secure && name != "at once" || testing.Short() {
+				if secure && name != "at once" || !needs.All() {
 					requests = 1000 // most go over a connection of their own, and a handshake takes long
 				}
 				var wrong, failed, unasked atomic.Int32

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/registry/contract"
+	"schakel/store/needs"
 )
 
 // TestMutations changes real documents at random places, often into something invalid, and compares them both ways: there
@@ -16,7 +17,7 @@ func TestMutations(t *testing.T) {
 	delete(list, "oas3.1-oeapi-v6.json") // too large to do often
 	random := rand.New(rand.NewPCG(1, 2))
 	rounds := 15
-	if testing.Short() {
+	if !needs.All() {
 		rounds = 4
 	}
 	for _, name := range sortedKeys(list) {

@@ -13,7 +13,10 @@ import (
 	"schakel/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	needs.WholeProgram()
+	storetest.Main(m)
+}
 
 // cache is where make test puts what these tests need; it is kept between runs.
 const cache = "../../.cache/e2e"

@@ -14,10 +14,14 @@ import (
 	"os"
 	"testing"
 
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	needs.WholeProgram()
+	storetest.Main(m)
+}
 
 // needRoot skips a test that must mount or trace, where that is not allowed.
 func needRoot(t *testing.T, what string) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"schakel/server/trial"
+	"schakel/store/needs"
 )
 
 func TestTryPutsAwayInReverse(t *testing.T) {
@@ -41,6 +42,7 @@ func TestTryPutsAwayInReverse(t *testing.T) {
 // TestSmoke measures a whole program for a second.
 func TestSmoke(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "the whole program")
 	var out bytes.Buffer
 	scratch := t.TempDir()
 	args := []string{"--only", "^single, 1 endpoint, TLS$", "--seconds", "1", "--connections", "4", "--scratch", scratch, "--binary", trial.PathPlain(t)}

@@ -1,9 +1,13 @@
 // Package needs finds what tests need beyond Go: programs of others, and the folder of documents of other parties. A test
 // that lacks one of them is skipped with what is missing and how to get it; with CI=true it fails, so that a run in which
 // tests did not run is never taken for one in which they passed. Only tests and packages for tests may import it.
+//
+// A plain go test ./... is quick, and needs Go alone: tests on PostgreSQL, with a broker, of the whole program, and those that
+// take long are skipped unless [AllVariable] is set, as make test does, or CI is "true".
 package needs
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +17,32 @@ import (
 // SharedVariable names the folder of documents of other parties. Without it that folder is "shared" beside the repository.
 // The value "none" states that this machine does not have the folder: tests that need it are skipped, with CI=true too.
 const SharedVariable = "SCHAKEL_SHARED"
+
+// AllVariable asks for all tests, with the value "all".
+const AllVariable = "SCHAKEL_TEST"
+
+// All reports whether everything is tested. Any value asks for that: nobody should take a run for a whole one because of a
+// typing error.
+func All() bool { return os.Getenv(AllVariable) != "" || os.Getenv("CI") == "true" }
+
+// Full skips a test in a quick run, because of what it takes.
+func Full(t testing.TB, takes string) {
+	t.Helper()
+	if !All() {
+		t.Skipf("takes %s; %s=all runs it, as make test does", takes, AllVariable)
+	}
+}
+
+// WholeProgram leaves out all tests of a binary in a quick run; go test then says that there were no tests to run. TestMain
+// calls it before it runs the tests.
+func WholeProgram() {
+	if All() {
+		return
+	}
+	if err := flag.Set("test.skip", "."); err != nil {
+		panic(err)
+	}
+}
 
 // prepared names the way to get the programs that .ci/prepare installs.
 const prepared = ".ci/prepare installs it when run as root"

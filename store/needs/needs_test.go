@@ -1,6 +1,7 @@
 package needs_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,6 +70,36 @@ func TestMissing(t *testing.T) {
 		t.Setenv(needs.SharedVariable, c.shared)
 		if p := run(c.need); p.verdict != c.verdict || !strings.Contains(p.text, c.text) {
 			t.Errorf("%s: %s: %s", c.name, p.verdict, p.text)
+		}
+	}
+}
+
+// TestFull runs what takes long only when everything is tested.
+func TestFull(t *testing.T) {
+	for _, c := range []struct{ ci, all, verdict string }{
+		{"", "", "skipped"}, {"", "all", "ran"}, {"", "al", "ran"}, {"true", "", "ran"}, {"false", "", "skipped"},
+	} {
+		t.Setenv("CI", c.ci)
+		t.Setenv(needs.AllVariable, c.all)
+		p := run(func(t testing.TB) { needs.Full(t, "a broker") })
+		if p.verdict != c.verdict || p.verdict == "skipped" && p.text != "takes a broker; SCHAKEL_TEST=all runs it, as make test does" {
+			t.Errorf("%+v: %s: %s", c, p.verdict, p.text)
+		}
+	}
+}
+
+// TestWholeProgram leaves out a binary's tests in a quick run alone. The pattern was read when this binary began, so setting it
+// leaves out nothing here.
+func TestWholeProgram(t *testing.T) {
+	skip := flag.Lookup("test.skip").Value
+	given := skip.String()
+	t.Cleanup(func() { _ = skip.Set(given) })
+	t.Setenv("CI", "")
+	for all, want := range map[string]string{"all": given, "": "."} {
+		t.Setenv(needs.AllVariable, all)
+		_ = skip.Set(given)
+		if needs.WholeProgram(); skip.String() != want {
+			t.Errorf("%q: leaves out %q, want %q", all, skip, want)
 		}
 	}
 }

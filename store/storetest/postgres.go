@@ -90,6 +90,7 @@ func (s *server) create(ctx context.Context, template string) (string, error) {
 
 func freshDatabase(t testing.TB, template string) string {
 	t.Helper()
+	needs.Full(t, "PostgreSQL")
 	name, err := shared.create(t.Context(), template)
 	if errors.Is(err, errNoPrograms) {
 		needs.Missing(t, err.Error(), ".ci/prepare installs them when run as root")

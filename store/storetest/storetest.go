@@ -44,8 +44,8 @@ func MigratedSQLitePath(t testing.TB) string {
 	return path
 }
 
-// Postgres opens a fresh migrated database, and closes and drops it when the test ends. It skips the test when no
-// PostgreSQL programs are installed.
+// Postgres opens a fresh migrated database, and closes and drops it when the test ends. It skips the test in a quick run,
+// and when no PostgreSQL programs are installed: see package needs.
 func Postgres(t testing.TB, opts ...Option) *store.DB {
 	t.Helper()
 	return open(t, freshDatabase(t, migratedTemplate), opts)

@@ -70,6 +70,7 @@ func StartOwn(t testing.TB, v Version, certificates *Certificates) *Broker {
 
 func requireVersion(t testing.TB, v Version) {
 	t.Helper()
+	needs.Full(t, "a broker")
 	if _, why := find(v); why != "" {
 		needs.Missing(t, why, ".ci/prepare installs it when run as root")
 	}

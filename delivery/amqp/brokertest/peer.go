@@ -131,6 +131,7 @@ func (p Peer) command(t testing.TB) *exec.Cmd {
 // nodeCommand runs a script with rhea at hand.
 func nodeCommand(t testing.TB, script string, arguments ...string) *exec.Cmd {
 	t.Helper()
+	needs.Full(t, "a foreign AMQP peer")
 	node := needs.Program(t, "node")
 	modules := filepath.Join(needs.Repository(), ".cache", "e2e", "node_modules")
 	_, err := os.Stat(filepath.Join(modules, "rhea"))

@@ -115,6 +115,7 @@ func prepare(t *testing.T) *rabbitmq.Node {
 // installation is one of any version.
 func installation(t *testing.T) rabbitmq.Installation {
 	t.Helper()
+	needs.Full(t, "a broker")
 	for _, v := range []rabbitmq.Version{rabbitmq.Version310, rabbitmq.Version4} {
 		i, err := rabbitmq.Find(v, os.Getenv("SCHAKEL_RABBITMQ4_ROOT"))
 		if err == nil {

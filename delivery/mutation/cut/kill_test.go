@@ -18,6 +18,7 @@ import (
 	"schakel/delivery/mutation/cut"
 	"schakel/delivery/mutation/historytest"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -97,6 +98,7 @@ func nextGroup(ctx context.Context, tx *store.Tx) error {
 // Rules: MUT-22, MUT-34, MUT-35.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "many processes, one after the other")
 	path := storetest.SQLitePath(t)
 	w := openKilled(t, path)
 	v := w.follow("north", "POLYGON((155000 463000,155500 463000,155500 463500,155000 463500,155000 463000))")

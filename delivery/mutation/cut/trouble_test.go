@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/mutation/cut"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -119,6 +120,7 @@ func (w *world) stopped(work func(context.Context) error) {
 //
 // Rules: MUT-28, MUT-54.
 func TestFlatMemory(t *testing.T) {
+	needs.Full(t, "much memory, and no other test beside it")
 	clock := storetest.NewClock()
 	w := newWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, "bgt")
 	w.bulk(40_000)

@@ -169,6 +169,7 @@ func pipe(raw []byte) func(context.Context) (io.ReadCloser, error) {
 //
 // Rules: MUT-28, MUT-54.
 func TestFlatMemory(t *testing.T) {
+	needs.Full(t, "ten seconds of a processor")
 	needs.ProcessStatus(t)
 	if raceEnabled {
 		t.Skip("looking for data races takes many times the memory that this test weighs")

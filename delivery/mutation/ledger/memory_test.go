@@ -61,6 +61,7 @@ func TestFlatMemory(t *testing.T) {
 	if name := os.Getenv(asReader); name != "" {
 		readTold(name)
 	}
+	needs.Full(t, "ten seconds of a processor")
 	if raceEnabled {
 		t.Skip("looking for data races takes many times the memory that this test weighs")
 	}

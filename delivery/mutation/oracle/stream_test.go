@@ -46,6 +46,7 @@ type outcome struct {
 //
 // Rules: MUT-28, MUT-54.
 func TestStream(t *testing.T) {
+	needs.Full(t, "ten seconds of a processor")
 	for _, kind := range []string{"initial", "delta"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
