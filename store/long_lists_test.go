@@ -117,7 +117,7 @@ func (w *world) scannedOf(tx *store.Tx, table string, statements []store.Stateme
 	scans := regexp.MustCompile(`Scan.* on ` + table + `\b.*actual rows=(\d+) loops=(\d+)|Rows Removed by Filter: (\d+)`)
 	for _, s := range statements {
 		var lines []string
-		rows, err := tx.Raw().QueryxContext(w.ctx, `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) `+s.Query, s.Args...)
+		rows, err := tx.Raw().QueryxContext(w.ctx, `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) `+s.Query, s.Args...) //nolint:sqlclosecheck // closed in the same round
 		noErr(w.t, err)
 		for rows.Next() {
 			line, err := rows.SliceScan()

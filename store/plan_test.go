@@ -154,7 +154,7 @@ func (w *world) explain(tx *store.Tx, query string, args []any) (lines []string)
 		same(w.t, 0, err, 0)
 		return lines
 	}
-	rows, err := tx.Raw().QueryxContext(w.ctx, query, args...)
+	rows, err := tx.Raw().QueryxContext(w.ctx, query, args...) //nolint:sqlclosecheck // it is; sqlx is not known
 	if err != nil {
 		w.t.Fatal(err)
 	}

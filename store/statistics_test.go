@@ -97,7 +97,7 @@ var actualRows = regexp.MustCompile(`Scan.* on delivery.*actual rows=(\d+) loops
 func (w *world) rowsScanned(tx *store.Tx, statements []store.Statement) (n int) {
 	w.t.Helper()
 	for _, s := range statements {
-		rows, err := tx.Raw().QueryxContext(w.ctx, `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) `+s.Query, s.Args...)
+		rows, err := tx.Raw().QueryxContext(w.ctx, `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) `+s.Query, s.Args...) //nolint:sqlclosecheck // closed in the same round
 		noErr(w.t, err)
 		for rows.Next() {
 			line, err := rows.SliceScan()

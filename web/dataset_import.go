@@ -133,7 +133,7 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 	case ok:
 		for _, one := range refused.Problems {
 			v.Problems = append(v.Problems, templates.ImportProblem{
-				File: one.File, Line: one.Line, Group: int(one.Group), Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: fullStop(one.Detail), Remedy: fullStop(one.Remedy),
+				File: one.File, Line: one.Line, Group: one.Group, Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: fullStop(one.Detail), Remedy: fullStop(one.Remedy),
 			})
 		}
 		if refused.Publication.Groups > 0 {

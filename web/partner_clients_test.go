@@ -148,7 +148,7 @@ func TestClientGetsAKeyPair(t *testing.T) {
 	for _, key := range []token.ClientKey{first, second} {
 		assertion, err := key.Assertion(client.ID, "https://x.example", h.clock.Now())
 		noError(t, err)
-		signed, err := jose.ParseSigned(assertion, []jose.SignatureAlgorithm{jose.ES256})
+		signed, err := jose.ParseSignedCompact(assertion, []jose.SignatureAlgorithm{jose.ES256})
 		noError(t, err)
 		var set jose.JSONWebKeySet
 		noError(t, json.Unmarshal([]byte(client.JWKS), &set))

@@ -146,7 +146,7 @@ func (l *line) read(req *http.Request, cfg *Config) (resp *Response, again, touc
 	}
 	var answer *http.Response
 	for {
-		if answer, err = http.ReadResponse(l.in, req); err != nil {
+		if answer, err = http.ReadResponse(l.in, req); err != nil { //nolint:bodyclose // the line is closed when something of the last is left; 1xx have none
 			if l.limit.left <= 0 {
 				err = ErrResponseTooLarge
 			}

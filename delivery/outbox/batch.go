@@ -265,8 +265,9 @@ func encode(members []store.Claimed) ([]byte, bool) {
 	for i := range members {
 		size += len(members[i].Event.Attributes) + len(members[i].Event.Data) + 64
 	}
-	body, ok := append(make([]byte, 0, size), '['), true
+	body := append(make([]byte, 0, size), '[')
 	for i := range members {
+		var ok bool
 		if body, ok = appendEvent(body, &members[i]); !ok {
 			return nil, false
 		}

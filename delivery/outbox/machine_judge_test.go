@@ -134,7 +134,7 @@ func (m *machine) appeared(before, after *view, d store.Delivery) {
 // sound checks what holds of a delivery at any time.
 func (m *machine) sound(d store.Delivery) {
 	pulled := strings.HasPrefix(d.LeaseOwner, "lck")
-	ok := true
+	var ok bool
 	switch {
 	case isOpen(d):
 		ok = !d.DueAt.IsZero() && (d.LeaseOwner == "" || pulled || m.ever[d.LeaseOwner])

@@ -76,7 +76,7 @@ func TestMakeExternalRefused(t *testing.T) {
 		made, u := bundled(t, cfg, Source{Content: linkedTo(base, example)})
 		codes := ""
 		for _, f := range u.Validate() {
-			codes += f.Code + " " + string(f.Severity)
+			codes += f.Code + " " + f.Severity
 		}
 		if len(made.Fetched) != 2 || codes != "example-elsewhere "+string(contract.SeverityWarning) || !strings.Contains(string(u.Content), base+"/"+example) {
 			t.Errorf("%s: %q, %+v", example, codes, made.Fetched)

@@ -166,15 +166,14 @@ func (a *asyncAPIRules) correlation(message map[string]any, at *place) {
 	if key == "" || !ok {
 		return // the schema reports what is no expression
 	}
-	schema, sure := a.schemaOf(message, key), true
+	schema := a.schemaOf(message, key)
 	for _, name := range list {
 		object, _ := a.refs.object(schema, nil)
 		properties := child(object, "properties")
 		if properties == nil {
 			return
 		}
-		has := false
-		if has, sure = a.schemas.declares(schema, name, 0); sure && !has {
+		if has, sure := a.schemas.declares(schema, name, 0); sure && !has {
 			a.warn("correlation-location", where.to("location"), fmt.Sprintf("The %s of the message do not describe %q.", key, shorten(name, 80)),
 				"Correct the location, or add the property.")
 			return

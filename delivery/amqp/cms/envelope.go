@@ -62,7 +62,7 @@ func envelopeAround(size int, key, iv []byte, recipient *x509.Certificate) (elem
 	if !ok {
 		return element{}, ErrRecipient
 	}
-	//lint:ignore SA1019 the profile's parties read no other padding
+	//nolint:staticcheck // SA1019: the profile's parties read no other padding
 	wrapped, err := rsa.EncryptPKCS1v15(rand.Reader, public, key)
 	if err != nil {
 		return element{}, err

@@ -83,7 +83,7 @@ func (p *PKI) serve(path string, mode func() Mode, make func(Mode, []byte) ([]by
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return
 		}
-		w.Write(body) // the client may have gone
+		_, _ = w.Write(body) // the client may have gone
 	}
 }
 

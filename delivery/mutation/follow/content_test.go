@@ -120,6 +120,9 @@ func TestRowsAreDocuments(t *testing.T) {
 					}
 				}
 			}
+			if err := found.Err(); err != nil {
+				t.Fatal(err)
+			}
 			w.check(t, database)
 		}
 		check()

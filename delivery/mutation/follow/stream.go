@@ -145,8 +145,8 @@ func (s *stream) connect() error {
 		header.Set("If-Range", s.tag)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	idle := time.AfterFunc(s.c.o.Idle, cancel) // a line on which nothing comes is as good as cut
-	resp, err := s.c.send(ctx, http.MethodGet, s.url, nil, header)
+	idle := time.AfterFunc(s.c.o.Idle, cancel)                     // a line on which nothing comes is as good as cut
+	resp, err := s.c.send(ctx, http.MethodGet, s.url, nil, header) //nolint:bodyclose // drop closes it
 	if err != nil {
 		idle.Stop()
 		cancel()
