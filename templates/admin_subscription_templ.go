@@ -387,7 +387,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(t.Title)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 147, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 147, Col: 16}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -483,7 +483,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("not given")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 163, Col: 20}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 163, Col: 19}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {
@@ -493,7 +493,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Classification)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 165, Col: 25}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 165, Col: 24}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {
@@ -589,7 +589,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(s.Partner)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 179, Col: 18}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 179, Col: 17}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {
@@ -603,7 +603,7 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 							var templ_7745c5c3_Var21 string
 							templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(" (own organisation)")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 181, Col: 31}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 181, Col: 30}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 							if templ_7745c5c3_Err != nil {
