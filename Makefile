@@ -10,8 +10,6 @@ DATE      = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 
 RELEASE  := schakel/server/release
 # -s -w leave out the tables for debuggers; stack traces do not need them.
 LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
-LINTERS  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-FORMAT   := mvdan.cc/gofumpt@v0.12.0
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
 MILLION  := BenchmarkLists|BenchmarkBacklog
@@ -42,12 +40,8 @@ build: ## the binary, stripped, as bin/schakel
 generate: ## write templates/*_templ.go anew from the .templ files
 	$(GO) tool templ generate -path ./templates
 
-lint: ## vet, staticcheck, formatting, and whether generated code is current
-	$(GO) vet ./...
-	$(GO) run $(LINTERS) ./...
-	@unformatted=$$($(GO) run $(FORMAT) -l $$(git ls-files '*.go' | grep -v _templ.go)); \
-		test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
-	@.ci/generated
+lint: ## static analysis, formatting, generated code, and known vulnerabilities
+	@GO='$(GO)' .ci/lint
 
 # On PostgreSQL too.
 bench million: export SCHAKEL_TEST := all
