@@ -12,14 +12,19 @@ import (
 const clockSlack = 2 * time.Second
 
 // startClock has what is made from now on sort after what there is, should the clock have been set back while no node
-// ran, and tells when the newest delivery was made.
+// ran. It gives the latest time that the clock is known to have shown, which clockLoop compares with: on a busy machine the
+// clock may be set back before that loop first runs.
 func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
+	now := e.cfg.Now().Round(0)
 	newest, err := e.cfg.DB.NewestDelivery(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read newest delivery: %w", err)
 	}
 	if !newest.IsZero() {
 		e.cfg.DB.KeepIDsAfter(newest.Time)
+	}
+	if newest.Before(now) {
+		return now, nil
 	}
 	return newest.Time, nil
 }

@@ -100,6 +100,21 @@ func TestClockJumpsAtRest(t *testing.T) {
 	})
 }
 
+// TestClockJumpsAtTheStart sets the clock back before the loop that watches it first runs, as on a busy machine: it compares
+// with what the clock showed when the engine started.
+//
+// Rules: EDU-09.
+func TestClockJumpsAtTheStart(t *testing.T) {
+	t.Parallel()
+	jumping(t, func(c *chain, clock *jumpingClock) {
+		before := clock.now()
+		started, err := c.eng.startClock(c.Context())
+		if err != nil || started.Before(before.Round(0)) {
+			c.Errorf("the clock is compared with %s, and showed %s: %v", started, before, err)
+		}
+	})
+}
+
 // TestClockJumpsAndKeys repeats a request after the clock jumped: within the lifetime of its key it is answered from it,
 // also when the clock was set back; and a lease that a jump ended leads to one more attempt under the same key.
 //
