@@ -165,7 +165,7 @@ func ClientPage(p Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = Text("What is asked for waits for the administrator. You are mailed the answer. What was granted before keeps working.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Text("What is asked for waits for the administrator. The answer appears here. What was granted before keeps working.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

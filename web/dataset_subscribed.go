@@ -39,10 +39,10 @@ func followingText(g registry.Grant) string {
 	case s.DatasetID == "":
 		return ""
 	case g.Dataset != nil && g.Dataset.Follower.Reads && s.Status == store.SubscriptionRequested:
-		return "The administrator has to decide on your change. You are mailed the answer; until then you can fetch what you got before."
+		return "The administrator has to decide on your change. The answer appears here; until then you can fetch what you got before."
 	}
 	return map[string]string{
-		store.SubscriptionRequested: "The administrator has to decide on this request. You are mailed the answer; until then nothing can be fetched.",
+		store.SubscriptionRequested: "The administrator has to decide on this request. The answer appears here; until then nothing can be fetched.",
 		store.SubscriptionApproved:  "You can fetch snapshots and deltas of this dataset, as far as this subscription goes.",
 		store.SubscriptionPaused:    "You paused this subscription: nothing can be fetched by it. Deltas are kept for 31 days.",
 		store.SubscriptionSuspended: "The administrator suspended this subscription: nothing can be fetched by it until it is resumed. Deltas are kept for 31 days.",

@@ -135,7 +135,7 @@ func subscriptionText(g registry.Grant) string {
 	}
 	switch s.Status {
 	case store.SubscriptionRequested:
-		return "The administrator has to decide on this request. You are mailed the answer."
+		return "The administrator has to decide on this request. The answer appears here."
 	case store.SubscriptionApproved:
 		switch e.Status {
 		case store.EndpointPaused:
