@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"schakel/registry/contract"
@@ -130,12 +131,16 @@ func (c *Contracts) Version(ctx context.Context, reader Reader, id, version stri
 // withdrawn is the error about a withdrawn version of a contract that has no other: a reader who could see the contract when
 // the version was published is told that it is gone. It is nil for any other version.
 func (c *Contracts) withdrawn(ctx context.Context, reader Reader, id, version string) error {
-	if seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id); err != nil || !seen {
-		return nil
+	seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id)
+	if err != nil || !seen {
+		return err
 	}
 	v, err := c.cfg.DB.ContractVersion(ctx, id, version)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil
+	case err != nil:
+		return fmt.Errorf("read contract version: %w", err)
 	}
 	return gone(v)
 }
