@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
@@ -32,7 +32,7 @@ type program struct {
 	pull     *pull.Service
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
-	cutter   *cut.Cutter
+	cutter   *export.Cutter
 	lease    time.Duration // how long a node may be silent before another takes over what it makes of datasets
 	counts   *mutationCounts
 	app      *web.App
@@ -105,7 +105,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
-	p.cutter = cut.New(cut.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
+	p.cutter = export.New(export.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
 	p.counts = newMutationCounts(p.db)
 	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))

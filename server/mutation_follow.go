@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/replica"
 )
 
 // CopyFlags say where copies of datasets are.
@@ -18,7 +18,7 @@ type CopyFlags struct {
 }
 
 // Validate checks what flags cannot say one by one.
-func (f *CopyFlags) Validate() error { return follow.CheckDatabase(f.Database) }
+func (f *CopyFlags) Validate() error { return replica.CheckDatabase(f.Database) }
 
 // MutationsFollowCmd keeps an exact copy of somebody's dataset (MUT-01).
 type MutationsFollowCmd struct {
@@ -74,11 +74,11 @@ func (c *MutationsFollowCmd) Validate() error {
 	case c.DryRun && c.From == "-":
 		return errors.New("--dry-run cannot look into standard input")
 	}
-	if _, err := follow.ParseMatch(c.Match); err != nil {
+	if _, err := replica.ParseMatch(c.Match); err != nil {
 		return fmt.Errorf("--match: %w", err)
 	}
 	if c.Name != "" {
-		if err := follow.CheckName(c.Name); err != nil {
+		if err := replica.CheckName(c.Name); err != nil {
 			return fmt.Errorf("--name: %w", err)
 		}
 	}
@@ -109,7 +109,7 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams Streams, log *slog
 }
 
 // round brings the copy to where the source is, and tells whether nothing comes any more.
-func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, streams Streams, log *slog.Logger) (ended bool, err error) {
+func (c *MutationsFollowCmd) round(ctx context.Context, o replica.Options, streams Streams, log *slog.Logger) (ended bool, err error) {
 	source, err := c.open(ctx, streams.In, log)
 	if err != nil {
 		return false, err
@@ -117,21 +117,21 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, stream
 	if c.DryRun {
 		return false, c.plan(ctx, source, streams)
 	}
-	f, err := follow.Open(ctx, c.Database, o)
+	f, err := replica.Open(ctx, c.Database, o)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	when := follow.RemakeNever
+	when := replica.RemakeNever
 	switch {
 	case c.Anew:
-		when = follow.RemakeNow
+		when = replica.RemakeNow
 	case c.Reinitialise:
-		when = follow.RemakeNeeded
+		when = replica.RemakeNeeded
 	}
 	report, err := f.Follow(ctx, source, when)
 	c.Anew = c.Anew && !report.Anew // once is enough, also when what comes behind it fails
-	if errors.Is(err, follow.ErrReinitialise) || errors.Is(err, follow.ErrGap) || errors.Is(err, follow.ErrSettings) {
+	if errors.Is(err, replica.ErrReinitialise) || errors.Is(err, replica.ErrGap) || errors.Is(err, replica.ErrSettings) {
 		err = fmt.Errorf("%w; --reinitialise does that", err)
 	}
 	if err = errors.Join(err, c.print(streams.Out, report)); err == nil && c.From != "" && report.Skipped() > 0 {
@@ -141,17 +141,17 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o follow.Options, stream
 }
 
 // options are those of the copy.
-func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.Options, error) {
-	match, err := follow.ParseMatch(c.Match)
+func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (replica.Options, error) {
+	match, err := replica.ParseMatch(c.Match)
 	if err != nil {
-		return follow.Options{}, err
+		return replica.Options{}, err
 	}
-	o := follow.Options{
-		Name: c.Name, Match: match, Fields: c.Fields, Verify: follow.Verify(c.Verify),
-		Tombstones: c.Tombstones, Reenter: follow.Reenter(c.OnReenter), AreaOf: c.areaOf, Now: clock, Log: log,
+	o := replica.Options{
+		Name: c.Name, Match: match, Fields: c.Fields, Verify: replica.Verify(c.Verify),
+		Tombstones: c.Tombstones, Reenter: replica.Reenter(c.OnReenter), AreaOf: c.areaOf, Now: clock, Log: log,
 	}
 	told := clock()
-	o.Progress = func(p follow.Progress) {
+	o.Progress = func(p replica.Progress) {
 		if now := clock(); now.Sub(told) >= time.Second {
 			told = now
 			at := ""
@@ -171,12 +171,12 @@ func (c *MutationsFollowCmd) options(streams Streams, log *slog.Logger) (follow.
 }
 
 // plan tells what a run would apply.
-func (c *MutationsFollowCmd) plan(ctx context.Context, source follow.Source, streams Streams) error {
-	copies, err := follow.Copies(ctx, c.Database)
+func (c *MutationsFollowCmd) plan(ctx context.Context, source replica.Source, streams Streams) error {
+	copies, err := replica.Copies(ctx, c.Database)
 	if err != nil {
 		return err
 	}
-	var at *follow.Copy
+	var at *replica.Copy
 	for i := range copies {
 		if copies[i].Name == c.Name || c.Name == "" && copies[i].Source == source.Name() {
 			at = &copies[i]
@@ -185,10 +185,10 @@ func (c *MutationsFollowCmd) plan(ctx context.Context, source follow.Source, str
 	if c.Anew {
 		at = nil
 	}
-	steps, err := follow.Plan(ctx, source, at)
+	steps, err := replica.Plan(ctx, source, at)
 	if c.JSON {
 		if steps == nil {
-			steps = []follow.Step{}
+			steps = []replica.Step{}
 		}
 		return errors.Join(err, printJSON(streams.Out, steps))
 	}
@@ -201,7 +201,7 @@ func (c *MutationsFollowCmd) plan(ctx context.Context, source follow.Source, str
 	return err
 }
 
-func (c *MutationsFollowCmd) print(w io.Writer, r follow.Report) error {
+func (c *MutationsFollowCmd) print(w io.Writer, r replica.Report) error {
 	if c.JSON {
 		return printJSON(w, r)
 	}

@@ -9,15 +9,15 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/area"
-	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/replica"
 )
 
 // maxAreaBytes bounds the file of an area.
 const maxAreaBytes = 64 << 20
 
 // areaFile reads the area of --area, and what tells it from another.
-func (f *FollowAreaFlags) areaFile() (follow.Area, string, error) {
+func (f *FollowAreaFlags) areaFile() (replica.Area, string, error) {
 	file, err := os.Open(f.Area)
 	if err != nil {
 		return nil, "", fmt.Errorf("open area: %w", err)
@@ -41,7 +41,7 @@ func (f *FollowAreaFlags) areaFile() (follow.Area, string, error) {
 // areaAsked is the area of a copy for which the source was asked for a polygon. What leaves it is not heard of again, and what
 // enters comes as a change of something unknown, so that the copy must know it (MUT-44, MUT-45). The source decides about what
 // has no geometry.
-func (f *FollowAreaFlags) areaAsked(polygon string) (follow.Area, string, error) {
+func (f *FollowAreaFlags) areaAsked(polygon string) (replica.Area, string, error) {
 	told := *f
 	told.Unlocated = true
 	filter, err := told.filter(polygon)
@@ -52,7 +52,7 @@ func (f *FollowAreaFlags) areaAsked(polygon string) (follow.Area, string, error)
 }
 
 // areaOf reads the area that a manifest tells. By what objects lie in it the manifest may tell too; flags come first.
-func (f *FollowAreaFlags) areaOf(text string, by *archive.Located) (follow.Area, error) {
+func (f *FollowAreaFlags) areaOf(text string, by *archive.Located) (replica.Area, error) {
 	told := *f
 	if by != nil {
 		told.CRS = cmp.Or(by.CRS, f.CRS)
@@ -84,7 +84,7 @@ func (f *FollowAreaFlags) filter(text string) (*area.Filter, error) {
 // that nothing is lost.
 type areaFilter struct{ *area.Filter }
 
-// Inside implements follow.Area.
+// Inside implements replica.Area.
 func (a areaFilter) Inside(s *format.State) (bool, error) {
 	in, err := a.Holds(s)
 	if errors.Is(err, area.ErrGeometry) {

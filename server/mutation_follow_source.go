@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"regexp"
 
-	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/replica"
 	"schakel/server/release"
 )
 
@@ -52,19 +52,19 @@ func (f *FollowSourceFlags) Validate() error {
 }
 
 // open makes the source.
-func (f *FollowSourceFlags) open(ctx context.Context, stdin io.Reader, log *slog.Logger) (follow.Source, error) {
+func (f *FollowSourceFlags) open(ctx context.Context, stdin io.Reader, log *slog.Logger) (replica.Source, error) {
 	switch {
 	case f.From == "-":
-		return follow.NewStream(stdin), nil
+		return replica.NewStream(stdin), nil
 	case f.From != "":
-		return follow.NewFolder(f.From)
+		return replica.NewFolder(f.From)
 	}
 	token, err := f.tokens("follow", f.URL, "mutations.read")
 	if err != nil {
 		return nil, err
 	}
-	return follow.NewRemote(ctx, follow.RemoteOptions{
-		URL: f.URL, Kind: follow.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + release.Current().Version,
+	return replica.NewRemote(ctx, replica.RemoteOptions{
+		URL: f.URL, Kind: replica.Kind(f.Kind), Token: token, Agent: "schakel-follow/" + release.Current().Version,
 		Subscription: f.Subscription, Format: f.Format, FeatureTypes: f.FeatureTypes, GeoFilter: f.Geofilter, Predefined: f.Predefined, Now: clock, Log: log,
 	})
 }

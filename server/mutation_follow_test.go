@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/replica"
 )
 
 // parcelZip is a delivery of parcels: each adds one at x, as id:x.
@@ -187,7 +187,7 @@ func TestMutationsFollowGeofilter(t *testing.T) {
 func TestAreaOfAManifest(t *testing.T) {
 	t.Parallel()
 	f, by := FollowAreaFlags{CRS: 28992}, &archive.Located{CRS: 28992, KeyElements: []string{"gemeente"}}
-	var _ func(string, *archive.Located) (follow.Area, error) = f.areaOf
+	var _ func(string, *archive.Located) (replica.Area, error) = f.areaOf
 	for text, want := range map[string]bool{
 		"POLYGON((154000 462000,156000 462000,156000 464000,154000 464000,154000 462000))": true,
 		`["155000"]`: true, `["1"]`: false, "POLYGON((0 300000,9000 300000,9000 310000,0 300000))": false,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/replica"
 )
 
 // MutationsStatusCmd tells what copies a database holds.
@@ -16,13 +16,13 @@ type MutationsStatusCmd struct {
 
 // Run prints a line a copy.
 func (c *MutationsStatusCmd) Run(ctx context.Context, streams Streams) error {
-	copies, err := follow.Copies(ctx, c.Database)
+	copies, err := replica.Copies(ctx, c.Database)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		if copies == nil {
-			copies = []follow.Copy{}
+			copies = []replica.Copy{}
 		}
 		return printJSON(streams.Out, copies)
 	}
@@ -39,7 +39,7 @@ func (c *MutationsStatusCmd) Run(ctx context.Context, streams Streams) error {
 }
 
 // copyState says what is going on with a copy.
-func copyState(c follow.Copy) string {
+func copyState(c replica.Copy) string {
 	switch {
 	case c.UnderWay != nil:
 		return fmt.Sprintf("%s %s under way, %s", c.UnderWay.Type, c.UnderWay.ID, areIn(c.UnderWay.Counts.Groups))

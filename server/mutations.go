@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -27,7 +27,7 @@ const (
 type mutations struct {
 	db       *store.DB
 	datasets *registry.Datasets
-	cutter   *cut.Cutter
+	cutter   *export.Cutter
 	log      *slog.Logger
 	now      func() time.Time
 	jobs     []*mutationJob
@@ -48,8 +48,8 @@ func (p *program) mutations(log *slog.Logger) *mutations {
 		return leases{db: p.db, log: log, node: node, lease: p.lease, beat: p.lease / 4, most: most}
 	}
 	m.jobs = []*mutationJob{
-		{store.TroubleDelta, cut.DeltaTask, m.cutter.DeltaDue, m.delta, places(mutationMost)},
-		{store.TroubleSnapshot, cut.SnapshotTask, m.cutter.SnapshotDue, m.snapshot, places(mutationMost / 2)}, // they take long: deltas do not wait for them
+		{store.TroubleDelta, export.DeltaTask, m.cutter.DeltaDue, m.delta, places(mutationMost)},
+		{store.TroubleSnapshot, export.SnapshotTask, m.cutter.SnapshotDue, m.snapshot, places(mutationMost / 2)}, // they take long: deltas do not wait for them
 	}
 	return m
 }
@@ -121,7 +121,7 @@ func (m *mutations) expire(ctx context.Context) error {
 	if n > 0 {
 		m.log.InfoContext(ctx, "deliveries of datasets ended", "count", n)
 	}
-	over, failure := m.datasets.EndFollowing(ctx, m.now().Add(-cut.Retention))
+	over, failure := m.datasets.EndFollowing(ctx, m.now().Add(-export.Retention))
 	if over > 0 {
 		m.log.InfoContext(ctx, "nothing is left to fetch of datasets that ended", "count", over)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/store"
 )
 
@@ -77,13 +77,13 @@ func (m *mutations) delta(ctx context.Context, set store.Dataset) error {
 	var d store.MutationDelta
 	err := store.ErrConflict
 	for n := 0; n < conflictTries && errors.Is(err, store.ErrConflict); n++ {
-		d, err = m.cutter.Cut(ctx, set.ID, cut.Options{})
+		d, err = m.cutter.Cut(ctx, set.ID, export.Options{})
 	}
 	switch {
 	case err == nil:
 		m.counts.made("delta", d.Bytes)
 		m.log.InfoContext(ctx, "delta cut", "dataset", set.ID, "number", d.Number, "groups", d.ToSeq-d.FromSeq, "bytes", d.Bytes)
-	case !errors.Is(err, cut.ErrNothingNew):
+	case !errors.Is(err, export.ErrNothingNew):
 		return err
 	}
 	if set.DeltaAskedAt.IsZero() {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/outbox"
 	"schakel/store"
 )
@@ -105,7 +105,7 @@ func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 			if err != nil {
 				return fmt.Errorf("find delta: %w", err)
 			}
-			name := cut.NameOf(d.ID, row.Mark)
+			name := export.NameOf(d.ID, row.Mark)
 			if err := m.delta(ctx, set, d, name, d.ID+"-"+row.SubscriptionID, row.FinishedAt, store.OnlyFor(row.PartnerID), row.SubscriptionID); err != nil {
 				return err
 			}

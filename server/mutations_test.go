@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"schakel/delivery/event"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry/contract"
 	"schakel/store"
 	"schakel/web"
@@ -101,7 +101,7 @@ func TestMutationTeller(t *testing.T) {
 	if len(heard.events) != 0 {
 		t.Errorf("there is nothing to tell: %v", heard.events)
 	}
-	d, err := p.cutter.Cut(ctx, "gebouwen", cut.Options{})
+	d, err := p.cutter.Cut(ctx, "gebouwen", export.Options{})
 	must(t, err)
 	heard.fail = context.DeadlineExceeded // the engine is busy
 	if err := fresh().turn(ctx); !errors.Is(err, context.DeadlineExceeded) {

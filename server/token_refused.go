@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/replica"
 )
 
 // tokenRefused reports that a token endpoint gave no token: the status of its answer, and what it said.
@@ -42,7 +42,7 @@ func (r tokenRefused) Error() string {
 
 // Is tells a follower that asking again makes no difference.
 func (r tokenRefused) Is(target error) bool {
-	return target == follow.ErrAccess && !temporary(r.status)
+	return target == replica.ErrAccess && !temporary(r.status)
 }
 
 // noToken reports whether there will be no token, however often one is asked for.

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"schakel/delivery/claimcheck"
-	"schakel/delivery/mutation/cut"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/export"
+	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
@@ -30,9 +30,9 @@ type APIConfig struct {
 	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
 	AMQP AMQPBridge
 	// Cutter makes deltas, snapshots and downloads of datasets. Default one of its own.
-	Cutter *cut.Cutter
+	Cutter *export.Cutter
 	// Ledger takes in what is published in datasets. Default one of its own.
-	Ledger *ledger.Ledger
+	Ledger *ingest.Ledger
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events
@@ -70,10 +70,10 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
 	}
 	if cfg.Cutter == nil {
-		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
 	}
 	if cfg.Ledger == nil {
-		cfg.Ledger = ledger.New(ledger.Config{DB: cfg.DB})
+		cfg.Ledger = ingest.New(ingest.Config{DB: cfg.DB})
 	}
 	if cfg.Advised == nil {
 		cfg.Advised = func(string) {}

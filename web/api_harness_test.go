@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 	"schakel/delivery/filter"
 	"schakel/delivery/mutation/area"
-	"schakel/delivery/mutation/cut"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/export"
+	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/window"
@@ -36,7 +36,7 @@ type apiHarness struct {
 	clock  *storetest.Clock
 	reg    *registry.Services
 	engine *outbox.Engine
-	cutter *cut.Cutter
+	cutter *export.Cutter
 	own    store.Partner
 	spec   *apiSpecs
 	mirror mirrorClient // fetches from registers that are mirrored
@@ -73,8 +73,8 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
-	h.cutter = cut.New(cut.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
-	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Cutter: h.cutter, Ledger: ledger.New(ledger.Config{DB: db})}
+	h.cutter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
+	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Cutter: h.cutter, Ledger: ingest.New(ingest.Config{DB: db})}
 	if change != nil {
 		change(&cfg)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
 )
@@ -80,7 +80,7 @@ func TestDatasetAdministration(t *testing.T) {
 	wantRedirect(t, b.post("/admin/datasets/houses/deltas", nil), "/admin/datasets/houses")
 	wantRedirect(t, b.post("/admin/datasets/houses/snapshots", nil), "/admin/datasets/houses")
 	wantWords(t, text(b.get("/admin/datasets/houses")), "Delta asked for", "Snapshot asked for")
-	_, err := h.cutter.Cut(t.Context(), "houses", cut.Options{})
+	_, err := h.cutter.Cut(t.Context(), "houses", export.Options{})
 	noError(t, err)
 	_, err = h.cutter.Snapshot(t.Context(), "houses")
 	noError(t, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -18,7 +18,7 @@ func (p *portal) deltaFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.sendDelta(c, cut.View{Dataset: d}, datasetHref(d.ID))
+	return p.sendDelta(c, export.View{Dataset: d}, datasetHref(d.ID))
 }
 
 // snapshotFile sends the zip of a snapshot to an administrator.
@@ -27,11 +27,11 @@ func (p *portal) snapshotFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.sendSnapshot(c, cut.View{Dataset: d}, datasetHref(d.ID))
+	return p.sendSnapshot(c, export.View{Dataset: d}, datasetHref(d.ID))
 }
 
 // sendDelta sends what a reader gets of the delta of the address.
-func (p *portal) sendDelta(c echo.Context, v cut.View, back string) error {
+func (p *portal) sendDelta(c echo.Context, v export.View, back string) error {
 	o, err := p.Cutter.Delta(c.Request().Context(), v, c.Param("delta"))
 	if err != nil {
 		return p.notThere(c, err, back)
@@ -40,7 +40,7 @@ func (p *portal) sendDelta(c echo.Context, v cut.View, back string) error {
 }
 
 // sendSnapshot sends what a reader gets of the snapshot of the address.
-func (p *portal) sendSnapshot(c echo.Context, v cut.View, back string) error {
+func (p *portal) sendSnapshot(c echo.Context, v export.View, back string) error {
 	o, err := p.Cutter.SnapshotOf(c.Request().Context(), v, c.Param("snapshot"))
 	if err != nil {
 		return p.notThere(c, err, back)
@@ -52,11 +52,11 @@ func (p *portal) sendSnapshot(c echo.Context, v cut.View, back string) error {
 func (p *portal) notThere(c echo.Context, err error, back string) error {
 	text := ""
 	switch {
-	case errors.Is(err, cut.ErrDeltaUnknown), errors.Is(err, cut.ErrNoSnapshot):
+	case errors.Is(err, export.ErrDeltaUnknown), errors.Is(err, export.ErrNoSnapshot):
 		return store.ErrNotFound
-	case errors.Is(err, cut.ErrDeltaExpired):
+	case errors.Is(err, export.ErrDeltaExpired):
 		text = "This delta has expired. A copy that needs it begins anew from the newest snapshot."
-	case errors.Is(err, cut.ErrLineageChanged):
+	case errors.Is(err, export.ErrLineageChanged):
 		text = "This is of an older lineage. A copy begins anew from the newest snapshot."
 	default:
 		return err
@@ -66,7 +66,7 @@ func (p *portal) notThere(c echo.Context, err error, back string) error {
 }
 
 // sendOffer sends a zip, whole or in part.
-func (p *portal) sendOffer(c echo.Context, o cut.Offer, name, back string) error {
+func (p *portal) sendOffer(c echo.Context, o export.Offer, name, back string) error {
 	if !o.Ready {
 		text := "The file for this area is being made. Try again in a minute."
 		if o.Failed != "" {

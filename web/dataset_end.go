@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -16,7 +16,7 @@ func availableUntil(d store.Dataset, last store.MutationDelta) time.Time {
 	if last.ToAt.After(until) {
 		until = last.ToAt.Time
 	}
-	return until.Add(cut.Retention)
+	return until.Add(export.Retention)
 }
 
 // datasetEnd says when and why a dataset ended; nothing of one that has not.

@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 	"schakel/templates"
 )
@@ -73,7 +73,7 @@ func (p *portal) importFile(c echo.Context) error {
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
 		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, templates.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
 	}
-	receipt, err := p.Ledger.Publish(c.Request().Context(), ledger.Request{
+	receipt, err := p.Ledger.Publish(c.Request().Context(), ingest.Request{
 		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, ByKind: actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
 		BytesTotal: max(0, c.Request().ContentLength), Source: importSource(part.FileName(), body),
 	})
@@ -118,17 +118,17 @@ func readImport(parts *multipart.Reader) (in importForm, file *multipart.Part, e
 }
 
 // importSource reads a file of the format, or a delivery when it is a zip, which its first bytes tell.
-func importSource(name string, in *bufio.Reader) ledger.Source {
+func importSource(name string, in *bufio.Reader) ingest.Source {
 	if start, err := in.Peek(4); err == nil && string(start[:2]) == "PK" {
-		return ledger.FromZip(in, archive.Limits{}, format.Limits{})
+		return ingest.FromZip(in, archive.Limits{}, format.Limits{})
 	}
-	return ledger.FromXML(name, in, format.Limits{})
+	return ingest.FromXML(name, in, format.Limits{})
 }
 
 // importRefused shows why a file was not taken in, and what of it was.
 func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 	v, status := templates.ImportView{Wrong: formErrors{}}, http.StatusUnprocessableEntity
-	refused, ok := errors.AsType[*ledger.Refused](err)
+	refused, ok := errors.AsType[*ingest.Refused](err)
 	switch {
 	case ok:
 		for _, one := range refused.Problems {
@@ -140,22 +140,22 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 			row := publicationRow(refused.Publication)
 			v.Publication = &row
 		}
-	case errors.Is(err, ledger.ErrKind):
+	case errors.Is(err, ingest.ErrKind):
 		v.Wrong["kind"] = "The file does not say what it is. Choose here."
-	case errors.Is(err, ledger.ErrNotEmpty):
+	case errors.Is(err, ingest.ErrNotEmpty):
 		v.Wrong["replace"] = "The dataset is not empty. Import a delta, or say here why its history is replaced."
-	case errors.Is(err, ledger.ErrOtherContent):
+	case errors.Is(err, ingest.ErrOtherContent):
 		in.key = newImportKey()
 		v.Wrong["file"] = "This is another file than the one this import began with. Send it again to begin a new import."
-	case errors.Is(err, ledger.ErrCancelled):
+	case errors.Is(err, ingest.ErrCancelled):
 		in.key = newImportKey()
 		v.Wrong["file"] = "This import was stopped. Send the rest again to begin a new one."
-	case errors.Is(err, ledger.ErrReplaced):
+	case errors.Is(err, ingest.ErrReplaced):
 		in.key = newImportKey()
 		v.Wrong["file"] = "What this import brought was replaced by another history. Send the file again to import it into that."
-	case errors.Is(err, ledger.ErrElsewhere):
+	case errors.Is(err, ingest.ErrElsewhere):
 		v.Wrong[""], status = "This import is still running elsewhere. Wait until it has stopped, or stop it.", http.StatusConflict
-	case errors.Is(err, ledger.ErrEnded):
+	case errors.Is(err, ingest.ErrEnded):
 		v.Wrong[""], status = "The dataset has ended: nothing is published in it any more.", http.StatusConflict
 	case cutShort(err):
 		v.Wrong["file"] = "The file ends in the middle. What was whole is in; send the whole file to go on."

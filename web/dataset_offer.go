@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates"
 )
 
 // offerRows are deltas as a reader gets them.
-func offerRows(set store.Dataset, offers []cut.Offer, now time.Time, base string) []templates.DeltaRow {
+func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base string) []templates.DeltaRow {
 	var rows []templates.DeltaRow
 	for _, o := range offers {
 		row := deltaRow(set, o.Delta, now, "")
@@ -30,11 +30,11 @@ func offerRows(set store.Dataset, offers []cut.Offer, now time.Time, base string
 }
 
 // ownReading finds one of the organisation's own subscriptions to the dataset of the address, as who reads by it.
-func (d desk) ownReading(c echo.Context) (store.Dataset, cut.View, error) {
+func (d desk) ownReading(c echo.Context) (store.Dataset, export.View, error) {
 	ctx := c.Request().Context()
 	owner, err := d.owner(c)
 	if err != nil {
-		return store.Dataset{}, cut.View{}, err
+		return store.Dataset{}, export.View{}, err
 	}
 	access, err := d.Registry.Datasets.Access(ctx, owner, c.Param("dataset"), c.Param("id"))
 	return access.Dataset, viewOf(owner, access), err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
@@ -114,7 +114,7 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 		return err
 	}
 	o, err := d.Cutter.Latest(ctx, view)
-	if errors.Is(err, cut.ErrNoSnapshot) {
+	if errors.Is(err, export.ErrNoSnapshot) {
 		return nil
 	}
 	row := snapshotRow(o.Snapshot, d.follow(f)+"/snapshots/"+o.Snapshot.ID+"/content")
@@ -144,7 +144,7 @@ func followCommand(app *App, set store.Dataset, client store.Client, subscriptio
 }
 
 // newestOffers are the newest deltas as a reader gets them, oldest first.
-func (d desk) newestOffers(ctx context.Context, view cut.View, base string) ([]templates.DeltaRow, int, error) {
+func (d desk) newestOffers(ctx context.Context, view export.View, base string) ([]templates.DeltaRow, int, error) {
 	newest, _, err := d.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
 		DatasetID: view.Dataset.ID, Lineage: view.Dataset.Lineage, NewestFirst: true, Page: store.Page{Number: 1, Size: shownDeltas + 1},
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -72,7 +72,7 @@ func TestDatasetSubscription(t *testing.T) {
 // deliver cuts a delta and a snapshot, and makes what subscribers get of them.
 func (d *deskHarness) deliver(t *testing.T) store.MutationDelta {
 	t.Helper()
-	delta, err := d.cutter.Cut(t.Context(), "houses", cut.Options{Empty: true})
+	delta, err := d.cutter.Cut(t.Context(), "houses", export.Options{Empty: true})
 	noError(t, err)
 	_, err = d.cutter.Snapshot(t.Context(), "houses")
 	noError(t, err)
@@ -81,7 +81,7 @@ func (d *deskHarness) deliver(t *testing.T) store.MutationDelta {
 	set, err := d.db.Dataset(t.Context(), "houses")
 	noError(t, err)
 	for _, f := range followers {
-		_, err := d.cutter.Latest(t.Context(), cut.View{Dataset: set, PartnerID: f.Partner.ID, Follower: &f.Follower})
+		_, err := d.cutter.Latest(t.Context(), export.View{Dataset: set, PartnerID: f.Partner.ID, Follower: &f.Follower})
 		noError(t, err)
 	}
 	for more := true; more; {
@@ -100,7 +100,7 @@ func (d *deskHarness) checkFollower(t *testing.T, admin, b *browser, sub string)
 	noError(t, err)
 	noError(t, d.db.Write(t.Context(), func(tx *store.Tx) error { return tx.FollowedDelta(t.Context(), follower, last) }))
 	wantWords(t, text(admin.get("/admin/datasets/houses")), "Up to date", "Areas of followers", "Areas of those who follow")
-	_, err = d.cutter.Cut(t.Context(), "houses", cut.Options{Empty: true})
+	_, err = d.cutter.Cut(t.Context(), "houses", export.Options{Empty: true})
 	noError(t, err)
 	for _, page := range []string{text(admin.get("/admin/datasets/houses/followers")), text(b.get("/partner/datasets/houses")), text(admin.get("/admin/datasets/houses/followers?status=approved"))} {
 		wantWords(t, page, "1 delta behind", "Deventer")

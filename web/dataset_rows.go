@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates"
@@ -45,10 +45,10 @@ func systemName(crs int64) string {
 // deltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
 func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) templates.DeltaRow {
 	row := templates.DeltaRow{
-		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(cut.Retention),
-		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(cut.Retention)), Old: d.Lineage != set.Lineage, Href: href,
+		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(export.Retention),
+		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(export.Retention)), Old: d.Lineage != set.Lineage, Href: href,
 	}
-	if m, err := cut.Manifest(d.Manifest); err == nil {
+	if m, err := export.Manifest(d.Manifest); err == nil {
 		row.DeliveryCounts = templates.DeliveryCounts{Groups: m.Counts.Groups, Adds: m.Counts.Adds, Changes: m.Counts.Changes, Deletes: m.Counts.Deletes}
 	}
 	if row.Gone {
@@ -102,7 +102,7 @@ func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.
 		return row, err
 	}
 	row.Since = next[0].ToAt.Time
-	expired := p.cfg.Now().After(next[0].ToAt.Add(cut.Retention))
+	expired := p.cfg.Now().After(next[0].ToAt.Add(export.Retention))
 	row.Lost = expired || !next[0].GoneAt.IsZero() || next[0].PreviousID != f.Follower.DeltaID && row.Delta > 0
 	return row, nil
 }

@@ -13,8 +13,8 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/filter"
 	"schakel/delivery/mutation/area"
-	"schakel/delivery/mutation/cut"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/export"
+	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/delivery/window"
 	"schakel/registry"
@@ -28,7 +28,7 @@ type deskHarness struct {
 	reg    *registry.Services
 	admin  registry.Actor
 	mirror mirrorClient // fetches from registers that are mirrored
-	cutter *cut.Cutter
+	cutter *export.Cutter
 }
 
 const deskTypes = `asyncapi: 3.1.0
@@ -65,9 +65,9 @@ func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 		engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now})
 		bridge := amqp.New(amqp.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
 		bridge.Join(engine)
-		d.cutter = cut.New(cut.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
+		d.cutter = export.New(export.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
 		cfg.Portal = &PortalConfig{
-			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Cutter: d.cutter, Ledger: ledger.New(ledger.Config{DB: db}),
+			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Cutter: d.cutter, Ledger: ingest.New(ingest.Config{DB: db}),
 		}
 		for _, c := range change {
 			c(cfg.Portal)

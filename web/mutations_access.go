@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -21,7 +21,7 @@ const notReadyAfter = 5 * time.Second
 type datasetReader struct {
 	caller
 	access registry.DatasetAccess
-	view   cut.View
+	view   export.View
 	named  string // the subscription in the address
 }
 
@@ -46,8 +46,8 @@ func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
 }
 
 // viewOf says as whom a partner reads a dataset, in the portal and over the API.
-func viewOf(who store.Partner, access registry.DatasetAccess) cut.View {
-	view := cut.View{Dataset: access.Dataset, PartnerID: who.ID}
+func viewOf(who store.Partner, access registry.DatasetAccess) export.View {
+	view := export.View{Dataset: access.Dataset, PartnerID: who.ID}
 	if access.Follower != nil {
 		reads := access.Follower.Follower.Reading()
 		view.Follower = &reads
@@ -70,31 +70,31 @@ func (r datasetReader) same(path string) string {
 
 // deliveryProblem turns what the making of deltas and snapshots says into answers; the rest stays as it is.
 func (m *machineAPI) deliveryProblem(dataset string, err error) error {
-	if gone, ok := errors.AsType[*cut.GoneError](err); ok {
+	if gone, ok := errors.AsType[*export.GoneError](err); ok {
 		return m.goneProblem(dataset, gone)
 	}
 	switch {
-	case errors.Is(err, cut.ErrDeltaUnknown):
+	case errors.Is(err, export.ErrDeltaUnknown):
 		return newProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
-	case errors.Is(err, cut.ErrUnreadable):
+	case errors.Is(err, export.ErrUnreadable):
 		return newProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+mutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
-	case errors.Is(err, cut.ErrNoSnapshot):
+	case errors.Is(err, export.ErrNoSnapshot):
 		return newProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
 	}
 	return err
 }
 
 // goneProblem says that something is over, and the way back (MUT-33, MUT-38).
-func (m *machineAPI) goneProblem(dataset string, gone *cut.GoneError) error {
+func (m *machineAPI) goneProblem(dataset string, gone *export.GoneError) error {
 	back := " Fetch the latest snapshot at " + m.app.absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
 	switch {
-	case errors.Is(gone.Kind, cut.ErrLineageChanged):
+	case errors.Is(gone.Kind, export.ErrLineageChanged):
 		reason := "the delta is of an older lineage"
 		if gone.Reason != "" {
 			reason += ", which ended because: " + gone.Reason
 		}
 		return newProblem(http.StatusGone, "lineage-changed", "This cannot be gone on from: "+reason+"."+back)
-	case errors.Is(gone.Kind, cut.ErrDeltaExpired):
+	case errors.Is(gone.Kind, export.ErrDeltaExpired):
 		return newProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
 	}
 	return newProblem(http.StatusGone, "download-gone", "A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again.")
@@ -108,7 +108,7 @@ func untilWhen(t time.Time) string {
 }
 
 // readyOrWait refuses what is not there yet, or cannot be made.
-func readyOrWait(o cut.Offer) error {
+func readyOrWait(o export.Offer) error {
 	switch {
 	case o.Ready:
 		return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -58,20 +58,20 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	if err != nil {
 		return err
 	}
-	row, err := m.Cutter.Request(c.Request().Context(), r.view, cut.Request{
+	row, err := m.Cutter.Request(c.Request().Context(), r.view, export.Request{
 		By: r.client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
-	if full, ok := errors.AsType[*cut.RoomError](err); ok {
+	if full, ok := errors.AsType[*export.RoomError](err); ok {
 		return retryLater(http.StatusTooManyRequests, "too-large-downloads", fmt.Sprintf(
 			"The downloads that your organisation asked for take %d MiB, which is as much as is kept. From %s on the oldest of them makes room.",
 			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.app.cfg.Now()))
 	}
 	switch {
-	case errors.Is(err, cut.ErrGeofilter):
+	case errors.Is(err, export.ErrGeofilter):
 		return fieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))
-	case errors.Is(err, cut.ErrTooMany):
-		return retryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", cut.MostWaiting), notReadyAfter)
-	case errors.Is(err, cut.ErrObjectType):
+	case errors.Is(err, export.ErrTooMany):
+		return retryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting), notReadyAfter)
+	case errors.Is(err, export.ErrObjectType):
 		return fieldProblem("featuretypes", err.Error())
 	case err != nil:
 		return m.deliveryProblem(r.access.Dataset.ID, err)
@@ -168,7 +168,7 @@ func (m *machineAPI) showDownload(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	manifest, err := cut.Manifest(row.Manifest)
+	manifest, err := export.Manifest(row.Manifest)
 	if err != nil {
 		return fmt.Errorf("read manifest of download: %w", err)
 	}

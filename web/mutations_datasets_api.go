@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -141,7 +141,7 @@ func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timel
 func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset, named string) (datasetAnswer, error) {
 	a := datasetAnswer{
 		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
-		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(cut.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
+		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(export.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
 	}
 	var err error
 	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {
@@ -170,7 +170,7 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 
 // addDeliveries adds what only who may read the dataset sees.
 func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *datasetAnswer) (err error) {
-	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, cut.ErrUnreadable) {
+	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, export.ErrUnreadable) {
 		return err // who cannot read its area still sees what there is
 	}
 	names, err := m.Cutter.Names(ctx, r.view)

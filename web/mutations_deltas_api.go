@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/store"
 )
 
@@ -36,7 +36,7 @@ type deltaAnswer struct {
 	Links      map[string]halLink `json:"_links"`
 }
 
-func newDeltaAnswer(r datasetReader, o cut.Offer) deltaAnswer {
+func newDeltaAnswer(r datasetReader, o export.Offer) deltaAnswer {
 	here := "/deltas/" + o.Name
 	a := deltaAnswer{
 		ID: o.Name, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Previous,
@@ -99,10 +99,10 @@ func deltaLinks(c echo.Context, page, count, total int) []halLink {
 }
 
 // deltaOffer finds the delta of the address as the caller gets it.
-func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, cut.Offer, error) {
+func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, export.Offer, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
-		return r, cut.Offer{}, err
+		return r, export.Offer{}, err
 	}
 	o, err := m.Cutter.Delta(c.Request().Context(), r.view, c.Param("deltaId"))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -90,6 +90,6 @@ func TestUnreadableArea(t *testing.T) {
 		}
 	}
 	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["Pand"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").problem(t, http.StatusConflict, "area-unreadable")
-	_, err = w.cutter.Cut(t.Context(), testDataset, cut.Options{Empty: true})
+	_, err = w.cutter.Cut(t.Context(), testDataset, export.Options{Empty: true})
 	noError(t, err)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 )
 
@@ -19,7 +19,7 @@ const (
 // its objects are. Objects go out in the form in which they were published, whatever the request calls it (MUT-25, MUT-51).
 func datasetFormats(d store.Dataset) []string {
 	formats := []string{formatGML}
-	declared, err := ledger.Namespaces(d.Namespaces)
+	declared, err := ingest.Namespaces(d.Namespaces)
 	if err != nil {
 		return formats // the header of its files cannot be written either, which is told there
 	}

@@ -11,7 +11,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 	"schakel/registry"
 	"schakel/store"
 )
@@ -87,7 +87,7 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := m.Ledger.Publish(c.Request().Context(), ledger.Request{
+	receipt, err := m.Ledger.Publish(c.Request().Context(), ingest.Request{
 		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
 		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
 	})
@@ -114,7 +114,7 @@ func (m *machineAPI) publisher(c echo.Context) (caller, error) {
 }
 
 // mutationSource reads the body as its media type says, and of which kind it is; empty is as its header says.
-func mutationSource(c echo.Context, body io.Reader) (ledger.Source, string, error) {
+func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, error) {
 	kind, err := apiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
 	if err != nil {
 		return nil, "", err
@@ -129,13 +129,13 @@ func mutationSource(c echo.Context, body io.Reader) (ledger.Source, string, erro
 	var limits format.Limits
 	switch media {
 	case "application/xml", "text/xml":
-		return ledger.FromXML("request", body, limits), kind, nil
+		return ingest.FromXML("request", body, limits), kind, nil
 	case formatZipType:
-		return ledger.FromZip(body, archive.Limits{}, limits), kind, nil
+		return ingest.FromZip(body, archive.Limits{}, limits), kind, nil
 	case "application/json":
-		return ledger.FromJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+		return ingest.FromJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
 	case "application/x-ndjson":
-		return ledger.FromNDJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+		return ingest.FromNDJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
 	}
 	return nil, "", newProblem(http.StatusUnsupportedMediaType, "not-mutations", "Send a file of the mutation format as application/xml, a delivery as application/zip, or groups as application/json or application/x-ndjson.")
 }

@@ -10,7 +10,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 	"schakel/templates"
 )
 
@@ -19,23 +19,23 @@ func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err 
 	if c.Request().Context().Err() != nil {
 		return retryLater(http.StatusServiceUnavailable, "stopping", "The program is being stopped. Send the whole request again under the same Idempotency-Key: it goes on behind the groups that are in.", notReadyAfter)
 	}
-	if refused, ok := errors.AsType[*ledger.Refused](err); ok {
+	if refused, ok := errors.AsType[*ingest.Refused](err); ok {
 		return refusedProblem(refused)
 	}
 	switch {
-	case errors.Is(err, ledger.ErrEnded):
+	case errors.Is(err, ingest.ErrEnded):
 		return newProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
-	case errors.Is(err, ledger.ErrNotEmpty):
+	case errors.Is(err, ingest.ErrNotEmpty):
 		return newProblem(http.StatusConflict, "dataset-not-empty", capital(err.Error())+".")
-	case errors.Is(err, ledger.ErrOtherContent):
+	case errors.Is(err, ingest.ErrOtherContent):
 		return m.keyReused()
-	case errors.Is(err, ledger.ErrElsewhere):
+	case errors.Is(err, ingest.ErrElsewhere):
 		return m.keyInUse()
-	case errors.Is(err, ledger.ErrCancelled):
+	case errors.Is(err, ingest.ErrCancelled):
 		return newProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
-	case errors.Is(err, ledger.ErrReplaced):
+	case errors.Is(err, ingest.ErrReplaced):
 		return newProblem(http.StatusConflict, "conflict", "What this publication brought was replaced by another history of the dataset. Send what is to be in that under a new Idempotency-Key.")
-	case errors.Is(err, ledger.ErrKind):
+	case errors.Is(err, ingest.ErrKind):
 		return fieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
 	case brokenOff(err):
 		return m.brokenOff(c, who, key)
@@ -82,13 +82,13 @@ func refusedDetail(groups int64) string {
 }
 
 // refusedProblem names every mistake with its place. What came before it is in.
-func refusedProblem(refused *ledger.Refused) error {
+func refusedProblem(refused *ingest.Refused) error {
 	in := refusedDetail(refused.Publication.Groups)
 	p := newProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule; errors says which and where. "+in)
 	switch refused.Problems[0].Code {
-	case ledger.CodeSyntax:
+	case ingest.CodeSyntax:
 		p = newProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read any further; errors says why and where. "+in)
-	case ledger.CodeLimit:
+	case ingest.CodeLimit:
 		p = newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body holds more than is taken here; errors says where. "+in)
 	}
 	for _, found := range refused.Problems {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/registry"
 )
 
@@ -52,7 +52,7 @@ func TestGuessedMutationAddresses(t *testing.T) {
 			t.Errorf("%s of a partner that is suspended: %d %s", target, a.status, a.body)
 		}
 	}
-	_, err = w.cutter.Cut(t.Context(), testDataset, cut.Options{Empty: true})
+	_, err = w.cutter.Cut(t.Context(), testDataset, export.Options{Empty: true})
 	noError(t, err)
 }
 

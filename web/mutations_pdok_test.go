@@ -16,7 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/store/needs"
@@ -211,7 +211,7 @@ func TestFewCustomBytesAreKept(t *testing.T) {
 	t.Parallel()
 	var w *mutationWorld
 	w = newMutationWorldWith(t, func(cfg *APIConfig) {
-		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
+		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
 	})
 	id := w.publish(t, 3).ID
 	ask := func(n int) apiAnswer {
@@ -227,7 +227,7 @@ func TestFewCustomBytesAreKept(t *testing.T) {
 		t.Errorf("Retry-After %s", got)
 	}
 	w.whole.get(t, under("/downloads/"+first)).want(t, 200)
-	w.clock.Advance(cut.FreshCustom)
+	w.clock.Advance(export.FreshCustom)
 	w.whole.token = w.whole.newToken(t, "")
 	ask(2).want(t, 202)
 	w.whole.get(t, under("/downloads/"+first)).problem(t, 410, "download-gone")
@@ -242,7 +242,7 @@ func TestFewCustomDownloadsWait(t *testing.T) {
 		return fmt.Sprintf(`{"format":"gml","featuretypes":["%s"],"deltaId":"%s","geofilter":"POLYGON((155000 463000,156000 463000,156000 %d,155000 463000))"}`,
 			historytest.Types()[0], id, 464000+i)
 	}
-	for i := range cut.MostWaiting {
+	for i := range export.MostWaiting {
 		w.whole.postJSON(t, under("/delta/custom"), body(d.ID, i)).want(t, 202)
 	}
 	refused := w.whole.postJSON(t, under("/delta/custom"), body(d.ID, 99))

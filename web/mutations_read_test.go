@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
 	"schakel/store"
@@ -130,7 +130,7 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 	w.renew(t)
 	w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).want(t, 200)
 	w.whole.get(t, under("/deltas?after-delta-id=09bf3690-e0a1-43cc-8550-f689936d374d")).problem(t, 404, "delta-unknown")
-	w.clock.Advance(cut.Retention - 20*24*time.Hour)
+	w.clock.Advance(export.Retention - 20*24*time.Hour)
 	w.renew(t)
 	w.whole.get(t, under("/deltas/"+old.ID+"/content")).want(t, 200) // the last moment
 	w.clock.Advance(time.Second)

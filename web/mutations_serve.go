@@ -12,13 +12,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/store"
 )
 
 // mutationFile is a zip that is sent to a reader.
 type mutationFile struct {
-	offer  cut.Offer // of which delta or snapshot it is; zero for a download that was asked for
+	offer  export.Offer // of which delta or snapshot it is; zero for a download that was asked for
 	id     string
 	name   string
 	reader datasetReader
@@ -33,7 +33,7 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 		return fmt.Errorf("find mutation file: %w", err)
 	}
 	if !row.GoneAt.IsZero() {
-		return m.goneProblem(f.reader.access.Dataset.ID, &cut.GoneError{Kind: cut.ErrDeltaExpired, ExpiredAt: f.offer.ExpiresAt})
+		return m.goneProblem(f.reader.access.Dataset.ID, &export.GoneError{Kind: export.ErrDeltaExpired, ExpiredAt: f.offer.ExpiresAt})
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", formatZipType)

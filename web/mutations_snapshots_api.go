@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 )
 
 // latestSnapshot names the newest one in an address.
@@ -24,18 +24,18 @@ type snapshotAnswer struct {
 }
 
 // snapshotOffer finds the snapshot of the address as the caller gets it.
-func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, cut.Offer, error) {
+func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, export.Offer, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
-		return r, cut.Offer{}, err
+		return r, export.Offer{}, err
 	}
 	ctx := c.Request().Context()
-	var o cut.Offer
+	var o export.Offer
 	if id := c.Param("snapshotId"); id == latestSnapshot {
 		o, err = m.Cutter.Latest(ctx, r.view)
 	} else {
 		o, err = m.Cutter.SnapshotOf(ctx, r.view, id)
-		if errors.Is(err, cut.ErrNoSnapshot) {
+		if errors.Is(err, export.ErrNoSnapshot) {
 			here := datasetPath(r.access.Dataset.ID) + "/snapshots/"
 			return r, o, newProblem(http.StatusNotFound, "no-snapshot", "There is no such snapshot, or newer ones came in its place. The newest is at "+m.app.absolute(here+latestSnapshot)+".")
 		}

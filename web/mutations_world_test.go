@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
@@ -119,7 +119,7 @@ func (w *mutationWorld) publish(t testing.TB, n int) store.MutationDelta {
 
 func (w *mutationWorld) cut(t testing.TB) store.MutationDelta {
 	t.Helper()
-	d, err := w.cutter.Cut(t.Context(), testDataset, cut.Options{})
+	d, err := w.cutter.Cut(t.Context(), testDataset, export.Options{})
 	noError(t, err)
 	return d
 }

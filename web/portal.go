@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"schakel/delivery/mutation/cut"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/export"
+	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
@@ -26,9 +26,9 @@ type PortalConfig struct {
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
 	// Cutter tells what there is of datasets. Default one of its own.
-	Cutter *cut.Cutter
+	Cutter *export.Cutter
 	// Ledger takes mutation files in. Default one of its own.
-	Ledger *ledger.Ledger
+	Ledger *ingest.Ledger
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
@@ -57,10 +57,10 @@ func newPortal(app *App, cfg PortalConfig) (*portal, error) {
 		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")
 	}
 	if cfg.Cutter == nil {
-		cfg.Cutter = cut.New(cut.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
 	}
 	if cfg.Ledger == nil {
-		cfg.Ledger = ledger.New(ledger.Config{DB: cfg.DB})
+		cfg.Ledger = ingest.New(ingest.Config{DB: cfg.DB})
 	}
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20

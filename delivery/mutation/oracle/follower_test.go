@@ -14,20 +14,20 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	mutationarea "schakel/delivery/mutation/area"
-	"schakel/delivery/mutation/cut"
-	"schakel/delivery/mutation/follow"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
+	"schakel/delivery/mutation/replica"
 	"schakel/store/storetest"
 )
 
 // consumer keeps a copy of what it asked for.
 type consumer struct {
 	name     string
-	want     cut.Request                             // what it asks for; nothing is everything
+	want     export.Request                          // what it asks for; nothing is everything
 	keep     func(kind string, s *format.State) bool // nil is everything
 	database string
-	options  follow.Options
+	options  replica.Options
 	behind   string // the last delta it has
 }
 
@@ -35,23 +35,23 @@ type consumer struct {
 func consumers(t *testing.T) []*consumer {
 	t.Helper()
 	sqlite := func(name string) string { return "sqlite:" + filepath.Join(t.TempDir(), name+".db") }
-	geofilter := cut.Request{Geofilter: area.WKT()}
+	geofilter := export.Request{Geofilter: area.WKT()}
 	return []*consumer{
-		{name: "everything", database: sqlite("all"), options: follow.Options{Name: dataset, Verify: "stop"}},
-		{name: "everything in PostgreSQL", database: storetest.PostgresURL(t), options: follow.Options{Name: dataset, Mutations: 7}},
-		{name: "by all fields", database: sqlite("fields"), options: follow.Options{Name: dataset, Match: follow.Match{AllFields: true}}},
-		{name: "an area", want: geofilter, keep: func(_ string, s *format.State) bool { return area.Inside(s) }, database: sqlite("area"), options: follow.Options{Name: dataset, AreaOf: areaOf, Tombstones: true}},
-		{name: "two types", want: cut.Request{ObjectTypes: []string{"Pand", "besluit"}}, keep: func(kind string, _ *format.State) bool { return kind == "Pand" || kind == "Besluit" }, database: sqlite("types"), options: follow.Options{Name: dataset}},
+		{name: "everything", database: sqlite("all"), options: replica.Options{Name: dataset, Verify: "stop"}},
+		{name: "everything in PostgreSQL", database: storetest.PostgresURL(t), options: replica.Options{Name: dataset, Mutations: 7}},
+		{name: "by all fields", database: sqlite("fields"), options: replica.Options{Name: dataset, Match: replica.Match{AllFields: true}}},
+		{name: "an area", want: geofilter, keep: func(_ string, s *format.State) bool { return area.Inside(s) }, database: sqlite("area"), options: replica.Options{Name: dataset, AreaOf: areaOf, Tombstones: true}},
+		{name: "two types", want: export.Request{ObjectTypes: []string{"Pand", "besluit"}}, keep: func(kind string, _ *format.State) bool { return kind == "Pand" || kind == "Besluit" }, database: sqlite("types"), options: replica.Options{Name: dataset}},
 	}
 }
 
 // held makes an area of what a manifest tells.
 type held struct{ *mutationarea.Filter }
 
-// Inside implements follow.Area.
+// Inside implements replica.Area.
 func (h held) Inside(s *format.State) (bool, error) { return h.Holds(s) }
 
-func areaOf(text string, by *archive.Located) (follow.Area, error) {
+func areaOf(text string, by *archive.Located) (replica.Area, error) {
 	list, err := mutationarea.Split(text, mutationarea.Options{Dataset: mutationarea.CRS(by.CRS)})
 	if err != nil {
 		return nil, err
@@ -64,14 +64,14 @@ func areaOf(text string, by *archive.Located) (follow.Area, error) {
 func (w *world) apply(t *testing.T, c *consumer, m archive.Manifest, doc []byte) {
 	t.Helper()
 	ctx := t.Context()
-	f := must1(follow.Open(ctx, c.database, c.options))(t)
+	f := must1(replica.Open(ctx, c.database, c.options))(t)
 	defer f.Close()
-	d := follow.Delivery{
+	d := replica.Delivery{
 		ID: m.DeliveryID, Type: m.Type, Chained: m.Type == format.Delta, Previous: m.Previous, Lineage: m.Lineage, Includes: m.Includes, Manifest: &m,
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(w.line(doc)), nil },
 	}
 	for tries := 0; ; tries++ {
-		var report follow.Report
+		var report replica.Report
 		err := f.Apply(ctx, d, &report)
 		if err == nil {
 			break

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/archive"
-	"schakel/delivery/mutation/cut"
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -33,8 +33,8 @@ var area = historytest.Ring{
 // world is a dataset with its source and its consumers.
 type world struct {
 	db        *store.DB
-	ledger    *ledger.Ledger
-	cutter    *cut.Cutter
+	ledger    *ingest.Ledger
+	cutter    *export.Cutter
 	rnd       *rand.Rand
 	history   *historytest.History
 	record    historytest.Record
@@ -72,7 +72,7 @@ func TestCopies(t *testing.T) {
 func newWorld(t *testing.T, db *store.DB, seed uint64, model historytest.Model) *world {
 	t.Helper()
 	w := &world{
-		db: db, ledger: ledger.New(ledger.Config{DB: db}), cutter: cut.New(cut.Config{DB: db}),
+		db: db, ledger: ingest.New(ingest.Config{DB: db}), cutter: export.New(export.Config{DB: db}),
 		rnd: rand.New(rand.NewPCG(seed, rand.Uint64())), history: historytest.New(rand.Uint64(), model, ""),
 		consumers: consumers(t),
 	}
@@ -94,7 +94,7 @@ func (w *world) round(t *testing.T) {
 	if w.checked == 0 || w.rnd.IntN(3) == 0 {
 		w.snapshot(t)
 	}
-	if _, err := w.cutter.Cut(t.Context(), dataset, cut.Options{}); !errors.Is(err, cut.ErrNothingNew) {
+	if _, err := w.cutter.Cut(t.Context(), dataset, export.Options{}); !errors.Is(err, export.ErrNothingNew) {
 		must(t, err)
 	}
 	for _, c := range w.consumers {
@@ -121,7 +121,7 @@ func (w *world) publish(t *testing.T, groups []*format.Group) {
 	shape := shapes()[w.rnd.IntN(len(shapes()))]
 	doc := body(t, w.history, shape, groups)
 	send := func(r io.Reader) error {
-		_, err := w.ledger.Publish(t.Context(), ledger.Request{
+		_, err := w.ledger.Publish(t.Context(), ingest.Request{
 			Dataset: dataset, ClientID: "cli", Key: fmt.Sprint(w.published), Kind: store.PublicationGroups, Source: source(shape, r),
 		})
 		return err
@@ -147,10 +147,10 @@ func (w *world) snapshot(t *testing.T) {
 func (w *world) catchUp(t *testing.T, c *consumer) {
 	t.Helper()
 	row := must1(w.db.Dataset(t.Context(), dataset))(t)
-	view := cut.View{Dataset: row, PartnerID: "own"}
+	view := export.View{Dataset: row, PartnerID: "own"}
 	if c.behind == "" {
 		offer, err := w.cutter.Latest(t.Context(), view)
-		if errors.Is(err, cut.ErrNoSnapshot) {
+		if errors.Is(err, export.ErrNoSnapshot) {
 			return
 		}
 		must(t, err)
@@ -179,7 +179,7 @@ func (w *world) catchUp(t *testing.T, c *consumer) {
 }
 
 // fetch reads the zip a consumer is to get: the one of everybody, or one made for it.
-func (w *world) fetch(t *testing.T, view cut.View, c *consumer, deltaID string, o cut.Offer) (archive.Manifest, []byte) {
+func (w *world) fetch(t *testing.T, view export.View, c *consumer, deltaID string, o export.Offer) (archive.Manifest, []byte) {
 	t.Helper()
 	ctx := t.Context()
 	if c.want.Geofilter == "" && len(c.want.ObjectTypes) == 0 {
@@ -195,7 +195,7 @@ func (w *world) fetch(t *testing.T, view cut.View, c *consumer, deltaID string, 
 		must1(w.cutter.Work(ctx))(t)
 		d = must1(w.db.MutationDownload(ctx, d.ID))(t)
 	}
-	return must1(cut.Manifest(d.Manifest))(t), w.bytes(t, d.FileID)
+	return must1(export.Manifest(d.Manifest))(t), w.bytes(t, d.FileID)
 }
 
 func (w *world) bytes(t *testing.T, fileID string) []byte {

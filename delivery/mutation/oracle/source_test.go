@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
-	"schakel/delivery/mutation/ledger"
+	"schakel/delivery/mutation/ingest"
 )
 
 // shapes are the forms in which groups can be published.
@@ -69,16 +69,16 @@ func plain(g *format.Group) any {
 }
 
 // source reads what was written by body.
-func source(shape string, r io.Reader) ledger.Source {
+func source(shape string, r io.Reader) ingest.Source {
 	switch shape {
 	case "xml":
-		return ledger.FromXML("000001.xml", r, format.Limits{})
+		return ingest.FromXML("000001.xml", r, format.Limits{})
 	case "zip":
-		return ledger.FromZip(r, archive.Limits{}, format.Limits{})
+		return ingest.FromZip(r, archive.Limits{}, format.Limits{})
 	case "json":
-		return ledger.FromJSON("groups.json", r, format.Limits{})
+		return ingest.FromJSON("groups.json", r, format.Limits{})
 	}
-	return ledger.FromNDJSON("groups.ndjson", r, format.Limits{})
+	return ingest.FromNDJSON("groups.ndjson", r, format.Limits{})
 }
 
 // torn ends a stream in the middle, at any byte, as a line that breaks does.

@@ -19,9 +19,9 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	mutationarea "schakel/delivery/mutation/area"
-	"schakel/delivery/mutation/follow"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
+	"schakel/delivery/mutation/replica"
 	"schakel/store/needs"
 )
 
@@ -192,28 +192,28 @@ func filter(kind format.DeliveryType, from, to string) (int64, error) {
 // followAll follows the delivery; a delta goes behind an empty initial state.
 func followAll(kind format.DeliveryType, dir string) (int64, error) {
 	ctx := context.Background()
-	f, err := follow.Open(ctx, "sqlite:"+filepath.Join(dir, string(kind)+".db"), follow.Options{Name: dataset})
+	f, err := replica.Open(ctx, "sqlite:"+filepath.Join(dir, string(kind)+".db"), replica.Options{Name: dataset})
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	var report follow.Report
+	var report replica.Report
 	if kind == format.Delta {
 		if err := f.Apply(ctx, empty(), &report); err != nil {
 			return 0, err
 		}
 	}
-	err = f.Apply(ctx, follow.Delivery{Open: func(context.Context) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, "write.zip")) }}, &report)
+	err = f.Apply(ctx, replica.Delivery{Open: func(context.Context) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, "write.zip")) }}, &report)
 	return report.Counts.Groups, err
 }
 
-func empty() follow.Delivery {
+func empty() replica.Delivery {
 	var doc bytes.Buffer
 	w, err := archive.NewDeliveryWriter(&doc, header(format.Initial), archive.DeliveryOptions{})
 	if err == nil {
 		_, err = w.Close()
 	}
-	return follow.Delivery{Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(&doc), err }}
+	return replica.Delivery{Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(&doc), err }}
 }
 
 // peak is the most memory this process ever took, in bytes.

@@ -1,0 +1,70 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"schakel/store"
+)
+
+// Names are the names under which a reader knows deltas. Who gets everything knows them by their ids. To the id of a part's delta
+// a mark of the part's lineage is added: a follower that goes on by a name of its old part, after its area or object types were
+// changed, is told so, and does not get deltas of the new part for those of the old one (MUT-38, MUT-49).
+type Names struct {
+	mark string
+	any  bool // what the reader gets cannot be read, so no name is refused for its mark
+}
+
+// idLength is how long ids of deltas are: UUIDs.
+const idLength = 36
+
+// namesOf gives the names of deltas in a lineage, that of a part or, when it is equal, the whole one.
+func namesOf(lineage, whole string) Names {
+	if lineage == whole {
+		return Names{}
+	}
+	mark := strings.ReplaceAll(lineage, "-", "")
+	return Names{mark: mark[:min(len(mark), 12)]}
+}
+
+// NameOf is the name of a delta under a mark; an empty mark leaves the id as it is.
+func NameOf(id, mark string) string {
+	if id == "" || mark == "" {
+		return id
+	}
+	return id + "-" + mark
+}
+
+// Of is the name of a delta; there is none for an empty id.
+func (n Names) Of(id string) string { return NameOf(id, n.mark) }
+
+// splitName is the reverse of NameOf.
+func splitName(name string) (id, mark string) {
+	if len(name) > idLength && name[idLength] == '-' {
+		return name[:idLength], name[idLength+1:]
+	}
+	return name, ""
+}
+
+// Names are those that a reader knows deltas by now.
+func (c *Cutter) Names(ctx context.Context, v View) (Names, error) {
+	wants, err := c.wants(ctx, v)
+	if err != nil {
+		return Names{}, err
+	}
+	return c.names(v, wants)
+}
+
+func (c *Cutter) names(v View, wants part) (Names, error) {
+	lineage, err := wants.lineage(v.Dataset.Lineage)
+	if errors.Is(err, ErrUnreadable) {
+		return Names{any: true}, nil
+	}
+	return namesOf(lineage, v.Dataset.Lineage), err
+}
+
+// fit tells whether a name with a mark is one that a reader may go on by.
+func (n Names) fit(v View, d store.MutationDelta, mark string) bool {
+	return n.any || mark == n.mark || mark == "" && v.Follower != nil && d.Number <= v.Follower.BareUntil
+}

@@ -1,0 +1,106 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/store"
+)
+
+// View is who reads a dataset: the own organisation, or a partner with a subscription to it.
+type View struct {
+	Dataset   store.Dataset
+	PartnerID string
+	Follower  *store.MutationFollower // nil: it gets everything
+}
+
+// Offer is what a reader gets of a delta or of a snapshot.
+type Offer struct {
+	Delta     store.MutationDelta    // zero for a snapshot
+	Name      string                 // of the delta, as the reader knows it
+	Previous  string                 // name of the delta before it; empty: it is the first
+	Includes  string                 // of a snapshot: name of the last delta that it includes
+	Snapshot  store.MutationSnapshot // zero for a delta
+	Ready     bool                   // its file is there; when not, it is being made
+	Failed    string                 // why it cannot be made, or empty
+	Manifest  archive.Manifest       // of what the reader gets; zero when it is not ready
+	FileID    string
+	ExpiresAt time.Time // the last moment of a delta; zero for a snapshot
+}
+
+// whole is everything of a delta or snapshot.
+type whole struct {
+	deltaID, snapshotID string
+	lineage             string
+	manifest, fileID    string
+}
+
+// wants reads what the reader's subscription is to. An area that cannot be read is no error here: what is offered says so.
+func (c *Cutter) wants(ctx context.Context, v View) (part, error) {
+	if v.Follower == nil {
+		return part{}, nil
+	}
+	p, err := partOf(ctx, c.cfg.DB, v.Dataset, v.Follower.AreaID, "", v.Follower.ObjectTypes)
+	if err != nil && unreadable(err) {
+		return part{unread: err}, nil
+	}
+	return p, err
+}
+
+// Lineage is the lineage of what a reader gets (MUT-38). It answers ErrUnreadable when its area cannot be read.
+func (c *Cutter) Lineage(ctx context.Context, v View) (string, error) {
+	wants, err := c.wants(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	return wants.lineage(v.Dataset.Lineage)
+}
+
+// fill completes an offer with what is there for the reader. When ask is set and nobody asked for the reader's part yet, it
+// does.
+func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offer, ask bool) (err error) {
+	if wants.all() {
+		o.Ready, o.FileID = true, of.fileID
+		o.Manifest, err = Manifest(of.manifest)
+		return err
+	}
+	if wants.unread != nil {
+		o.Failed = ErrUnreadable.Error() + " (" + wants.unread.Error() + "); set it again"
+		return nil
+	}
+	lineage, err := wants.lineage(of.lineage)
+	if err != nil {
+		return err
+	}
+	key := store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: lineage, Mark: namesOf(lineage, of.lineage).mark}
+	row, err := c.cfg.DB.SubscribedDownload(ctx, key, v.Follower.SubscriptionID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !row.GoneAt.IsZero() {
+		if !ask {
+			return nil
+		}
+		return c.askPart(ctx, v, of)
+	}
+	if err != nil {
+		return fmt.Errorf("find part: %w", err)
+	}
+	switch row.Status {
+	case store.MutationFailed:
+		o.Failed = row.Error
+	case store.MutationCompleted:
+		o.Ready, o.FileID = true, row.FileID
+		o.Manifest, err = Manifest(row.Manifest)
+	}
+	return err
+}
+
+func (c *Cutter) askPart(ctx context.Context, v View, of whole) error {
+	row := store.MutationDownload{DeltaID: of.deltaID, SnapshotID: of.snapshotID, SubscriptionID: v.Follower.SubscriptionID, PartnerID: v.PartnerID}
+	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return c.want(ctx, tx, v.Dataset, of.lineage, *v.Follower, nil, &row) })
+	if err != nil {
+		return fmt.Errorf("ask for part: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/area"
+	"schakel/delivery/mutation/format"
+	"schakel/store"
+)
+
+// part is what somebody wants of a dataset: object types, in areas that must all hold. The zero part is everything.
+type part struct {
+	types  []string // none: all
+	areas  []*area.Area
+	unread error // why an area of it cannot be read: nothing is in it then
+}
+
+// areaSource finds areas of subscriptions.
+type areaSource interface {
+	MutationArea(ctx context.Context, id string) (store.MutationArea, error)
+}
+
+// errTypesGone says that a dataset has no object type any more that is wanted: none of them is not all of them.
+var errTypesGone = errors.New("the dataset has none of its object types any more")
+
+// partOf reads what a subscription, or a download, wants.
+func partOf(ctx context.Context, from areaSource, set store.Dataset, areaID, geofilter string, types []string) (part, error) {
+	wants := part{types: someTypes(set, types)}
+	if len(types) > 0 && len(wants.types) == 0 && !slices.ContainsFunc(types, func(t string) bool { return format.FoldType(t) == format.FoldType(set.ObjectTypes[0]) }) {
+		return wants, errTypesGone
+	}
+	if areaID != "" {
+		row, err := from.MutationArea(ctx, areaID)
+		if err != nil {
+			return wants, fmt.Errorf("find area %s: %w", areaID, err)
+		}
+		read, err := readArea(set, row)
+		if err != nil {
+			return wants, fmt.Errorf("read area %s: %w", areaID, err)
+		}
+		wants.areas = append(wants.areas, read)
+	}
+	if geofilter != "" {
+		read, err := readGeofilter(set, geofilter)
+		if err != nil {
+			return wants, err
+		}
+		wants.areas = append(wants.areas, read)
+	}
+	return wants, nil
+}
+
+func readArea(set store.Dataset, row store.MutationArea) (*area.Area, error) {
+	if row.Kind == store.AreaKeys {
+		return area.NewKeys(row.Keys)
+	}
+	return area.Parse(row.WKT, area.Options{Dataset: area.CRS(set.CRS)})
+}
+
+// readGeofilter reads what a request bounds a download by besides. Errors are ErrGeofilter.
+func readGeofilter(set store.Dataset, text string) (*area.Area, error) {
+	if set.AreaKind != store.AreaGeometry {
+		return nil, fmt.Errorf("%w: the dataset has no geometry to bound it by", ErrGeofilter)
+	}
+	read, err := area.Parse(text, area.Options{Dataset: area.CRS(set.CRS)})
+	if err != nil {
+		return nil, errors.Join(ErrGeofilter, err)
+	}
+	return read, nil
+}
+
+// unreadable tells of an error of partOf whether it is about what is wanted: trying again is of no use.
+func unreadable(err error) bool {
+	return errors.Is(err, area.ErrArea) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errTypesGone)
+}
+
+// all tells whether it is everything.
+func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 && p.unread == nil }
+
+// lineage is the one of this part of a dataset (MUT-38, MUT-49).
+func (p part) lineage(whole string) (string, error) {
+	if p.unread != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnreadable, p.unread)
+	}
+	base, err := uuid.Parse(whole)
+	if err != nil {
+		return "", fmt.Errorf("read lineage: %w", err)
+	}
+	return area.Lineage(base, p.areas, p.types).String(), nil
+}
+
+// text is what the files and the manifest say of the area.
+func (p part) text() string { return area.Join(p.areas) }
+
+// located tells by what objects lie in the areas; nil without any.
+func (p part) located(set store.Dataset) *archive.Located {
+	if len(p.areas) == 0 {
+		return nil
+	}
+	return &archive.Located{CRS: int(set.CRS), GeometryElements: set.GeometryElements, KeyElements: set.KeyElements}
+}
+
+// filter makes what lets this part of a dataset through.
+func (p part) filter(set store.Dataset) (*area.Filter, error) {
+	return area.NewFilter(area.Config{
+		Areas: p.areas, ObjectTypes: p.types,
+		Fields: area.Fields{CRS: area.CRS(set.CRS), Geometry: set.GeometryElements, Keys: set.KeyElements},
+	})
+}
+
+// someTypes gives object types in the order and spelling of the dataset; none when they are all of them.
+func someTypes(set store.Dataset, wanted []string) []string {
+	var some []string
+	for _, t := range set.ObjectTypes {
+		if slices.ContainsFunc(wanted, func(w string) bool { return format.FoldType(w) == format.FoldType(t) }) {
+			some = append(some, t)
+		}
+	}
+	if len(some) == len(set.ObjectTypes) {
+		return nil
+	}
+	return some
+}
+
+// askedTypes checks the object types of a request, which can only be some of those a subscription has.
+func askedTypes(set store.Dataset, subscribed, asked []string) ([]string, error) {
+	offered := subscribed
+	if len(offered) == 0 {
+		offered = set.ObjectTypes
+	}
+	for _, t := range asked {
+		if !slices.ContainsFunc(offered, func(o string) bool { return format.FoldType(o) == format.FoldType(t) }) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrObjectType, t, strings.Join(offered, ", "))
+		}
+	}
+	if len(asked) == 0 {
+		asked = subscribed
+	}
+	return someTypes(set, asked), nil
+}

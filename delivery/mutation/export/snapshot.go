@@ -1,0 +1,157 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/store"
+)
+
+const (
+	stepEvery  = 2 * time.Second // how often a snapshot tells how far it is
+	stepLooks  = 256             // states after which it looks at the time
+	baseTries  = 5               // how often a snapshot looks for its delta while others cut
+	lastWrites = 5 * time.Second // how long a last word may take when the program stops
+)
+
+// Snapshot makes a snapshot of a dataset: the states that are there at the end of a delta, each of them added. A delta is cut
+// first when something is new, or when the lineage has none. Changes go on meanwhile (MUT-34). One that is broken off has
+// failed, and is begun anew.
+func (c *Cutter) Snapshot(ctx context.Context, datasetID string) (store.MutationSnapshot, error) {
+	set, delta, err := c.base(ctx, datasetID)
+	if err != nil {
+		return store.MutationSnapshot{}, fmt.Errorf("find the delta of a snapshot: %w", err)
+	}
+	row := store.MutationSnapshot{DatasetID: set.ID, DeltaID: delta.ID, DeltaNumber: delta.Number, Seq: delta.ToSeq, Lineage: delta.Lineage}
+	if row.ID, err = newID(); err != nil {
+		return row, err
+	}
+	if row.Total, err = c.cfg.DB.CountStates(ctx, set, row.Seq); err != nil {
+		return row, fmt.Errorf("count states: %w", err)
+	}
+	if err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StartMutationSnapshot(ctx, &row) }); err != nil {
+		return row, fmt.Errorf("start snapshot: %w", err)
+	}
+	m, err := c.writeSnapshot(ctx, set, &row, delta)
+	if err == nil {
+		err = c.keepSnapshot(ctx, &row, m)
+	}
+	if err != nil {
+		err = c.overtaken(ctx, set, err)
+		return row, errors.Join(err, c.failSnapshot(ctx, row.ID, err))
+	}
+	return row, nil
+}
+
+// base gives the delta that a snapshot made now includes, and the dataset as it is with that.
+func (c *Cutter) base(ctx context.Context, datasetID string) (set store.Dataset, delta store.MutationDelta, err error) {
+	for range baseTries {
+		_, err = c.Cut(ctx, datasetID, Options{})
+		if err != nil && !errors.Is(err, ErrNothingNew) && !errors.Is(err, store.ErrConflict) {
+			return set, delta, err
+		}
+		if set, err = c.cfg.DB.Dataset(ctx, datasetID); err != nil {
+			return set, delta, err
+		}
+		delta, err = c.cfg.DB.LastMutationDelta(ctx, datasetID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && delta.Lineage != set.Lineage {
+			delta, err = c.Cut(ctx, datasetID, Options{Empty: true})
+		}
+		if err == nil && delta.Lineage == set.Lineage {
+			return set, delta, nil
+		}
+		if err != nil && !errors.Is(err, store.ErrConflict) {
+			return set, delta, err
+		}
+	}
+	return set, delta, errors.Join(err, store.ErrConflict)
+}
+
+func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *store.MutationSnapshot, delta store.MutationDelta) (*made, error) {
+	// Who reads no manifest finds in the files themselves which delta to go on behind (MUT-34).
+	h, err := header(set, row.DeltaID, format.Initial)
+	if err != nil {
+		return nil, err
+	}
+	from, as, told := c.cfg.DB.OpenStates(set, row.Seq), newGroups(), c.cfg.Now()
+	m, err := c.write(ctx, set, h, delta.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
+		for {
+			state, err := from.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("read states: %w", err)
+			}
+			if err := writeState(out, as, &state); err != nil {
+				return err
+			}
+			row.Done++
+			if row.Done%stepLooks == 0 && c.cfg.Now().Sub(told) >= stepEvery {
+				told = c.cfg.Now()
+				if err := c.step(ctx, row); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write snapshot: %w", err)
+	}
+	m.manifest.Lineage, m.manifest.Includes, m.manifest.To = row.Lineage, row.DeltaID, delta.ToAt.Time
+	return m, nil
+}
+
+// step tells how far a snapshot is. It answers store.ErrConflict when another node has begun anew.
+func (c *Cutter) step(ctx context.Context, row *store.MutationSnapshot) error {
+	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) })
+	if errors.Is(err, store.ErrNotFound) {
+		err = store.ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("tell how far a snapshot is: %w", err)
+	}
+	return nil
+}
+
+func writeState(out *archive.DeliveryWriter, as *groups, state *store.MutationState) error {
+	g, err := as.added(state)
+	if err != nil {
+		return err
+	}
+	if err := out.WriteGroup(g); err != nil {
+		return fmt.Errorf("state %s: %w", state.ID, err)
+	}
+	return nil
+}
+
+func (c *Cutter) keepSnapshot(ctx context.Context, row *store.MutationSnapshot, m *made) error {
+	if row.Done != row.Total { // states come and go behind its delta, but what was there stays so
+		return fmt.Errorf("the dataset has %d states, and should have %d", row.Done, row.Total)
+	}
+	err := c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+		row.FileID, row.Manifest, row.Bytes, row.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
+		return tx.FinishMutationSnapshot(ctx, row)
+	})
+	if err != nil {
+		return fmt.Errorf("keep snapshot: %w", err)
+	}
+	return nil
+}
+
+// failSnapshot writes why a snapshot came to nothing, also when the program is stopping.
+func (c *Cutter) failSnapshot(ctx context.Context, id string, why error) error {
+	reason := "It failed: " + why.Error()
+	switch {
+	case ctx.Err() != nil:
+		reason = "The program was stopped; it is begun anew."
+	case errors.Is(why, store.ErrConflict):
+		reason = "The history was replaced, or another node began anew."
+	}
+	return c.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
+}

@@ -1,0 +1,96 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/ingest"
+	"schakel/store"
+)
+
+// made is a delivery whose zip is in the store but not finished.
+type made struct {
+	file     *store.FileWriter
+	manifest archive.Manifest
+}
+
+// header is what every file of a delivery of a dataset begins with (MUT-21).
+func header(set store.Dataset, id string, kind format.DeliveryType) (format.Header, error) {
+	spaces, err := ingest.Namespaces(set.Namespaces)
+	if err != nil {
+		return format.Header{}, fmt.Errorf("read namespaces of dataset %s: %w", set.ID, err)
+	}
+	return format.Header{
+		Root: format.Name{Prefix: set.RootPrefix, Space: set.RootSpace, Local: set.RootLocal}, Dataset: set.ID, Type: kind, DeliveryID: id,
+		ObjectTypes: set.ObjectTypes, Namespaces: spaces, Object: objectElement(set),
+	}, nil
+}
+
+// objectElement is the element around objects that were published in none of the dataset (MUT-24).
+func objectElement(set store.Dataset) string {
+	if set.RootLocal == "" {
+		return ""
+	}
+	return format.ObjectElement
+}
+
+// write makes a zip of what fill writes, as a stream.
+func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(fileID string, out *archive.DeliveryWriter) error) (*made, error) {
+	file, err := c.cfg.DB.CreateMutationFile(ctx, set.ID)
+	if err != nil {
+		return nil, fmt.Errorf("begin file: %w", err)
+	}
+	out, err := archive.NewDeliveryWriter(file, h, archive.DeliveryOptions{PerFile: int(set.PerFile), Options: archive.Options{Modified: at}})
+	if err != nil {
+		return nil, fmt.Errorf("begin delivery: %w", err)
+	}
+	if err := fill(file.ID, out); err != nil {
+		return nil, err
+	}
+	manifest, err := out.Close()
+	if err != nil {
+		return nil, fmt.Errorf("end delivery: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("end file: %w", err)
+	}
+	return &made{file, manifest}, nil
+}
+
+// Manifest reads what a row of the store keeps of a manifest; of an empty text it is the zero one.
+func Manifest(text string) (archive.Manifest, error) {
+	var m archive.Manifest
+	if text == "" {
+		return m, nil
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, fmt.Errorf("read kept manifest: %w", err)
+	}
+	return m, nil
+}
+
+// kept is what a row of the store says of the zip it refers to.
+type kept struct {
+	file, manifest string
+	bytes          int64
+	sha256         string
+}
+
+// keep finishes the zip of a delivery and writes what refers to it, in one transaction.
+func (c *Cutter) keep(ctx context.Context, m *made, refer func(tx *store.Tx, zip kept) error) error {
+	manifest, err := json.Marshal(m.manifest)
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		file, err := m.file.Finish(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("finish file: %w", err)
+		}
+		return refer(tx, kept{file.ID, string(manifest), m.manifest.Bytes, m.manifest.SHA256})
+	})
+}

@@ -1,0 +1,147 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/format/xmlscan"
+	"schakel/store"
+)
+
+// What a caller may want to tell apart, besides [Refused].
+var (
+	// ErrEnded is met when the dataset has ended.
+	ErrEnded = errors.New("the dataset has ended: nothing is published in it any more")
+	// ErrNotEmpty is met at an initial load of a dataset that holds something (MUT-31).
+	ErrNotEmpty = errors.New("the dataset is not empty: publish changes as a delta, go on with the load that was cut off under its own key, or give a reason to replace all that is there")
+	// ErrKind is met when neither the request nor the file says whether it is an initial load.
+	ErrKind = errors.New("the file does not say whether it is a delta or an initial load: tell it with the request")
+	// ErrOtherContent is met when a key comes again with other content than what is in under it.
+	ErrOtherContent = errors.New("the key was used for other content: use a new key for this")
+	// ErrElsewhere is met when another request with the same key goes on with the publication.
+	ErrElsewhere = errors.New("another request publishes this under the same key: try again when it has ended")
+	// ErrCancelled is met when somebody cancelled the publication; what is in stays in.
+	ErrCancelled = errors.New("the publication was cancelled: use a new key to publish the rest")
+	// ErrReplaced is met when the history that the publication brought a part of was replaced; nothing of it is left (MUT-38).
+	ErrReplaced = errors.New("what this publication brought was replaced by another history: use a new key to publish it in that")
+	// ErrJSON is met when a document is not as the JSON form of publishing asks.
+	ErrJSON = errors.New("this is not the JSON form of mutations")
+)
+
+// Codes of problems.
+const (
+	CodeSyntax    = "syntax"         // the input cannot be read
+	CodeLimit     = "limit"          // the input exceeds a bound (MUT-30)
+	CodeHeader    = "header"         // the file is not of the dataset, or not of the kind
+	CodeKind      = "kind"           // a mutation that may not be here (MUT-05, MUT-31)
+	CodeEmpty     = "group-empty"    // a group without mutations (MUT-23)
+	CodeType      = "object-type"    // no type of the dataset
+	CodePayload   = "payload"        // a state that is not one sound element (MUT-25)
+	CodeNoState   = "state-missing"  // a WORDT without XML, a WAS with neither id nor XML
+	CodeUnknown   = "unknown-was"    // no state has ever been there (MUT-12)
+	CodeDead      = "dead-was"       // the state is gone (MUT-13)
+	CodeTwice     = "twice-was"      // another mutation of the group took the state (MUT-13)
+	CodeForward   = "forward-was"    // the state comes later (MUT-26)
+	CodeAmbiguous = "ambiguous-was"  // the fields fit more than one state (MUT-16)
+	CodeOther     = "other-was"      // the WAS has other fields than the state (MUT-17)
+	CodeObject    = "object-differs" // the state is of another object
+	CodeText      = "text"           // an id that is too long, or cannot be written in XML
+	CodeGeometry  = "geometry"       // geometry that cannot be read, in a dataset with areas of polygons (MUT-42)
+	CodeIDUsed    = "id-used"        // a WORDT has an id that a state had before (MUT-10)
+)
+
+// Problem is one thing that is wrong with what was to be published, and what to do about it. Zero fields are not known.
+type Problem struct {
+	File     string
+	Line     int // from 1
+	Column   int // from 1
+	Group    int // in the file, from 1
+	Mutation int // in the group, from 1
+	Code     string
+	ID       string // of the state, as the publisher gave it
+	Detail   string
+	Remedy   string
+}
+
+// Error names the place first.
+func (p Problem) Error() string {
+	text := p.Detail
+	if place := p.place(); place != "" {
+		text = place + ": " + text
+	}
+	return strings.TrimSuffix(text, ".") + ". " + p.Remedy
+}
+
+// place is such as "a.xml, line 3, group 2".
+func (p Problem) place() string {
+	var place []string
+	if p.File != "" {
+		place = append(place, p.File)
+	}
+	for _, n := range []struct {
+		name string
+		n    int
+	}{{"line", p.Line}, {"column", p.Column}, {"group", p.Group}, {"mutation", p.Mutation}} {
+		if n.n > 0 {
+			place = append(place, fmt.Sprint(n.name, " ", n.n))
+		}
+	}
+	return strings.Join(place, ", ")
+}
+
+// mostProblems is how many problems of a group are told.
+const mostProblems = 20
+
+// Refused says what is wrong with the first group that could not be taken in. All groups before it are in.
+type Refused struct {
+	Publication store.MutationPublication // zero when nothing was begun
+	Problems    []Problem                 // one or more, all of one group
+}
+
+// Error tells the first problem.
+func (r *Refused) Error() string {
+	if len(r.Problems) == 1 {
+		return r.Problems[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", r.Problems[0].Error(), len(r.Problems)-1)
+}
+
+// refusedSource makes a problem of what a source cannot read. What was cut off, or failed on its way, stays what it is.
+func refusedSource(err error) error {
+	code := ""
+	for _, c := range []struct {
+		is   error
+		code string
+	}{
+		{format.ErrLimit, CodeLimit},
+		{archive.ErrLimit, CodeLimit},
+		{format.ErrFormat, CodeSyntax},
+		{xmlscan.ErrDoctype, CodeSyntax},
+		{xmlscan.ErrMalformed, CodeSyntax},
+		{ErrJSON, CodeSyntax},
+		{archive.ErrZip, CodeSyntax},
+		{archive.ErrName, CodeSyntax},
+		{archive.ErrOrder, CodeSyntax},
+		{archive.ErrMixed, CodeSyntax},
+		{archive.ErrUnsupported, CodeSyntax},
+	} {
+		if code == "" && errors.Is(err, c.is) {
+			code = c.code
+		}
+	}
+	if code == "" {
+		return err
+	}
+	p := Problem{Code: code, Detail: err.Error(), Remedy: "Mend the file and send it again."}
+	var place *format.Error
+	if entry, ok := errors.AsType[*archive.Error](err); ok {
+		p.File = entry.Entry
+	}
+	if errors.As(err, &place) {
+		p.File, p.Line, p.Column, p.Group, p.Detail = place.File, place.Line, place.Column, place.Group, place.Err.Error()
+	}
+	return &Refused{Problems: []Problem{p}}
+}

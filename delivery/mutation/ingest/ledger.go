@@ -1,0 +1,117 @@
+package ingest
+
+import (
+	"context"
+	"strings"
+
+	"schakel/delivery/mutation/format"
+	"schakel/store"
+)
+
+// Config is what a ledger is made of.
+type Config struct {
+	DB *store.DB
+}
+
+// Ledger publishes mutations. It is safe for concurrent use; several nodes may publish in one dataset at once.
+type Ledger struct{ db *store.DB }
+
+// New makes a ledger.
+func New(c Config) *Ledger { return &Ledger{db: c.DB} }
+
+// MostStates is up to how many mutations a receipt lists the ids that states got.
+const MostStates = 1000
+
+// Request asks to publish what a source gives.
+type Request struct {
+	Dataset  string
+	ClientID string // who publishes, or the account of who imports
+	By       string // the name of who does it
+	ByKind   string // "client" or "account", for the audit trail
+	// Key tells this publication from others of the client; sent again it goes on behind what is in. Empty: it cannot.
+	Key string
+	// Kind is one of store.PublicationGroups, PublicationDelta and PublicationInitial; empty: as the header of the file says.
+	Kind       string
+	Name       string // of the file, to show
+	BytesTotal int64  // of the input, 0 when it is not known
+	Source     Source
+	// Replace is a reason, in words: all that is in the dataset is replaced by this initial load, under a new lineage, so that
+	// every copy begins anew (MUT-38), which the audit trail tells. Sent again with its key it replaces nothing more.
+	Replace string
+}
+
+// Receipt tells what came of a publication.
+type Receipt struct {
+	Publication store.MutationPublication
+	States      []store.PublishedState // which id each state got; nil when there are more than MostStates mutations
+	Replayed    bool                   // everything was in already
+}
+
+// Publish takes in what the source gives, and returns when all of it is durable. What is in stays in when it fails; how much
+// that is [Refused] tells, or the publication itself.
+//
+// The source is read here and not elsewhere: Publish ends no sooner than a read that waits, so bound those.
+//
+// Errors: [*Refused] for what breaks a rule; store.ErrNotFound for no such dataset; [ErrEnded], [ErrNotEmpty], [ErrKind],
+// [ErrOtherContent], [ErrElsewhere], [ErrCancelled], [ErrReplaced]; else what the source answered, such as
+// format.ErrTruncated, after which the same may be sent again.
+func (l *Ledger) Publish(ctx context.Context, req Request) (Receipt, error) {
+	d, err := l.db.Dataset(ctx, req.Dataset)
+	if err != nil {
+		return Receipt{}, err
+	}
+	header, err := req.Source.Header()
+	if err == nil {
+		err = checkHeader(&req, d, header)
+	}
+	if err != nil {
+		return Receipt{}, refusedSource(err)
+	}
+	if req.Replace != "" {
+		if req.Source, err = lookAhead(req.Source, d, req.Kind); err != nil {
+			return Receipt{}, err
+		}
+	}
+	r := &run{db: l.db, req: req, queue: newQueue()}
+	if err := r.begin(ctx); err != nil {
+		return Receipt{}, err
+	}
+	if err := r.do(ctx, d); err != nil {
+		return Receipt{}, r.failed(ctx, err)
+	}
+	return l.receipt(ctx, r)
+}
+
+func (l *Ledger) receipt(ctx context.Context, r *run) (Receipt, error) {
+	out := Receipt{Publication: r.pub, Replayed: r.replay}
+	if r.pub.Adds+r.pub.Changes+r.pub.Deletes > MostStates {
+		return out, nil
+	}
+	var err error
+	out.States, err = l.db.PublishedStates(ctx, r.pub, MostStates)
+	return out, err
+}
+
+// checkHeader holds the header of a file against the dataset, and learns the kind from it.
+func checkHeader(req *Request, d store.Dataset, h *format.Header) error {
+	if req.Kind == "" {
+		switch {
+		case h == nil:
+			req.Kind = store.PublicationGroups
+		case h.Type == format.Initial:
+			req.Kind = store.PublicationInitial
+		case h.Type == format.Delta:
+			req.Kind = store.PublicationDelta
+		default:
+			return ErrKind
+		}
+	}
+	req.Replace = strings.TrimSpace(req.Replace)
+	if err := checkReason(req); err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	return compareHeader(req, d, h)
+}

@@ -1,0 +1,188 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
+	"schakel/store"
+)
+
+// group is a group that was looked at as far as that can be done without the database.
+type group struct {
+	at        archive.Position
+	line      int
+	mutations []mutation
+	size      int   // bytes, about
+	read      int64 // bytes of the input up to here
+	hash      [sha256.Size]byte
+}
+
+type mutation struct {
+	line       int
+	objectType string // as the dataset writes it; empty when only the state can tell
+	objectID   string
+	was        *was
+	wordt      *store.MutationState // without its id, and what the WAS adds to it
+	nowhere    string               // why the WORDT lies in no area; empty when it does, or nobody asks
+}
+
+// was is how a WAS tells which state it means.
+type was struct {
+	id     string
+	digest []byte // of its fields, nil when it has none
+}
+
+// preparer looks at groups. It is for one goroutine.
+type preparer struct {
+	dataset store.Dataset
+	kind    string
+	count   int64
+	spaces  []format.Namespace // the last ones, as text
+	text    string
+	places  *locator
+	skip    int64 // groups that are in already
+}
+
+// prepare gives the group, or what is wrong with it.
+func (p *preparer) prepare(g *format.Group, at archive.Position) (*group, []Problem) {
+	p.count++
+	out := &group{at: at, line: g.Line, mutations: make([]mutation, len(g.Mutations))}
+	var problems []Problem
+	if len(g.Mutations) == 0 {
+		problems = append(problems, out.problem(-1, CodeEmpty, "", "the group has no mutations", "Leave it out."))
+	}
+	hash := sha256.New()
+	for i := range g.Mutations {
+		out.mutations[i].line = g.Mutations[i].Line
+		if err := p.mutation(&out.mutations[i], g.Mutations[i]); err != nil && len(problems) < mostProblems {
+			problems = append(problems, out.problem(i, err.Code, err.ID, err.Detail, err.Remedy))
+		}
+		out.mutations[i].addTo(hash)
+		if w := out.mutations[i].wordt; w != nil {
+			out.size += len(w.XML) + len(w.Namespaces)
+		}
+		out.size += 300
+	}
+	hash.Sum(out.hash[:0])
+	return out, problems
+}
+
+// problem is one of the i-th mutation, or of the group.
+func (g *group) problem(i int, code, id, detail, remedy string) Problem {
+	p := Problem{File: g.at.File, Line: g.line, Group: g.at.Group, Code: code, ID: id, Detail: detail, Remedy: remedy}
+	if i >= 0 {
+		p.Line, p.Mutation = g.mutations[i].line, i+1
+	}
+	return p
+}
+
+// mutation looks at a mutation; what the source has of it is not changed.
+func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
+	switch {
+	case m.Kind() == 0:
+		return &Problem{Code: CodeKind, Detail: "the mutation has neither a WAS nor a WORDT", Remedy: "Tell what was, what becomes, or both."}
+	case p.kind == store.PublicationInitial && m.Was != nil:
+		return &Problem{Code: CodeKind, Detail: "an initial load only adds", Remedy: "Publish it as a delta."}
+	}
+	out.objectID = m.ObjectID
+	problem := checkIDs(m)
+	if problem != nil {
+		return problem
+	}
+	if m.Was != nil {
+		out.was, m.Was, problem = p.was(m.Was)
+	}
+	if m.Wordt != nil && problem == nil {
+		problem = p.wordt(out, &m)
+	}
+	if problem != nil {
+		return problem
+	}
+	if m.ObjectType == "" && m.Was != nil && m.Was.ID != "" {
+		return nil // the state tells
+	}
+	name := m.Type() // after the payloads were read: it may be in there
+	var known bool
+	if out.objectType, known = objectType(p.dataset, name); !known {
+		return &Problem{Code: CodeType, Detail: fmt.Sprintf("object type %q is none of the dataset", name), Remedy: "Add it to the dataset first."}
+	}
+	return nil
+}
+
+func (p *preparer) was(s *format.State) (*was, *format.State, *Problem) {
+	out := &was{id: s.ID}
+	if len(s.XML) == 0 {
+		if s.ID == "" {
+			return nil, s, &Problem{Code: CodeNoState, Detail: "the WAS has neither an id nor XML", Remedy: "Give the id of the state that was, or the state itself."}
+		}
+		return out, s, nil
+	}
+	s, digest, problem := p.read(s)
+	out.digest = digest
+	return out, s, problem
+}
+
+// wordt reads the WORDT; the one of m has its payload read then.
+func (p *preparer) wordt(out *mutation, m *format.Mutation) (problem *Problem) {
+	if len(m.Wordt.XML) == 0 {
+		return &Problem{Code: CodeNoState, ID: m.Wordt.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
+	}
+	s, digest, problem := p.read(m.Wordt)
+	if m.Wordt = s; problem != nil {
+		return problem
+	}
+	if p.text == "" || !slices.Equal(p.spaces, s.Namespaces) {
+		p.spaces, p.text = s.Namespaces, namespacesText(s.Namespaces)
+	}
+	if problem := checkState(s, p.text); problem != nil {
+		return problem
+	}
+	if out.nowhere, problem = p.locate(s); problem != nil {
+		return problem
+	}
+	out.wordt = &store.MutationState{DatasetID: p.dataset.ID, SourceID: s.ID, Digest: digest, Namespaces: p.text, XML: s.XML}
+	return nil
+}
+
+// read checks the payload of a state that no reader of files has checked, and takes its digest.
+func (p *preparer) read(s *format.State) (*format.State, []byte, *Problem) {
+	if s.Object == "" {
+		parsed, err := format.ParseState(s.ID, s.XML, s.Namespaces...)
+		if errors.Is(err, format.ErrLimit) {
+			return s, nil, &Problem{Code: CodeLimit, ID: s.ID, Detail: "the state asks too much: " + err.Error(), Remedy: "Make the object smaller or simpler."}
+		}
+		if err != nil {
+			return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state is not one sound element: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+		}
+		s = parsed
+	}
+	digest, err := s.Digest()
+	if err != nil {
+		return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state cannot be read: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+	}
+	return s, digest[:], nil
+}
+
+// addTo adds what the mutation says to a hash: the same for the same content, however it is written.
+func (m *mutation) addTo(hash interface{ Write([]byte) (int, error) }) {
+	var kind byte
+	fields := [][]byte{[]byte(m.objectType), []byte(m.objectID)}
+	if m.was != nil {
+		kind |= 1
+		fields = append(fields, []byte(m.was.id), m.was.digest)
+	}
+	if m.wordt != nil {
+		kind |= 2
+		fields = append(fields, []byte(m.wordt.SourceID), m.wordt.Digest)
+	}
+	line := []byte{kind}
+	for _, f := range fields {
+		line = append(binary.AppendUvarint(line, uint64(len(f))), f...)
+	}
+	_, _ = hash.Write(line) // a hash never fails
+}

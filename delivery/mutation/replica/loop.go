@@ -1,0 +1,187 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"schakel/delivery/mutation/format"
+)
+
+// Remake says when a copy is made anew from an initial delivery.
+type Remake uint8
+
+// When a copy is made anew.
+const (
+	RemakeNever  Remake = iota // what cannot go on is an error
+	RemakeNeeded               // when it cannot go on: ErrReinitialise, ErrGap or ErrSettings
+	RemakeNow                  // at once, and again when that is needed
+)
+
+// Follow brings the copy to where the source is: from an initial delivery when there is no copy yet, and then delta by
+// delta, all of them in order (MUT-35). The report tells what was done, also beside an error.
+func (f *Follower) Follow(ctx context.Context, s Source, when Remake) (Report, error) {
+	report := Report{Deliveries: []Applied{}}
+	start := f.o.Now()
+	err := f.follow(ctx, s, when, &report)
+	if report.Seconds = f.o.Now().Sub(start).Seconds(); report.Seconds > 0 {
+		report.PerSecond = float64(report.Counts.Groups) / report.Seconds
+	}
+	if c := f.copy; c != nil {
+		report.Copy, report.Dataset, report.Lineage, report.DeltaID = c.Name, c.Dataset, c.Lineage, c.DeltaID
+	}
+	return report, err
+}
+
+func (f *Follower) follow(ctx context.Context, s Source, when Remake, report *Report) error {
+	if err := f.bySource(ctx, s.Name()); err != nil {
+		return err
+	}
+	if when == RemakeNow && f.copy != nil && f.copy.Generation > 0 {
+		if err := f.anew(ctx, s, report); err != nil {
+			return err
+		}
+	}
+	for once := true; ; {
+		d, err := f.next(ctx, s)
+		if errors.Is(err, ErrUpToDate) {
+			if _, err = f.atEnd(ctx, s, report); err == nil {
+				return f.settled(ctx)
+			}
+		}
+		if status, _ := statusOf(err); status == http.StatusForbidden {
+			if end, _ := f.atEnd(ctx, s, report); end {
+				return f.settled(ctx) // what there was can be read no more, and the copy has it
+			}
+		}
+		if err == nil {
+			err = f.Apply(ctx, *d, report)
+		}
+		if err == nil {
+			continue
+		}
+		if !once || !f.remakes(err, when) {
+			return err
+		}
+		once = false // a copy is made anew once a run
+		report.note("the copy is made anew: " + err.Error())
+		if err := f.anew(ctx, s, report); err != nil {
+			return err
+		}
+	}
+}
+
+// remakes tells whether a copy that cannot go on is made anew. One in which an object came back is when that was asked for
+// (MUT-46).
+func (f *Follower) remakes(err error, when Remake) bool {
+	if f.o.Reenter == ReenterInitial && f.copy != nil && f.copy.Reinitialise != "" && errors.Is(err, ErrReinitialise) {
+		return true
+	}
+	return when != RemakeNever && (errors.Is(err, ErrReinitialise) || errors.Is(err, ErrGap) || errors.Is(err, ErrSettings))
+}
+
+// next gives what the copy needs: an initial delivery when there is none, or when one is under way.
+func (f *Follower) next(ctx context.Context, s Source) (*Delivery, error) {
+	c := f.copy
+	if c == nil || c.Generation == 0 || c.UnderWay != nil && c.UnderWay.Type == format.Initial {
+		d, err := s.Initial(ctx)
+		if err == nil && c != nil && c.Generation > 0 && d.Type == format.Initial {
+			d.Anew = true // what made it begin anew still holds
+		}
+		return d, err
+	}
+	if c.Reinitialise != "" {
+		return nil, fault(ErrReinitialise, "%s", c.Reinitialise)
+	}
+	if err := c.checkSettings(f.settings("")); err != nil { // also when there is nothing new
+		return nil, err
+	}
+	return s.Next(ctx, *c)
+}
+
+func (f *Follower) anew(ctx context.Context, s Source, report *Report) error {
+	if r, ok := s.(interface{ rewind() }); ok {
+		r.rewind()
+	}
+	d, err := s.Initial(ctx)
+	if err != nil {
+		return fmt.Errorf("make the copy anew: %w", err)
+	}
+	d.Anew = true
+	return f.Apply(ctx, *d, report)
+}
+
+// settled notes that the source had nothing more, so that deltas from now on cannot be in the initial delivery.
+func (f *Follower) settled(ctx context.Context) error {
+	if f.copy == nil || f.copy.OverlapUntil == "" {
+		return nil
+	}
+	return f.change(ctx, func(_ *transaction, c *Copy) error {
+		c.OverlapUntil = ""
+		return nil
+	})
+}
+
+// bySource finds the copy that came from a source, when it has no name and there is one.
+func (f *Follower) bySource(ctx context.Context, source string) error {
+	if f.o.Name != "" || source == "-" {
+		return nil
+	}
+	var names []string
+	if err := f.db.SelectContext(ctx, &names, f.db.rebind(`SELECT name FROM follow_copy WHERE source = ?`), source); err != nil {
+		return inDatabase("find the copy", err)
+	}
+	if len(names) > 1 {
+		return fmt.Errorf("the copies %v are of that source: say which one by its name", names)
+	}
+	if len(names) == 1 {
+		f.o.Name = names[0]
+	}
+	return f.reload(ctx)
+}
+
+// Step is a delivery that a run would apply.
+type Step struct {
+	ID     string              `json:"id,omitempty"`
+	Type   format.DeliveryType `json:"type,omitempty"`
+	Number int64               `json:"number,omitempty"`
+	Bytes  int64               `json:"bytes,omitempty"`
+}
+
+// Plan tells what a run would do with a copy, nil for none yet, and does nothing. Behind an initial delivery it does not
+// look: which deltas follow is known when that is there.
+func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
+	if c == nil || c.Generation == 0 || c.UnderWay != nil && c.UnderWay.Type == format.Initial {
+		d, err := s.Initial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []Step{d.step()}, nil
+	}
+	if c.Reinitialise != "" {
+		return nil, fault(ErrReinitialise, "%s", c.Reinitialise)
+	}
+	at := *c
+	for {
+		d, err := s.Next(ctx, at)
+		if errors.Is(err, ErrUpToDate) {
+			_, err := asItStands(ctx, s, c)
+			return steps, err
+		}
+		if err != nil {
+			return steps, err
+		}
+		steps = append(steps, d.step())
+		at.DeltaID = d.ID
+	}
+}
+
+func (d *Delivery) step() Step {
+	s := Step{ID: cmp.Or(d.ID, d.file), Type: d.Type, Number: d.Number}
+	if d.Manifest != nil {
+		s.Bytes = d.Manifest.Bytes
+	}
+	return s
+}

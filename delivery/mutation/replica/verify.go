@@ -1,0 +1,108 @@
+package replica
+
+import (
+	"encoding/json"
+	"strings"
+
+	"schakel/delivery/mutation/format"
+)
+
+// verify compares a WAS with the state it refers to (MUT-17).
+func (p *plan) verify(it *item, e *entry) error {
+	if p.o.Verify == VerifyOff || p.replay {
+		return nil
+	}
+	p.counts.Verified++
+	same, found, err := p.compare(it.Was, e)
+	if err != nil || same {
+		return err
+	}
+	p.counts.Wrong++
+	p.mismatch(it, it.Was, found)
+	if p.o.Verify != VerifyStop {
+		return nil
+	}
+	m := p.mismatches[len(p.mismatches)-1]
+	return fault(ErrMismatch, "%s of %s %s; expected %s, found %s", p.name(it.was), m.ObjectType, short(m.ObjectID), m.Expected, m.Found)
+}
+
+// compare tells whether a state has the same fields as one of the copy, and what the copy has.
+func (p *plan) compare(s *format.State, e *entry) (same bool, found string, err error) {
+	if e.row != 0 && e.body == "" {
+		full, err := p.body(e.row)
+		if err != nil {
+			return false, "", err
+		}
+		e.body, e.ns = full.body, full.ns
+	}
+	body, ns, err := p.o.kept(s)
+	if err != nil {
+		return false, "", err
+	}
+	if body == e.body && ns == e.ns {
+		return true, e.body, nil
+	}
+	if len(p.o.Fields) > 0 {
+		return false, e.body, nil
+	}
+	has, err := format.ParseState(e.id, []byte(e.body), readNamespaces(e.ns)...)
+	if err != nil {
+		return false, e.body, nil // somebody has been in the copy
+	}
+	a, err := s.Digest()
+	if err != nil {
+		return false, e.body, err
+	}
+	b, err := has.Digest()
+	return err == nil && a == b, e.body, nil
+}
+
+// readNamespaces is the reverse of namespaceKey.
+func readNamespaces(key string) (out []format.Namespace) {
+	for part := range strings.SplitSeq(strings.TrimSuffix(key, "\x1e"), "\x1e") {
+		if prefix, uri, ok := strings.Cut(part, "\x1f"); ok {
+			out = append(out, format.Namespace{Prefix: prefix, URI: uri})
+		}
+	}
+	return out
+}
+
+// namespacesJSON is what the view shows of them: a JSON object of prefixes.
+func namespacesJSON(key string) string {
+	out := map[string]string{}
+	for _, n := range readNamespaces(key) {
+		out[n.Prefix] = n.URI
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return "{}"
+	}
+	return string(raw)
+}
+
+// namespacesMarkup writes them as the attributes that the view puts on the root of the XML.
+func namespacesMarkup(key string) string {
+	return string(format.Declarations(readNamespaces(key)))
+}
+
+func (p *plan) mismatch(it *item, expected *format.State, found string) {
+	if len(p.mismatches) >= mostMismatches {
+		return
+	}
+	want, _, err := p.o.kept(expected)
+	if err != nil {
+		want = string(expected.XML)
+	}
+	a, b := difference(want, found)
+	p.mismatches = append(p.mismatches, Mismatch{ID: expected.ID, ObjectType: it.Type(), ObjectID: it.ObjectID, Expected: a, Found: b})
+}
+
+// difference shows two texts from a little before where they part.
+func difference(a, b string) (string, string) {
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	from = max(0, from-60)
+	return short(a[from:]), short(b[min(from, len(b)):])
+}
