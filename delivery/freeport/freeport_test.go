@@ -35,9 +35,9 @@ func TestFind(t *testing.T) {
 }
 
 // Who asks later gets none of the ports that another process was given, though nothing listens on them: its server may be
-// restarting.
+// restarting. It is not parallel to TestFind: the first process that Go starts is made without syscall.ForkLock and has the
+// listeners of all tests for a moment.
 func TestFindInTwoProcesses(t *testing.T) {
-	t.Parallel()
 	const few = 20
 	if ports := os.Getenv("FREEPORT_CHILD"); ports != "" {
 		for _, text := range strings.Fields(ports) {
