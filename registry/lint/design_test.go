@@ -1,6 +1,9 @@
 package lint
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // api keeps every rule for OpenAPI documents, those for webhooks too.
 const api = `openapi: 3.1.0
@@ -128,5 +131,31 @@ func TestDesignLeavesBe(t *testing.T) {
 		if o, _ := r.Outcome("path-segments-kebab-case"); (o.State != Fails) != ok {
 			t.Errorf("%s: %s", path, o.State)
 		}
+	}
+}
+
+// What a webhook or a callback describes is an API of the other side: the rules for one's own paths, answers and methods are not
+// about it.
+func TestWebhooksAreNoOwnPaths(t *testing.T) {
+	t.Parallel()
+	const theirs = `
+      parameters: [{name: group_id, in: query, schema: {type: string}}]
+      responses:
+        '200': {description: Seen.}
+        '404': {description: Nobody knows it., content: {text/plain: {schema: {type: string}}}}
+`
+	hook := "webhooks:\n  New_Group/:\n    put:" + strings.ReplaceAll(theirs, "\n      ", "\n        ")
+	callback := "      callbacks:\n        told:\n          '{$request.query.where_to}':\n            patch:" + strings.ReplaceAll(theirs, "\n      ", "\n                ")
+	for name, whole := range map[string]string{
+		"webhook":  api + hook,
+		"callback": strings.Replace(api, "      operationId: getGroup\n", "      operationId: getGroup\n"+callback, 1),
+	} {
+		if r := Check(parse(t, whole)); len(r.Findings) > 0 {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+	}
+	own := strings.Replace(api, "paths:\n", "paths:\n  /New_Group/:\n    put:"+strings.ReplaceAll(theirs, "\n      ", "\n        "), 1)
+	if r := Check(parse(t, own)); len(r.Findings) < 4 {
+		t.Errorf("as a path of one's own: %+v", r.Findings)
 	}
 }
