@@ -251,6 +251,9 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 			!strings.Contains(m.Subject+m.Body, " of "+partner.Name) && strings.Contains(m.Body, p.endpoint) {
 			w.t.Errorf("administrators do not learn which partner this is about:\n%s\n%s", m.Subject, m.Body)
 		}
+		if strings.Contains(m.Subject, "2 held deliveries") && !strings.Contains(m.Body, "- rejected: 2 deliveries, the last answer was 400") {
+			w.t.Errorf("nobody learns how many were rejected, and how:\n%s\n%s", m.Subject, m.Body)
+		}
 	}
 }
 
