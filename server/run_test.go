@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/registry/token"
 	"schakel/server/release"
@@ -91,6 +93,41 @@ func TestProgram(t *testing.T) {
 	}
 	if _, err := http.Get("http://" + p.public.Addr() + "/login"); err == nil {
 		t.Error("still answers after it was stopped")
+	}
+}
+
+// A signing key that starts in the future is reported by /readyz, and the program serves all the same.
+func TestReadyTellsThatTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, err := build(t.Context(), inDir(dir), quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	ready := func(want string) {
+		t.Helper()
+		if status, body := fetch(t, "http://"+p.admin.Addr()+"/readyz"); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("readyz: %d %s, want %q", status, body, want)
+		}
+	}
+	ready("tokens ok\n") // which makes the first key
+	file, err := sql.Open("sqlite3", filepath.Join(dir, "schakel.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const month = 30 * 24 * time.Hour
+	if _, err := file.ExecContext(t.Context(), `UPDATE signing_key SET created_at = created_at + ?`, month.Microseconds()); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ready("tokens warning: a signing key starts in the future")
+	if err := p.stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
