@@ -50,7 +50,7 @@ func TestDemoDialogue(t *testing.T) {
 	}
 }
 
-// TestDemoWithoutBroker wants to be told how to get a RabbitMQ, and all else to go on.
+// TestDemoWithoutBroker wants to be told how to get a RabbitMQ, and all else to go on. What the demonstration relaxes is told too.
 func TestDemoWithoutBroker(t *testing.T) {
 	t.Parallel()
 	needs.Full(t, "two whole programs")
@@ -61,6 +61,12 @@ func TestDemoWithoutBroker(t *testing.T) {
 	parties, err := d.a.db.AMQPParties(t.Context(), "")
 	if err != nil || len(parties) != 0 {
 		t.Errorf("%d parties, %v", len(parties), err)
+	}
+	if err := d.tell(t.Context(), Streams{Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, "For this demonstration") != 1 || !strings.Contains(text, "For this demonstration SEC-02 is relaxed: ") {
+		t.Errorf("what is relaxed is not told: %q", text)
 	}
 }
 
