@@ -108,10 +108,10 @@ type DeliveryFilter struct {
 	ReplayOf       string   `json:"replayOf,omitempty"` // the job that resent them, or that they were replayed by
 	AfterID        string   `json:"afterId,omitempty"`
 	BeforeID       string   `json:"beforeId,omitempty"`
-	// Paused adds what is pending or retrying at paused endpoints to what Statuses and Reasons select. It is for lists: a job cannot
-	// resend that.
-	Paused bool `json:"-"`
-	Page   `json:"-"`
+	// Stopped adds what is pending or retrying at paused and suspended endpoints to what Statuses and Reasons select. It is for lists: a job
+	// cannot resend that.
+	Stopped bool `json:"-"`
+	Page    `json:"-"`
 }
 
 // idAfter sorts after the ids of all deliveries that were made before until.
@@ -132,8 +132,8 @@ func (f DeliveryFilter) where(q *Queries) where {
 	state := where{}
 	state.in(`status`, f.Statuses)
 	state.in(`reason`, f.Reasons)
-	if f.Paused && len(state.conditions) > 0 {
-		w.add(`(`+strings.Join(state.conditions, ` AND `)+` OR status IN ('pending', 'retrying') AND `+atPaused+`)`, append(state.args, EndpointPaused)...)
+	if f.Stopped && len(state.conditions) > 0 {
+		w.add(`(`+strings.Join(state.conditions, ` AND `)+` OR status IN ('pending', 'retrying') AND `+atStopped+`)`, state.args...)
 	} else {
 		w = w.with(state)
 		w.partial(f.Statuses)
@@ -161,8 +161,8 @@ func (f DeliveryFilter) where(q *Queries) where {
 	return w
 }
 
-// atPaused holds for deliveries at paused endpoints.
-const atPaused = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.status = ?)`
+// atStopped holds for deliveries at endpoints that a person or the engine stopped.
+const atStopped = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.status IN ('` + EndpointPaused + `', '` + EndpointSuspended + `'))`
 
 // ofSubject holds for deliveries of events with a subject. No index has subjects: lists look at the newest deliveries alone.
 const ofSubject = `EXISTS (SELECT 1 FROM event e WHERE e.id = event_id AND e.ce_subject = ?)`

@@ -127,8 +127,8 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	for _, status := range statuses {
 		p.addArms(f, partner, status, deliveryArm{within: within, order: order})
 	}
-	if f.Paused {
-		if err := q.addPausedArms(ctx, &p, f.Reason, partner, deliveryArm{within: within, order: order}); err != nil {
+	if f.Stopped {
+		if err := q.addStoppedArms(ctx, &p, f.Reason, partner, deliveryArm{within: within, order: order}); err != nil {
 			return p, err
 		}
 	}
@@ -136,19 +136,19 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	return p, nil
 }
 
-// mostPaused is up to how many partners with paused endpoints are read by arms of their own.
-const mostPaused = 50
+// mostStopped is up to how many partners with stopped endpoints are read by arms of their own.
+const mostStopped = 50
 
-// addPausedArms adds what is open at paused endpoints, of the partners that have such: an index finds the open deliveries of one.
-func (q *Queries) addPausedArms(ctx context.Context, p *deliveryPlan, reason, partner string, within deliveryArm) error {
+// addStoppedArms adds what is open at stopped endpoints, of the partners that have such: an index finds the open deliveries of one.
+func (q *Queries) addStoppedArms(ctx context.Context, p *deliveryPlan, reason, partner string, within deliveryArm) error {
 	have := where{}
-	have.add(`status = ?`, EndpointPaused)
+	have.in(`status`, []string{EndpointPaused, EndpointSuspended})
 	have.text(`partner_id = ?`, partner)
 	var partners []string
 	if err := q.list(ctx, &partners, `SELECT DISTINCT partner_id FROM endpoint`+have.sql()+` ORDER BY partner_id`, have.args...); err != nil {
 		return err
 	}
-	if len(partners) > mostPaused {
+	if len(partners) > mostStopped {
 		partners = []string{""}
 	}
 	for _, partner := range partners {
@@ -157,7 +157,7 @@ func (q *Queries) addPausedArms(ctx context.Context, p *deliveryPlan, reason, pa
 			w.text(`partner_id = ?`, partner)
 			w.add(`status = ?`, status)
 			w.text(`reason = ?`, reason)
-			w.add(atPaused, EndpointPaused)
+			w.add(atStopped)
 			within.where, within.byPartner = w.with(within.within), partner == ""
 			p.arms = append(p.arms, within)
 		}

@@ -104,26 +104,32 @@ func TestDeliveries(t *testing.T) {
 	})
 }
 
-// What is open at paused endpoints can be listed with what is held, for whichever filter.
-func TestDeliveriesAtPausedEndpoints(t *testing.T) {
+// What is open at stopped endpoints can be listed with what is held, for whichever filter.
+func TestDeliveriesAtStoppedEndpoints(t *testing.T) {
+	for _, status := range []string{store.EndpointPaused, store.EndpointSuspended} {
+		t.Run(status, func(t *testing.T) { deliveriesAtStopped(t, status) })
+	}
+}
+
+func deliveriesAtStopped(t *testing.T, status string) {
 	each(t, func(t *testing.T, w *world) {
-		paused := w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved)
+		stopped := w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved)
 		w.write(func(tx *store.Tx) error {
-			ep, err := tx.Endpoint(w.ctx, paused.EndpointID)
-			ep.Status = store.EndpointPaused
+			ep, err := tx.Endpoint(w.ctx, stopped.EndpointID)
+			ep.Status = status
 			return errors.Join(err, tx.UpdateEndpoint(w.ctx, &ep))
 		})
 		ids := w.newDeliveries(w.subscription, 3)
-		waiting := w.newDeliveries(paused, 3)
+		waiting := w.newDeliveries(stopped, 3)
 		w.set(ids[0], `status = 'held', reason = 'endpoint-suspended'`)
 		w.set(ids[1], `status = 'held', reason = 'rejected'`)
 		w.set(waiting[1], `status = 'retrying', reason = 'timeout'`)
 		w.set(waiting[2], `status = 'dead', reason = 'gone'`)
 		first, err := w.db.Delivery(w.ctx, waiting[0])
-		same(t, first.EndpointID, err, paused.EndpointID)
+		same(t, first.EndpointID, err, stopped.EndpointID)
 		type filter = store.DeliveryFilter
 		of := func(f filter) filter {
-			f.Statuses, f.Reasons, f.Paused = []string{store.DeliveryHeld}, []string{"endpoint-suspended"}, true
+			f.Statuses, f.Reasons, f.Stopped = []string{store.DeliveryHeld}, []string{"endpoint-suspended"}, true
 			return f
 		}
 		for name, c := range map[string]struct {
@@ -133,7 +139,7 @@ func TestDeliveriesAtPausedEndpoints(t *testing.T) {
 			"all":     {of(filter{}), []string{waiting[1], waiting[0], ids[0]}},
 			"page":    {of(filter{Page: store.Page{Number: 2, Size: 2}}), []string{ids[0]}},
 			"partner": {of(filter{PartnerID: w.partner.ID}), ids[:1]},
-			"of them": {of(filter{EndpointID: paused.EndpointID}), []string{waiting[1], waiting[0]}},
+			"of them": {of(filter{EndpointID: stopped.EndpointID}), []string{waiting[1], waiting[0]}},
 			"event":   {of(filter{EventID: first.EventID}), waiting[:1]},
 			"kind":    {of(filter{Reason: "timeout"}), waiting[1:2]},
 		} {

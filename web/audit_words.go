@@ -87,7 +87,7 @@ func partnerActions() []string {
 	return []string{
 		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionPartnerApproved,
 		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded,
-		registry.ActionPartnerContact, registry.ActionPartnerCorrected,
+		registry.ActionPartnerContact, registry.ActionPartnerCorrected, registry.ActionPartnerAgain,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
 		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked,
 		registry.ActionReadKeyCreated, registry.ActionReadKeyRevoked,

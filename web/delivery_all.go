@@ -59,7 +59,7 @@ func (p *portal) startDeliveryJob(queue deliveryQueue) echo.HandlerFunc {
 // that nothing is done with what the reader did not see counted.
 func (p *portal) countedFilter(c echo.Context, queue deliveryQueue, q deliveryQuery, counted time.Time) (store.DeliveryFilter, formErrors) {
 	filter, wrong := q.filter(queue, queue.scope(c))
-	filter.Statuses, filter.Paused = queue.resendable(q.status), false
+	filter.Statuses, filter.Stopped = queue.resendable(q.status), false
 	if at := store.At(counted); filter.Until.IsZero() || filter.Until.After(at.Time) {
 		filter.Until = at
 	}

@@ -78,7 +78,7 @@ func (q deliveryQuery) filter(queue deliveryQueue, partner string) (store.Delive
 		}
 	}
 	if queue.errors {
-		f.Reasons, f.Paused = q.shown(wrong), q.show == showStopped
+		f.Reasons, f.Stopped = q.shown(wrong), q.show == showStopped
 	}
 	f.From, f.Until = period(q.from, q.until, wrong)
 	f.MadeFrom, _ = momentOrDay("made", q.made, wrong)
