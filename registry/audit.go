@@ -22,6 +22,7 @@ const (
 	ActionPartnerEnded      = "partner.ended"
 	ActionPartnerContact    = "partner.contact-changed"
 	ActionPartnerCorrected  = "partner.corrected"
+	ActionPartnerAgain      = "partner.registered-again"
 
 	ActionClientCreated       = "client.created"
 	ActionClientUpdated       = "client.updated"

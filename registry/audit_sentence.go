@@ -21,6 +21,7 @@ func sentences() map[string]string {
 		ActionPartnerResumed:    "resumed {object}",
 		ActionPartnerEnded:      "ended the exchange with {object}",
 		ActionPartnerContact:    "changed the contact person of {object}",
+		ActionPartnerAgain:      "registered {object} again before the address was confirmed: {changes}",
 		ActionPartnerCorrected:  "corrected the registration of {object}: {changes}",
 
 		ActionClientCreated:       "created client {object}",

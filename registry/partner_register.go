@@ -77,10 +77,12 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 		if number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
 			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailNumberExists(number)))
 		}
+		before := partner
 		in.fill(&partner, tx.Now)
 		if again {
 			account.Name = partner.ContactName
-			err := errors.Join(tx.UpdateAccount(ctx, &account), tx.UpdatePartner(ctx, &partner))
+			err := errors.Join(tx.UpdateAccount(ctx, &account), tx.UpdatePartner(ctx, &partner),
+				recordAgain(ctx, tx, before, partner))
 			return p.confirmation(ctx, tx, partner, err)
 		}
 		return p.insertRegistration(ctx, tx, partner)
@@ -101,6 +103,17 @@ func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner
 	visitor := Actor{Kind: ActorVisitor, Name: partner.ContactName}
 	err := record(ctx, tx, visitor, ActionPartnerRegistered, partnerObject(partner), nil)
 	return p.confirmation(ctx, tx, partner, err)
+}
+
+// recordAgain tells in the audit trail that a registration was replaced before its address was confirmed: anyone who knows the address
+// can do that.
+func recordAgain(ctx context.Context, tx *store.Tx, before, after store.Partner) error {
+	visitor := Actor{Kind: ActorVisitor, Name: after.ContactName}
+	changes := corrections(before, after)
+	if len(changes) == 0 {
+		return record(ctx, tx, visitor, ActionPartnerRegistered, partnerObject(after), nil)
+	}
+	return record(ctx, tx, visitor, ActionPartnerAgain, partnerObject(after), details{"changes": changes})
 }
 
 // confirmation mails the link that confirms an address, unless err.

@@ -29,6 +29,17 @@ func TestRegisterRefusesInput(t *testing.T) {
 				t.Errorf("%s: got %v", field, err)
 			}
 		}
+		for _, name := range []string{"\u200b\u200b\u200b", "\u200d\u200d", "Noord\u202emat", "No\u00adord"} {
+			for field, set := range map[string]func(*Registration){
+				"name": func(r *Registration) { r.Name = name }, "contactName": func(r *Registration) { r.Contact.Name = name },
+			} {
+				in := registration("Noord", goodOIN, "anna@noord.example")
+				set(&in)
+				if fields := fieldsOf(w.Partners.Register(t.Context(), in)); fields[field] == "" {
+					t.Errorf("%s %+q: got %v", field, name, fields)
+				}
+			}
+		}
 		old := registration("Noord", goodOIN, "anna@noord.example")
 		old.TermsVersion = "0"
 		if fieldsOf(w.Partners.Register(t.Context(), old))["terms"] == "" {
@@ -36,6 +47,18 @@ func TestRegisterRefusesInput(t *testing.T) {
 		}
 		if counts, err := w.Partners.Counts(t.Context()); err != nil || len(counts) != 0 {
 			t.Errorf("refused input left %v, %v", counts, err)
+		}
+	})
+}
+
+// Who registers again before the address was confirmed replaces the registration; the audit trail says what was replaced.
+func TestRegisterAgain(t *testing.T) {
+	const zuid = "00000003123456780000"
+	inWorlds(t, func(t *testing.T, w *world) {
+		w.register(t, "Noord", goodOIN, "anna@noord.example")
+		w.register(t, "Zuid", zuid, "anna@noord.example")
+		if got := w.lastSentence(t); !strings.Contains(got, "again") || !strings.Contains(got, goodOIN) || !strings.Contains(got, zuid) {
+			t.Errorf("told as %q", got)
 		}
 	})
 }

@@ -55,10 +55,19 @@ func line(text string, least, most int) string {
 		return fmt.Sprintf("Use at least %d characters.", least)
 	case n > most:
 		return fmt.Sprintf("Use at most %d characters.", most)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return "Use one line of plain text."
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unseen) || least > 0 && !strings.ContainsFunc(text, seen):
+		return "Use one line of plain text, without invisible characters."
 	}
 	return ""
+}
+
+func seen(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+
+// unseen holds for control characters and those of format, such as a space without width, or one that turns the direction of what
+// follows, other names included. The two joiners belong to words of some scripts and to emoji.
+func unseen(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r != nonJoiner && r != joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // prose is line for a text that may have several lines.
