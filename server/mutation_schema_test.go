@@ -22,7 +22,10 @@ func TestMutationsSchema(t *testing.T) {
 		return commandWith(t, "", append([]string{"mutations", "schema", "--namespace", "urn:d", "--prefix", "d"}, args...)...)
 	}
 	dir := t.TempDir()
-	for _, args := range [][]string{{"--root", "1"}, {"--root", "a", "--dir", dir, "--generic", "b/c.xsd"}, {"--root", "a", "--dir", dir, "--generic", "a.xsd"}} {
+	for _, args := range [][]string{
+		{"--root", "1"}, {"--root", "a", "--prefix", "xml"}, {"--root", "a", "--prefix", "XMLns"},
+		{"--root", "a", "--dir", dir, "--generic", "b/c.xsd"}, {"--root", "a", "--dir", dir, "--generic", "a.xsd"},
+	} {
 		if code, _, errs := command(args...); code != exitUsage {
 			t.Errorf("%s: exit %d, %s", args, code, errs)
 		}

@@ -14,7 +14,7 @@ import (
 // 2.0 (MUT-62). It has ObjectElement beside the object element given, since deliveries have it around objects that were
 // published without one. The generic schema is named by its location, such as "mutatielevering-generiek-2.0.xsd".
 func WriteSchema(w io.Writer, root Name, object, generic string) error {
-	if root.Prefix == "" || root.Prefix == "xs" || root.Prefix == "ml" {
+	if root.Prefix == "" || root.Prefix == "xs" || root.Prefix == "ml" || strings.HasPrefix(strings.ToLower(root.Prefix), "xml") {
 		return invalid("a schema with the prefix %q", root.Prefix)
 	}
 	if err := root.check(); err != nil {
