@@ -58,7 +58,7 @@ func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
 	if err != nil {
 		return err
 	}
-	return p.resent(c, back, bulkText(done, refused, "is sent again.", "are sent again."), refused, ids...)
+	return p.resent(c, back, bulkText(done, refused, "waits to be sent again.", "wait to be sent again."), refused, ids...)
 }
 
 func (p *portal) discardTicked(c echo.Context, queue deliveryQueue, form Form, ids []string, back string) error {

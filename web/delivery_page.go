@@ -51,9 +51,9 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		if back == area.delivery(d.ID) {
-			return p.resent(c, back, "The delivery is sent again.", 0) // its page says what it waits for
+			return p.resent(c, back, "The delivery waits to be sent again.", 0) // its page says what it waits for
 		}
-		return p.resent(c, back, "The delivery is sent again.", 0, d.ID)
+		return p.resent(c, back, "The delivery waits to be sent again.", 0, d.ID)
 	}
 }
 

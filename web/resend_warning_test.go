@@ -71,15 +71,15 @@ func TestEveryWayToResendWarns(t *testing.T) {
 			shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "to offer again", warning)
 
 			wantRedirect(t, w.admin.post(here+"/resend", url.Values{"back": {"/admin/dead-letters"}}), "/admin/dead-letters")
-			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery is sent again.", warning) // in the message alone: no row is shown
+			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be sent again.", warning) // in the message alone: no row is shown
 			wantRedirect(t, w.admin.post("/admin/dead-letters", url.Values{"id": {ticked.ID, healthy.ID}, "action": {"resend"}}), "/admin/dead-letters")
-			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "2 deliveries are sent again.", warning)
+			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "2 deliveries wait to be sent again.", warning)
 			wantRedirect(t, w.admin.post("/admin/deliveries/"+third.ID+"/resend", url.Values{}), "/admin/deliveries/"+third.ID)
 
 			w.attempt(w.deliver(w.event(event.DataNone, ""), w.other), store.DeliveryDead, webhook.ReasonAttempts, store.Attempt{StatusCode: 500})
 			last := w.dead(w.other)
 			wantRedirect(t, w.admin.post("/admin/deliveries/"+last.ID+"/resend", url.Values{"back": {"/admin/dead-letters"}}), "/admin/dead-letters")
-			lacks(t, shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery is sent again."), warning)
+			lacks(t, shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be sent again."), warning)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestAWarningStandsOnce(t *testing.T) {
 			once := func(id, back string) {
 				t.Helper()
 				wantRedirect(t, w.admin.post("/admin/deliveries/"+id+"/resend", url.Values{"back": {back}}), back)
-				page := shows(t, w.admin.get(back), http.StatusOK, "The delivery is sent again.")
+				page := shows(t, w.admin.get(back), http.StatusOK, "The delivery waits to be sent again.")
 				if n := strings.Count(page, warning); n > 1 {
 					t.Errorf("%s says %d times why it waits", back, n)
 				}
