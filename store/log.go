@@ -20,8 +20,8 @@ const (
 	// logShare is the part of the free room that the log may take.
 	logShare = 8
 	pageSize = 4096
-	// keptLog bounds the bytes that the log keeps on disk when it begins anew after it was longer.
-	keptLog = 2 * checkpointPages * pageSize
+	// keptLogs is how many times that length the log keeps on disk when it begins anew after it was longer.
+	keptLogs = 2
 	// busyTimeout is how long a connection waits for another, and truncateTimeout how long Checkpoint waits for those that read.
 	busyTimeout     = 10 * time.Second
 	truncateTimeout = 50 * time.Millisecond
@@ -29,14 +29,11 @@ const (
 
 // openLog sets how long the log of SQLite gets.
 func (db *DB) openLog(ctx context.Context) error {
-	if _, err := db.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit=%d`, keptLog)); err != nil {
-		return err
-	}
 	return db.limitLog(ctx, checkpointPages)
 }
 
-// LimitLog has SQLite copy its log into the database before it takes more than a part of the free room on its volume, in bytes. On
-// PostgreSQL it does nothing.
+// LimitLog has SQLite copy its log into the database before it takes more than a part of the free room on its volume, in bytes, and
+// keep no more than twice that of a log that was longer. On PostgreSQL it does nothing.
 func (db *DB) LimitLog(ctx context.Context, free uint64) error {
 	pages := fewestPages
 	for pages < checkpointPages && uint64(2*pages)*pageSize <= free/logShare {
@@ -49,7 +46,7 @@ func (db *DB) limitLog(ctx context.Context, pages int) error {
 	if db.dialect == Postgres || db.logPages.Load() == int64(pages) {
 		return nil
 	}
-	if _, err := db.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint=%d`, pages)); err != nil {
+	if _, err := db.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint=%d; PRAGMA journal_size_limit=%d`, pages, keptLogs*pages*pageSize)); err != nil {
 		return fmt.Errorf("limit the log: %w", err)
 	}
 	db.logPages.Store(int64(pages))
