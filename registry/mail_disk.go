@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// diskMailEvery is how often at most the administrators get a mail about the same folder.
+// diskMailEvery is the least time between mails to the administrators about the same folder.
 const diskMailEvery = time.Hour
 
 // DiskLow tells the administrators that the volume of the database runs full, while there is still room: when it is full, events are

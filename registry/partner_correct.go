@@ -73,7 +73,7 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor Actor, row *
 	return record(ctx, tx, actor, ActionPartnerCorrected, partnerObject(*row), details{"changes": changes})
 }
 
-// corrections says what changed; of a contact person only that, since the audit trail is kept longer than a contact person stays.
+// corrections lists what changed; of a contact person only that, since the audit trail is kept longer than a contact person stays.
 func corrections(before, after store.Partner) []string {
 	var changes []string
 	for _, n := range [][3]string{

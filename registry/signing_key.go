@@ -51,7 +51,7 @@ func started(rows []store.SigningKey, now time.Time) bool {
 	})
 }
 
-// clockSkew is how far the clocks of nodes may be apart before somebody has to look at them.
+// clockSkew bounds how far the clocks of nodes may be apart before somebody has to look at them.
 const clockSkew = time.Minute
 
 // ErrClockWasAhead: a signing key starts in the future.

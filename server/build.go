@@ -185,7 +185,7 @@ func openWith(ctx context.Context, database string, o store.Options) (*store.DB,
 	return db, nil
 }
 
-// tokenService says whether access tokens can be signed.
+// tokenService reports whether access tokens can be signed.
 func (p *program) tokenService() Service {
 	return funcService{name: "tokens", ready: func(ctx context.Context) error {
 		err := p.registry.SigningKeys.Check(ctx)

@@ -15,10 +15,10 @@ import (
 	"schakel/store"
 )
 
-// diskEvery is how often the free space is looked at.
+// diskEvery is the time between looks at the free space.
 const diskEvery = 2 * time.Second
 
-// diskLevel is how much room a volume has left.
+// diskLevel classifies the room that a volume has left.
 type diskLevel int
 
 const (

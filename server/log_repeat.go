@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// repeatEvery is how often at most one message about an unavailable database is logged.
+// repeatEvery is the least time between two messages about an unavailable database.
 const repeatEvery = time.Second
 
 // repeats passes log records on, but of those that report the same message about an unavailable database, such as a full disk, one a

@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// statisticsEvery is how often the statistics of the query planner are looked at. To find that none are old costs next to nothing.
+// statisticsEvery is the time between looks at the statistics of the query planner. To find that none are old costs next to nothing.
 const statisticsEvery = time.Minute
 
 // statistics is the service that keeps the statistics of the query planner current: when the program starts, and while it runs, so that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Backlog is what waits at one endpoint.
+// Backlog counts the deliveries that wait at one endpoint.
 type Backlog struct {
 	EndpointID string `db:"endpoint_id"`
 	Waiting    int    `db:"waiting"` // up to ListBound + 1, which stands for more than ListBound

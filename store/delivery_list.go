@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SearchBound is how many deliveries, the newest first, a list reads to find those that meet a condition no index serves, such
+// SearchBound bounds the deliveries, the newest first, that a list reads to find those that meet a condition no index serves, such
 // as an event type. What is older is found by going on from [DeliveryList.Older].
 const SearchBound = 20_000
 
@@ -75,7 +75,7 @@ func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery,
 	return rows, err
 }
 
-// deliveryPlan says how a filter is read: the arms are parts that an index gives newest first, the rest are conditions that must be
+// deliveryPlan splits a filter into arms and a rest: the arms are parts that an index gives newest first, the rest are conditions that must be
 // looked at row by row.
 type deliveryPlan struct {
 	none      bool // it selects nothing

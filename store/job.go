@@ -88,7 +88,7 @@ func (q *Queries) ResendJobs(ctx context.Context, f JobFilter) ([]ResendJob, int
 	return rows, total, err
 }
 
-// JobOutcome is what became of the deliveries that a job sent again or made.
+// JobOutcome counts the outcomes of the deliveries that a job sent again or made.
 type JobOutcome struct {
 	Delivered int64
 	Failed    int64 // failed again: held or dead

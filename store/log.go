@@ -12,7 +12,7 @@ import (
 // grows by it: a log that takes all the room of a volume can no longer be copied.
 
 const (
-	// checkpointPages is how long the log gets, in pages of 4 KiB, before its pages are copied into the database: sixteen times
+	// checkpointPages bounds the log, in pages of 4 KiB, before its pages are copied into the database: sixteen times
 	// SQLite's own. The same pages change in many group commits and are copied once, and the writer stands still for it less often.
 	checkpointPages = 16000
 	// fewestPages is checkpointPages where there is hardly any room.

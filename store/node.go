@@ -53,7 +53,7 @@ func (tx *Tx) EndNode(ctx context.Context, node string) error {
 // and have yet to write what became of them.
 func (db *DB) SetLiving(nodes []string) { db.living.Store(&nodes) }
 
-// livingNodes are those of SetLiving.
+// livingNodes lists the nodes of SetLiving.
 func (tx *Tx) livingNodes() []string {
 	if known := tx.living.Load(); known != nil && *known != nil { // nil would be NULL, which no claim survives
 		return *known

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// fewBehind is how many deliveries are claimed behind many heads. A single key needs many at a time to be fast; many keys keep
+// fewBehind bounds the deliveries claimed behind many heads. A single key needs many at a time to be fast; many keys keep
 // their sender busy without, and would only make the transaction long, for which others wait.
 const fewBehind = 64
 

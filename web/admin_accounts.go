@@ -36,7 +36,7 @@ func (p *portal) adminInvite(c echo.Context) error {
 	return p.done(c, "/admin/accounts", p.mailed(account.Name+" is invited.", "The mail with the link is on its way.", handOver))
 }
 
-// handOver tells what to do with a link that nobody is mailed.
+// handOver describes what to do with a link that nobody is mailed.
 const handOver = "Read the link under Mails and hand it over."
 
 // adminChangeAccount blocks or unblocks an account, or mails its owner a link to

@@ -13,7 +13,7 @@ import (
 	"schakel/store"
 )
 
-// maxFeedEntries is how many versions one page of a feed tells of, newest first.
+// maxFeedEntries bounds the versions on one page of a feed, newest first.
 const maxFeedEntries = 50
 
 // atomFeed is a feed of versions (RFC 4287).

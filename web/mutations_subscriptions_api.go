@@ -35,7 +35,7 @@ type datasetSubscriptionAnswer struct {
 	Links        map[string]halLink `json:"_links"`
 }
 
-// readsAnswer is what a subscription reads until a change of it is approved.
+// readsAnswer describes the part that a subscription reads until a change of it is approved.
 type readsAnswer struct {
 	ObjectTypes []string `json:"objectTypes"` // empty: all
 	AreaID      string   `json:"areaId,omitempty"`

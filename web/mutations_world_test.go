@@ -124,7 +124,7 @@ func (w *mutationWorld) cut(t testing.TB) store.MutationDelta {
 	return d
 }
 
-// name is what a reader calls a delta.
+// name gives a delta its id for a reader.
 func (w *mutationWorld) name(t testing.TB, c *apiClient, d store.MutationDelta) string {
 	t.Helper()
 	var list struct {

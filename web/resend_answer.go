@@ -25,7 +25,7 @@ type resendAnswer struct {
 	Stopped        []stoppedAt  `json:"stopped,omitempty"`
 }
 
-// jobOutcome is what became of the deliveries of a job until now.
+// jobOutcome counts the outcomes of a job's deliveries until now.
 type jobOutcome struct {
 	Delivered   int64 `json:"delivered"`
 	FailedAgain int64 `json:"failedAgain"`

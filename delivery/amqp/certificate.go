@@ -49,7 +49,7 @@ func curable(err error) bool {
 	return errors.Is(err, cms.ErrOtherSigner) || errors.Is(err, errNoCertificate)
 }
 
-// verdicts is what became of the checks of several certificates, each by itself, in their order.
+// verdicts holds the results of the checks of several certificates, each by itself, in their order.
 type verdicts struct {
 	good    []*x509.Certificate
 	waiting map[string]error // why nobody can be asked about one now, by its DER

@@ -11,10 +11,10 @@ import (
 	goamqp "github.com/Azure/go-amqp"
 )
 
-// sealPurpose is what a message that waits for a person is sealed for.
+// sealPurpose binds the seal of a message that waits for a person.
 const sealPurpose = "amqp-message"
 
-// sealedHead is how sealed bytes begin; an encoded AMQP message begins with a zero.
+// sealedHead begins sealed bytes; an encoded AMQP message begins with a zero.
 const sealedHead = 'b'
 
 // preserve encodes a message as it was received, with every section and the AMQP type of each value, and seals it: its body may

@@ -27,11 +27,11 @@ const (
 	wishBatch   = 64
 	wishLease   = 2 * time.Minute // how long a message belongs to the node that took it
 	wishRefused = 5 * time.Minute // after which a held message that nobody took is tried again
-	// MostAsked is how many messages can be asked for at once.
+	// MostAsked bounds the messages that can be asked for at once.
 	MostAsked = 10_000
 )
 
-// wish is what was asked for a message, as it is stored with it.
+// wish holds the request for a message, as it is stored with it.
 type wish struct {
 	Do     string `json:"do"`
 	Kind   string `json:"kind,omitempty"` // of who asked

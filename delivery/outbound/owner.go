@@ -22,7 +22,7 @@ import (
 const (
 	// rest is how long a line is idle before its second request, as long as its receiver is not known.
 	rest = 100 * time.Millisecond
-	// rested is how many lines have to be silent that long for the receiver to be known.
+	// rested counts the lines that have to be silent that long for the receiver to be known.
 	rested = 3
 )
 

@@ -20,7 +20,7 @@ import (
 // middle of an attempt when another takes the delivery over. It starts no other.
 
 const (
-	// beatsALease is how often a node beats in the time of a lease, and looks for the beats of others.
+	// beatsALease counts how often a node beats in the time of a lease, and looks for the beats of others.
 	beatsALease = 6
 	// silentBeats is for how many beats a node must be silent to be taken for dead: with one before and one after, a lease.
 	silentBeats = 4

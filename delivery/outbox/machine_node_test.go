@@ -133,7 +133,7 @@ func (m *machine) still(n *node) bool {
 	return true
 }
 
-// held is how many places each lane of a node has taken; a run takes one.
+// held counts the places that each lane of a node has taken; a run takes one.
 func (n *node) held() map[string]int {
 	n.eng.mu.Lock()
 	defer n.eng.mu.Unlock()

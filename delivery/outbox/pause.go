@@ -61,7 +61,7 @@ func (p *pause) holds(now time.Time) bool { return now.Before(p.until) }
 // full reports whether so many deliveries are all that may be held, each request taking up to each.
 func (p *pause) full(held, each int) bool { return p.width > 0 && held >= p.room(each) }
 
-// room is how many deliveries may be held on the way back.
+// room bounds the deliveries that may be held on the way back.
 func (p *pause) room(each int) int {
 	if p.probe {
 		return 1

@@ -16,11 +16,11 @@ import (
 // of it twice, in the same order, under the same ids and keys.
 
 const (
-	// firstRun is how many deliveries follow the first one of a key in an endpoint's first runs.
+	// firstRun bounds the deliveries that follow the first one of a key in an endpoint's first runs.
 	firstRun = 16
 	// longestRun bounds them, and what one claim takes for runs.
 	longestRun = 512
-	// runTime is how long a run may go on before it leaves its slot to others.
+	// runTime bounds a run: then it leaves its slot to others.
 	runTime = 500 * time.Millisecond
 	// runShare is the part of the room for deliveries in flight that may be taken up by what follows others in runs.
 	runShare = 4

@@ -2,7 +2,7 @@ package outbox
 
 import "schakel/store"
 
-// queues is where the deliveries of each key go that were claimed together: all in one send task, one after the other, or in
+// queues places the deliveries of each key that were claimed together: all in one send task, one after the other, or in
 // one batch. What cannot is given back.
 type queues struct {
 	of   map[queueKey]*queue
@@ -11,7 +11,7 @@ type queues struct {
 
 type queueKey struct{ subscription, key string }
 
-// queue is where the first delivery of a key went.
+// queue holds the place of the first delivery of a key.
 type queue struct {
 	place place
 	head  string // its id

@@ -88,7 +88,7 @@ type Config struct {
 	Signer Signer           // our key for private_key_jwt; nil makes that method fail
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default; never gets payloads or secrets
-	// AnswerBytes is how much of an answer's body an Outcome holds, as far as the client lets it through. Such a body is a
+	// AnswerBytes bounds the body of an answer that an Outcome holds, as far as the client lets it through. Such a body is a
 	// message for somebody: it is left byte for byte as it came. Default 4 KiB for the stored attempt, with secrets redacted.
 	AnswerBytes int
 }

@@ -18,17 +18,17 @@ type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Config says how to fetch. Zero fields mean their defaults.
+// Config bounds and directs the fetching. Zero fields mean their defaults.
 type Config struct {
 	// HTTP sends the requests; required.
 	HTTP Doer
 	// Now is the clock of FetchedAt. Default time.Now.
 	Now func() time.Time
-	// MaxFiles is how many addresses are fetched at most. Default 5,000, which is what a zip may hold.
+	// MaxFiles bounds the fetched addresses. Default 5,000, which is what a zip may hold.
 	MaxFiles int
 	// MaxBytes bounds all files together, unpacked. Default 32 MiB, which is what a zip may hold.
 	MaxBytes int64
-	// MaxDepth is how many fetched files may lead on to the next. Default 50.
+	// MaxDepth bounds the chain of fetched files that lead on to the next. Default 50.
 	MaxDepth int
 	// MaxRedirects bounds the redirects of one address. Default 5.
 	MaxRedirects int
@@ -36,7 +36,7 @@ type Config struct {
 	Timeout time.Duration
 	// TotalTimeout bounds all fetches together. Default 5 minutes.
 	TotalTimeout time.Duration
-	// Parallel is how many addresses are fetched at the same time. Default 4.
+	// Parallel bounds the addresses fetched at the same time. Default 4.
 	Parallel int
 }
 
@@ -57,7 +57,7 @@ func orElse[T int | int64 | time.Duration](value, standard T) T {
 	return value
 }
 
-// Source is what to bundle.
+// Source names the document to bundle.
 type Source struct {
 	// Content is a document, or a zip of it with files that it refers to.
 	Content []byte
@@ -70,7 +70,7 @@ type Source struct {
 	From contract.Pinned
 }
 
-// Result is what came of bundling.
+// Result holds the bundle.
 type Result struct {
 	// Zip is the document with all that it refers to; the content as it was when nothing had to be fetched.
 	Zip []byte

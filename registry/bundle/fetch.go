@@ -20,7 +20,7 @@ import (
 // maxFile is the largest file that a document may be made of, in bytes.
 const maxFile = 16 << 20
 
-// got is what stood at an address.
+// got holds the answer of an address.
 type got struct {
 	pinned  contract.Pinned
 	content []byte
@@ -177,7 +177,7 @@ func isDocument(media string) bool {
 	}, media)
 }
 
-// extension tells what a file is: by its address when that tells, else by its content.
+// extension guesses the kind of a file: by its address when that tells, else by its content.
 func extension(address string, content []byte) string {
 	if u, err := url.Parse(address); err == nil {
 		if ext := strings.ToLower(path.Ext(u.Path)); slices.Contains([]string{".json", ".yaml", ".yml", ".avsc"}, ext) {

@@ -106,7 +106,7 @@ func keywords() [][4]string {
 	}
 }
 
-// place is where a schema stands.
+// place locates a schema.
 type place struct {
 	name, prefix, suffix string
 	read, text           bool

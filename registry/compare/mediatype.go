@@ -120,7 +120,7 @@ func (p *pair) mediaType(e exchange, name string, before, after schemaAt) {
 	}
 }
 
-// writtenAs tells how a media type writes values.
+// writtenAs classifies a media type by the way it writes values.
 func writtenAs(name string) media {
 	base, _, _ := strings.Cut(name, ";")
 	switch {

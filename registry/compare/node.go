@@ -21,7 +21,7 @@ const (
 	inXML
 )
 
-// effect tells what a difference does to the values that are allowed.
+// effect classifies what a difference does to the values that are allowed.
 type effect int
 
 const (
@@ -51,7 +51,7 @@ type difference struct {
 	// code is the end of a change's code. The code of one about a value itself starts with "-"; its beginning depends on
 	// where the value stands.
 	code string
-	// text says what changed, {it} standing for the value and {name} for the property that is meant.
+	// text describes the change, {it} standing for the value and {name} for the property that is meant.
 	text, why string
 	name      string
 	// was and is are pointers in the old and the new document; one of them is empty for what came or went.

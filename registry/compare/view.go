@@ -29,11 +29,11 @@ type bound struct {
 	at        string
 }
 
-// view is what the schemas of a bundle say together, each keyword in one form.
+// view joins the schemas of a bundle, each keyword in one form.
 type view struct {
 	types   kinds
 	typesAt string
-	// null tells whether null is allowed; unsure where a document of OpenAPI 3.0 says nullable beside an enum without null.
+	// null reports whether null is allowed; unsure where a document of OpenAPI 3.0 says nullable beside an enum without null.
 	null, unsure bool
 	// implied is set when no type is given, and the types are those that the keywords are about.
 	implied   bool

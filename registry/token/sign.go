@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// assertionLife is how long an assertion that we make is valid.
+// assertionLife bounds the validity of an assertion that we make.
 const assertionLife = time.Minute
 
 // ClientKey is the private key of a client, with which it signs its assertions.

@@ -161,7 +161,7 @@ func (n *nodes) last(t *testing.T) (d store.MutationDelta) {
 	return d
 }
 
-// name is what a follower calls a delta: one of a part has a name of its own.
+// name gives a delta its id for a follower: one of a part has a name of its own.
 func (n *nodes) name(t *testing.T, p *trial.Program, access, id string) string {
 	t.Helper()
 	a, err := p.Try("GET", n.path("/deltas?count=100"), access, nil, nil)

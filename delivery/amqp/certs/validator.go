@@ -37,7 +37,7 @@ type Config struct {
 	// Grace is how much longer than its life a good answer or a list serves while no source can be asked (AMQP-61).
 	// Default: not at all.
 	Grace time.Duration
-	// RestAfter is how long a source that gave no answer is not asked again, so that a hanging one does not delay every
+	// RestAfter keeps a source that gave no answer from being asked again, so that a hanging one does not delay every
 	// message. Default: it is asked each time.
 	RestAfter       time.Duration
 	CacheSize       int   // answers and lists that are kept; default 1024, and 64 lists

@@ -276,7 +276,7 @@ func TestAuthenticatedAttributes(t *testing.T) {
 }
 
 // FuzzModern puts anything in the place of a part of a message with RSA-OAEP and AES-GCM: it is refused with a kind, or the
-// content is what was signed.
+// content holds the signed bytes.
 func FuzzModern(f *testing.F) {
 	p := newParties(f)
 	attributes, aad := attributesOf(f, asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1})

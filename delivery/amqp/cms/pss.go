@@ -21,7 +21,7 @@ type pssParameters struct {
 	Trailer int                      `asn1:"optional,explicit,tag:3,default:1"`
 }
 
-// pss is how an RSA-PSS signature was made.
+// pss holds the parameters of an RSA-PSS signature.
 type pss struct {
 	hash, mask crypto.Hash
 	salt       int // octets

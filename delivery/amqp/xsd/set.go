@@ -27,7 +27,7 @@ const (
 	maxFile     = 8 << 20
 	maxFindings = 100
 	slots       = 8
-	// together is how many bytes of documents are validated at once: the validator needs some 15 times that in memory.
+	// together bounds the bytes of documents that are validated at once: the validator needs some 15 times that in memory.
 	together = xmltree.MaxBytes
 )
 

@@ -16,7 +16,7 @@ type Names struct {
 	any  bool // what the reader gets cannot be read, so no name is refused for its mark
 }
 
-// idLength is how long ids of deltas are: UUIDs.
+// idLength holds for ids of deltas: UUIDs.
 const idLength = 36
 
 // namesOf gives the names of deltas in a lineage, that of a part or, when it is equal, the whole one.
@@ -47,7 +47,7 @@ func splitName(name string) (id, mark string) {
 	return name, ""
 }
 
-// Names are those that a reader knows deltas by now.
+// Names maps deltas to the ids that a reader knows now.
 func (c *Cutter) Names(ctx context.Context, v View) (Names, error) {
 	wants, err := c.wants(ctx, v)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Cutter) names(v View, wants part) (Names, error) {
 	return namesOf(lineage, v.Dataset.Lineage), err
 }
 
-// fit tells whether a name with a mark is one that a reader may go on by.
+// fit reports whether a name with a mark is one that a reader may go on by.
 func (n Names) fit(v View, d store.MutationDelta, mark string) bool {
 	return n.any || mark == n.mark || mark == "" && v.Follower != nil && d.Number <= v.Follower.BareUntil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// around is how many elements stand around a state in a file: the root, the message, the group, the mutation, its side,
+	// around counts the elements around a state in a file: the root, the message, the group, the mutation, its side,
 	// and the element of the dataset.
 	around = 6
 	// aroundSpaces is how many namespaces the elements around a state may declare.

@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// locator tells where states lie, in a dataset whose followers choose an area; nil in another one.
+// locator finds the place of states, in a dataset whose followers choose an area; nil in another one.
 type locator struct {
 	kind     string
 	elements string // of the keys or the geometry, to show
@@ -49,7 +49,7 @@ func (p *preparer) locate(s *format.State) (nowhere string, refused *Problem) {
 	return p.places.nowhere(), nil
 }
 
-// nowhere says what the last state lacks.
+// nowhere names what the last state lacks.
 func (l *locator) nowhere() string {
 	in := ""
 	if l.elements != "" {

@@ -2,7 +2,7 @@ package pdoktest
 
 import "slices"
 
-// Dataset says how the API of one dataset differs from that of another.
+// Dataset sets where the API of one dataset differs from that of another.
 type Dataset struct {
 	Base          string   // path of the API
 	DeltaFormats  []string // of custom downloads of deltas

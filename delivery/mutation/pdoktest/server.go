@@ -14,7 +14,7 @@ type Delivery struct {
 	Zip []byte
 }
 
-// Request is what a custom download was asked for with.
+// Request holds the members that a custom download was asked for with.
 type Request struct {
 	Path         string   `json:"-"` // delta or full
 	Format       string   `json:"format"`

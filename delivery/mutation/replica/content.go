@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// headBytes is how much of a file is looked at before it is known whether the copy may have it already, in bytes.
+// headBytes bounds the part of a file that is looked at before it is known whether the copy may have it already, in bytes.
 const headBytes = 64 << 10
 
 // content reads a file and hashes its bytes, by which it is told from others: deliveries of several registers share a delivery id
@@ -90,5 +90,5 @@ func (f *Follower) applied(ctx context.Context, d *Delivery) (why string, err er
 	return "", errAgain
 }
 
-// contentID is what a file is remembered by.
+// contentID identifies a remembered file by its content.
 func contentID(sum string) string { return "sha256:" + sum }

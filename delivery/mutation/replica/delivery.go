@@ -60,7 +60,7 @@ func (d *Delivery) name() string {
 	return fmt.Sprintf("delivery %.100s", d.ID)
 }
 
-// selection tells what was asked for; empty when that is not known.
+// selection describes the request; empty when that is not known.
 func (d *Delivery) selection() string {
 	if d.Selection == nil {
 		return ""

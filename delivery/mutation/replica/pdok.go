@@ -102,7 +102,7 @@ func (s *pdok) download(delta string) func(context.Context) (io.ReadCloser, erro
 	}
 }
 
-// selected tells what was asked for. The format is in it once a request was accepted.
+// selected describes the request. The format is in it once a request was accepted.
 func (s *pdok) selected() string { return s.chosen.String() }
 
 // custom asks for a delivery and gives the address it can be had from (MUT-51, MUT-52).

@@ -2,7 +2,7 @@ package replica
 
 import "database/sql"
 
-// columns are those that came into the tables after the first copies were made.
+// columns came into the tables after the first copies were made.
 func columns() []struct{ table, name string } {
 	return []struct{ table, name string }{
 		{"follow_delivery", "delivery_id"}, // of a delivery that is told by its bytes, whose id is a hash of them

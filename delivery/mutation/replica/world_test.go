@@ -130,7 +130,7 @@ func (w *world) whole() (out []*format.Group) {
 	return out
 }
 
-// shown is what the view shows of a version: its XML as a document of its own.
+// shown makes the text of a version in the view: its XML as a document of its own.
 func (v version) shown() string {
 	return "Ding|" + v.object + "|" + strings.Replace(v.xml, "<d:o>", `<d:o xmlns:d="urn:d">`, 1) + `|{"d":"urn:d"}`
 }

@@ -11,7 +11,7 @@ import (
 // Period names the elements, without prefix, that say when a version begins and ends. An absent end is no end.
 type Period struct{ Begin, End string }
 
-// Periods are those of the registers the format was made for.
+// Periods occur in the registers the format was made for.
 func Periods() []Period {
 	return []Period{
 		{"tijdstipRegistratie", "eindRegistratie"},

@@ -16,7 +16,7 @@ type geometries struct {
 	located map[string]*typeSeen
 }
 
-// typeSeen is what was seen of an object type: how many new states have geometry, how many have none, and the first of those.
+// typeSeen counts the new states of an object type with geometry and without, and keeps the first without.
 type typeSeen struct {
 	with, without int64
 	first         Finding
@@ -32,7 +32,7 @@ func newGeometries() geometries {
 	}
 }
 
-// check tells what is wrong with the geometry of a state, and on which line; empty when a system can read it. A filter takes such a
+// check describes what is wrong with the geometry of a state, and on which line; empty when a system can read it. A filter takes such a
 // state for one that lies in every area (MUT-42). Without any geometry nowhere is true, and unknown names the GML that is not known.
 func (g geometries) check(s *format.State) (what string, line int, nowhere bool, unknown string) {
 	for _, reader := range g.readers {
