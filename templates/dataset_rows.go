@@ -49,45 +49,6 @@ type PublicationRow struct {
 	UnlocatedFirst string
 }
 
-// FollowerRow is a subscription to a dataset, and how far its copy is.
-type FollowerRow struct {
-	Partner, Subscription, Area Named
-	Types                       []string
-	State                       string
-	// Delta is the number of the last delta that was fetched to its end, 0 for none; Behind counts those after it.
-	Delta, Behind int64
-	// Since is the end of the first delta that was not fetched.
-	Since, Fetched time.Time
-	// Snapshot is set when an initial state was fetched.
-	Snapshot bool
-	// Lost is set when a delta it needs has expired.
-	Lost bool
-}
-
-func (r FollowerRow) progress() (Kind, string) {
-	switch {
-	case r.State == "requested":
-		return KindNeutral, "Not approved yet"
-	case r.Lost:
-		return KindError, "Must begin anew"
-	case r.Fetched.IsZero():
-		return KindInfo, "Has not begun"
-	case r.Behind == 0:
-		return KindOK, "Up to date"
-	}
-	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
-}
-
-func (r FollowerRow) fetched() string {
-	switch {
-	case r.Delta > 0:
-		return "Delta " + Count(int(r.Delta))
-	case r.Snapshot:
-		return "A snapshot"
-	}
-	return "Nothing yet"
-}
-
 func (r DeltaRow) state() (Kind, string) {
 	switch {
 	case r.Gone:

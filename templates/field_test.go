@@ -5,20 +5,7 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
-	"golang.org/x/net/html"
 )
-
-// find gives the first element that has the attribute with the value.
-func find(t *testing.T, c templ.Component, key, value string) *html.Node {
-	t.Helper()
-	for _, n := range elements(parse(t, render(t, c))) {
-		if got, ok := attr(n, key); ok && got == value {
-			return n
-		}
-	}
-	t.Fatalf("no element with %s=%q", key, value)
-	return nil
-}
 
 func TestFieldsTieHintAndErrorToTheControl(t *testing.T) {
 	t.Parallel()

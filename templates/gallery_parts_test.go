@@ -10,13 +10,6 @@ import (
 	"github.com/a-h/templ"
 )
 
-// with renders a component with children, as a page does in templ.
-func with(c templ.Component, children ...templ.Component) templ.Component {
-	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		return c.Render(templ.WithChildren(ctx, templ.Join(children...)), w)
-	})
-}
-
 func plain(s string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, templ.EscapeString(s))

@@ -106,4 +106,7 @@ func Live(id, src string, every time.Duration) templ.Component {
 	})
 }
 
+// every is how often a list is refreshed.
+const every = 10 * time.Second
+
 var _ = templruntime.GeneratedTemplate

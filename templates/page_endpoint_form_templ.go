@@ -101,13 +101,6 @@ func (v EndpointFormView) button() string {
 	return "Save changes"
 }
 
-func contentModes() []Option {
-	return []Option{
-		{Value: "structured", Label: "Structured", Hint: "The whole event as one JSON document (application/cloudevents+json). Take this when in doubt."},
-		{Value: "binary", Label: "Binary", Hint: "The data as the body, the attributes as ce- headers."},
-	}
-}
-
 // EndpointFormPage adds or changes an endpoint.
 func EndpointFormPage(p Page, v EndpointFormView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

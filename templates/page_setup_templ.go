@@ -41,17 +41,6 @@ func (v SetupView) starts() []Option {
 // passwordHint says what a password must be, wherever one is chosen.
 const passwordHint = "At least 12 characters. A few words in a row are fine."
 
-// wrongFields lists what is wrong in the order of the fields of a form.
-func wrongFields(wrong map[string]string, order ...string) []FieldError {
-	var list []FieldError
-	for _, name := range order {
-		if text := wrong[name]; text != "" {
-			list = append(list, FieldError{Field: name, Text: text})
-		}
-	}
-	return list
-}
-
 // SetupPage asks for the first administrator.
 func SetupPage(p Page, v SetupView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -1,9 +1,8 @@
 package templates
 
 import (
-	"strconv"
-
 	"github.com/a-h/templ"
+	"strconv"
 )
 
 // TableView describes a list. The rows are the children of Table.
@@ -158,3 +157,9 @@ func (p Pager) around() []int {
 }
 
 func pageLabel(n int) string { return "Page " + strconv.Itoa(n) }
+
+// firstFew keeps a cell small; the page of the thing shows the rest.
+func firstFew(list []string) []string {
+	const few = 3
+	return list[:min(few, len(list))]
+}

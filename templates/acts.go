@@ -1,9 +1,8 @@
 package templates
 
 import (
-	"time"
-
 	"github.com/a-h/templ"
+	"time"
 )
 
 // Act is one thing that can be done at once: a button that posts to Action.
@@ -87,4 +86,13 @@ func StateOptions(states ...string) []Option {
 		options = append(options, Option{Value: s, Label: stateLabel(s)})
 	}
 	return options
+}
+
+// GrantedType is an event type that a subscription is about.
+type GrantedType struct {
+	Name, Title, Href      string
+	Contract               Named
+	Status, Classification string
+	// Known is false when no contract defines the type any more.
+	Known bool
 }

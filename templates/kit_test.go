@@ -1,0 +1,174 @@
+package templates
+
+import (
+	"bytes"
+	"context"
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// now is the fixed clock of the rendering tests.
+func now() time.Time { return time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC) }
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.Render(t.Context(), &out); err != nil {
+		t.Fatalf("render: %v", err)
+	}
+	return out.String()
+}
+
+func parse(t *testing.T, doc string) *html.Node {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(doc))
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	return root
+}
+
+// elements lists all elements of a tree in document order.
+func elements(root *html.Node) []*html.Node {
+	var list []*html.Node
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func attr(n *html.Node, key string) (string, bool) {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+func text(n *html.Node) string {
+	var out strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			out.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// checkPolicy fails on what the Content-Security-Policy would refuse.
+func checkPolicy(t *testing.T, all []*html.Node) {
+	t.Helper()
+	for _, n := range all {
+		if n.Data == "style" {
+			t.Error("an inline style element")
+		}
+		if _, ok := attr(n, "src"); n.Data == "script" && !ok {
+			t.Error("an inline script")
+		}
+		for _, a := range n.Attr {
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") {
+				t.Errorf("<%s> has the attribute %s", n.Data, a.Key)
+			}
+		}
+	}
+}
+
+// checkReferences fails on ids used twice and references to ids not there.
+func checkReferences(t *testing.T, all []*html.Node) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, n := range all {
+		if id, ok := attr(n, "id"); ok {
+			if id == "" || ids[id] {
+				t.Errorf("<%s> has the empty or repeated id %q", n.Data, id)
+			}
+			ids[id] = true
+		}
+	}
+	for _, n := range all {
+		for _, key := range []string{"for", "form", "aria-describedby", "aria-labelledby", "popovertarget", "data-copy", "data-tick-all"} {
+			value, _ := attr(n, key)
+			for _, id := range strings.Fields(value) {
+				if !ids[id] {
+					t.Errorf("<%s %s> refers to %q, which is not there", n.Data, key, id)
+				}
+			}
+		}
+		if href, _ := attr(n, "href"); strings.HasPrefix(href, "#") && !ids[href[1:]] {
+			t.Errorf("a link leads to %s, which is not there", href)
+		}
+	}
+}
+
+// checkNames fails on controls without a label and links or buttons without text.
+func checkNames(t *testing.T, all []*html.Node) {
+	t.Helper()
+	labelled := map[string]bool{}
+	for _, n := range all {
+		if id, ok := attr(n, "for"); ok && text(n) != "" {
+			labelled[id] = true
+		}
+	}
+	for _, n := range all {
+		switch n.Data {
+		case "input", "select", "textarea":
+			id, _ := attr(n, "id")
+			name, _ := attr(n, "aria-label")
+			kind, _ := attr(n, "type")
+			if kind != "hidden" && name == "" && !labelled[id] {
+				t.Errorf("<%s id=%q> has no label", n.Data, id)
+			}
+		case "a", "button", "summary", "th", "legend":
+			if name, _ := attr(n, "aria-label"); text(n) == "" && name == "" {
+				t.Errorf("<%s> has no text", n.Data)
+			}
+		}
+	}
+}
+
+// checkHeadings wants one h1 and no level left out.
+func checkHeadings(t *testing.T, all []*html.Node) {
+	t.Helper()
+	var levels []string
+	for _, n := range all {
+		if slices.Contains([]string{"h1", "h2", "h3", "h4"}, n.Data) {
+			if n.Data > "h1" && len(levels) == 0 {
+				t.Errorf("%s stands before the h1", n.Data)
+			}
+			if len(levels) > 0 && n.Data[1] > levels[len(levels)-1][1]+1 {
+				t.Errorf("%s follows %s", n.Data, levels[len(levels)-1])
+			}
+			levels = append(levels, n.Data)
+		}
+	}
+	if count := strings.Count(strings.Join(levels, " "), "h1"); count != 1 {
+		t.Errorf("%d h1 elements, want 1", count)
+	}
+}
+
+// find gives the first element that has the attribute with the value.
+func find(t *testing.T, c templ.Component, key, value string) *html.Node {
+	t.Helper()
+	for _, n := range elements(parse(t, render(t, c))) {
+		if got, ok := attr(n, key); ok && got == value {
+			return n
+		}
+	}
+	t.Fatalf("no element with %s=%q", key, value)
+	return nil
+}
+
+// with renders a component with children, as a page does in templ.
+func with(c templ.Component, children ...templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return c.Render(templ.WithChildren(ctx, templ.Join(children...)), w)
+	})
+}
