@@ -43,14 +43,6 @@ type QuarantineView struct {
 	Now     time.Time
 }
 
-// heading counts an event of a request and names it, if it can be read.
-func (e EventView) heading(n int) string {
-	if e.CEID == "" {
-		return "Event " + Count(n)
-	}
-	return "Event " + Count(n) + ": " + e.CEID
-}
-
 func (v QuarantineListView) table() TableView {
 	return TableView{
 		ID: "quarantine", Caption: "Quarantined requests", Total: v.Total, Noun: [2]string{"request", "requests"}, Pager: v.Pager,
@@ -167,7 +159,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var7 string
 							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 65, Col: 17}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 57, Col: 17}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -224,7 +216,7 @@ func QuarantineList(p Page, v QuarantineListView) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Events))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 71, Col: 23}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_quarantine.templ`, Line: 63, Col: 23}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {

@@ -230,4 +230,12 @@ func EventContent(v EventView) templ.Component {
 	})
 }
 
+// heading counts an event of a request and names it, if it can be read.
+func (e EventView) heading(n int) string {
+	if e.CEID == "" {
+		return "Event " + Count(n)
+	}
+	return "Event " + Count(n) + ": " + e.CEID
+}
+
 var _ = templruntime.GeneratedTemplate

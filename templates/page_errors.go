@@ -3,7 +3,7 @@ package templates
 import "slices"
 
 // labelled is a field with the words its errors start with in a summary.
-type labelled struct{ name, label string }
+type labelled struct{ Name, Label string }
 
 // namedErrors lists what is wrong in the order of the fields, each line with the
 // label of its field: several fields can have the same mistake. What is wrong
@@ -11,13 +11,13 @@ type labelled struct{ name, label string }
 func namedErrors(wrong map[string]string, fields ...labelled) []FieldError {
 	var list []FieldError
 	for _, f := range fields {
-		if text := wrong[f.name]; text != "" {
-			list = append(list, FieldError{Field: f.name, Text: f.label + ": " + text})
+		if text := wrong[f.Name]; text != "" {
+			list = append(list, FieldError{Field: f.Name, Text: f.Label + ": " + text})
 		}
 	}
 	var others []string
 	for name, text := range wrong {
-		if !slices.ContainsFunc(fields, func(f labelled) bool { return f.name == name }) {
+		if !slices.ContainsFunc(fields, func(f labelled) bool { return f.Name == name }) {
 			others = append(others, text)
 		}
 	}
