@@ -2,11 +2,11 @@ package main
 
 import (
 	"schakel/delivery/mutation/archive"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // plural writes a number with its noun, as the portal does.
-func plural(n int64, one, many string) string { return templates.Plural(int(n), one, many) }
+func plural(n int64, one, many string) string { return ui.Plural(int(n), one, many) }
 
 // countsText is how many groups there are, and of what.
 func countsText(k archive.Counts) string {

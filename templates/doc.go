@@ -1,8 +1,4 @@
-// Package templates holds the look of the portal: the layout, the parts that
-// all pages are made of, and the pages themselves, written in templ.
-//
-// A component gets plain view structs and knows nothing else of the product.
-// Every page works without JavaScript and under a strict
-// Content-Security-Policy: no component writes an inline script, an inline
-// style or an event attribute. Class names follow the NL Design System.
+// Package templates holds the tests that go over the pages of all features; the pages themselves are in a package for each
+// feature of web, and what they are made of is in ui. It guarantees that every page of the gallery is well-formed and
+// accessible by structure; what a browser makes of it is tested in server/e2e.
 package templates

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 	"strings"
 	"time"
 
@@ -17,13 +19,13 @@ func plain(s string) templ.Component {
 	})
 }
 
-func galleryDocument(p Page, now time.Time) templ.Component {
-	return with(Layout(p),
+func galleryDocument(p ui.Page, now time.Time) templ.Component {
+	return uitest.With(ui.Layout(p),
 		galleryErrors(),
 		galleryTiles(now),
 		galleryFilter(),
-		with(Live("dead-live", "/admin/dead-letters", 5*time.Second), galleryTable(now)),
-		with(Table(galleryEmpty())),
+		uitest.With(ui.Live("dead-live", "/admin/dead-letters", 5*time.Second), galleryTable(now)),
+		uitest.With(ui.Table(galleryEmpty())),
 		galleryForm(),
 		galleryDanger(),
 		galleryStates(),
@@ -33,27 +35,27 @@ func galleryDocument(p Page, now time.Time) templ.Component {
 
 func galleryErrors() templ.Component {
 	return templ.Join(
-		ErrorSummary([]FieldError{{"oin", "An OIN has 20 digits; this one has 19"}, {"kinds", "Choose at least one kind of endpoint"}, {"", "The form is older than a day"}}),
-		with(Alert(KindInfo), Text("The endpoint was tried for the last time ten minutes ago.")),
-		with(Alert(KindWarning), Text("This contract version is deprecated."), Text("Use 2.0.0 instead.")),
-		with(Alert(KindError), Text("The endpoint answered 401 three times.")),
+		ui.ErrorSummary([]ui.FieldError{{Field: "oin", Text: "An OIN has 20 digits; this one has 19"}, {Field: "kinds", Text: "Choose at least one kind of endpoint"}, {Field: "", Text: "The form is older than a day"}}),
+		uitest.With(ui.Alert(ui.KindInfo), ui.Text("The endpoint was tried for the last time ten minutes ago.")),
+		uitest.With(ui.Alert(ui.KindWarning), ui.Text("This contract version is deprecated."), ui.Text("Use 2.0.0 instead.")),
+		uitest.With(ui.Alert(ui.KindError), ui.Text("The endpoint answered 401 three times.")),
 	)
 }
 
 func galleryTiles(now time.Time) templ.Component {
-	return Tiles([]Tile{
-		{Label: "Delivered", Value: Count(182034), Hint: "in the last 24 hours", Href: "/admin/deliveries"},
-		{Label: "Retrying", Value: "17", Hint: "next try in 20 s", Kind: KindWarning},
-		{Label: "Dead letters", Value: Count(1204), Hint: "oldest " + Relative(now.Add(-50*time.Hour), now), Href: "/admin/dead-letters", Kind: KindError},
-		{Label: "Largest event", Value: Bytes(1 << 20)},
+	return ui.Tiles([]ui.Tile{
+		{Label: "Delivered", Value: ui.Count(182034), Hint: "in the last 24 hours", Href: "/admin/deliveries"},
+		{Label: "Retrying", Value: "17", Hint: "next try in 20 s", Kind: ui.KindWarning},
+		{Label: "Dead letters", Value: ui.Count(1204), Hint: "oldest " + ui.Relative(now.Add(-50*time.Hour), now), Href: "/admin/dead-letters", Kind: ui.KindError},
+		{Label: "Largest event", Value: ui.Bytes(1 << 20)},
 	})
 }
 
 func galleryFilter() templ.Component {
-	return with(FilterBar("/admin/dead-letters", "/admin/dead-letters"),
-		Select(Field{Name: "partner", Label: "Partner", Options: []Option{{Value: "", Label: "All partners"}, {Value: "prt_1", Label: "ROC Noorderpoort", Selected: true}}}),
-		TextField(Field{Name: "type", ID: "filter-type", Label: "Event type", Value: "nl.example.student"}),
-		TextField(Field{Name: "from", Label: "From", Type: "date"}),
+	return uitest.With(ui.FilterBar("/admin/dead-letters", "/admin/dead-letters"),
+		ui.Select(ui.Field{Name: "partner", Label: "Partner", Options: []ui.Option{{Value: "", Label: "All partners"}, {Value: "prt_1", Label: "ROC Noorderpoort", Selected: true}}}),
+		ui.TextField(ui.Field{Name: "type", ID: "filter-type", Label: "Event type", Value: "nl.example.student"}),
+		ui.TextField(ui.Field{Name: "from", Label: "From", Type: "date"}),
 	)
 }
 
@@ -61,63 +63,63 @@ func galleryTable(now time.Time) templ.Component {
 	var rows []templ.Component
 	for i := range 4 {
 		id := fmt.Sprintf("dlv_01HZX%04d", i)
-		rows = append(rows, with(Row(),
-			CellTick("dead", id, id),
-			with(CellHead("Event"), Link("nl.example.student.enrolled.v1", "/admin/deliveries/"+id)),
-			with(Cell("Partner"), plain("ROC Noorderpoort")),
-			with(Cell("State"), State([]string{"dead", "retrying", "held", "delivered"}[i])),
-			with(Cell("Since"), Clock(now.Add(-time.Duration(i*i)*time.Hour), now)),
-			with(CellNumber("Tries"), plain(Count(9+i*1000))),
-			with(CellActions(), PostButton(Subtle, "Resend", "/admin/deliveries/"+id+"/resend", Hidden{"from", "dead"})),
+		rows = append(rows, uitest.With(ui.Row(),
+			ui.CellTick("dead", id, id),
+			uitest.With(ui.CellHead("Event"), ui.Link("nl.example.student.enrolled.v1", "/admin/deliveries/"+id)),
+			uitest.With(ui.Cell("Partner"), plain("ROC Noorderpoort")),
+			uitest.With(ui.Cell("State"), ui.State([]string{"dead", "retrying", "held", "delivered"}[i])),
+			uitest.With(ui.Cell("Since"), ui.Clock(now.Add(-time.Duration(i*i)*time.Hour), now)),
+			uitest.With(ui.CellNumber("Tries"), plain(ui.Count(9+i*1000))),
+			uitest.With(ui.CellActions(), ui.PostButton(ui.Subtle, "Resend", "/admin/deliveries/"+id+"/resend", ui.Hidden{Name: "from", Value: "dead"})),
 		))
 	}
-	return with(Table(galleryList()), rows...)
+	return uitest.With(ui.Table(galleryList()), rows...)
 }
 
-func galleryList() TableView {
-	return TableView{
+func galleryList() ui.TableView {
+	return ui.TableView{
 		ID: "dead", Caption: "Dead letters", Total: 1204, Noun: [2]string{"delivery", "deliveries"},
-		Columns: []Column{{Label: "Event", SortHref: "?sort=event"}, {Label: "Partner"}, {Label: "State"}, {Label: "Since", SortHref: "?sort=since", Sorted: "descending"}, {Label: "Tries", Numeric: true}, {Label: "Actions", Unseen: true}},
-		Bulk: &BulkView{
+		Columns: []ui.Column{{Label: "Event", SortHref: "?sort=event"}, {Label: "Partner"}, {Label: "State"}, {Label: "Since", SortHref: "?sort=since", Sorted: "descending"}, {Label: "Tries", Numeric: true}, {Label: "Actions", Unseen: true}},
+		Bulk: &ui.BulkView{
 			Action:   "/admin/dead-letters",
-			Buttons:  []BulkButton{{Label: "Resend", Value: "resend", Kind: Secondary}, {Label: "Discard", Value: "discard", Kind: Subtle, Confirm: "Discard the ticked deliveries?"}},
-			Hidden:   []Hidden{{"partner", "prt_1"}},
+			Buttons:  []ui.BulkButton{{Label: "Resend", Value: "resend", Kind: ui.Secondary}, {Label: "Discard", Value: "discard", Kind: ui.Subtle, Confirm: "Discard the ticked deliveries?"}},
+			Hidden:   []ui.Hidden{{Name: "partner", Value: "prt_1"}},
 			AllLabel: "Resend all 1,204 that match", AllHref: "/admin/dead-letters/resend",
 		},
-		Pager: &Pager{Page: 5, PerPage: 50, Total: 1204, URL: func(n int) string { return fmt.Sprintf("?page=%d", n) }},
+		Pager: &ui.Pager{Page: 5, PerPage: 50, Total: 1204, URL: func(n int) string { return fmt.Sprintf("?page=%d", n) }},
 	}
 }
 
-func galleryEmpty() TableView {
-	return TableView{
+func galleryEmpty() ui.TableView {
+	return ui.TableView{
 		ID: "endpoints", Caption: "Endpoints", Noun: [2]string{"endpoint", "endpoints"},
-		Columns: []Column{{Label: "Name"}},
-		Empty:   Empty{Text: "You have no endpoint yet. Events need one to arrive at.", ActionLabel: "Add an endpoint", ActionHref: "/partner/endpoints/new"},
+		Columns: []ui.Column{{Label: "Name"}},
+		Empty:   ui.Empty{Text: "You have no endpoint yet. Events need one to arrive at.", ActionLabel: "Add an endpoint", ActionHref: "/partner/endpoints/new"},
 	}
 }
 
 func galleryForm() templ.Component {
-	return with(Card("Register an organisation"), with(Form(FormView{Action: "/register", Multipart: true, Hidden: []Hidden{{"step", "1"}}}),
-		TextField(Field{Name: "name", Label: "Name of the organisation", Required: true, Autocomplete: "organization", MaxLength: 200}),
-		TextField(Field{Name: "oin", Label: "OIN", Hint: "20 digits, as in the OIN register.", Value: "0000000123456789012", Error: "An OIN has 20 digits; this one has 19", Required: true, InputMode: "numeric", Pattern: "[0-9]{20}"}),
-		with(Fieldset("Contact person"),
-			TextField(Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Autocomplete: "email"}),
-			TextField(Field{Name: "password", Label: "Password", Type: "password", Value: "never-shown", Required: true, Autocomplete: "new-password"}),
+	return uitest.With(ui.Card("Register an organisation"), uitest.With(ui.Form(ui.FormView{Action: "/register", Multipart: true, Hidden: []ui.Hidden{{Name: "step", Value: "1"}}}),
+		ui.TextField(ui.Field{Name: "name", Label: "Name of the organisation", Required: true, Autocomplete: "organization", MaxLength: 200}),
+		ui.TextField(ui.Field{Name: "oin", Label: "OIN", Hint: "20 digits, as in the OIN register.", Value: "0000000123456789012", Error: "An OIN has 20 digits; this one has 19", Required: true, InputMode: "numeric", Pattern: "[0-9]{20}"}),
+		uitest.With(ui.Fieldset("Contact person"),
+			ui.TextField(ui.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Autocomplete: "email"}),
+			ui.TextField(ui.Field{Name: "password", Label: "Password", Type: "password", Value: "never-shown", Required: true, Autocomplete: "new-password"}),
 		),
-		CheckboxGroup(Field{Name: "kinds", Label: "Kinds of endpoint", Error: "Choose at least one kind of endpoint", Required: true, Options: []Option{{Value: "webhook", Label: "Webhook", Hint: "We send to an address of yours."}, {Value: "pull", Label: "Pull"}, {Value: "amqp", Label: "AMQP 1.0", Disabled: true}}}),
-		RadioGroup(Field{Name: "env", Label: "Environment", Value: "test", Required: true, Options: []Option{{Value: "test", Label: "Test"}, {Value: "prod", Label: "Production"}}}),
-		Select(Field{Name: "sector", Label: "Sector", Value: "edu", Options: []Option{{Value: "edu", Label: "Education"}, {Value: "geo", Label: "Geo"}}}),
-		TextArea(Field{Name: "note", Label: "Note", Value: "<script>alert(1)</script>"}),
-		FileField(Field{Name: "file", Label: "Contract document", Hint: "JSON, YAML or a zip.", Accept: ".json,.yaml,.zip", Required: true}),
-		Checkbox(Field{Name: "terms", Label: "We agree to the terms of the exchange", Value: "on", Required: true}),
-		with(FormActions(), Button(Primary, "Register"), Button(Secondary, "Check only", Attrs{"name": "action", "value": "check"}), LinkButton(Subtle, "Cancel", "/")),
+		ui.CheckboxGroup(ui.Field{Name: "kinds", Label: "Kinds of endpoint", Error: "Choose at least one kind of endpoint", Required: true, Options: []ui.Option{{Value: "webhook", Label: "Webhook", Hint: "We send to an address of yours."}, {Value: "pull", Label: "Pull"}, {Value: "amqp", Label: "AMQP 1.0", Disabled: true}}}),
+		ui.RadioGroup(ui.Field{Name: "env", Label: "Environment", Value: "test", Required: true, Options: []ui.Option{{Value: "test", Label: "Test"}, {Value: "prod", Label: "Production"}}}),
+		ui.Select(ui.Field{Name: "sector", Label: "Sector", Value: "edu", Options: []ui.Option{{Value: "edu", Label: "Education"}, {Value: "geo", Label: "Geo"}}}),
+		ui.TextArea(ui.Field{Name: "note", Label: "Note", Value: "<script>alert(1)</script>"}),
+		ui.FileField(ui.Field{Name: "file", Label: "Contract document", Hint: "JSON, YAML or a zip.", Accept: ".json,.yaml,.zip", Required: true}),
+		ui.Checkbox(ui.Field{Name: "terms", Label: "We agree to the terms of the exchange", Value: "on", Required: true}),
+		uitest.With(ui.FormActions(), ui.Button(ui.Primary, "Register"), ui.Button(ui.Secondary, "Check only", ui.Attrs{"name": "action", "value": "check"}), ui.LinkButton(ui.Subtle, "Cancel", "/")),
 	))
 }
 
 func galleryDanger() templ.Component {
 	return templ.Join(
-		DangerAction(Danger{ID: "reject", Label: "Reject this registration", Explain: "The partner is told the reason by mail.", Action: "/admin/registrations/1/reject", Button: "Reject", ReasonName: "reason", ReasonError: "Give a reason"}),
-		DangerAction(Danger{ID: "end", Label: "End this subscription", Action: "/admin/subscriptions/1/end", Button: "End", Hidden: []Hidden{{"v", "2"}}}),
+		ui.DangerAction(ui.Danger{ID: "reject", Label: "Reject this registration", Explain: "The partner is told the reason by mail.", Action: "/admin/registrations/1/reject", Button: "Reject", ReasonName: "reason", ReasonError: "Give a reason"}),
+		ui.DangerAction(ui.Danger{ID: "end", Label: "End this subscription", Action: "/admin/subscriptions/1/end", Button: "End", Hidden: []ui.Hidden{{Name: "v", Value: "2"}}}),
 	)
 }
 
@@ -129,23 +131,23 @@ func allStates() []string {
 func galleryStates() templ.Component {
 	var badges []templ.Component
 	for _, s := range allStates() {
-		badges = append(badges, State(s), plain(" "))
+		badges = append(badges, ui.State(s), plain(" "))
 	}
-	return with(Card("States"), badges...)
+	return uitest.With(ui.Card("States"), badges...)
 }
 
 func galleryDetail(now time.Time) templ.Component {
-	code := Code("event-json", "Event", "{\n  \"specversion\": \"1.0\",\n  \"type\": \"nl.example.student.enrolled.v1\",\n  \"data\": \""+strings.Repeat("x", 200)+"\"\n}")
-	answer := Code("answer-1", "Answer", "HTTP/1.1 503 Service Unavailable\nRetry-After: 120")
-	facts := DescriptionList([]Item{{Label: "Partner", Text: "ROC Noorderpoort"}, {Label: "State", Content: State("approved")}, {Label: "HER-id"}, {Label: "Id", Content: Identifier("prt_01HZX7K3QW")}, {Label: "Last seen", Content: Ago(now.Add(-90*time.Second), now)}})
-	attempts := Timeline([]Moment{
-		{At: now, Kind: KindOK, Title: "Delivered: 204 in 38 ms"},
-		{At: now.Add(-time.Hour), Kind: KindError, Title: "Refused: 503", Text: "The endpoint asks to wait 2 min.", Detail: answer, DetailLabel: "What was sent and what came back"},
-		{At: now.Add(-2 * time.Hour), Kind: KindNeutral, Title: "Anna de Vries asked for a resend"},
+	code := ui.Code("event-json", "Event", "{\n  \"specversion\": \"1.0\",\n  \"type\": \"nl.example.student.enrolled.v1\",\n  \"data\": \""+strings.Repeat("x", 200)+"\"\n}")
+	answer := ui.Code("answer-1", "Answer", "HTTP/1.1 503 Service Unavailable\nRetry-After: 120")
+	facts := ui.DescriptionList([]ui.Item{{Label: "Partner", Text: "ROC Noorderpoort"}, {Label: "State", Content: ui.State("approved")}, {Label: "HER-id"}, {Label: "Id", Content: ui.Identifier("prt_01HZX7K3QW")}, {Label: "Last seen", Content: ui.Ago(now.Add(-90*time.Second), now)}})
+	attempts := ui.Timeline([]ui.Moment{
+		{At: now, Kind: ui.KindOK, Title: "Delivered: 204 in 38 ms"},
+		{At: now.Add(-time.Hour), Kind: ui.KindError, Title: "Refused: 503", Text: "The endpoint asks to wait 2 min.", Detail: answer, DetailLabel: "What was sent and what came back"},
+		{At: now.Add(-2 * time.Hour), Kind: ui.KindNeutral, Title: "Anna de Vries asked for a resend"},
 	}, now)
 	return templ.Join(
-		with(Columns(), with(Card("Partner"), facts), with(Card("Attempts"), attempts)),
+		uitest.With(ui.Columns(), uitest.With(ui.Card("Partner"), facts), uitest.With(ui.Card("Attempts"), attempts)),
 		code,
-		SecretOnce(Secret{ID: "secret-1", Label: "Client secret", Value: "sk_9f8e7d6c5b4a39281706f5e4d3c2b1a0"}),
+		ui.SecretOnce(ui.Secret{ID: "secret-1", Label: "Client secret", Value: "sk_9f8e7d6c5b4a39281706f5e4d3c2b1a0"}),
 	)
 }

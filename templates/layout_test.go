@@ -1,13 +1,15 @@
 package templates
 
 import (
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 )
 
 func TestLayoutForAVisitorOffersLogin(t *testing.T) {
 	t.Parallel()
-	doc := render(t, with(Layout(Page{Title: "Contracts"})))
+	doc := uitest.Render(t, uitest.With(ui.Layout(ui.Page{Title: "Contracts"})))
 	if !strings.Contains(doc, `href="/login"`) || strings.Contains(doc, "/logout") || strings.Contains(doc, `id="navigation"`) {
 		t.Error("a visitor must see log in, no log out and no navigation")
 	}
@@ -19,12 +21,12 @@ func TestLayoutForAVisitorOffersLogin(t *testing.T) {
 func TestLayoutMarksTheCurrentPage(t *testing.T) {
 	t.Parallel()
 	var current []string
-	for _, n := range elements(parse(t, gallery(t))) {
-		if value, ok := attr(n, "aria-current"); ok {
+	for _, n := range uitest.Elements(uitest.Parse(t, gallery(t))) {
+		if value, ok := uitest.Attr(n, "aria-current"); ok {
 			if value != "page" {
 				t.Errorf("aria-current = %q", value)
 			}
-			current = append(current, text(n))
+			current = append(current, uitest.Text(n))
 		}
 	}
 	if got := strings.Join(current, "|"); got != "Dead letters 1,204 waiting|Dead letters|5" {
@@ -34,8 +36,8 @@ func TestLayoutMarksTheCurrentPage(t *testing.T) {
 
 func TestLayoutAsksForHashedAssets(t *testing.T) {
 	t.Parallel()
-	p := Page{Title: "T", Asset: func(name string) string { return "/static/abc/" + name }}
-	doc := render(t, with(Layout(p)))
+	p := ui.Page{Title: "T", Asset: func(name string) string { return "/static/abc/" + name }}
+	doc := uitest.Render(t, uitest.With(ui.Layout(p)))
 	for _, name := range []string{"schakel.css", "htmx.min.js", "app.js", "icon.svg"} {
 		if !strings.Contains(doc, `"/static/abc/`+name+`"`) {
 			t.Errorf("%s is not asked for by its hashed address", name)
@@ -45,8 +47,8 @@ func TestLayoutAsksForHashedAssets(t *testing.T) {
 
 func TestHostileAddressesAreNotWritten(t *testing.T) {
 	t.Parallel()
-	c := Link("x", "javascript:alert(1)")
-	if doc := render(t, c); strings.Contains(doc, "javascript:") {
+	c := ui.Link("x", "javascript:alert(1)")
+	if doc := uitest.Render(t, c); strings.Contains(doc, "javascript:") {
 		t.Errorf("a script address is written: %s", doc)
 	}
 }

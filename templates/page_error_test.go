@@ -1,6 +1,8 @@
 package templates
 
 import (
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 
@@ -8,7 +10,7 @@ import (
 )
 
 func errorDocument() templ.Component {
-	return ErrorPage(Page{Title: "This page does not exist"}, Failure{
+	return ui.ErrorPage(ui.Page{Title: "This page does not exist"}, ui.Failure{
 		Status: 404, Detail: "The address may be mistyped, or what it named has been removed.",
 		NextText: "Start from the list of contracts.", NextLabel: "Contracts", NextHref: "/contracts", Reference: "req_01HZX7",
 	})
@@ -16,7 +18,7 @@ func errorDocument() templ.Component {
 
 func TestErrorPageTellsStatusNextStepAndReference(t *testing.T) {
 	t.Parallel()
-	doc := text(parse(t, render(t, errorDocument())))
+	doc := uitest.Text(uitest.Parse(t, uitest.Render(t, errorDocument())))
 	for _, want := range []string{"This page does not exist", "Status 404", "reference req_01HZX7", "Start from the list"} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the page does not say %q", want)

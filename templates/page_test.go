@@ -3,6 +3,8 @@ package templates
 import (
 	"os"
 	"path/filepath"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 	"testing"
 )
 
@@ -13,8 +15,8 @@ func TestGallery(t *testing.T) {
 	t.Parallel()
 	documents := map[string]string{
 		"gallery.html": gallery(t),
-		"error.html":   render(t, errorDocument()),
-		"visitor.html": render(t, with(Layout(Page{Title: "Log in"}), Text("Welcome."))),
+		"error.html":   uitest.Render(t, errorDocument()),
+		"visitor.html": uitest.Render(t, uitest.With(ui.Layout(ui.Page{Title: "Log in"}), ui.Text("Welcome."))),
 	}
 	dir := os.Getenv("SCHAKEL_GALLERY")
 	if dir == "" {
@@ -26,11 +28,11 @@ func TestGallery(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := elements(parse(t, doc))
-			checkPolicy(t, all)
-			checkReferences(t, all)
-			checkNames(t, all)
-			checkHeadings(t, all)
+			all := uitest.Elements(uitest.Parse(t, doc))
+			uitest.CheckPolicy(t, all)
+			uitest.CheckReferences(t, all)
+			uitest.CheckNames(t, all)
+			uitest.CheckHeadings(t, all)
 		})
 	}
 }

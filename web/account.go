@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // accountPage shows the own account.
@@ -54,7 +55,7 @@ func (a *App) freshSession(c echo.Context, account store.Account, text string) e
 	if err := a.startSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
 	}
-	a.flash(c, templates.KindOK, text)
+	a.flash(c, ui.KindOK, text)
 	return c.Redirect(http.StatusSeeOther, "/account")
 }
 
@@ -62,7 +63,7 @@ func (a *App) showAccount(c echo.Context, status int, wrong map[string]string) e
 	account := accountOf(c)
 	p := a.page(c, "Your account")
 	p.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AccountPage(p, templates.AccountView{
+	return a.render(c, status, view.AccountPage(p, view.AccountView{
 		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "",
 		Since: account.CreatedAt.Time, ThisLogin: account.LastLoginAt.Time, LastLogin: account.PreviousLoginAt.Time, Now: a.cfg.Now(), Wrong: wrong,
 	}))

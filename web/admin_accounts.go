@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // adminAccounts lists the administrators.
@@ -63,7 +64,7 @@ func (p *portal) adminChangeAccount(c echo.Context) error {
 		return store.ErrNotFound
 	}
 	if _, wrong := formRefusal(err); wrong != nil {
-		p.flash(c, templates.KindWarning, wrong[""])
+		p.flash(c, ui.KindWarning, wrong[""])
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	if err != nil {
@@ -79,20 +80,20 @@ func (p *portal) showAccounts(c echo.Context, status int, name, email string, wr
 	}
 	page := p.frame(c, "Administrators")
 	page.Lead, page.Invalid = "The people who administer this Schakel.", wrong != nil
-	return p.render(c, status, templates.AdminAccounts(page, templates.AdminAccountsView{
+	return p.render(c, status, view.AdminAccounts(page, view.AdminAccountsView{
 		Rows: rows, Name: name, Email: email, Wrong: wrong, Now: p.cfg.Now(),
 	}))
 }
 
 // accountRows are the people of a partner, or the administrators.
-func (p *portal) accountRows(ctx context.Context, who registry.Actor, partnerID string) ([]templates.AccountRow, error) {
+func (p *portal) accountRows(ctx context.Context, who registry.Actor, partnerID string) ([]ui.AccountRow, error) {
 	accounts, err := p.DB.Accounts(ctx, partnerID)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
 	}
-	var rows []templates.AccountRow
+	var rows []ui.AccountRow
 	for _, a := range accounts {
-		row := templates.AccountRow{Name: a.Name, Email: a.Email, Status: a.Status, LastLogin: a.LastLoginAt.Time, You: a.ID == who.ID}
+		row := ui.AccountRow{Name: a.Name, Email: a.Email, Status: a.Status, LastLogin: a.LastLoginAt.Time, You: a.ID == who.ID}
 		base := "/admin/accounts/" + a.ID
 		switch {
 		case row.You:

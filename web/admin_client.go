@@ -6,7 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminClient shows a client, and what it would get in addition.
@@ -22,16 +23,16 @@ func (p *portal) showClient(c echo.Context, r refusal) error {
 	client := grant.Client
 	v := clientView(grant)
 	v.Now, v.Message = p.cfg.Now(), r.message
-	v.Acts = acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, templates.Hidden{Name: "seen", Value: grant.Seen})
+	v.Acts = acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, client.Name, templates.Crumb{Label: "Clients", Href: "/admin/clients"})
-	page.Badge, page.Invalid = templates.State(client.Status), r.status != 0
+	page := p.frame(c, client.Name, ui.Crumb{Label: "Clients", Href: "/admin/clients"})
+	page.Badge, page.Invalid = ui.State(client.Status), r.status != 0
 	if grant.Partner.Own {
-		page.Actions = templates.LinkButton(templates.Secondary, "Change it", "/admin/own/clients/"+client.ID)
+		page.Actions = ui.LinkButton(ui.Secondary, "Change it", "/admin/own/clients/"+client.ID)
 	}
-	return p.render(c, r.code(), templates.AdminClient(page, v))
+	return p.render(c, r.code(), view.AdminClient(page, v))
 }
 
 // clientState is the state of a client for its steps: one that asks for
@@ -46,13 +47,13 @@ func clientState(client store.Client) string {
 // clientWaiting is the state of a client that is active and asks for more.
 const clientWaiting = "waiting"
 
-func clientView(g registry.ClientGrant) templates.AdminClientView {
+func clientView(g registry.ClientGrant) view.AdminClientView {
 	client := g.Client
-	v := templates.AdminClientView{
+	v := view.AdminClientView{
 		ID: client.ID, Status: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
-		Partner:       templates.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
+		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		PartnerStatus: g.Partner.Status, Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
-		Asks:    templates.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},
+		Asks:    view.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},
 		Created: client.CreatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy,
 	}
 	switch {
@@ -68,7 +69,7 @@ func clientView(g registry.ClientGrant) templates.AdminClientView {
 func clientSteps() []step {
 	return []step{
 		{
-			verb: "approve", from: []string{clientWaiting}, kind: templates.Primary,
+			verb: "approve", from: []string{clientWaiting}, kind: ui.Primary,
 			label: "Approve what it asks for", done: "The client has what it asked for.", mails: true,
 		},
 		{

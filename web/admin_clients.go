@@ -4,7 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminClients lists the clients that ask for something, and the own ones.
@@ -22,7 +23,7 @@ func (p *portal) adminClients(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.AdminClientsView{Organisation: own.Name, Now: p.cfg.Now()}
+	v := view.AdminClientsView{Organisation: own.Name, Now: p.cfg.Now()}
 	if v.Waiting, err = names.clientRows(ctx, waiting); err != nil {
 		return err
 	}
@@ -34,6 +35,6 @@ func (p *portal) adminClients(c echo.Context) error {
 	}
 	page := p.frame(c, "Clients")
 	page.Lead = "The machines that get access tokens."
-	page.Actions = templates.LinkButton(templates.Primary, "Make a client of your own", "/admin/own/clients/new")
-	return p.render(c, http.StatusOK, templates.AdminClients(page, v))
+	page.Actions = ui.LinkButton(ui.Primary, "Make a client of your own", "/admin/own/clients/new")
+	return p.render(c, http.StatusOK, view.AdminClients(page, v))
 }

@@ -10,7 +10,8 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminEndpoint shows an endpoint with its health.
@@ -34,9 +35,9 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, endpoint.Name, templates.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
-	page.Badge, page.Invalid = templates.State(endpoint.Status), r.status != 0
-	return p.render(c, r.code(), templates.AdminEndpoint(page, v))
+	page := p.frame(c, endpoint.Name, ui.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
+	page.Badge, page.Invalid = ui.State(endpoint.Status), r.status != 0
+	return p.render(c, r.code(), view.AdminEndpoint(page, v))
 }
 
 // fetches tells whether whoever has an endpoint fetches from us: then nothing is sent.
@@ -44,10 +45,10 @@ func fetches(e store.Endpoint) bool {
 	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
 }
 
-func endpointView(e store.Endpoint, partner store.Partner, now time.Time) templates.AdminEndpointView {
-	v := templates.AdminEndpointView{
+func endpointView(e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
+	v := view.AdminEndpointView{
 		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
-		Partner: templates.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
+		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
@@ -65,7 +66,7 @@ func endpointView(e store.Endpoint, partner store.Partner, now time.Time) templa
 }
 
 // fillEndpoint adds what waits at the endpoint, what sends to it and what happened.
-func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.Endpoint, v *templates.AdminEndpointView) error {
+func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.Endpoint, v *view.AdminEndpointView) error {
 	waiting, err := p.backlogs(ctx)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.E
 func endpointSteps() []step {
 	return []step{
 		{
-			verb: "resume", from: []string{store.EndpointPaused, store.EndpointSuspended}, kind: templates.Primary,
+			verb: "resume", from: []string{store.EndpointPaused, store.EndpointSuspended}, kind: ui.Primary,
 			label: "Resume", done: "The endpoint is resumed. What waited is sent now.",
 		},
 		{
@@ -137,7 +138,7 @@ func (p *portal) adminEndpointTest(c echo.Context) error {
 	}
 	_, delivery, err := p.Engine.SendTest(c.Request().Context(), engineActor(c), c.Param("id"), testSource(own))
 	if errors.Is(err, outbox.ErrNothingSent) {
-		p.flash(c, templates.KindWarning, sentence(err))
+		p.flash(c, ui.KindWarning, sentence(err))
 		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))
 	}
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminEndpoints lists the endpoints of all partners that have not ended.
@@ -17,7 +18,7 @@ func (p *portal) adminEndpoints(c echo.Context) error {
 		return err
 	}
 	if status != "" {
-		rows = slices.DeleteFunc(rows, func(r templates.EndpointRow) bool { return r.Status != status })
+		rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool { return r.Status != status })
 	}
 	partners, err := p.partnerOptions(ctx, p.deliveryNames())
 	if err != nil {
@@ -25,10 +26,10 @@ func (p *portal) adminEndpoints(c echo.Context) error {
 	}
 	page := p.frame(c, "Endpoints")
 	page.Lead = "Where partners receive, and what waits there."
-	page.Actions = templates.LinkButton(templates.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
-	return p.render(c, http.StatusOK, templates.AdminEndpoints(page, templates.AdminEndpointsView{
+	page.Actions = ui.LinkButton(ui.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
+	return p.render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.cfg.Now(),
-		Statuses: templates.StateOptions(endpointStatuses()...),
+		Statuses: ui.StateOptions(endpointStatuses()...),
 		Rows:     slicePage(rows, paging), Pager: pager(c, paging, len(rows)),
 	}))
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // adminMails lists the mails that were written, and what came of them. Their
@@ -19,16 +20,16 @@ func (p *portal) adminMails(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.AdminMailsView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now(), NoMail: p.noMail()}
+	v := view.AdminMailsView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now(), NoMail: p.noMail()}
 	for _, m := range mails {
-		v.Rows = append(v.Rows, templates.MailRow{
+		v.Rows = append(v.Rows, view.MailRow{
 			Href: "/admin/mails/" + m.ID, Recipient: m.Recipient, Subject: m.Subject, Status: m.Status, Error: m.Error, Attempts: int(m.Attempts),
 			Written: m.CreatedAt.Time, Sent: m.SentAt.Time, Due: m.DueAt.Time,
 		})
 	}
 	page := p.frame(c, "Mails")
 	page.Lead = "What was written to people, and whether it was sent."
-	return p.render(c, http.StatusOK, templates.AdminMails(page, v))
+	return p.render(c, http.StatusOK, view.AdminMails(page, v))
 }
 
 // noMail reports whether nobody gets mails: there is no mail server, nor the mailbox of the demonstration.
@@ -47,7 +48,7 @@ func (p *portal) adminMail(c echo.Context) error {
 func (p *portal) adminMailText(c echo.Context) error {
 	m, err := p.Registry.Mails.Read(c.Request().Context(), actor(c), c.Param("id"))
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeConflict {
-		p.flash(c, templates.KindWarning, e.Message)
+		p.flash(c, ui.KindWarning, e.Message)
 		return c.Redirect(http.StatusSeeOther, "/admin/mails/"+c.Param("id"))
 	}
 	if err != nil {
@@ -56,14 +57,14 @@ func (p *portal) adminMailText(c echo.Context) error {
 	return p.showMail(c, m, mailParagraphs(m.Body, p.cfg.BaseURL))
 }
 
-func (p *portal) showMail(c echo.Context, m store.Mail, text [][][]templates.MailText) error {
-	v := templates.AdminMailView{
+func (p *portal) showMail(c echo.Context, m store.Mail, text [][][]view.MailText) error {
+	v := view.AdminMailView{
 		Recipient: m.Recipient, Subject: m.Subject, Status: m.Status, Error: m.Error, Attempts: int(m.Attempts), Written: m.CreatedAt.Time,
 		Sent: m.SentAt.Time, Now: p.cfg.Now(), Paragraphs: text,
 	}
 	if p.Registry.Mails.Unsent(m) {
 		v.Show = "/admin/mails/" + m.ID + "/text"
 	}
-	page := p.frame(c, m.Subject, templates.Crumb{Label: "Mails", Href: "/admin/mails"})
-	return p.render(c, http.StatusOK, templates.AdminMail(page, v))
+	page := p.frame(c, m.Subject, ui.Crumb{Label: "Mails", Href: "/admin/mails"})
+	return p.render(c, http.StatusOK, view.AdminMail(page, v))
 }

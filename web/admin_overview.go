@@ -12,7 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // The time that the throughput of the overview is about, and how often it is
@@ -25,8 +26,8 @@ const (
 // adminOverview shows what waits, what moves and what is stuck.
 func (p *portal) adminOverview(c echo.Context) error {
 	ctx := c.Request().Context()
-	v := templates.AdminOverviewView{
-		Waiting: waitingTiles(p.waiting(c, "")), Period: "in the last " + templates.Duration(overviewPeriod),
+	v := view.AdminOverviewView{
+		Waiting: waitingTiles(p.waiting(c, "")), Period: "in the last " + ui.Duration(overviewPeriod),
 		Now: p.cfg.Now(), Every: overviewEvery,
 	}
 	var err error
@@ -53,7 +54,7 @@ func (p *portal) adminOverview(c echo.Context) error {
 	}
 	page := p.page(c, "Overview")
 	page.Crumbs = nil
-	return p.render(c, http.StatusOK, templates.AdminOverview(page, v))
+	return p.render(c, http.StatusOK, view.AdminOverview(page, v))
 }
 
 // ownTroubles says why the register does not tell what this program does (EDU-N03).
@@ -70,19 +71,19 @@ func (p *portal) ownTroubles(ctx context.Context) ([]string, error) {
 }
 
 // waitingTiles count what waits for an administrator.
-func waitingTiles(w Waiting) []templates.Tile {
-	return []templates.Tile{
-		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", templates.KindInfo),
-		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", templates.KindInfo),
-		waitingTile("Client requests", w.Clients, "/admin/clients", templates.KindInfo),
-		waitingTile("Publications", w.Publications, "/contracts#requested", templates.KindInfo),
-		waitingTile("Error queue", w.Errors, "/admin/errors", templates.KindWarning),
-		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", templates.KindError),
+func waitingTiles(w Waiting) []ui.Tile {
+	return []ui.Tile{
+		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", ui.KindInfo),
+		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", ui.KindInfo),
+		waitingTile("Client requests", w.Clients, "/admin/clients", ui.KindInfo),
+		waitingTile("Publications", w.Publications, "/contracts#requested", ui.KindInfo),
+		waitingTile("Error queue", w.Errors, "/admin/errors", ui.KindWarning),
+		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", ui.KindError),
 	}
 }
 
-func waitingTile(label string, count int, href string, kind templates.Kind) templates.Tile {
-	t := templates.Tile{Label: label, Value: templates.CountUpTo(count, store.ListBound), Href: href, Kind: templates.KindNeutral, Hint: "nothing waits"}
+func waitingTile(label string, count int, href string, kind ui.Kind) ui.Tile {
+	t := ui.Tile{Label: label, Value: ui.CountUpTo(count, store.ListBound), Href: href, Kind: ui.KindNeutral, Hint: "nothing waits"}
 	if count > 0 {
 		t.Kind, t.Hint = kind, "wait for you"
 	}
@@ -91,17 +92,17 @@ func waitingTile(label string, count int, href string, kind templates.Kind) temp
 
 // movingTiles count the deliveries of events that were accepted lately, by what
 // became of them. Ids sort by time, so only the newest rows are read.
-func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
+func (p *portal) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 	since := p.cfg.Now().Add(-overviewPeriod).UTC().Truncate(time.Second) // as precise as the link says it
-	all, tiles := 0, []templates.Tile(nil)
+	all, tiles := 0, []ui.Tile(nil)
 	for _, t := range []struct {
 		label, status string
-		kind          templates.Kind
+		kind          ui.Kind
 	}{
-		{"Deliveries started", "", templates.KindNeutral},
-		{"Delivered", store.DeliveryDelivered, templates.KindOK},
-		{"Pending", store.DeliveryPending, templates.KindInfo},
-		{"Retrying", store.DeliveryRetrying, templates.KindWarning},
+		{"Deliveries started", "", ui.KindNeutral},
+		{"Delivered", store.DeliveryDelivered, ui.KindOK},
+		{"Pending", store.DeliveryPending, ui.KindInfo},
+		{"Retrying", store.DeliveryRetrying, ui.KindWarning},
 	} {
 		f := store.DeliveryFilter{MadeFrom: store.At(since)}
 		href := url.Values{"made": {since.Format(momentLayout)}}
@@ -113,11 +114,11 @@ func (p *portal) movingTiles(ctx context.Context) ([]templates.Tile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("count deliveries: %w", err)
 		}
-		tile := templates.Tile{Label: t.label, Value: templates.CountUpTo(n, store.ListBound), Href: "/admin/deliveries?" + href.Encode(), Kind: t.kind}
+		tile := ui.Tile{Label: t.label, Value: ui.CountUpTo(n, store.ListBound), Href: "/admin/deliveries?" + href.Encode(), Kind: t.kind}
 		if t.status == "" {
 			all, tile.Hint = n, pace(n)
 		} else if tile.Hint = share(n, all); n == 0 {
-			tile.Kind = templates.KindNeutral
+			tile.Kind = ui.KindNeutral
 		}
 		tiles = append(tiles, tile)
 	}
@@ -147,17 +148,17 @@ func share(n, all int) string {
 const lateAfter = time.Minute
 
 // troubledEndpoints are those that do not take what they are sent, the fullest first.
-func (p *portal) troubledEndpoints(ctx context.Context) ([]templates.EndpointRow, error) {
+func (p *portal) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error) {
 	rows, err := p.endpointRows(ctx, registry.Scope{All: true}, "")
 	if err != nil {
 		return nil, err
 	}
 	late := p.cfg.Now().Add(-lateAfter)
-	rows = slices.DeleteFunc(rows, func(r templates.EndpointRow) bool {
+	rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool {
 		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late)
 		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind
 	})
-	slices.SortFunc(rows, func(a, b templates.EndpointRow) int {
+	slices.SortFunc(rows, func(a, b ui.EndpointRow) int {
 		return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(a.Name, b.Name))
 	})
 	const most = 20

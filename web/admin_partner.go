@@ -6,7 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminPartner shows all that is known of a partner.
@@ -24,15 +25,15 @@ func (p *portal) showPartner(c echo.Context, r refusal) error {
 	if err := p.fillPartner(ctx, actor(c), partner, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, partner.Name, templates.Crumb{Label: "Partners", Href: "/admin/partners"})
-	page.Badge, page.Invalid = templates.State(partner.Status), r.status != 0
-	page.Actions = templates.LinkButton(templates.Secondary, "Read-only keys", partnerHref(partner.ID)+"/keys")
-	return p.render(c, r.code(), templates.AdminPartner(page, v))
+	page := p.frame(c, partner.Name, ui.Crumb{Label: "Partners", Href: "/admin/partners"})
+	page.Badge, page.Invalid = ui.State(partner.Status), r.status != 0
+	page.Actions = ui.LinkButton(ui.Secondary, "Read-only keys", partnerHref(partner.ID)+"/keys")
+	return p.render(c, r.code(), view.AdminPartner(page, v))
 }
 
 // partnerView is what the row of a partner tells.
-func partnerView(partner store.Partner, r refusal) templates.AdminPartnerView {
-	v := templates.AdminPartnerView{
+func partnerView(partner store.Partner, r refusal) view.AdminPartnerView {
+	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
@@ -75,7 +76,7 @@ func partnerGrants() []string {
 }
 
 // fillPartner adds what the partner has, and what happened to it.
-func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner store.Partner, v *templates.AdminPartnerView) error {
+func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner store.Partner, v *view.AdminPartnerView) error {
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{PartnerID: partner.ID})
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner st
 func partnerSteps() []step {
 	return []step{
 		{
-			verb: "approve", from: []string{store.PartnerRequested}, kind: templates.Primary,
+			verb: "approve", from: []string{store.PartnerRequested}, kind: ui.Primary,
 			label: "Approve the registration", done: "The registration is approved.", mails: true,
 		},
 		{
@@ -116,7 +117,7 @@ func partnerSteps() []step {
 			done: "The registration is rejected.", mails: true,
 		},
 		{
-			verb: "resume", from: []string{store.PartnerSuspended}, kind: templates.Primary,
+			verb: "resume", from: []string{store.PartnerSuspended}, kind: ui.Primary,
 			label: "Resume the exchange", done: "The exchange is resumed. What waited is sent now.",
 		},
 		{

@@ -6,7 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // correctable reports whether the registration of a partner can be corrected: one that is over would register again, and the own
@@ -58,10 +59,10 @@ func (p *portal) showCorrection(c echo.Context, status int, in registry.Registra
 		return err
 	}
 	href := partnerHref(partner.ID)
-	page := p.frame(c, "Correct the registration", templates.Crumb{Label: "Partners", Href: "/admin/partners"}, templates.Crumb{Label: partner.Name, Href: href})
+	page := p.frame(c, "Correct the registration", ui.Crumb{Label: "Partners", Href: "/admin/partners"}, ui.Crumb{Label: partner.Name, Href: href})
 	page.Lead, page.Invalid = "Others identify the organisation by this. The partner sees in its list of changes what you changed.", len(wrong) > 0
-	return p.render(c, status, templates.CorrectionPage(page, templates.CorrectionView{
-		RegisterView: templates.RegisterView{
+	return p.render(c, status, view.CorrectionPage(page, view.CorrectionView{
+		RegisterView: view.RegisterView{
 			Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
 			ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone, Wrong: wrong,
 		},

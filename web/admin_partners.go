@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminPartners lists registered organisations.
@@ -21,12 +22,12 @@ func (p *portal) adminPartners(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.AdminPartnersView{
+	v := view.AdminPartnersView{
 		Status: f.Status, Search: f.Search, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
-		Statuses: templates.StateOptions(partnerStatuses()...),
+		Statuses: ui.StateOptions(partnerStatuses()...),
 	}
 	for _, partner := range partners {
-		v.Rows = append(v.Rows, templates.PartnerRow{
+		v.Rows = append(v.Rows, view.PartnerRow{
 			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: cmp.Or(partner.OIN, partner.OrgNumber), Contact: partner.ContactName,
 			Status: partner.Status, Since: partner.CreatedAt.Time,
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
@@ -34,5 +35,5 @@ func (p *portal) adminPartners(c echo.Context) error {
 	}
 	page := p.frame(c, "Partners")
 	page.Lead = "Organisations that registered themselves. A registration waits until you approve it."
-	return p.render(c, http.StatusOK, templates.AdminPartners(page, v))
+	return p.render(c, http.StatusOK, view.AdminPartners(page, v))
 }

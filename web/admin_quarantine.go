@@ -10,7 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/events"
+	"schakel/templates/ui"
 )
 
 const quarantinePath = "/admin/quarantine"
@@ -25,8 +26,8 @@ func (p *portal) quarantineList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.QuarantineListView{Path: quarantinePath, Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
-	v.Fields = []templates.Field{choiceField("state", "State", status, []templates.Option{
+	v := view.QuarantineListView{Path: quarantinePath, Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
+	v.Fields = []ui.Field{choiceField("state", "State", status, []ui.Option{
 		{Value: "", Label: "All"},
 		{Value: store.QuarantineOpen, Label: "Waiting"},
 		{Value: store.QuarantineReleased, Label: "Released"},
@@ -34,7 +35,7 @@ func (p *portal) quarantineList(c echo.Context) error {
 	})}
 	names := p.deliveryNames()
 	for _, q := range rows {
-		row := templates.QuarantineRow{State: quarantineState(q.Status), Href: quarantinePath + "/" + q.ID, Events: int(q.Events), Kept: q.CreatedAt.Time}
+		row := view.QuarantineRow{State: quarantineState(q.Status), Href: quarantinePath + "/" + q.ID, Events: int(q.Events), Kept: q.CreatedAt.Time}
 		if row.Partner, err = names.partner(ctx, q.PartnerID); err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (p *portal) quarantineList(c echo.Context) error {
 	}
 	page := p.frame(c, "Quarantine")
 	page.Lead = "Requests whose Idempotency-Key was used before for something else. Nothing of them is delivered until you release them."
-	return p.render(c, http.StatusOK, templates.QuarantineList(page, v))
+	return p.render(c, http.StatusOK, view.QuarantineList(page, v))
 }
 
 // quarantineState is the state as people are told it.
@@ -74,7 +75,7 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 	if err != nil {
 		return err
 	}
-	v := templates.QuarantineView{Now: p.cfg.Now()}
+	v := view.QuarantineView{Now: p.cfg.Now()}
 	v.First, v.MoreFirst = firstEvents(q)
 	if v.Facts, err = p.quarantineFacts(ctx, q); err != nil {
 		return err
@@ -91,30 +92,30 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 	if q.Status == store.QuarantineOpen {
 		here := quarantinePath + "/" + q.ID
 		v.Release = here + "/release"
-		v.Discard = &templates.Danger{
+		v.Discard = &ui.Danger{
 			ID: "discard", Label: "Discard this request", Button: "Discard", Action: here + "/discard",
 			Explain:    "Its events are never accepted. The sender was answered 202, so tell it.",
 			ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
 		}
 	}
-	status, page := http.StatusOK, p.frame(c, "Quarantined request", templates.Crumb{Label: "Quarantine", Href: quarantinePath})
+	status, page := http.StatusOK, p.frame(c, "Quarantined request", ui.Crumb{Label: "Quarantine", Href: quarantinePath})
 	if wrong != "" {
-		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "discard-reason", Text: wrong}}
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
-	return p.render(c, status, templates.QuarantinePage(page, v))
+	return p.render(c, status, view.QuarantinePage(page, v))
 }
 
 // firstEvents are the events that the first request under the key brought, and how many more there are.
-func firstEvents(q store.Quarantine) (list []templates.Named, more int) {
+func firstEvents(q store.Quarantine) (list []ui.Named, more int) {
 	var first outbox.Receipt
 	_ = json.Unmarshal(q.FirstAnswer, &first) // an answer that cannot be read names none
 	for _, e := range first.Events[:min(len(first.Events), maxShownQuarantined)] {
-		list = append(list, templates.Named{Name: shown(e.ID), Href: "/admin/events/" + e.EventID})
+		list = append(list, ui.Named{Name: shown(e.ID), Href: "/admin/events/" + e.EventID})
 	}
 	return list, len(first.Events) - len(list)
 }
 
-func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]templates.Item, error) {
+func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.Item, error) {
 	partner, err := p.deliveryNames().partner(ctx, q.PartnerID)
 	if err != nil {
 		return nil, err
@@ -123,21 +124,21 @@ func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]tem
 	if err != nil {
 		return nil, err
 	}
-	items := []templates.Item{
-		{Label: "State", Content: templates.State(quarantineState(q.Status))},
+	items := []ui.Item{
+		{Label: "State", Content: ui.State(quarantineState(q.Status))},
 		{Label: "Why", Text: "Its Idempotency-Key was used before for a request with other content."},
-		{Label: "Client", Content: templates.Link(client, "/admin/clients/"+q.ClientID)},
-		{Label: "Partner", Content: templates.Link(partner, "/admin/partners/"+q.PartnerID)},
-		{Label: "Idempotency-Key", Content: templates.Identifier(q.IdempotencyKey)},
-		{Label: "Events", Text: templates.Count(int(q.Events))},
-		{Label: "Kept", Content: templates.Clock(q.CreatedAt.Time, p.cfg.Now())},
+		{Label: "Client", Content: ui.Link(client, "/admin/clients/"+q.ClientID)},
+		{Label: "Partner", Content: ui.Link(partner, "/admin/partners/"+q.PartnerID)},
+		{Label: "Idempotency-Key", Content: ui.Identifier(q.IdempotencyKey)},
+		{Label: "Events", Text: ui.Count(int(q.Events))},
+		{Label: "Kept", Content: ui.Clock(q.CreatedAt.Time, p.cfg.Now())},
 	}
 	if q.Status == store.QuarantineOpen {
 		return items, nil
 	}
-	items = append(items, templates.Item{Label: "Decided", Content: templates.Clock(q.DecidedAt.Time, p.cfg.Now())}, templates.Item{Label: "By", Text: q.DecidedBy})
+	items = append(items, ui.Item{Label: "Decided", Content: ui.Clock(q.DecidedAt.Time, p.cfg.Now())}, ui.Item{Label: "By", Text: q.DecidedBy})
 	if q.Reason != "" {
-		items = append(items, templates.Item{Label: "Reason", Text: q.Reason})
+		items = append(items, ui.Item{Label: "Reason", Text: q.Reason})
 	}
 	return items, nil
 }
@@ -147,7 +148,7 @@ func (p *portal) releaseQuarantined(c echo.Context) error {
 	here := quarantinePath + "/" + c.Param("id")
 	receipt, err := p.Engine.Release(c.Request().Context(), engineActor(c), c.Param("id"))
 	if quarantineRefusal(err) {
-		p.flash(c, templates.KindWarning, sentence(err))
+		p.flash(c, ui.KindWarning, sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
@@ -159,9 +160,9 @@ func (p *portal) releaseQuarantined(c echo.Context) error {
 			known++
 		}
 	}
-	text := templates.Plural(len(receipt.Events)-known, "event is", "events are") + " accepted and delivered to those who are subscribed."
+	text := ui.Plural(len(receipt.Events)-known, "event is", "events are") + " accepted and delivered to those who are subscribed."
 	if known > 0 {
-		text += " " + templates.Plural(known, "was", "were") + " sent before and stay as they are."
+		text += " " + ui.Plural(known, "was", "were") + " sent before and stay as they are."
 	}
 	return p.done(c, here, text)
 }
@@ -198,7 +199,7 @@ func (p *portal) discardQuarantined(c echo.Context) error {
 	here := quarantinePath + "/" + c.Param("id")
 	err = p.Engine.DiscardQuarantined(c.Request().Context(), engineActor(c), c.Param("id"), reason)
 	if quarantineRefusal(err) {
-		p.flash(c, templates.KindWarning, sentence(err))
+		p.flash(c, ui.KindWarning, sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // adminRoutes lists what may pass from one partner to another (guarantee G3).
@@ -64,7 +65,7 @@ func (p *portal) showRoutes(c echo.Context, status int, in registry.NewRoute, wr
 	if err != nil {
 		return err
 	}
-	v := templates.AdminRoutesView{From: in.FromPartnerID, To: in.ToPartnerID, EventType: in.EventType, Wrong: wrong, Now: p.cfg.Now()}
+	v := view.AdminRoutesView{From: in.FromPartnerID, To: in.ToPartnerID, EventType: in.EventType, Wrong: wrong, Now: p.cfg.Now()}
 	if v.Rows, err = p.routeRows(ctx, routes); err != nil {
 		return err
 	}
@@ -76,12 +77,12 @@ func (p *portal) showRoutes(c echo.Context, status int, in registry.NewRoute, wr
 	}
 	page := p.frame(c, "Routes between partners")
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.AdminRoutes(page, v))
+	return p.render(c, status, view.AdminRoutes(page, v))
 }
 
-func (p *portal) routeRows(ctx context.Context, routes []store.Route) ([]templates.RouteRow, error) {
+func (p *portal) routeRows(ctx context.Context, routes []store.Route) ([]view.RouteRow, error) {
 	names := p.adminNames()
-	var rows []templates.RouteRow
+	var rows []view.RouteRow
 	for _, r := range routes {
 		from, err := names.partnerLink(ctx, r.FromPartnerID)
 		if err != nil {
@@ -91,7 +92,7 @@ func (p *portal) routeRows(ctx context.Context, routes []store.Route) ([]templat
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, templates.RouteRow{
+		rows = append(rows, view.RouteRow{
 			From: from, To: to, EventType: r.EventType, By: r.CreatedBy, Since: r.CreatedAt.Time, Remove: "/admin/routes/" + r.ID + "/removal",
 		})
 	}
@@ -99,8 +100,8 @@ func (p *portal) routeRows(ctx context.Context, routes []store.Route) ([]templat
 }
 
 // routePartners are the partners a route can be between.
-func (p *portal) routePartners(ctx context.Context, who registry.Actor) ([]templates.Option, error) {
-	options := []templates.Option{{Label: "Choose a partner"}}
+func (p *portal) routePartners(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
+	options := []ui.Option{{Label: "Choose a partner"}}
 	for _, status := range []string{store.PartnerApproved, store.PartnerSuspended, store.PartnerRequested} {
 		rows, _, err := p.Registry.Partners.List(ctx, who, store.PartnerFilter{Status: status})
 		if err != nil {
@@ -111,20 +112,20 @@ func (p *portal) routePartners(ctx context.Context, who registry.Actor) ([]templ
 			if status != store.PartnerApproved {
 				label += " (" + status + ")"
 			}
-			options = append(options, templates.Option{Value: row.ID, Label: label})
+			options = append(options, ui.Option{Value: row.ID, Label: label})
 		}
 	}
 	return options, nil
 }
 
-func (p *portal) routeTypes(ctx context.Context) ([]templates.Option, error) {
+func (p *portal) routeTypes(ctx context.Context) ([]ui.Option, error) {
 	types, err := p.Registry.EventTypes.Catalogue(ctx, registry.Reader{Internal: true, Administrator: true})
 	if err != nil {
 		return nil, err
 	}
-	options := []templates.Option{{Label: "Choose an event type"}}
+	options := []ui.Option{{Label: "Choose an event type"}}
 	for _, t := range types {
-		options = append(options, templates.Option{Value: t.Name, Label: t.Name})
+		options = append(options, ui.Option{Value: t.Name, Label: t.Name})
 	}
 	return options, nil
 }

@@ -6,7 +6,8 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminNames finds the names of partners and endpoints for the rows of a list.
@@ -15,25 +16,25 @@ type adminNames struct{ *deliveryNames }
 func (p *portal) adminNames() adminNames { return adminNames{p.deliveryNames()} }
 
 // partnerLink names a partner and leads to its page.
-func (n adminNames) partnerLink(ctx context.Context, id string) (templates.Named, error) {
+func (n adminNames) partnerLink(ctx context.Context, id string) (ui.Named, error) {
 	name, err := n.partner(ctx, id)
 	if err != nil {
-		return templates.Named{}, fmt.Errorf("name partner: %w", err)
+		return ui.Named{}, fmt.Errorf("name partner: %w", err)
 	}
-	return templates.Named{Name: name, Href: "/admin/partners/" + id}, nil
+	return ui.Named{Name: name, Href: "/admin/partners/" + id}, nil
 }
 
 // endpointLink names an endpoint and leads to its page.
-func (n adminNames) endpointLink(ctx context.Context, id string) (templates.Named, error) {
+func (n adminNames) endpointLink(ctx context.Context, id string) (ui.Named, error) {
 	name, err := n.endpoint(ctx, id)
 	if err != nil {
-		return templates.Named{}, fmt.Errorf("name endpoint: %w", err)
+		return ui.Named{}, fmt.Errorf("name endpoint: %w", err)
 	}
-	return templates.Named{Name: name, Href: "/admin/endpoints/" + id}, nil
+	return ui.Named{Name: name, Href: "/admin/endpoints/" + id}, nil
 }
 
-func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscription) ([]templates.SubscriptionRow, error) {
-	var rows []templates.SubscriptionRow
+func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscription) ([]view.SubscriptionRow, error) {
+	var rows []view.SubscriptionRow
 	for _, s := range subs {
 		partner, err := n.partnerLink(ctx, s.PartnerID)
 		if err != nil {
@@ -43,7 +44,7 @@ func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscript
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, templates.SubscriptionRow{
+		rows = append(rows, view.SubscriptionRow{
 			Name: subscriptionName(s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
 			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
 		})
@@ -75,14 +76,14 @@ func subscriptionName(s store.Subscription) string {
 	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
 }
 
-func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]templates.ClientRow, error) {
-	var rows []templates.ClientRow
+func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]view.ClientRow, error) {
+	var rows []view.ClientRow
 	for _, client := range clients {
 		partner, err := n.partnerLink(ctx, client.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, templates.ClientRow{
+		rows = append(rows, view.ClientRow{
 			Name: client.Name, Href: "/admin/clients/" + client.ID, ID: client.ID, Method: client.AuthMethod, Partner: partner,
 			Scopes: client.Scopes, Status: client.Status, Waiting: client.Waiting(), Since: client.CreatedAt.Time,
 		})
@@ -91,7 +92,7 @@ func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]t
 }
 
 // endpointRows are the endpoints of a partner, or of all, with what waits there.
-func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partnerID string) ([]templates.EndpointRow, error) {
+func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partnerID string) ([]ui.EndpointRow, error) {
 	endpoints, err := p.Registry.Endpoints.List(ctx, scope, partnerID)
 	if err != nil {
 		return nil, err
@@ -101,13 +102,13 @@ func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partner
 		return nil, err
 	}
 	names := p.adminNames()
-	var rows []templates.EndpointRow
+	var rows []ui.EndpointRow
 	for _, e := range endpoints {
 		partner, err := names.partnerLink(ctx, e.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, templates.EndpointRow{
+		rows = append(rows, ui.EndpointRow{
 			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: registry.EndpointHost(e), Partner: partner,
 			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
 		})

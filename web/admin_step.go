@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // step is one decision an administrator can take about something.
@@ -20,7 +20,7 @@ type step struct {
 	// label is on the button, explain says what will happen, done what happened.
 	label, explain, done string
 	// kind is that of a button which acts at once; empty asks for a second click.
-	kind templates.ButtonKind
+	kind ui.ButtonKind
 	// reason asks why; the other side is told.
 	reason bool
 	// mails is set when the partner gets a mail about it.
@@ -43,14 +43,14 @@ func (r refusal) code() int {
 }
 
 // acts are the steps that can be taken now; they post to base/{verb}.
-func acts(steps []step, base, status string, r refusal, hidden ...templates.Hidden) templates.ActsView {
-	v := templates.ActsView{Title: "Decide"}
+func acts(steps []step, base, status string, r refusal, hidden ...ui.Hidden) ui.ActsView {
+	v := ui.ActsView{Title: "Decide"}
 	for _, s := range steps {
 		if !slices.Contains(s.from, status) {
 			continue
 		}
 		if s.kind != "" {
-			v.Plain = append(v.Plain, templates.Act{Kind: s.kind, Label: s.label, Action: base + "/" + s.verb, Hidden: hidden})
+			v.Plain = append(v.Plain, ui.Act{Kind: s.kind, Label: s.label, Action: base + "/" + s.verb, Hidden: hidden})
 			continue
 		}
 		v.Danger = append(v.Danger, s.danger(base, r, hidden))
@@ -58,8 +58,8 @@ func acts(steps []step, base, status string, r refusal, hidden ...templates.Hidd
 	return v
 }
 
-func (s step) danger(base string, r refusal, hidden []templates.Hidden) templates.Danger {
-	d := templates.Danger{ID: s.verb, Label: s.label, Explain: s.explain, Action: base + "/" + s.verb, Button: s.label, Hidden: hidden}
+func (s step) danger(base string, r refusal, hidden []ui.Hidden) ui.Danger {
+	d := ui.Danger{ID: s.verb, Label: s.label, Explain: s.explain, Action: base + "/" + s.verb, Button: s.label, Hidden: hidden}
 	if s.reason {
 		d.ReasonName, d.ReasonLabel = "reason", "Reason, as the other side will read it"
 	}
@@ -129,9 +129,9 @@ func (r *refusal) fill(e *registry.Error) bool {
 }
 
 // frame is the frame of an administrator's page with the way to it.
-func (p *portal) frame(c echo.Context, title string, way ...templates.Crumb) templates.Page {
+func (p *portal) frame(c echo.Context, title string, way ...ui.Crumb) ui.Page {
 	page := p.page(c, title)
-	page.Crumbs = append(append(page.Crumbs, way...), templates.Crumb{Label: title})
+	page.Crumbs = append(append(page.Crumbs, way...), ui.Crumb{Label: title})
 	return page
 }
 
@@ -139,15 +139,15 @@ func (p *portal) frame(c echo.Context, title string, way ...templates.Crumb) tem
 const historyLength = 10
 
 // history is the newest of the audit trail that a filter selects.
-func (p *portal) history(ctx context.Context, f store.AuditFilter, more string) (templates.History, error) {
+func (p *portal) history(ctx context.Context, f store.AuditFilter, more string) (ui.History, error) {
 	f.Page = store.Page{Number: 1, Size: historyLength}
 	rows, total, err := p.Registry.Audit.List(ctx, registry.Scope{All: true}, f)
 	if err != nil {
-		return templates.History{}, err
+		return ui.History{}, err
 	}
-	h := templates.History{Now: p.cfg.Now()}
+	h := ui.History{Now: p.cfg.Now()}
 	for _, row := range rows {
-		h.Moments = append(h.Moments, templates.Moment{At: row.At.Time, Kind: templates.KindNeutral, Title: registry.Sentence(row)})
+		h.Moments = append(h.Moments, ui.Moment{At: row.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(row)})
 	}
 	if total > len(rows) {
 		h.MoreHref = more

@@ -6,7 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminSubscription shows a subscription with what it grants, exactly.
@@ -31,7 +32,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, templates.Hidden{Name: "seen", Value: grant.Seen()})
+	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
@@ -40,18 +41,18 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if sub.Name == "" {
 		title = "Subscription of " + grant.Partner.Name
 	}
-	page := p.frame(c, title, templates.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
-	page.Badge, page.Invalid = templates.State(sub.Status), r.status != 0
-	return p.render(c, r.code(), templates.AdminSubscription(page, v))
+	page := p.frame(c, title, ui.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
+	page.Badge, page.Invalid = ui.State(sub.Status), r.status != 0
+	return p.render(c, r.code(), view.AdminSubscription(page, v))
 }
 
 // subscriptionView is what an approval gives, or gave.
-func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
+func subscriptionView(g registry.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
-	v := templates.AdminSubscriptionView{
+	v := view.AdminSubscriptionView{
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
-		Partner:       templates.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
-		Endpoint:      templates.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
+		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
+		Endpoint:      ui.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
 		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host, Pull: g.Endpoint.Kind == store.EndpointPull,
 		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
 		Filters: filterWords(sub.Filters), OrderBy: sub.OrderBy,
@@ -64,16 +65,16 @@ func subscriptionView(g registry.Grant) templates.AdminSubscriptionView {
 		v.Types = append(v.Types, grantedType(t))
 	}
 	for _, s := range g.Sources {
-		v.Sources = append(v.Sources, templates.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: s.Source, Own: s.Own})
+		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: s.Source, Own: s.Own})
 	}
 	return v
 }
 
-func grantedType(t registry.GrantType) templates.GrantedType {
-	row := templates.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
+func grantedType(t registry.GrantType) ui.GrantedType {
+	row := ui.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
 	if t.Known {
 		row.Href = eventTypeHref(t.Type.Name)
-		row.Contract = templates.Named{
+		row.Contract = ui.Named{
 			Name: t.ContractTitle + " " + lineWords(t), Href: contractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
 		}
 	}
@@ -92,7 +93,7 @@ func lineWords(t registry.GrantType) string {
 func subscriptionSteps() []step {
 	return []step{
 		{
-			verb: "approve", from: []string{store.SubscriptionRequested}, kind: templates.Primary,
+			verb: "approve", from: []string{store.SubscriptionRequested}, kind: ui.Primary,
 			label: "Approve the subscription", done: "The subscription is approved. It gets what it asked for from now on.",
 		},
 		{
@@ -101,7 +102,7 @@ func subscriptionSteps() []step {
 			done: "The subscription is rejected.", mails: true,
 		},
 		{
-			verb: "resume", from: []string{store.SubscriptionSuspended}, kind: templates.Primary,
+			verb: "resume", from: []string{store.SubscriptionSuspended}, kind: ui.Primary,
 			label: "Resume the subscription", done: "The subscription is resumed. What was held is sent now.",
 		},
 		{

@@ -5,7 +5,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // adminSubscriptions lists the subscriptions of all partners.
@@ -29,10 +30,10 @@ func (p *portal) adminSubscriptions(c echo.Context) error {
 	}
 	page := p.frame(c, "Subscriptions")
 	page.Lead = "What partners want to get, and where. Nothing is sent before you approve it."
-	page.Actions = templates.LinkButton(templates.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
-	return p.render(c, http.StatusOK, templates.AdminSubscriptions(page, templates.AdminSubscriptionsView{
+	page.Actions = ui.LinkButton(ui.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
+	return p.render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
-		Statuses: templates.StateOptions(subscriptionStatuses()...),
+		Statuses: ui.StateOptions(subscriptionStatuses()...),
 		Rows:     rows, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
 	}))
 }

@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // AMQPBridge is what pages need of the bridge to message brokers; [amqp.Bridge] is one. A refusal is an [amqp.Refused].
@@ -98,11 +98,11 @@ func (a amqpArea) bounds(c echo.Context) registry.Scope {
 }
 
 // sheet is the frame of a page of this area, with the way to it.
-func (a amqpArea) sheet(c echo.Context, title string, way ...templates.Crumb) templates.Page {
+func (a amqpArea) sheet(c echo.Context, title string, way ...ui.Crumb) ui.Page {
 	if a.admin {
-		way = append([]templates.Crumb{{Label: "AMQP", Href: a.root()}}, way...)
+		way = append([]ui.Crumb{{Label: "AMQP", Href: a.root()}}, way...)
 	} else {
-		way = append([]templates.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, way...)
+		way = append([]ui.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, way...)
 	}
 	return a.frame(c, title, way...)
 }
@@ -124,13 +124,13 @@ func (a amqpArea) settled(c echo.Context, err error, href, text string) error {
 }
 
 // partyName names a party and leads to its page.
-func (a amqpArea) partyName(ctx context.Context, c echo.Context, id string) templates.Named {
+func (a amqpArea) partyName(ctx context.Context, c echo.Context, id string) ui.Named {
 	if id == "" {
-		return templates.Named{}
+		return ui.Named{}
 	}
 	p, err := a.Registry.AMQP.Party(ctx, a.bounds(c), id)
 	if err != nil {
-		return templates.Named{} // another's, such as our own party to a partner
+		return ui.Named{} // another's, such as our own party to a partner
 	}
-	return templates.Named{Name: p.Name, Href: a.party(p.ID)}
+	return ui.Named{Name: p.Name, Href: a.party(p.ID)}
 }

@@ -6,20 +6,21 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // brokerDialects are the kinds of brokers.
-func brokerDialects() []templates.Option {
-	return []templates.Option{
+func brokerDialects() []ui.Option {
+	return []ui.Option{
 		{Value: store.AMQPRabbitMQ4, Label: "RabbitMQ 4", Hint: "What the health exchange runs today."},
 		{Value: store.AMQPRabbitMQ310, Label: "RabbitMQ 3 with its AMQP 1.0 plugin"},
 		{Value: store.AMQPServiceBus, Label: "Azure Service Bus"},
 	}
 }
 
-func brokerLogins() []templates.Option {
-	return []templates.Option{
+func brokerLogins() []ui.Option {
+	return []ui.Option{
 		{Value: store.AMQPPlain, Label: "User name and password"},
 		{Value: store.AMQPExternal, Label: "Certificate", Hint: "Our certificate below says who we are (SASL EXTERNAL)."},
 		{Value: store.AMQPAnonymous, Label: "Without"},
@@ -92,7 +93,7 @@ func readBroker(form Form) registry.AMQPBrokerInput {
 }
 
 func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registry.AMQPBrokerInput, wrong formErrors) error {
-	v := templates.AMQPBrokerFormView{
+	v := view.AMQPBrokerFormView{
 		Action: a.root() + "/brokers", Cancel: a.root(), New: row.ID == "", HasPassword: row.Secret != "", HasKey: row.PrivateKey != "", Enabled: in.Enabled,
 		Name: in.Name, Dialect: in.Dialect, URL: in.URL, Namespace: in.Namespace, SASL: in.SASL, Username: in.Username, CA: in.CA, Certificate: in.Certificate,
 		Dialects: brokerDialects(), Logins: brokerLogins(), Wrong: wrong,
@@ -107,5 +108,5 @@ func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroke
 	}
 	page := a.sheet(c, title)
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AMQPBrokerFormPage(page, v))
+	return a.render(c, status, view.AMQPBrokerFormPage(page, v))
 }

@@ -10,7 +10,8 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // amqpBulk is something that can be done with all messages of a list that it fits.
@@ -27,13 +28,13 @@ func amqpBulks() []amqpBulk {
 
 func (b amqpBulk) label(n int) string {
 	if n > store.ListBound {
-		return b.verb + " " + templates.CountUpTo(n, store.ListBound) + " " + b.nouns
+		return b.verb + " " + ui.CountUpTo(n, store.ListBound) + " " + b.nouns
 	}
-	return b.verb + " " + templates.Plural(n, b.noun, b.nouns)
+	return b.verb + " " + ui.Plural(n, b.noun, b.nouns)
 }
 
 // offerBulk puts the buttons for all messages of a list on its page, and says how many are being worked on.
-func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *templates.AMQPMessagesView) error {
+func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMessagesView) error {
 	if !a.admin || a.AMQP == nil {
 		return nil
 	}
@@ -55,14 +56,14 @@ func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *templates.AMQ
 		}
 		action := a.messages() + "/all/" + one.do + "?" + query.Encode()
 		if one.do == amqp.WishDrop {
-			v.Drop = &templates.Danger{
+			v.Drop = &ui.Danger{
 				ID: "drop-all", Label: one.label(n), Button: one.label(n), Action: action,
 				Explain:    "They are never handled or sent again, and their content is erased here. Nobody is told by us.",
 				ReasonName: "reason", ReasonLabel: "Why are they dropped?",
 			}
 			continue
 		}
-		v.Bulk = append(v.Bulk, templates.AMQPAct{Label: one.label(n), Action: action})
+		v.Bulk = append(v.Bulk, view.AMQPAct{Label: one.label(n), Action: action})
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func (a amqpArea) actOnAll(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.done(c, back, do.verb+" is asked for "+templates.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
+	return a.done(c, back, do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
 }
 
 // amqpActionRequest asks for something to be done with all messages of a filter.

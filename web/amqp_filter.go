@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Choices of the state of a message that are no state of their own.
@@ -32,8 +32,8 @@ func ofHerID(f store.AMQPFilter, text string) (limited store.AMQPFilter, ok bool
 }
 
 // amqpChoices are what a list of messages can be limited to.
-func amqpChoices() []templates.Option {
-	return append([]templates.Option{{Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"}}, amqpStates()...)
+func amqpChoices() []ui.Option {
+	return append([]ui.Option{{Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"}}, amqpStates()...)
 }
 
 // ofState limits a list of messages to a choice. A rejection goes one way: theirs of what we sent, ours of what came in.

@@ -9,7 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // maxAMQPDocument is the largest CPA, CPP or communication details that is taken, in bytes.
@@ -24,7 +25,7 @@ func (a amqpArea) showAMQPImport(c echo.Context, status int, text string, wrong 
 	page := a.sheet(c, "Import a CPA, CPP or communication details")
 	page.Lead = "Nothing changes before you have seen what would."
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AMQPImportPage(page, templates.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
+	return a.render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
 }
 
 // importDetails shows what a document would change, or takes it over for the party that was chosen.
@@ -62,13 +63,13 @@ func (a amqpArea) previewImport(c echo.Context, status int, in documentForm, wro
 	if err != nil {
 		return err
 	}
-	v := templates.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: oneWrong(wrong)}
+	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: oneWrong(wrong)}
 	for _, p := range told.Parties {
 		v.Parties = append(v.Parties, a.importRow(p))
 	}
-	page := a.sheet(c, "What the "+told.Kind+" changes", templates.Crumb{Label: "Import", Href: a.root() + "/import"})
+	page := a.sheet(c, "What the "+told.Kind+" changes", ui.Crumb{Label: "Import", Href: a.root() + "/import"})
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AMQPImportPreview(page, v))
+	return a.render(c, status, view.AMQPImportPreview(page, v))
 }
 
 // oneWrong tells what is wrong with any field in one line: the fields are not on the page.
@@ -83,9 +84,9 @@ func oneWrong(wrong formErrors) map[string]string {
 	return map[string]string{"": strings.Join(texts, " ")}
 }
 
-func (a amqpArea) importRow(p registry.AMQPImportParty) templates.AMQPImportRow {
+func (a amqpArea) importRow(p registry.AMQPImportParty) view.AMQPImportRow {
 	her := strconv.Itoa(p.Details.HerID)
-	row := templates.AMQPImportRow{Title: orElse(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
+	row := view.AMQPImportRow{Title: orElse(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
 	switch {
 	case p.Party == nil:
 		row.About = "Nobody here has HER-id " + her + ". Add the party first: one of ours on the AMQP page, a partner's at its endpoint of kind AMQP. Then import the document again."
@@ -95,10 +96,10 @@ func (a amqpArea) importRow(p registry.AMQPImportParty) templates.AMQPImportRow 
 	default:
 		row.About = "HER-id " + her + ": this would change."
 	}
-	row.Here = templates.Named{Name: p.Party.Name, Href: a.party(p.Party.ID)}
+	row.Here = ui.Named{Name: p.Party.Name, Href: a.party(p.Party.ID)}
 	for _, one := range p.Open {
 		q := url.Values{"name": {one.Name}, "subject": {one.Subject}, "service": {one.Service}, "toRole": {one.Role}, "cpaId": {p.Details.CPAID}}
-		row.Open = append(row.Open, templates.Named{Name: orElse(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
+		row.Open = append(row.Open, ui.Named{Name: orElse(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
 	}
 	return row
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // amqpAct is one thing that an administrator can have done with a message.
@@ -90,6 +90,6 @@ func (a amqpArea) acted(c echo.Context, err error, id, text string) error {
 }
 
 func (a amqpArea) refuse(c echo.Context, href, why string) error {
-	a.flash(c, templates.KindWarning, why)
+	a.flash(c, ui.KindWarning, why)
 	return c.Redirect(http.StatusSeeOther, href)
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // messageList lists messages that were written or read.
@@ -16,22 +17,22 @@ func (a amqpArea) messageList(c echo.Context) error {
 	f.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
 	kind, state := pageChoice(c, "kind", optionValues(amqpKinds())), pageChoice(c, "state", optionValues(amqpChoices()))
 	from, until, her := clean(c.QueryParam("from")), clean(c.QueryParam("until")), clean(c.QueryParam("herId"))
-	v := templates.AMQPMessagesView{
+	v := view.AMQPMessagesView{
 		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
 	var err error
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
 	}
-	v.Fields = append(v.Fields, templates.Field{Name: "herId", Label: "HER-id of the other side, or none", Value: her, MaxLength: 9})
+	v.Fields = append(v.Fields, ui.Field{Name: "herId", Label: "HER-id of the other side, or none", Value: her, MaxLength: 9})
 	v.Fields = withErrors(append(v.Fields,
-		templates.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
-		templates.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
+		ui.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
+		ui.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
 	page := a.sheet(c, "AMQP messages")
 	page.Lead = "What was written to queues of message brokers and read from them, newest first."
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(v.Fields)
-		return a.render(c, http.StatusUnprocessableEntity, templates.AMQPMessagesPage(page, v))
+		return a.render(c, http.StatusUnprocessableEntity, view.AMQPMessagesPage(page, v))
 	}
 	rows, total, err := a.DB.AMQPMessages(ctx, f)
 	if err != nil {
@@ -44,7 +45,7 @@ func (a amqpArea) messageList(c echo.Context) error {
 	if err := a.offerBulk(c, f, &v); err != nil {
 		return err
 	}
-	return a.render(c, http.StatusOK, templates.AMQPMessagesPage(page, v))
+	return a.render(c, http.StatusOK, view.AMQPMessagesPage(page, v))
 }
 
 // messageFilter reads what a list of messages is limited to.
@@ -65,21 +66,21 @@ func (a amqpArea) messageFilter(c echo.Context) (store.AMQPFilter, formErrors) {
 	return f, wrong
 }
 
-func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]templates.Field, error) {
+func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]ui.Field, error) {
 	parties, err := a.Registry.AMQP.Parties(c.Request().Context(), a.bounds(c), "")
 	if err != nil {
 		return nil, err
 	}
-	options := []templates.Option{{Label: "All"}}
+	options := []ui.Option{{Label: "All"}}
 	for _, p := range parties {
 		if !p.Own {
-			options = append(options, templates.Option{Value: p.ID, Label: p.Name})
+			options = append(options, ui.Option{Value: p.ID, Label: p.Name})
 		}
 	}
-	return []templates.Field{
-		choiceField("state", "State", state, append([]templates.Option{{Label: "All"}}, amqpChoices()...)),
-		choiceField("kind", "Kind", kind, append([]templates.Option{{Label: "All"}}, amqpKinds()...)),
-		choiceField("direction", "Direction", f.Direction, []templates.Option{
+	return []ui.Field{
+		choiceField("state", "State", state, append([]ui.Option{{Label: "All"}}, amqpChoices()...)),
+		choiceField("kind", "Kind", kind, append([]ui.Option{{Label: "All"}}, amqpKinds()...)),
+		choiceField("direction", "Direction", f.Direction, []ui.Option{
 			{Label: "Both"}, {Value: store.AMQPOut, Label: "From us"}, {Value: store.AMQPIn, Label: "To us"},
 		}),
 		choiceField("party", "Party", f.PartyID, options),
@@ -87,8 +88,8 @@ func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state 
 	}, nil
 }
 
-func (a amqpArea) messageRow(c echo.Context, m store.AMQPMessage) templates.AMQPMessageRow {
-	return templates.AMQPMessageRow{
+func (a amqpArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessageRow {
+	return view.AMQPMessageRow{
 		Href: a.message(m.ID), Kind: amqpKind(m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
 		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: amqpReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
@@ -105,7 +106,7 @@ func (a amqpArea) other(c echo.Context, m store.AMQPMessage) string {
 	return "unknown"
 }
 
-func optionValues(options []templates.Option) []string {
+func optionValues(options []ui.Option) []string {
 	values := make([]string, len(options))
 	for i, o := range options {
 		values[i] = o.Value

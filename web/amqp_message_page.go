@@ -10,7 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // messagePage shows one message: what became of it, why, and what can be done.
@@ -41,7 +42,7 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 		return err
 	}
 	words := amqpReasonOf(m.Reason)
-	v := templates.AMQPMessageView{
+	v := view.AMQPMessageView{
 		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: amqpRemedy(m), Detail: remark(m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.cfg.Now(),
 	}
@@ -62,12 +63,12 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 			return err
 		}
 	}
-	status, page := http.StatusOK, a.sheet(c, amqpKind(m.Kind)+" "+directionWord(m), templates.Crumb{Label: "Messages", Href: a.messages()})
+	status, page := http.StatusOK, a.sheet(c, amqpKind(m.Kind)+" "+directionWord(m), ui.Crumb{Label: "Messages", Href: a.messages()})
 	page.Badge = v.State.Badge()
 	if wrong != "" {
-		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "drop-reason", Text: wrong}}
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "drop-reason", Text: wrong}}
 	}
-	return a.render(c, status, templates.AMQPMessagePage(page, v))
+	return a.render(c, status, view.AMQPMessagePage(page, v))
 }
 
 // remark is what the other side or the bridge said of a message, when that says more than its state.
@@ -86,37 +87,37 @@ func directionWord(m store.AMQPMessage) string {
 }
 
 // messageFacts tells who sent it to whom, and what hangs on it.
-func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []templates.Item {
+func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []ui.Item {
 	now := a.cfg.Now()
-	items := []templates.Item{
+	items := []ui.Item{
 		{Label: "Kind", Text: amqpKind(m.Kind)},
 		{Label: "Other side", Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
 		{Label: "Our side", Content: a.partyItem(ctx, c, m.OwnPartyID, m.OwnHer)},
-		{Label: "Subject", Content: templates.SubjectCode(m.Subject)},
-		{Label: "Queue", Content: templates.Identifier(m.Queue)},
-		{Label: "First seen", Content: templates.Clock(m.CreatedAt.Time, now)},
-		{Label: "Last change", Content: templates.Clock(m.UpdatedAt.Time, now)},
+		{Label: "Subject", Content: view.SubjectCode(m.Subject)},
+		{Label: "Queue", Content: ui.Identifier(m.Queue)},
+		{Label: "First seen", Content: ui.Clock(m.CreatedAt.Time, now)},
+		{Label: "Last change", Content: ui.Clock(m.UpdatedAt.Time, now)},
 	}
 	if m.Status == store.AMQPOpenMessage && !m.DueAt.IsZero() {
-		items = append(items, templates.Item{Label: "AppRec expected by", Content: templates.Clock(m.DueAt.Time, now)})
+		items = append(items, ui.Item{Label: "AppRec expected by", Content: ui.Clock(m.DueAt.Time, now)})
 	}
 	if m.Status == store.AMQPDue || m.Status == store.AMQPUnchecked {
-		items = append(items, templates.Item{Label: "Next try", Content: templates.Clock(m.DueAt.Time, now)}, templates.Item{Label: "Tries", Text: strconv.FormatInt(m.Attempts, 10)})
+		items = append(items, ui.Item{Label: "Next try", Content: ui.Clock(m.DueAt.Time, now)}, ui.Item{Label: "Tries", Text: strconv.FormatInt(m.Attempts, 10)})
 	}
 	if m.Resends > 0 {
-		items = append(items, templates.Item{Label: "Sent again, identical", Text: templates.Plural(int(m.Resends), "time", "times")})
+		items = append(items, ui.Item{Label: "Sent again, identical", Text: ui.Plural(int(m.Resends), "time", "times")})
 	}
 	if m.EventID != "" && a.admin {
-		items = append(items, templates.Item{Label: "Event", Content: templates.Link("See the event", "/admin/events/"+m.EventID)})
+		items = append(items, ui.Item{Label: "Event", Content: ui.Link("See the event", "/admin/events/"+m.EventID)})
 	}
 	if m.DeliveryID != "" {
-		items = append(items, templates.Item{Label: "Delivery", Content: templates.Link("See the delivery", a.delivery(m.DeliveryID))})
+		items = append(items, ui.Item{Label: "Delivery", Content: ui.Link("See the delivery", a.delivery(m.DeliveryID))})
 	}
 	if m.Direction == store.AMQPIn && len(m.Encoded) > 0 && a.admin {
-		items = append(items, templates.Item{Label: "Content", Content: templates.Link("Download it, encrypted as it came", a.message(m.ID)+"/body")})
+		items = append(items, ui.Item{Label: "Content", Content: ui.Link("Download it, encrypted as it came", a.message(m.ID)+"/body")})
 	}
 	if m.ReferenceID != "" {
-		items = append(items, templates.Item{Label: "Answers", Content: templates.Link("The message it is about", a.message(m.ReferenceID))})
+		items = append(items, ui.Item{Label: "Answers", Content: ui.Link("The message it is about", a.message(m.ReferenceID))})
 	}
 	return items
 }
@@ -126,38 +127,38 @@ func (a amqpArea) partyItem(ctx context.Context, c echo.Context, id string, her 
 	named := a.partyName(ctx, c, id)
 	switch {
 	case named.Href == "" && her == 0:
-		return templates.Text("unknown")
+		return ui.Text("unknown")
 	case named.Href == "":
-		return templates.Text(text)
+		return ui.Text(text)
 	case her > 0:
 		named.Name += " (" + text + ")"
 	}
-	return templates.Link(named.Name, named.Href)
+	return ui.Link(named.Name, named.Href)
 }
 
-func messageIDs(m store.AMQPMessage) []templates.Item {
-	var items []templates.Item
+func messageIDs(m store.AMQPMessage) []ui.Item {
+	var items []ui.Item
 	for _, id := range []struct{ label, value string }{
 		{"messageId", m.MessageID}, {"MsgId", m.MsgID}, {"correlationId", m.CorrelationID}, {"ConversationId", m.ConversationID}, {"Id here", m.ID},
 	} {
 		if id.value != "" {
-			items = append(items, templates.Item{Label: id.label, Content: templates.Identifier(id.value)})
+			items = append(items, ui.Item{Label: id.label, Content: ui.Identifier(id.value)})
 		}
 	}
 	return items
 }
 
 // traceMoments tells who did what with a message and when, the last first.
-func traceMoments(traces []store.AMQPTrace) []templates.Moment {
-	var list []templates.Moment
+func traceMoments(traces []store.AMQPTrace) []ui.Moment {
+	var list []ui.Moment
 	for i := len(traces) - 1; i >= 0; i-- {
 		t := traces[i]
-		m := templates.Moment{At: t.At.Time, Kind: templates.KindInfo, Title: amqpStep(t.Step), Text: t.Detail}
+		m := ui.Moment{At: t.At.Time, Kind: ui.KindInfo, Title: amqpStep(t.Step), Text: t.Detail}
 		switch t.Step {
 		case "unwritten", "overdue", "read again", "answer refused":
-			m.Kind = templates.KindWarning
+			m.Kind = ui.KindWarning
 		case "settled", "written", "confirmed":
-			m.Kind = templates.KindOK
+			m.Kind = ui.KindOK
 		}
 		switch {
 		case t.Node != "" && t.Detail != "":
@@ -171,22 +172,22 @@ func traceMoments(traces []store.AMQPTrace) []templates.Moment {
 }
 
 // offer puts the buttons on the page. One that is not allowed says why.
-func (a amqpArea) offer(ctx context.Context, v *templates.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
+func (a amqpArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.cfg.Now())))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.cfg.Now())))})
 	}
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
 	}
 	if m.Status == store.AMQPUnchecked || answerWaits(m) {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Try now", Action: here + "/retry", WhyNot: a.whyNot("")})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Try now", Action: here + "/retry", WhyNot: a.whyNot("")})
 	}
 	if m.Status == store.AMQPDead {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Put back on its queue", Action: here + "/put-back", WhyNot: a.whyNot("")})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Put back on its queue", Action: here + "/put-back", WhyNot: a.whyNot("")})
 	}
 	if m.Status == store.AMQPQuarantined || m.Status == store.AMQPHeld {
-		v.Acts = append(v.Acts, templates.AMQPAct{Label: "Reprocess this message", Action: here + "/reprocess", WhyNot: a.whyNot(whyNotReprocessed(m))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Reprocess this message", Action: here + "/reprocess", WhyNot: a.whyNot(whyNotReprocessed(m))})
 	}
 	if amqp.MayDrop(m) || answerWaits(m) || otherContent(m) || wrong != "" {
 		explain := "It is never handled, and its content is erased here. Its sender is told nothing by us, so tell it yourself."
@@ -196,7 +197,7 @@ func (a amqpArea) offer(ctx context.Context, v *templates.AMQPMessageView, m sto
 		case m.Direction == store.AMQPOut:
 			explain = "It is closed and not sent again; its delivery is discarded too. Its receiver is told nothing."
 		}
-		v.Drop = &templates.Danger{
+		v.Drop = &ui.Danger{
 			ID: "drop", Label: "Drop this message", Button: "Drop", Action: here + "/drop",
 			Explain:    explain,
 			ReasonName: "reason", ReasonLabel: "Why is it dropped?", ReasonValue: reason, ReasonError: wrong,

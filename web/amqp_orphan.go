@@ -6,21 +6,21 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // orphanWarnings warn of processes whose messages nobody would get, of one party unless partyID is empty.
-func (p *portal) orphanWarnings(ctx context.Context, scope registry.Scope, partyID string) ([]templates.Named, error) {
+func (p *portal) orphanWarnings(ctx context.Context, scope registry.Scope, partyID string) ([]ui.Named, error) {
 	orphans, err := p.Registry.AMQP.Orphans(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	var list []templates.Named
+	var list []ui.Named
 	for _, one := range orphans {
 		if partyID != "" && one.PartyID != partyID {
 			continue
 		}
-		list = append(list, templates.Named{
+		list = append(list, ui.Named{
 			Name: one.Name + " with " + one.Party + " (" + one.Receives + ")",
 			Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID) + "/processes/" + url.PathEscape(one.ID),
 		})
@@ -29,7 +29,7 @@ func (p *portal) orphanWarnings(ctx context.Context, scope registry.Scope, party
 }
 
 // orphanedBy lists the processes that have no recipient while this subscription does not accept events.
-func (p *portal) orphanedBy(ctx context.Context, sub store.Subscription) ([]templates.Named, error) {
+func (p *portal) orphanedBy(ctx context.Context, sub store.Subscription) ([]ui.Named, error) {
 	if sub.Accepting || len(sub.Types) == 0 {
 		return nil, nil
 	}
@@ -37,11 +37,11 @@ func (p *portal) orphanedBy(ctx context.Context, sub store.Subscription) ([]temp
 	if err != nil {
 		return nil, err
 	}
-	var list []templates.Named
+	var list []ui.Named
 	for _, one := range orphans {
 		for _, name := range sub.Types {
 			if one.Receives == name {
-				list = append(list, templates.Named{Name: one.Name + " with " + one.Party, Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID)})
+				list = append(list, ui.Named{Name: one.Name + " with " + one.Party, Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID)})
 			}
 		}
 	}

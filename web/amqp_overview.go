@@ -9,7 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // silentNode is after how long a node that says nothing of its connection counts as gone.
@@ -18,7 +19,7 @@ const silentNode = 2 * time.Minute
 // overview shows brokers, connections and parties, and what waits for a person.
 func (a amqpArea) overview(c echo.Context) error {
 	ctx := c.Request().Context()
-	v := templates.AMQPOverviewView{
+	v := view.AMQPOverviewView{
 		Self: a.root(), Messages: a.messages(), NewBroker: a.root() + "/brokers/new", NewParty: a.root() + "/parties/new", Import: a.root() + "/import", Now: a.cfg.Now(),
 	}
 	brokers, err := a.Registry.AMQP.Brokers(ctx, actor(c))
@@ -28,7 +29,7 @@ func (a amqpArea) overview(c echo.Context) error {
 	names := map[string]string{}
 	for _, b := range brokers {
 		names[b.ID] = b.Name
-		v.Brokers = append(v.Brokers, templates.AMQPBrokerRow{Name: b.Name, Href: a.broker(b.ID), URL: b.URL, Dialect: optionLabel(brokerDialects(), b.Dialect), Enabled: b.Enabled})
+		v.Brokers = append(v.Brokers, view.AMQPBrokerRow{Name: b.Name, Href: a.broker(b.ID), URL: b.URL, Dialect: optionLabel(brokerDialects(), b.Dialect), Enabled: b.Enabled})
 	}
 	if v.Connections, err = a.connectionRows(ctx, names); err != nil {
 		return err
@@ -49,97 +50,97 @@ func (a amqpArea) overview(c echo.Context) error {
 	v.Unfit = a.unfitRows()
 	page := a.frame(c, "AMQP")
 	page.Lead = "The exchange with partners by queues of message brokers: what is connected, what waits for an answer, and what needs you."
-	page.Actions = templates.AMQPActions(v)
-	return a.render(c, http.StatusOK, templates.AMQPOverviewPage(page, v))
+	page.Actions = view.AMQPActions(v)
+	return a.render(c, http.StatusOK, view.AMQPOverviewPage(page, v))
 }
 
 // clockMark tells whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
-func (a amqpArea) clockMark() (templates.Mark, string) {
+func (a amqpArea) clockMark() (view.Mark, string) {
 	if a.AMQP == nil {
-		return templates.Mark{Kind: templates.KindWarning, Text: "No bridge"}, a.whyNot("")
+		return view.Mark{Kind: ui.KindWarning, Text: "No bridge"}, a.whyNot("")
 	}
 	state := a.AMQP.Clock()
 	switch {
 	case state.Synchronised:
-		return templates.Mark{Kind: templates.KindOK, Text: "Clock is right"}, state.Detail
+		return view.Mark{Kind: ui.KindOK, Text: "Clock is right"}, state.Detail
 	case state.Known:
-		return templates.Mark{Kind: templates.KindError, Text: "Clock is not synchronised"}, state.Detail
+		return view.Mark{Kind: ui.KindError, Text: "Clock is not synchronised"}, state.Detail
 	}
-	return templates.Mark{Kind: templates.KindWarning, Text: "Clock is not known"}, state.Detail
+	return view.Mark{Kind: ui.KindWarning, Text: "Clock is not known"}, state.Detail
 }
 
 // unfitRows are the certificates of ours that are not used, because their key usage does not fit (AMQP-69).
-func (a amqpArea) unfitRows() []templates.AMQPUnfitRow {
+func (a amqpArea) unfitRows() []view.AMQPUnfitRow {
 	if a.AMQP == nil {
 		return nil
 	}
-	var list []templates.AMQPUnfitRow
+	var list []view.AMQPUnfitRow
 	for _, u := range a.AMQP.Unfit() {
-		list = append(list, templates.AMQPUnfitRow{Party: u.Party, Href: a.party(u.PartyID), Purpose: purposeWord(u.Purpose), Thumbprint: u.Thumbprint, Detail: u.Detail})
+		list = append(list, view.AMQPUnfitRow{Party: u.Party, Href: a.party(u.PartyID), Purpose: purposeWord(u.Purpose), Thumbprint: u.Thumbprint, Detail: u.Detail})
 	}
 	return list
 }
 
-func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) ([]templates.AMQPConnectionRow, error) {
+func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) ([]view.AMQPConnectionRow, error) {
 	rows, err := a.DB.AMQPConnections(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	var list []templates.AMQPConnectionRow
+	var list []view.AMQPConnectionRow
 	for _, r := range rows {
-		row := templates.AMQPConnectionRow{
+		row := view.AMQPConnectionRow{
 			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(r.Phase),
 		}
 		if a.cfg.Now().Sub(r.SeenAt.Time) > silentNode {
-			row.State = templates.Mark{Kind: templates.KindWarning, Text: "Not heard of"}
-			row.Detail = "The node said nothing since " + templates.Time(r.SeenAt.Time) + "; it may have stopped."
+			row.State = view.Mark{Kind: ui.KindWarning, Text: "Not heard of"}
+			row.Detail = "The node said nothing since " + ui.Time(r.SeenAt.Time) + "; it may have stopped."
 		}
 		list = append(list, row)
 	}
 	return list, nil
 }
 
-func connectionState(phase string) templates.Mark {
+func connectionState(phase string) view.Mark {
 	switch phase {
 	case store.AMQPOpen:
-		return templates.Mark{Kind: templates.KindOK, Text: "Connected"}
+		return view.Mark{Kind: ui.KindOK, Text: "Connected"}
 	case store.AMQPConnecting:
-		return templates.Mark{Kind: templates.KindInfo, Text: "Connecting"}
+		return view.Mark{Kind: ui.KindInfo, Text: "Connecting"}
 	case store.AMQPWaiting:
-		return templates.Mark{Kind: templates.KindError, Text: "Not connected"}
+		return view.Mark{Kind: ui.KindError, Text: "Not connected"}
 	}
-	return templates.Mark{Kind: templates.KindNeutral, Text: "Stopped"}
+	return view.Mark{Kind: ui.KindNeutral, Text: "Stopped"}
 }
 
 // amqpTiles count what waits, with the age of the oldest (AMQP-49, AMQP-53, AMQP-89).
-func (a amqpArea) amqpTiles(ctx context.Context) ([]templates.Tile, error) {
-	var tiles []templates.Tile
+func (a amqpArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
+	var tiles []ui.Tile
 	for _, t := range []struct {
 		label, query string
 		filter       store.AMQPFilter
-		kind         templates.Kind
+		kind         ui.Kind
 	}{
-		{"Wait for an AppRec", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, templates.KindInfo},
-		{"AppRec overdue", "state=overdue", store.AMQPFilter{Overdue: true}, templates.KindWarning},
-		{"Rejected by receivers", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, templates.KindError},
-		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, templates.KindError},
-		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, templates.KindError},
-		{"Wait for a revocation check", "state=unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}, templates.KindWarning},
-		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, templates.KindError},
-		{"Held, without a recipient", "state=held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}, templates.KindError},
-		{"Answers to write", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, templates.KindWarning},
+		{"Wait for an AppRec", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, ui.KindInfo},
+		{"AppRec overdue", "state=overdue", store.AMQPFilter{Overdue: true}, ui.KindWarning},
+		{"Rejected by receivers", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, ui.KindError},
+		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, ui.KindError},
+		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, ui.KindError},
+		{"Wait for a revocation check", "state=unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}, ui.KindWarning},
+		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, ui.KindError},
+		{"Held, without a recipient", "state=held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}, ui.KindError},
+		{"Answers to write", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, ui.KindWarning},
 	} {
 		n, err := a.DB.CountAMQPMessages(ctx, t.filter)
 		if err != nil {
 			return nil, err
 		}
-		tile := templates.Tile{Label: t.label, Value: templates.CountUpTo(n, store.ListBound), Href: a.messages() + "?" + t.query, Kind: templates.KindNeutral, Hint: "none"}
+		tile := ui.Tile{Label: t.label, Value: ui.CountUpTo(n, store.ListBound), Href: a.messages() + "?" + t.query, Kind: ui.KindNeutral, Hint: "none"}
 		if n > 0 {
 			oldest, err := a.DB.OldestAMQPMessage(ctx, t.filter)
 			if err != nil {
 				return nil, err
 			}
-			tile.Kind, tile.Hint = t.kind, "the oldest "+templates.Relative(oldest.Time, a.cfg.Now())
+			tile.Kind, tile.Hint = t.kind, "the oldest "+ui.Relative(oldest.Time, a.cfg.Now())
 		}
 		tiles = append(tiles, tile)
 	}
@@ -147,7 +148,7 @@ func (a amqpArea) amqpTiles(ctx context.Context) ([]templates.Tile, error) {
 }
 
 // fillParties adds the parties, and the endpoints that have none.
-func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *templates.AMQPOverviewView) error {
+func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *view.AMQPOverviewView) error {
 	ctx := c.Request().Context()
 	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {
@@ -156,7 +157,7 @@ func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *templa
 	taken := map[string]bool{}
 	for _, p := range parties {
 		taken[p.EndpointID] = true
-		row := templates.AMQPPartyRow{Name: p.Name, Href: a.party(p.ID), Broker: names[p.BrokerID], Own: p.Own, Enabled: p.Enabled}
+		row := view.AMQPPartyRow{Name: p.Name, Href: a.party(p.ID), Broker: names[p.BrokerID], Own: p.Own, Enabled: p.Enabled}
 		if p.HerID > 0 {
 			row.Her = strconv.FormatInt(p.HerID, 10)
 		}
@@ -178,7 +179,7 @@ func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *templa
 	return a.fillWithout(c, taken, v)
 }
 
-func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *templates.AMQPOverviewView) error {
+func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQPOverviewView) error {
 	endpoints, err := a.Registry.Endpoints.List(c.Request().Context(), a.bounds(c), "")
 	if err != nil {
 		return err
@@ -191,7 +192,7 @@ func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *template
 		if err != nil {
 			return err
 		}
-		v.Without = append(v.Without, templates.Named{Name: e.Name + " of " + partner.Name, Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)})
+		v.Without = append(v.Without, ui.Named{Name: e.Name + " of " + partner.Name, Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)})
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // newParty asks who a party is: an own one, or that of an endpoint.
@@ -136,7 +137,7 @@ func readParty(form Form, in registry.AMQPPartyInput) (registry.AMQPPartyInput, 
 }
 
 func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registry.AMQPPartyInput, wrong formErrors) error {
-	v := templates.AMQPPartyFormView{
+	v := view.AMQPPartyFormView{
 		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.admin, Enabled: in.Enabled,
 		Kind: in.Kind, Name: in.Name, Her: numberText(in.HerID), Parent: numberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
 		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: orElse(in.ApprecVersion, usualAppRec),
@@ -164,15 +165,15 @@ func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	}
 	page := a.sheet(c, title)
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AMQPPartyFormPage(page, v))
+	return a.render(c, status, view.AMQPPartyFormPage(page, v))
 }
 
 // otherPartyKind leads to the form for the other kind of party.
-func otherPartyKind(href, kind string) []templates.Option {
+func otherPartyKind(href, kind string) []ui.Option {
 	if kind == store.AMQPCloudEvents {
-		return []templates.Option{{Value: href, Label: "By the AMQP profile of the health exchange instead"}}
+		return []ui.Option{{Value: href, Label: "By the AMQP profile of the health exchange instead"}}
 	}
-	return []templates.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: "As CloudEvents instead, for a partner outside the health exchange"}}
+	return []ui.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: "As CloudEvents instead, for a partner outside the health exchange"}}
 }
 
 func (a amqpArea) cancelParty(row store.AMQPParty) string {
@@ -194,22 +195,22 @@ func shortTime(d time.Duration) string {
 	return strings.Replace(text, "h0m", "h", 1)
 }
 
-func (a amqpArea) brokerOptions(c echo.Context, chosen string) ([]templates.Option, error) {
+func (a amqpArea) brokerOptions(c echo.Context, chosen string) ([]ui.Option, error) {
 	names, err := a.Registry.AMQP.BrokerNames(c.Request().Context())
 	if err != nil {
 		return nil, err
 	}
-	options := []templates.Option{{Label: "Choose a broker"}}
+	options := []ui.Option{{Label: "Choose a broker"}}
 	for _, b := range names {
 		if b.Enabled || b.ID == chosen {
-			options = append(options, templates.Option{Value: b.ID, Label: b.Name})
+			options = append(options, ui.Option{Value: b.ID, Label: b.Name})
 		}
 	}
 	return options, nil
 }
 
 // clientOptions are the clients whose rights can hold for what a party in CloudEvents sends.
-func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string) ([]templates.Option, error) {
+func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string) ([]ui.Option, error) {
 	if kind != store.AMQPCloudEvents || !a.admin {
 		return nil, nil
 	}
@@ -225,9 +226,9 @@ func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string
 	if err != nil {
 		return nil, err
 	}
-	options := []templates.Option{{Label: "None"}}
+	options := []ui.Option{{Label: "None"}}
 	for _, one := range clients {
-		options = append(options, templates.Option{Value: one.ID, Label: one.Name})
+		options = append(options, ui.Option{Value: one.ID, Label: one.Name})
 	}
 	return options, nil
 }
@@ -243,7 +244,7 @@ func (a amqpArea) addCertificates(c echo.Context) error {
 	if status, wrong := formRefusal(err); wrong != nil {
 		return a.showParty(c, status, typed, wrong)
 	}
-	text := templates.Plural(n, "certificate is", "certificates are") + " added."
+	text := ui.Plural(n, "certificate is", "certificates are") + " added."
 	if n == 0 {
 		text = "The party had these certificates already."
 	}

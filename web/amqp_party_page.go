@@ -10,7 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // maxPartyMessages bounds the messages on the page of a party; the list has all.
@@ -29,7 +30,7 @@ func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong form
 		return err
 	}
 	here := a.party(row.ID)
-	v := templates.AMQPPartyView{
+	v := view.AMQPPartyView{
 		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(row), MayProcess: a.admin && !row.Own,
 		NewProcess: here + "/processes/new", CertificateAction: here + "/certificates", Typed: typed, Wrong: wrong,
 		MessagesHref: a.messages() + "?party=" + url.QueryEscape(row.ID), Now: a.cfg.Now(),
@@ -48,18 +49,18 @@ func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong form
 		return err
 	}
 	page := a.sheet(c, row.Name)
-	page.Badge, page.Invalid = templates.State("active"), len(wrong) > 0
+	page.Badge, page.Invalid = ui.State("active"), len(wrong) > 0
 	if !row.Enabled {
-		page.Badge = templates.State("paused")
+		page.Badge = ui.State("paused")
 	}
 	if v.Closed == "" {
-		page.Actions = templates.LinkButton(templates.Secondary, "Change", here+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, "Change", here+"/edit")
 	}
-	return a.render(c, status, templates.AMQPPartyPage(page, v))
+	return a.render(c, status, view.AMQPPartyPage(page, v))
 }
 
 // fillParty adds the lists.
-func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *templates.AMQPPartyView) error {
+func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPartyView) error {
 	ctx := c.Request().Context()
 	certificates, err := a.Registry.AMQP.Certificates(ctx, a.bounds(c), row.ID)
 	if err != nil {
@@ -102,12 +103,12 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *templates.AM
 }
 
 // waitingOf leads to the messages that a party sent and that wait: in quarantine under its HER-id, or held.
-func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]templates.Named, error) {
+func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Named, error) {
 	if row.Own || row.HerID == 0 {
 		return nil, nil
 	}
 	her := strconv.FormatInt(row.HerID, 10)
-	var list []templates.Named
+	var list []ui.Named
 	for _, state := range []struct{ status, text string }{
 		{store.AMQPQuarantined, " in quarantine that this party sent. Reprocess what came in before it was registered."},
 		{store.AMQPHeld, " held that this party sent: nobody is subscribed to what they become."},
@@ -117,16 +118,16 @@ func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]templat
 			return nil, err
 		}
 		if n > 0 {
-			list = append(list, templates.Named{
-				Name: templates.Plural(n, "message is", "messages are") + state.text, Href: a.messages() + "?state=" + state.status + "&herId=" + her,
+			list = append(list, ui.Named{
+				Name: ui.Plural(n, "message is", "messages are") + state.text, Href: a.messages() + "?state=" + state.status + "&herId=" + her,
 			})
 		}
 	}
 	return list, nil
 }
 
-func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) templates.AMQPCertificateRow {
-	row := templates.AMQPCertificateRow{
+func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
+	row := view.AMQPCertificateRow{
 		Subject: one.Subject, Purpose: purposeWord(one.Purpose), Thumbprint: one.Thumbprint, Source: sourceWord(one.Source),
 		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(one, a.cfg.Now()),
 	}
@@ -136,16 +137,16 @@ func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, m
 	return row
 }
 
-func certificateState(one store.AMQPCertificate, now time.Time) templates.Mark {
+func certificateState(one store.AMQPCertificate, now time.Time) view.Mark {
 	switch {
 	case now.After(one.NotAfter.Time):
-		return templates.Mark{Kind: templates.KindError, Text: "Expired"}
+		return view.Mark{Kind: ui.KindError, Text: "Expired"}
 	case now.Before(one.NotBefore.Time):
-		return templates.Mark{Kind: templates.KindInfo, Text: "Not valid yet"}
+		return view.Mark{Kind: ui.KindInfo, Text: "Not valid yet"}
 	case one.NotAfter.Sub(now) < soonExpires:
-		return templates.Mark{Kind: templates.KindWarning, Text: "Expires soon"}
+		return view.Mark{Kind: ui.KindWarning, Text: "Expires soon"}
 	}
-	return templates.Mark{Kind: templates.KindOK, Text: "Valid"}
+	return view.Mark{Kind: ui.KindOK, Text: "Valid"}
 }
 
 // partyWarnings tells which purposes no valid certificate serves now.
@@ -185,8 +186,8 @@ func sourceWord(source string) string {
 	return ""
 }
 
-func (a amqpArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) templates.AMQPProcessRow {
-	row := templates.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: modeWord(one.Mode), Sends: one.Sends, Receives: one.Receives}
+func (a amqpArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) view.AMQPProcessRow {
+	row := view.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: modeWord(one.Mode), Sends: one.Sends, Receives: one.Receives}
 	if own, err := a.Registry.AMQP.Party(ctx, registry.Scope{All: true}, one.OwnPartyID); err == nil {
 		row.Own = own.Name
 	}
@@ -204,7 +205,7 @@ func modeWord(mode string) string {
 	return "asynchronous"
 }
 
-func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]templates.Item, error) {
+func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item, error) {
 	broker := p.BrokerID
 	names, err := a.Registry.AMQP.BrokerNames(ctx)
 	if err != nil {
@@ -219,46 +220,46 @@ func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]template
 	if p.Kind == store.AMQPCloudEvents {
 		kind = "CloudEvents"
 	}
-	items := []templates.Item{{Label: "Kind", Text: kind}}
+	items := []ui.Item{{Label: "Kind", Text: kind}}
 	if p.HerID > 0 {
-		items = append(items, templates.Item{Label: "HER-id", Content: templates.Identifier(strconv.FormatInt(p.HerID, 10))})
+		items = append(items, ui.Item{Label: "HER-id", Content: ui.Identifier(strconv.FormatInt(p.HerID, 10))})
 	}
 	if p.ParentHerID > 0 {
-		items = append(items, templates.Item{Label: "HER-id of its organisation", Content: templates.Identifier(strconv.FormatInt(p.ParentHerID, 10))})
+		items = append(items, ui.Item{Label: "HER-id of its organisation", Content: ui.Identifier(strconv.FormatInt(p.ParentHerID, 10))})
 	}
-	items = append(items, templates.Item{Label: "Broker", Text: broker})
+	items = append(items, ui.Item{Label: "Broker", Text: broker})
 	if p.EndpointID != "" {
-		items = append(items, templates.Item{Label: "Endpoint", Content: templates.Link("See the endpoint", a.base+"/endpoints/"+p.EndpointID)})
+		items = append(items, ui.Item{Label: "Endpoint", Content: ui.Link("See the endpoint", a.base+"/endpoints/"+p.EndpointID)})
 	}
 	if a.admin && !p.Own {
 		partner, err := a.adminNames().partnerLink(ctx, p.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, templates.Item{Label: "Partner", Content: templates.Link(partner.Name, partner.Href)})
+		items = append(items, ui.Item{Label: "Partner", Content: ui.Link(partner.Name, partner.Href)})
 	}
 	return append(items, a.answerFacts(p)...), nil
 }
 
-func (a amqpArea) answerFacts(p store.AMQPParty) []templates.Item {
+func (a amqpArea) answerFacts(p store.AMQPParty) []ui.Item {
 	if p.Kind != store.AMQPHealth {
-		return []templates.Item{{Label: "Events are sent", Text: p.ContentMode}}
+		return []ui.Item{{Label: "Events are sent", Text: p.ContentMode}}
 	}
 	if p.Own {
 		return nil
 	}
 	wait := "4 hours"
 	if p.AnswerWaitMS > 0 {
-		wait = templates.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
+		wait = ui.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
 	}
-	return []templates.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
+	return []ui.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
 }
 
 // usualAppRec is the version of AppRecs to a party for which none is chosen.
 const usualAppRec = "1.1"
 
-func queueItems(p store.AMQPParty) []templates.Item {
-	var items []templates.Item
+func queueItems(p store.AMQPParty) []ui.Item {
+	var items []ui.Item
 	async := "Asynchronous"
 	if p.Kind == store.AMQPCloudEvents {
 		async = "We write to"
@@ -272,7 +273,7 @@ func queueItems(p store.AMQPParty) []templates.Item {
 		{"We read", p.InboundQueue},
 	} {
 		if q.name != "" {
-			items = append(items, templates.Item{Label: q.label, Content: templates.Identifier(q.name)})
+			items = append(items, ui.Item{Label: q.label, Content: ui.Identifier(q.name)})
 		}
 	}
 	return items

@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // newProcess asks what is agreed with a party. What a document said of it comes in the address.
@@ -81,7 +82,7 @@ func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 		return err
 	}
 	here := a.party(party.ID)
-	v := templates.AMQPProcessFormView{
+	v := view.AMQPProcessFormView{
 		Action: here + "/processes", Cancel: here, New: row.ID == "", Own: in.OwnPartyID, Name: in.Name, Subject: in.Subject, Mode: in.Mode, Service: in.Service,
 		Does: in.Action, FromRole: in.FromRole, ToRole: in.ToRole, CPAID: in.CPAID, Sends: in.Sends, Receives: in.Receives, Handler: in.HandlerID, Wrong: wrong,
 	}
@@ -92,31 +93,31 @@ func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 	if err := a.processOptions(c, in, &v); err != nil {
 		return err
 	}
-	page := a.sheet(c, title, templates.Crumb{Label: party.Name, Href: here})
+	page := a.sheet(c, title, ui.Crumb{Label: party.Name, Href: here})
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, templates.AMQPProcessFormPage(page, v))
+	return a.render(c, status, view.AMQPProcessFormPage(page, v))
 }
 
 // processOptions fills in what can be chosen: our parties, the subjects of the settings, and our webhooks.
-func (a amqpArea) processOptions(c echo.Context, in registry.AMQPProcessInput, v *templates.AMQPProcessFormView) error {
+func (a amqpArea) processOptions(c echo.Context, in registry.AMQPProcessInput, v *view.AMQPProcessFormView) error {
 	ctx := c.Request().Context()
 	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {
 		return err
 	}
-	v.Parties = []templates.Option{{Label: "Choose our party"}}
+	v.Parties = []ui.Option{{Label: "Choose our party"}}
 	for _, p := range parties {
 		if p.Own {
-			v.Parties = append(v.Parties, templates.Option{Value: p.ID, Label: p.Name + " (" + numberText(p.HerID) + ")"})
+			v.Parties = append(v.Parties, ui.Option{Value: p.ID, Label: p.Name + " (" + numberText(p.HerID) + ")"})
 		}
 	}
 	set, err := a.Registry.Profile.Current(ctx)
 	if err != nil {
 		return err
 	}
-	v.Subjects = []templates.Option{{Label: "Choose a subject"}}
+	v.Subjects = []ui.Option{{Label: "Choose a subject"}}
 	for _, code := range withChosen(set.AMQPSubjects, in.Subject) {
-		v.Subjects = append(v.Subjects, templates.Option{Value: code, Label: code})
+		v.Subjects = append(v.Subjects, ui.Option{Value: code, Label: code})
 	}
 	own, err := a.Registry.Partners.Own(ctx)
 	if err != nil {
@@ -126,10 +127,10 @@ func (a amqpArea) processOptions(c echo.Context, in registry.AMQPProcessInput, v
 	if err != nil {
 		return err
 	}
-	v.Handlers = []templates.Option{{Label: "Nobody"}}
+	v.Handlers = []ui.Option{{Label: "Nobody"}}
 	for _, e := range endpoints {
 		if e.Kind == store.EndpointWebhook {
-			v.Handlers = append(v.Handlers, templates.Option{Value: e.ID, Label: e.Name})
+			v.Handlers = append(v.Handlers, ui.Option{Value: e.ID, Label: e.Name})
 		}
 	}
 	return nil

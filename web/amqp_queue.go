@@ -7,20 +7,21 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // queueRows say of the queues that we read whether their messages expire (INC-22), as far as their broker tells.
-func (a amqpArea) queueRows(ctx context.Context, brokers map[string]string, now time.Time) ([]templates.AMQPQueueRow, error) {
+func (a amqpArea) queueRows(ctx context.Context, brokers map[string]string, now time.Time) ([]view.AMQPQueueRow, error) {
 	queues, err := a.DB.AMQPQueues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]templates.AMQPQueueRow, 0, len(queues))
+	rows := make([]view.AMQPQueueRow, 0, len(queues))
 	for _, q := range queues {
-		row := templates.AMQPQueueRow{Name: q.Name, Broker: brokers[q.BrokerID], Seen: q.SeenAt.Time}
+		row := view.AMQPQueueRow{Name: q.Name, Broker: brokers[q.BrokerID], Seen: q.SeenAt.Time}
 		row.State, row.Detail = queueState(q, now)
-		row.Loses = row.State.Kind == templates.KindError
+		row.Loses = row.State.Kind == ui.KindError
 		if q.PartyID != "" {
 			row.Href = a.party(q.PartyID)
 		}
@@ -29,12 +30,12 @@ func (a amqpArea) queueRows(ctx context.Context, brokers map[string]string, now 
 	return rows, nil
 }
 
-func queueState(q store.AMQPQueue, now time.Time) (templates.Mark, string) {
+func queueState(q store.AMQPQueue, now time.Time) (view.Mark, string) {
 	if loss := amqp.LossText(q, now); loss != "" {
-		return templates.Mark{Kind: templates.KindError, Text: "Messages expire"}, strings.ToUpper(loss[:1]) + loss[1:] + "."
+		return view.Mark{Kind: ui.KindError, Text: "Messages expire"}, strings.ToUpper(loss[:1]) + loss[1:] + "."
 	}
 	if q.Known {
-		return templates.Mark{Kind: templates.KindInfo, Text: "None in its arguments"}, "The queue was made without a time to live. RabbitMQ does not tell over AMQP whether a policy sets one; a message that expires and becomes a dead letter is reported here."
+		return view.Mark{Kind: ui.KindInfo, Text: "None in its arguments"}, "The queue was made without a time to live. RabbitMQ does not tell over AMQP whether a policy sets one; a message that expires and becomes a dead letter is reported here."
 	}
-	return templates.Mark{Kind: templates.KindWarning, Text: "Not known"}, "This broker does not tell over AMQP. Ask its operator. When a message expires and becomes a dead letter, it is reported here."
+	return view.Mark{Kind: ui.KindWarning, Text: "Not known"}, "This broker does not tell over AMQP. Ask its operator. When a message expires and becomes a dead letter, it is reported here."
 }

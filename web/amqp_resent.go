@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // onItsWay finds the delivery of a message of ours that waits to be sent again, or is being sent; nil when there is none.
@@ -23,9 +24,9 @@ func (a amqpArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Deli
 }
 
 // stateNow shows the state of a message: one that is sent again is on its way until that is done.
-func (a amqpArea) stateNow(ctx context.Context, m store.AMQPMessage) templates.Mark {
+func (a amqpArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
 	if a.onItsWay(ctx, m) != nil {
-		return templates.Mark{Kind: templates.KindInfo, Text: "On its way"}
+		return view.Mark{Kind: ui.KindInfo, Text: "On its way"}
 	}
 	return amqpState(m)
 }
@@ -51,7 +52,7 @@ func (a amqpArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why str
 }
 
 // resentItems lead from a message to the one that was sent in its place, and to the one whose place it took.
-func (a amqpArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]templates.Item, error) {
+func (a amqpArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]ui.Item, error) {
 	if m.DeliveryID == "" || m.Direction != store.AMQPOut {
 		return nil, nil
 	}
@@ -60,12 +61,12 @@ func (a amqpArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]templ
 		return nil, err
 	}
 	here := slices.IndexFunc(rows, func(one store.AMQPMessage) bool { return one.ID == m.ID })
-	var items []templates.Item
+	var items []ui.Item
 	if here > 0 {
-		items = append(items, templates.Item{Label: "Sent again as", Content: templates.Link(rows[here-1].MessageID, a.message(rows[here-1].ID))})
+		items = append(items, ui.Item{Label: "Sent again as", Content: ui.Link(rows[here-1].MessageID, a.message(rows[here-1].ID))})
 	}
 	if here >= 0 && here+1 < len(rows) {
-		items = append(items, templates.Item{Label: "Sent in place of", Content: templates.Link(rows[here+1].MessageID, a.message(rows[here+1].ID))})
+		items = append(items, ui.Item{Label: "Sent in place of", Content: ui.Link(rows[here+1].MessageID, a.message(rows[here+1].ID))})
 	}
 	return items, nil
 }

@@ -8,7 +8,8 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/message"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // A message that is sent again is shown as on its way until it is on its queue, and leads to the one in its place and back.
@@ -81,6 +82,6 @@ func TestUnfitCertificatesAreTold(t *testing.T) {
 	t.Parallel()
 	a := (&portal{PortalConfig: PortalConfig{AMQP: unfitBridge{}}}).amqpAdmin()
 	var page strings.Builder
-	noError(t, templates.AMQPOverviewPage(templates.Page{}, templates.AMQPOverviewView{Unfit: a.unfitRows()}).Render(t.Context(), &page))
+	noError(t, view.AMQPOverviewPage(ui.Page{}, view.AMQPOverviewView{Unfit: a.unfitRows()}).Render(t.Context(), &page))
 	wantWords(t, page.String(), "Chain clinic", "/admin/amqp/parties/amp_1", "is not used for signing", "AB12", "It is for TLS.")
 }

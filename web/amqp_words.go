@@ -2,12 +2,13 @@ package web
 
 import (
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/amqp"
+	"schakel/templates/ui"
 )
 
 // amqpKinds are the kinds of messages, as people are told them.
-func amqpKinds() []templates.Option {
-	return []templates.Option{
+func amqpKinds() []ui.Option {
+	return []ui.Option{
 		{Value: store.AMQPBusiness, Label: "Business message"},
 		{Value: store.AMQPAppRec, Label: "AppRec"},
 		{Value: store.AMQPError, Label: "AMQP error"},
@@ -20,8 +21,8 @@ func amqpKinds() []templates.Option {
 func amqpKind(kind string) string { return optionLabel(amqpKinds(), kind) }
 
 // amqpStates are the states of messages, as people are told them.
-func amqpStates() []templates.Option {
-	return []templates.Option{
+func amqpStates() []ui.Option {
+	return []ui.Option{
 		{Value: store.AMQPSending, Label: "Being sent"},
 		{Value: store.AMQPOpenMessage, Label: "Waits for its AppRec"},
 		{Value: store.AMQPAcknowledged, Label: "Acknowledged"},
@@ -49,28 +50,28 @@ func amqpStates() []templates.Option {
 }
 
 // amqpState shows the state of a message.
-func amqpState(m store.AMQPMessage) templates.Mark {
-	mark := templates.Mark{Kind: templates.KindNeutral, Text: optionLabel(amqpStates(), m.Status)}
+func amqpState(m store.AMQPMessage) view.Mark {
+	mark := view.Mark{Kind: ui.KindNeutral, Text: optionLabel(amqpStates(), m.Status)}
 	switch m.Status {
 	case store.AMQPAcknowledged, store.AMQPProcessed, store.AMQPSent, store.AMQPMatched:
-		mark.Kind = templates.KindOK
+		mark.Kind = ui.KindOK
 	case store.AMQPSending, store.AMQPOpenMessage:
-		mark.Kind = templates.KindInfo
+		mark.Kind = ui.KindInfo
 	case store.AMQPPartly, store.AMQPDue, store.AMQPUnmatched, store.AMQPDuplicate, store.AMQPUnsent, store.AMQPUnchecked:
-		mark.Kind = templates.KindWarning
+		mark.Kind = ui.KindWarning
 	case store.AMQPRejected, store.AMQPFailed, store.AMQPUnanswered, store.AMQPRefused, store.AMQPQuarantined, store.AMQPHeld, store.AMQPDead:
-		mark.Kind = templates.KindError
+		mark.Kind = ui.KindError
 	}
 	switch {
 	case m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero():
-		return templates.Mark{Kind: templates.KindWarning, Text: "AppRec is overdue"}
+		return view.Mark{Kind: ui.KindWarning, Text: "AppRec is overdue"}
 	case m.Status == store.AMQPRejected && m.Direction == store.AMQPIn:
 		mark.Text = optionLabel(amqpStates(), amqpRejectedByUs)
 	}
 	return mark
 }
 
-func optionLabel(options []templates.Option, value string) string {
+func optionLabel(options []ui.Option, value string) string {
 	for _, o := range options {
 		if o.Value == value {
 			return o.Label

@@ -6,7 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // auditQuery is the filter of the audit trail as it was typed.
@@ -28,13 +29,13 @@ func (p *portal) auditPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.AuditView{Path: "/admin/audit", Fields: fields, Now: p.cfg.Now()}
+	v := view.AuditView{Path: "/admin/audit", Fields: fields, Now: p.cfg.Now()}
 	page := p.page(c, "Audit trail")
 	page.Lead = "Who did what, newest first. Entries are never changed."
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Audit trail"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Audit trail"})
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
-		return p.render(c, http.StatusUnprocessableEntity, templates.AuditTrail(page, v))
+		return p.render(c, http.StatusUnprocessableEntity, view.AuditTrail(page, v))
 	}
 	paging := pagePaging(c)
 	rows, total, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
@@ -47,17 +48,17 @@ func (p *portal) auditPage(c echo.Context) error {
 	if v.Rows, err = p.auditRows(ctx, rows); err != nil {
 		return err
 	}
-	v.Table = templates.TableView{
+	v.Table = ui.TableView{
 		ID: "audit", Caption: "Entries", Total: total, Most: store.ListBound, Noun: [2]string{"entry", "entries"}, Pager: longPager(c, paging, total),
-		Empty: templates.Empty{Text: "Nobody did anything yet."},
+		Empty: ui.Empty{Text: "Nobody did anything yet."},
 	}
 	if !q.empty() {
-		v.Table.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
+		v.Table.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
 	}
-	return p.render(c, http.StatusOK, templates.AuditTrail(page, v))
+	return p.render(c, http.StatusOK, view.AuditTrail(page, v))
 }
 
-func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors) ([]templates.Field, error) {
+func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors) ([]ui.Field, error) {
 	partners, err := p.partnerOptions(ctx, p.deliveryNames())
 	if err != nil {
 		return nil, err
@@ -66,11 +67,11 @@ func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors
 	if err != nil {
 		return nil, err
 	}
-	actions := []templates.Option{{Label: "All actions"}}
+	actions := []ui.Option{{Label: "All actions"}}
 	for _, action := range auditActions() {
-		actions = append(actions, templates.Option{Value: action, Label: actionLabel(action)})
+		actions = append(actions, ui.Option{Value: action, Label: actionLabel(action)})
 	}
-	return withErrors([]templates.Field{
+	return withErrors([]ui.Field{
 		choiceField("partner", "Partner", q.partner, partners), choiceField("action", "Action", q.action, actions),
 		choiceField("actor", "Done by", q.actor, actors),
 		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: maxFilterText},
@@ -80,8 +81,8 @@ func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors
 }
 
 // actorOptions are the administrators, and the people of the partner that is filtered by.
-func (p *portal) actorOptions(ctx context.Context, partner string) ([]templates.Option, error) {
-	options := []templates.Option{{Label: "Everybody"}}
+func (p *portal) actorOptions(ctx context.Context, partner string) ([]ui.Option, error) {
+	options := []ui.Option{{Label: "Everybody"}}
 	accounts, err := p.DB.Accounts(ctx, "")
 	if err != nil {
 		return nil, err
@@ -94,21 +95,21 @@ func (p *portal) actorOptions(ctx context.Context, partner string) ([]templates.
 		accounts = append(accounts, more...)
 	}
 	for _, account := range accounts {
-		options = append(options, templates.Option{Value: account.ID, Label: account.Name + " (" + account.Email + ")"})
+		options = append(options, ui.Option{Value: account.ID, Label: account.Name + " (" + account.Email + ")"})
 	}
 	return options, nil
 }
 
 // auditRows tells entries in sentences, with a link to what each is about.
-func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]templates.AuditRow, error) {
+func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]view.AuditRow, error) {
 	names := p.deliveryNames()
-	list := make([]templates.AuditRow, len(rows))
+	list := make([]view.AuditRow, len(rows))
 	for i, row := range rows {
 		partner, err := names.partner(ctx, row.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		list[i] = templates.AuditRow{
+		list[i] = view.AuditRow{
 			At: row.At.Time, Sentence: auditSentence(row), Partner: partner,
 			ObjectID: row.ObjectID, Href: auditHref(row),
 		}

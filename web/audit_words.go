@@ -8,7 +8,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Actions that the delivery engine writes in the audit trail.
@@ -32,7 +32,7 @@ func auditSentence(a store.Audit) string {
 		Reason string `json:"reason"`
 	}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
-	count := templates.Plural(d.Count, "delivery", "deliveries")
+	count := ui.Plural(d.Count, "delivery", "deliveries")
 	var text string
 	switch a.Action {
 	case auditResent:
@@ -44,9 +44,9 @@ func auditSentence(a store.Audit) string {
 	case auditDiscardAll:
 		text = "started a job to discard " + count
 	case auditReplay:
-		text = "started a job to offer " + atLeast(d.More) + templates.Plural(d.Count, "event", "events") + " again"
+		text = "started a job to offer " + atLeast(d.More) + ui.Plural(d.Count, "event", "events") + " again"
 	case auditCancelJob:
-		text = "stopped a job to " + orElse(d.What, "resend") + " after " + templates.Count(d.Count) + " of " + templates.Count(d.Total)
+		text = "stopped a job to " + orElse(d.What, "resend") + " after " + ui.Count(d.Count) + " of " + ui.Count(d.Total)
 	case auditTested:
 		text = "sent a test event to endpoint " + a.ObjectName
 	default:

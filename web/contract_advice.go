@@ -10,7 +10,8 @@ import (
 	"schakel/registry/contract"
 	"schakel/registry/lint"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // advicePage shows how well a version of a contract keeps the NL API Design Rules
@@ -39,11 +40,11 @@ func (p *portal) advicePage(c echo.Context) error {
 		rule:     clean(c.QueryParam("rule")),
 	})
 	v.Version, v.Least, v.API = version.Version, settings.MinScore, versionPath(about.ID, version.Version)
-	page := p.frame(c, "Advice on "+about.Title+" "+version.Version, templates.Crumb{Label: "Contracts", Href: "/contracts"},
-		templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: version.Version, Href: v.VersionHref})
-	page.Badge = templates.State(version.Status)
-	page.Actions = templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref)
-	return p.render(c, http.StatusOK, templates.AdvicePage(page, v))
+	page := p.frame(c, "Advice on "+about.Title+" "+version.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+		ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
+	page.Badge = ui.State(version.Status)
+	page.Actions = ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref)
+	return p.render(c, http.StatusOK, view.AdvicePage(page, v))
 }
 
 // adviceFilter is what is asked for of the advice; rule is the code of one rule.
@@ -59,14 +60,14 @@ func (f adviceFilter) takes(o lint.Outcome) bool {
 // shownFindings is how many findings of a rule are shown beside those of others.
 const shownFindings = 10
 
-func adviceView(report lint.Report, here string, filter adviceFilter) templates.AdviceView {
-	v := templates.AdviceView{
-		VersionHref: here, Action: here + "/advice", Score: templates.AdviceScore{Points: report.Score}, Any: len(report.Findings) > 0,
+func adviceView(report lint.Report, here string, filter adviceFilter) view.AdviceView {
+	v := view.AdviceView{
+		VersionHref: here, Action: here + "/advice", Score: view.AdviceScore{Points: report.Score}, Any: len(report.Findings) > 0,
 		Severity: filter.severity, State: filter.state, Rule: filter.rule,
 	}
 	for _, set := range lint.Sets() {
 		if points, applies := report.SetScore(set); applies {
-			v.Sets = append(v.Sets, templates.AdviceScore{Name: set, Points: points})
+			v.Sets = append(v.Sets, view.AdviceScore{Name: set, Points: points})
 		}
 	}
 	if len(v.Sets) < 2 {
@@ -86,22 +87,22 @@ func adviceView(report lint.Report, here string, filter adviceFilter) templates.
 		}
 	}
 	order := []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}
-	slices.SortStableFunc(v.Rules, func(a, b templates.AdviceRule) int {
+	slices.SortStableFunc(v.Rules, func(a, b view.AdviceRule) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
 	return v
 }
 
-func adviceRule(o lint.Outcome) templates.AdviceRule {
-	r := templates.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title, Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
+func adviceRule(o lint.Outcome) view.AdviceRule {
+	r := view.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title, Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
 	if o.State == lint.Fails {
 		r.Href = "#rule-" + o.Code
 	}
 	return r
 }
 
-func adviceGroup(o lint.Outcome, found []contract.Finding, v templates.AdviceView, filter adviceFilter) templates.AdviceGroup {
-	g := templates.AdviceGroup{ID: o.Code, Title: o.Title, Remedy: o.Remedy, Total: o.Count}
+func adviceGroup(o lint.Outcome, found []contract.Finding, v view.AdviceView, filter adviceFilter) view.AdviceGroup {
+	g := view.AdviceGroup{ID: o.Code, Title: o.Title, Remedy: o.Remedy, Total: o.Count}
 	if filter.rule == "" && len(found) > shownFindings {
 		found, g.More = found[:shownFindings], v.Action+"?"+url.Values{"rule": {o.Code}}.Encode()
 	}
@@ -114,11 +115,11 @@ func adviceGroup(o lint.Outcome, found []contract.Finding, v templates.AdviceVie
 
 // fillScore adds the score to the page of a version where it takes no time: that of
 // a large document is told once it was asked for.
-func (p *portal) fillScore(c echo.Context, reader registry.Reader, v *templates.VersionView, version store.ContractVersion) error {
+func (p *portal) fillScore(c echo.Context, reader registry.Reader, v *view.VersionView, version store.ContractVersion) error {
 	report, ok, err := p.Registry.Advice.AtOnce(c.Request().Context(), reader, version)
 	if err != nil || !ok {
 		return err
 	}
-	v.Score = &templates.AdviceScore{Points: report.Score}
+	v.Score = &view.AdviceScore{Points: report.Score}
 	return nil
 }

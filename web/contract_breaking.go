@@ -5,11 +5,11 @@ import (
 	"schakel/registry"
 	"schakel/registry/compare"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
 )
 
 // fillBreaking adds what a publication breaks, and for whom, to its page.
-func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *templates.PublishView, version store.ContractVersion) error {
+func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *view.PublishView, version store.ContractVersion) error {
 	if version.Status != store.VersionDraft {
 		return nil
 	}
@@ -34,10 +34,10 @@ func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *templat
 }
 
 // boundRows are subscriptions for a page of administrators.
-func boundRows(bound []registry.Bound) []templates.BoundRow {
-	var rows []templates.BoundRow
+func boundRows(bound []registry.Bound) []view.BoundRow {
+	var rows []view.BoundRow
 	for _, b := range bound {
-		rows = append(rows, templates.BoundRow{
+		rows = append(rows, view.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
 			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
 		})
@@ -46,10 +46,10 @@ func boundRows(bound []registry.Bound) []templates.BoundRow {
 }
 
 // ownBoundRows are subscriptions for the page of the partner that has them.
-func ownBoundRows(bound []registry.Bound) []templates.BoundRow {
-	var rows []templates.BoundRow
+func ownBoundRows(bound []registry.Bound) []view.BoundRow {
+	var rows []view.BoundRow
 	for _, b := range bound {
-		rows = append(rows, templates.BoundRow{
+		rows = append(rows, view.BoundRow{
 			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
 		})
 	}
@@ -64,8 +64,8 @@ func boundName(s store.Subscription) string {
 	return s.ID
 }
 
-func changeRow(c compare.Change) templates.ContractChangeRow {
-	return templates.ContractChangeRow{
+func changeRow(c compare.Change) view.ContractChangeRow {
+	return view.ContractChangeRow{
 		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
 		OldPointer: c.OldPointer, Direction: c.Direction,
 	}

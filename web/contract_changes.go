@@ -8,7 +8,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/compare"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // changesPage shows what changed from one version of a contract to another,
@@ -46,26 +47,26 @@ func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
 		default:
 			fillChanges(c, &v, made)
 		}
-		page := p.frame(c, "Changes in "+about.Title+" "+to.Version, templates.Crumb{Label: "Contracts", Href: "/contracts"},
-			templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: to.Version, Href: v.VersionHref})
-		return p.render(c, max(status, http.StatusOK), templates.ContractChangesPage(page, v))
+		page := p.frame(c, "Changes in "+about.Title+" "+to.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+			ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: to.Version, Href: v.VersionHref})
+		return p.render(c, max(status, http.StatusOK), view.ContractChangesPage(page, v))
 	}
 }
 
 // changesView is the page without changes: what can be compared.
-func (p *portal) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (templates.ContractChangesView, error) {
+func (p *portal) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (view.ContractChangesView, error) {
 	here := contractVersionHref(about.ID, to.Version)
-	v := templates.ContractChangesView{To: to.Version, VersionHref: here, Action: here + "/changes"}
+	v := view.ContractChangesView{To: to.Version, VersionHref: here, Action: here + "/changes"}
 	versions, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, about.ID)
 	for _, other := range versions {
 		if other.Version != to.Version {
-			v.Others = append(v.Others, templates.Option{Value: other.Version, Label: other.Version + ", " + other.Status})
+			v.Others = append(v.Others, ui.Option{Value: other.Version, Label: other.Version + ", " + other.Status})
 		}
 	}
 	return v, err
 }
 
-func fillChanges(c echo.Context, v *templates.ContractChangesView, made registry.Comparison) {
+func fillChanges(c echo.Context, v *view.ContractChangesView, made registry.Comparison) {
 	n := countLevels(made.Changes)
 	v.From, v.Compared, v.Suggested = made.From.Version, true, made.Suggested
 	v.Breaking, v.Warning, v.Info = n.Breaking, n.Warning, n.Info
@@ -81,8 +82,8 @@ func fillChanges(c echo.Context, v *templates.ContractChangesView, made registry
 // maxShownChanges bounds what is shown of one cause; the API has them all.
 const maxShownChanges = 200
 
-func changeGroup(g compare.Group) templates.ContractChangeGroup {
-	group := templates.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
+func changeGroup(g compare.Group) view.ContractChangeGroup {
+	group := view.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
 	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
 		group.Changes = append(group.Changes, changeRow(c))
 	}

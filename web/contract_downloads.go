@@ -6,14 +6,14 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
 )
 
 // downloadsView shows who fetched a version to who maintains it.
-func downloadsView(use registry.DownloadUse, reader registry.Reader, now time.Time) *templates.DownloadsView {
-	v := &templates.DownloadsView{Named: reader.Administrator, Others: use.Hidden, Anonymous: int(use.Anonymous), Now: now}
+func downloadsView(use registry.DownloadUse, reader registry.Reader, now time.Time) *view.DownloadsView {
+	v := &view.DownloadsView{Named: reader.Administrator, Others: use.Hidden, Anonymous: int(use.Anonymous), Now: now}
 	for _, f := range use.Readers {
-		row := templates.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}
+		row := view.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}
 		if row.Partner = f.Partner.Name; !f.Partner.Own {
 			row.PartnerHref = partnerHref(f.PartnerID)
 		}
@@ -23,7 +23,7 @@ func downloadsView(use registry.DownloadUse, reader registry.Reader, now time.Ti
 }
 
 // readingDownloads tells who fetched a version to who maintains it, and nobody else anything (guarantee G7).
-func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*templates.DownloadsView, error) {
+func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*view.DownloadsView, error) {
 	if !reader.Maintains(about) || v.Status == store.VersionDraft {
 		return nil, nil
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // newContract shows the form for a contract.
@@ -105,7 +106,7 @@ func contractInput(form Form) registry.ContractInput {
 
 // showContractForm shows the form; id is empty for a new contract.
 func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in registry.ContractInput, wrong formErrors) error {
-	v := templates.ContractFormView{
+	v := view.ContractFormView{
 		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
 		ContactName: in.ContactName, ContactEmail: in.ContactEmail, Classification: in.Classification, BasedOn: in.BasedOn,
@@ -119,18 +120,18 @@ func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status
 		}
 		v.Named = namedOptions(v.Partners, in.PartnerIDs)
 	}
-	title, way := "New contract", []templates.Crumb{{Label: "Contracts", Href: "/contracts"}}
+	title, way := "New contract", []ui.Crumb{{Label: "Contracts", Href: "/contracts"}}
 	if id != "" {
 		v.Action, v.Button, title = maintainHref(reader, id), "Save", "Edit "+id
-		way = append(way, templates.Crumb{Label: id, Href: contractHref(id)})
+		way = append(way, ui.Crumb{Label: id, Href: contractHref(id)})
 	}
 	page := p.frame(c, title, way...)
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.ContractForm(page, v))
+	return p.render(c, status, view.ContractForm(page, v))
 }
 
 // ownerOptions are who can own a contract: the own organisation, and approved partners.
-func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]templates.Option, error) {
+func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
 	own, err := p.Registry.Partners.Own(ctx)
 	if err != nil {
 		return nil, err
@@ -139,9 +140,9 @@ func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]templa
 	if err != nil {
 		return nil, err
 	}
-	options := []templates.Option{{Label: own.Name + " (own organisation)"}}
+	options := []ui.Option{{Label: own.Name + " (own organisation)"}}
 	for _, row := range rows {
-		options = append(options, templates.Option{Value: row.ID, Label: row.Name})
+		options = append(options, ui.Option{Value: row.ID, Label: row.Name})
 	}
 	return options, nil
 }

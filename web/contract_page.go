@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // contractPage shows a contract with its versions.
@@ -30,20 +31,20 @@ func (p *portal) contractPage(c echo.Context) error {
 	if err := p.fillContract(c, reader, contract, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, contract.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"})
+	page := p.frame(c, contract.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"})
 	if len(versions) > 0 {
 		page.Feed = contractHref(contract.ID) + "/feed.atom"
 	}
 	if reader.Maintains(contract) {
 		page.Actions = templ.Join(
-			templates.LinkButton(templates.Primary, "Upload a version", v.UploadHref),
-			templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
+			ui.LinkButton(ui.Primary, "Upload a version", v.UploadHref),
+			ui.LinkButton(ui.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
 	}
 	if v.Copy, err = p.tellOrigin(c, reader, contract, &page); err != nil {
 		return err
 	}
 	page.Actions = readFirst(page.Actions, contract.ID, v.TypesOf)
-	return p.render(c, http.StatusOK, templates.ContractPage(page, v))
+	return p.render(c, http.StatusOK, view.ContractPage(page, v))
 }
 
 // readFirst puts the way to the text of the latest version before what else can be
@@ -52,21 +53,21 @@ func readFirst(others templ.Component, id, latest string) templ.Component {
 	if latest == "" {
 		return others
 	}
-	kind := templates.Secondary
+	kind := ui.Secondary
 	if others == nil {
-		kind, others = templates.Primary, templ.NopComponent
+		kind, others = ui.Primary, templ.NopComponent
 	}
-	return templ.Join(templates.LinkButton(kind, "Read version "+latest, contractVersionHref(id, latest)+"/reading"), others)
+	return templ.Join(ui.LinkButton(kind, "Read version "+latest, contractVersionHref(id, latest)+"/reading"), others)
 }
 
-func contractView(c store.Contract, versions []store.ContractVersion) templates.ContractView {
-	v := templates.ContractView{
+func contractView(c store.Contract, versions []store.ContractVersion) view.ContractView {
+	v := view.ContractView{
 		ID: c.ID, Kind: c.Kind, Description: c.Description, Owner: c.Owner, Maintainer: c.Maintainer, ContactName: c.ContactName,
 		ContactEmail: c.ContactEmail, Classification: c.Classification, BasedOn: c.BasedOn, Agreement: c.Agreement, AgreedOn: c.AgreedOn,
 		IDMeaning: c.IDMeaning, TimeMeaning: c.TimeMeaning, Visibility: c.Visibility, Created: c.CreatedAt.Time, Updated: c.UpdatedAt.Time,
 	}
 	for i, row := range versions {
-		v.Versions = append(v.Versions, templates.VersionRow{
+		v.Versions = append(v.Versions, view.VersionRow{
 			Version: row.Version, Href: contractVersionHref(c.ID, row.Version), Status: row.Status, Spec: row.SpecVersion,
 			Size: row.Size, Published: row.PublishedAt.Time, Sunset: row.SunsetAt.Time,
 		})
@@ -81,7 +82,7 @@ func contractView(c store.Contract, versions []store.ContractVersion) templates.
 
 // fillContract adds the event types of the latest version, the addresses of the
 // API and, for who maintains it, what happened.
-func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract store.Contract, v *templates.ContractView) error {
+func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract store.Contract, v *view.ContractView) error {
 	ctx := c.Request().Context()
 	latest, err := p.Registry.Contracts.Version(ctx, reader, contract.ID, registry.Latest)
 	if err == nil {
@@ -94,7 +95,7 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 		if contract.Visibility == store.VisibilityPublic {
 			host = "" // no key is needed
 		}
-		v.API = append(v.API, templates.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
+		v.API = append(v.API, ui.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
 		v.Renovate = renovateExample(p.absolute(contractsPath), host)
 	} else if !isNotFound(err) {
 		return err
@@ -120,10 +121,10 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 }
 
 // typeRows are the event types a version defines.
-func typeRows(types []store.EventType) []templates.GrantedType {
-	var rows []templates.GrantedType
+func typeRows(types []store.EventType) []ui.GrantedType {
+	var rows []ui.GrantedType
 	for _, t := range types {
-		row := templates.GrantedType{Name: t.Name, Title: t.Title, Status: t.Status, Known: true}
+		row := ui.GrantedType{Name: t.Name, Title: t.Title, Status: t.Status, Known: true}
 		if t.Status == store.VersionPublished || t.Status == store.VersionDeprecated {
 			row.Href = eventTypeHref(t.Name)
 		}
@@ -133,8 +134,8 @@ func typeRows(types []store.EventType) []templates.GrantedType {
 }
 
 // contractAPI are the addresses at which machines find a contract.
-func contractAPI(id string) []templates.Named {
-	return []templates.Named{
+func contractAPI(id string) []ui.Named {
+	return []ui.Named{
 		{Name: "Metadata", Href: contractPath(id)},
 		{Name: "Versions", Href: contractPath(id) + "/versions"},
 		{Name: "Latest document, as uploaded", Href: versionPath(id, registry.Latest) + "/original"},

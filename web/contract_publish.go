@@ -10,7 +10,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // publishForm says what publishing a version does, and asks.
@@ -58,7 +59,7 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 		return err
 	}
 	back := contractVersionHref(about.ID, version.Version)
-	v := templates.PublishView{
+	v := view.PublishView{
 		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest, Document: version.BundleDigest,
 		Visibility: about.Visibility, Kind: about.Kind,
 		Reason: reason, Wrong: wrong,
@@ -93,13 +94,13 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 		title = "Ask for the publication of "
 	}
 	page := p.frame(c, title+about.Title+" "+version.Version,
-		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: contractHref(about.ID)})
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.PublishPage(page, v))
+	return p.render(c, status, view.PublishPage(page, v))
 }
 
 // blocked says why a version cannot be published; empty when it can.
-func blocked(v store.ContractVersion, findings []contract.Finding, changes []templates.TypeChange) string {
+func blocked(v store.ContractVersion, findings []contract.Finding, changes []view.TypeChange) string {
 	if v.Status != store.VersionDraft {
 		return "This version is " + v.Status + " already; only a draft can be published."
 	}
@@ -124,12 +125,12 @@ const (
 )
 
 // typeChanges compares the event types of a document with the catalogue.
-func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about store.Contract, content []byte) ([]templates.TypeChange, error) {
+func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about store.Contract, content []byte) ([]view.TypeChange, error) {
 	doc, _, err := p.Registry.Contracts.Validate(ctx, content)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	var changes []templates.TypeChange
+	var changes []view.TypeChange
 	defined := map[string]bool{}
 	for _, t := range doc.EventTypes() {
 		defined[t.Type] = true
@@ -143,8 +144,8 @@ func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about 
 	return append(changes, left...), err
 }
 
-func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about store.Contract, t contract.EventType) (templates.TypeChange, error) {
-	change := templates.TypeChange{Name: t.Type, Title: t.Title}
+func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about store.Contract, t contract.EventType) (view.TypeChange, error) {
+	change := view.TypeChange{Name: t.Type, Title: t.Title}
 	now, err := p.DB.EventType(ctx, t.Type)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -165,7 +166,7 @@ func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about s
 }
 
 // typesLeft are event types of the latest version that this one does not define.
-func (p *portal) typesLeft(ctx context.Context, reader registry.Reader, about store.Contract, defined map[string]bool) ([]templates.TypeChange, error) {
+func (p *portal) typesLeft(ctx context.Context, reader registry.Reader, about store.Contract, defined map[string]bool) ([]view.TypeChange, error) {
 	latest, err := p.Registry.Contracts.Version(ctx, reader, about.ID, registry.Latest)
 	if isNotFound(err) {
 		return nil, nil
@@ -177,10 +178,10 @@ func (p *portal) typesLeft(ctx context.Context, reader registry.Reader, about st
 	if err != nil {
 		return nil, err
 	}
-	var left []templates.TypeChange
+	var left []view.TypeChange
 	for _, t := range types {
 		if !defined[t.Name] {
-			left = append(left, templates.TypeChange{
+			left = append(left, view.TypeChange{
 				Name: t.Name, Title: t.Title, What: typeLeft,
 				Detail: "This version does not define it. It stays in the catalogue as version " + latest.Version + " describes it.",
 			})

@@ -11,7 +11,8 @@ import (
 	"schakel/registry/contract"
 	"schakel/registry/outline"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // readingPage shows a version of a contract to read. Large documents take a
@@ -51,25 +52,25 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		if v.Others, err = p.readingOthers(c, reader, version); err != nil {
 			return err
 		}
-		page := p.frame(c, about.Title+" "+version.Version+" to read", templates.Crumb{Label: "Contracts", Href: "/contracts"},
-			templates.Crumb{Label: about.Title, Href: contractHref(about.ID)}, templates.Crumb{Label: version.Version, Href: v.VersionHref})
-		page.Badge = templates.State(version.Status)
+		page := p.frame(c, about.Title+" "+version.Version+" to read", ui.Crumb{Label: "Contracts", Href: "/contracts"},
+			ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
+		page.Badge = ui.State(version.Status)
 		page.Actions = templ.Join(
-			templates.LinkButton(templates.Secondary, "Document and versions", v.VersionHref),
-			templates.LinkButton(templates.Subtle, "Another view: Redoc", v.VersionHref+"/redoc"))
-		return p.render(c, http.StatusOK, templates.ReadingPage(page, v))
+			ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref),
+			ui.LinkButton(ui.Subtle, "Another view: Redoc", v.VersionHref+"/redoc"))
+		return p.render(c, http.StatusOK, view.ReadingPage(page, v))
 	}
 }
 
 // readingOthers are the other versions of the contract, to read and to compare with.
-func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version store.ContractVersion) ([]templates.ReadingVersion, error) {
+func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version store.ContractVersion) ([]view.ReadingVersion, error) {
 	rows, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, version.ContractID)
-	var others []templates.ReadingVersion
+	var others []view.ReadingVersion
 	for _, row := range rows {
 		if row.ID == version.ID {
 			continue
 		}
-		other := templates.ReadingVersion{
+		other := view.ReadingVersion{
 			Version: row.Version, State: row.Status, Href: contractVersionHref(row.ContractID, row.Version) + "/reading",
 			ChangesHref: changesHref(row.ContractID, version.Version, row.Version),
 		}
@@ -96,9 +97,9 @@ type reading struct {
 	list []outline.Entry
 }
 
-func readingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (templates.ReadingView, error) {
+func readingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (view.ReadingView, error) {
 	here := contractVersionHref(about.ID, version.Version)
-	v := templates.ReadingView{
+	v := view.ReadingView{
 		VersionHref: here, Action: here + "/reading", Kind: pageChoice(c, "kind", []string{outline.KindOperation, outline.KindChannel, outline.KindMessage, outline.KindSchema}), Search: clean(c.QueryParam("q")),
 	}
 	doc, _, err := contract.Parse(content, contract.Limits{})
@@ -138,28 +139,28 @@ func (r *reading) href(pointer string) string {
 
 func partID(i int) string { return "part-" + strconv.Itoa(i+1) }
 
-func (r *reading) part(i int, d outline.Detail) templates.ReadingPart {
+func (r *reading) part(i int, d outline.Detail) view.ReadingPart {
 	e := r.list[i]
-	part := templates.ReadingPart{ID: partID(i), Kind: e.Kind, Name: e.Name, Summary: e.Summary, Text: d.Text, Deprecated: e.Deprecated}
+	part := view.ReadingPart{ID: partID(i), Kind: e.Kind, Name: e.Name, Summary: e.Summary, Text: d.Text, Deprecated: e.Deprecated}
 	for _, f := range d.Facts {
-		part.Facts = append(part.Facts, templates.Item{Label: f.Label, Text: f.Text})
+		part.Facts = append(part.Facts, ui.Item{Label: f.Label, Text: f.Text})
 	}
 	for _, l := range d.Links {
-		part.Links = append(part.Links, templates.ReadingLink{Label: l.Label, Name: l.Name, Href: r.href(l.Pointer)})
+		part.Links = append(part.Links, view.ReadingLink{Label: l.Label, Name: l.Name, Href: r.href(l.Pointer)})
 	}
 	for _, t := range d.Tables {
 		part.Tables = append(part.Tables, r.table(t))
 	}
 	for _, x := range d.Examples {
-		part.Examples = append(part.Examples, templates.ReadingExample{Name: x.Name, Text: x.Text})
+		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name, Text: x.Text})
 	}
 	return part
 }
 
-func (r *reading) table(t outline.Table) templates.ReadingTable {
-	table := templates.ReadingTable{Title: t.Title, Text: t.Text, More: t.More}
+func (r *reading) table(t outline.Table) view.ReadingTable {
+	table := view.ReadingTable{Title: t.Title, Text: t.Text, More: t.More}
 	for _, f := range t.Fields {
-		field := templates.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
+		field := view.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
 		if i, ok := r.at[f.Ref]; ok && f.Ref != "" {
 			field.RefName, field.RefHref = r.list[i].Name, r.href(f.Ref)
 		}
@@ -168,17 +169,17 @@ func (r *reading) table(t outline.Table) templates.ReadingTable {
 	return table
 }
 
-func readingNamed(list []outline.Named) []templates.ReadingNamed {
-	var rows []templates.ReadingNamed
+func readingNamed(list []outline.Named) []view.ReadingNamed {
+	var rows []view.ReadingNamed
 	for _, n := range list {
-		rows = append(rows, templates.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail, Text: n.Text})
+		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail, Text: n.Text})
 	}
 	return rows
 }
 
 // readingUses tells who is subscribed to the event types of a version:
 // administrators see everybody, a partner itself, and nobody else anything (G7).
-func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*templates.ReadingUses, error) {
+func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*view.ReadingUses, error) {
 	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft || !reader.Administrator && reader.PartnerID == "" {
 		return nil, nil
 	}
@@ -193,8 +194,8 @@ func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store
 	}
 	if reader.Administrator {
 		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), names)
-		return &templates.ReadingUses{Rows: boundRows(bound)}, err
+		return &view.ReadingUses{Rows: boundRows(bound)}, err
 	}
 	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)
-	return &templates.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+	return &view.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
 }

@@ -12,7 +12,8 @@ import (
 	"schakel/registry"
 	"schakel/static"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // largeOpenAPI is a document of at least size bytes, as JSON: operations that each
@@ -72,7 +73,7 @@ func BenchmarkReading(b *testing.B) {
 				if v.Total == 0 {
 					b.Fatal("nothing is shown")
 				}
-				noError(b, templates.ReadingPage(templates.Page{Asset: static.Path}, v).Render(b.Context(), io.Discard))
+				noError(b, view.ReadingPage(ui.Page{Asset: static.Path}, v).Render(b.Context(), io.Discard))
 			}
 		})
 	}

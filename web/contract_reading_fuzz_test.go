@@ -12,7 +12,8 @@ import (
 	"golang.org/x/net/html"
 	"schakel/static"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // hostileDocuments put what a browser would run in every text there is.
@@ -42,7 +43,7 @@ func readingOf(t testing.TB, content []byte) []byte {
 	v, err := readingView(c, about, version, content)
 	noError(t, err)
 	var page bytes.Buffer
-	noError(t, templates.ReadingPage(templates.Page{Asset: static.Path}, v).Render(t.Context(), &page))
+	noError(t, view.ReadingPage(ui.Page{Asset: static.Path}, v).Render(t.Context(), &page))
 	return page.Bytes()
 }
 

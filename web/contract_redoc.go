@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contract"
 	"schakel/static"
-	"schakel/templates"
+	view "schakel/templates/contracts"
 )
 
 // maxRedocBytes is the largest document that Redoc is given: it reads all of it at
@@ -35,7 +35,7 @@ func (p *portal) redocPage(c echo.Context) error {
 	header := c.Response().Header()
 	header.Set("Content-Security-Policy", redocPolicy(nonce))
 	header.Set("Cache-Control", "no-store") // the nonce is of this answer alone
-	return p.render(c, http.StatusOK, templates.RedocPage(templates.RedocView{
+	return p.render(c, http.StatusOK, view.RedocPage(view.RedocView{
 		Title: about.Title + " " + version.Version, Back: here + "/reading", Document: here + "/" + contract.FormatJSON,
 		Nonce: nonce, TooLarge: version.Size > maxRedocBytes, Asset: static.Path,
 	}))

@@ -9,7 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contract"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // Bounds of the source on a page: how many lines a part holds, and how many
@@ -30,9 +31,9 @@ func sourceLine(c echo.Context) int {
 
 // sourceView is the part of a document that holds a line. Documents are of
 // strangers and can be megabytes in one line, so both are cut.
-func sourceView(content []byte, line int, findings []contract.Finding, here string) templates.SourceView {
+func sourceView(content []byte, line int, findings []contract.Finding, here string) view.SourceView {
 	content = bytes.TrimSuffix(content, []byte("\n"))
-	v := templates.SourceView{Total: bytes.Count(content, []byte("\n")) + 1, Found: map[int]bool{}}
+	v := view.SourceView{Total: bytes.Count(content, []byte("\n")) + 1, Found: map[int]bool{}}
 	line = min(line, v.Total)
 	v.First = (line-1)/sourceLines*sourceLines + 1
 	number := 0
@@ -68,12 +69,12 @@ func shownLine(line []byte) string {
 	for cut > 0 && !utf8.RuneStart(line[cut]) {
 		cut--
 	}
-	return strings.ToValidUTF8(string(line[:cut]), "�") + fmt.Sprintf(" … (%s more on this line)", templates.Bytes(int64(len(line)-cut)))
+	return strings.ToValidUTF8(string(line[:cut]), "�") + fmt.Sprintf(" … (%s more on this line)", ui.Bytes(int64(len(line)-cut)))
 }
 
 // excerpts puts the line of the document beside each finding, for pages that do
 // not show the source. It reads only as far as the last of them.
-func excerpts(rows []templates.FindingRow, content []byte) {
+func excerpts(rows []view.FindingRow, content []byte) {
 	wanted, last := map[int][]int{}, 0
 	for i, r := range rows {
 		wanted[r.Line] = append(wanted[r.Line], i)

@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // versionSteps are the decisions about a version besides publishing and
@@ -23,7 +23,7 @@ func versionSteps(asked bool) []step {
 	}
 	return append(steps, []step{
 		{
-			verb: "undeprecation", from: []string{store.VersionDeprecated}, kind: templates.Secondary,
+			verb: "undeprecation", from: []string{store.VersionDeprecated}, kind: ui.Secondary,
 			label: "Take the deprecation back", done: "The version is published without advice against it again.",
 		},
 		{

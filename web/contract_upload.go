@@ -14,7 +14,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // uploadForm shows the form for a new version.
@@ -69,10 +70,10 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 		return err
 	}
 	page := p.frame(c, "Upload a version of "+row.Title,
-		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: contractHref(row.ID)})
 	page.Invalid = wrong != nil
 	rows, source := refusedSource(in.content(), findings)
-	return p.render(c, status, templates.UploadPage(page, templates.UploadView{
+	return p.render(c, status, view.UploadPage(page, view.UploadView{
 		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Fetch: in.fetch, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: rows, Source: source, Wrong: wrong,
 	}))
@@ -80,10 +81,10 @@ func (p *portal) showUpload(c echo.Context, status int, in documentForm, finding
 
 // refusedSource is the part of a refused document with the first finding, with
 // findings that lead to its lines. What is in a zip has no lines to lead to.
-func refusedSource(content []byte, findings []contract.Finding) ([]templates.FindingRow, templates.SourceView) {
+func refusedSource(content []byte, findings []contract.Finding) ([]view.FindingRow, view.SourceView) {
 	rows := findingRows(findings, "")
 	if len(findings) == 0 || contract.IsArchive(content) {
-		return rows, templates.SourceView{}
+		return rows, view.SourceView{}
 	}
 	excerpts(rows, content)
 	v := sourceView(content, max(1, findings[0].Line), findings, "")

@@ -12,7 +12,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // versionPage shows a version of a contract with its document.
@@ -79,17 +80,17 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 		}
 	}
 	page := p.frame(c, about.Title+" "+version.Version,
-		templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: about.Title, Href: contractHref(about.ID)})
-	page.Badge, page.Invalid = templates.State(version.Status), r.status != 0
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: contractHref(about.ID)})
+	page.Badge, page.Invalid = ui.State(version.Status), r.status != 0
 	if err := p.tellVersionOrigin(c, reader, version, &page); err != nil {
 		return err
 	}
-	return p.render(c, r.code(), templates.VersionPage(page, v))
+	return p.render(c, r.code(), view.VersionPage(page, v))
 }
 
-func versionView(about store.Contract, row store.ContractVersion) templates.VersionView {
-	v := templates.VersionView{
-		Contract: templates.Named{Name: about.Title, Href: contractHref(about.ID)}, Version: row.Version, Status: row.Status,
+func versionView(about store.Contract, row store.ContractVersion) view.VersionView {
+	v := view.VersionView{
+		Contract: ui.Named{Name: about.Title, Href: contractHref(about.ID)}, Version: row.Version, Status: row.Status,
 		Reason: row.StatusReason, Kind: about.Kind, Spec: row.SpecVersion, Format: row.Format, FileName: row.FileName,
 		InfoTitle: row.InfoTitle, InfoVersion: row.InfoVersion, Digest: row.Digest, Size: row.Size,
 		Created: row.CreatedAt.Time, Published: row.PublishedAt.Time, Deprecated: row.DeprecatedAt.Time, Sunset: row.SunsetAt.Time,
@@ -98,13 +99,13 @@ func versionView(about store.Contract, row store.ContractVersion) templates.Vers
 	here := contractVersionHref(about.ID, row.Version)
 	v.ChangesHref, v.ReadingHref, v.AdviceHref = here+"/changes", here+"/reading", here+"/advice"
 	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
-		v.Downloads = append(v.Downloads, templates.Named{Name: form[0], Href: here + "/" + form[1]})
+		v.Downloads = append(v.Downloads, ui.Named{Name: form[0], Href: here + "/" + form[1]})
 	}
 	return v
 }
 
 // maintainVersion adds what who maintains a version can do with it.
-func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *templates.VersionView, about store.Contract, row store.ContractVersion, r refusal) error {
+func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *view.VersionView, about store.Contract, row store.ContractVersion, r refusal) error {
 	base := maintainVersionHref(reader, about.ID, row.Version)
 	var err error
 	if v.Withdrawal, err = p.withdrawalView(c, reader, row); err != nil {
@@ -120,7 +121,7 @@ func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *temp
 			return err
 		}
 		if asked {
-			v.Requested = &templates.RequestedRow{By: row.RequestedBy, At: row.RequestedAt.Time, Owner: about.Owner, Reason: row.RequestReason}
+			v.Requested = &view.RequestedRow{By: row.RequestedBy, At: row.RequestedAt.Time, Owner: about.Owner, Reason: row.RequestReason}
 		}
 		if len(v.Missing) == 0 && (itself || !asked) {
 			v.PublishHref, v.PublishLabel = base+"/publication", publishLabel(itself)
@@ -144,13 +145,13 @@ func publishLabel(itself bool) string {
 }
 
 // fileRows are the files of the zip that a version was uploaded as.
-func fileRows(v store.ContractVersion) ([]templates.FileRow, error) {
+func fileRows(v store.ContractVersion) ([]view.FileRow, error) {
 	files, err := registry.Files(v)
-	var rows []templates.FileRow
+	var rows []view.FileRow
 	for _, f := range files {
-		row := templates.FileRow{Name: f.Name, Size: f.Size, Use: "Not used", URL: f.URL, Digest: f.Digest}
+		row := view.FileRow{Name: f.Name, Size: f.Size, Use: "Not used", URL: f.URL, Digest: f.Digest}
 		if at, err := time.Parse(time.RFC3339, f.FetchedAt); err == nil {
-			row.Fetched = templates.Time(at)
+			row.Fetched = ui.Time(at)
 		}
 		switch {
 		case f.Name == contract.ManifestName:
@@ -167,10 +168,10 @@ func fileRows(v store.ContractVersion) ([]templates.FileRow, error) {
 
 // findingRows are findings for a page; here is the page that shows the source,
 // empty when none does.
-func findingRows(findings []contract.Finding, here string) []templates.FindingRow {
-	var rows []templates.FindingRow
+func findingRows(findings []contract.Finding, here string) []view.FindingRow {
+	var rows []view.FindingRow
 	for _, f := range findings {
-		row := templates.FindingRow{
+		row := view.FindingRow{
 			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail, Remedy: f.Remedy, Line: f.Line, Column: f.Column,
 			File: strings.TrimSuffix(inFile(f), ": "),
 		}

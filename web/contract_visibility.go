@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // visibilityForm asks who shall see a contract.
@@ -59,28 +60,28 @@ func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, 
 	if err != nil {
 		return err
 	}
-	v := templates.VisibilityView{
+	v := view.VisibilityView{
 		Action: "/admin/contracts/" + row.ID + "/visibility", Back: contractHref(row.ID), Now: row.Visibility, Visibility: in.Visibility,
 		Named: namedOptions(partners, in.PartnerIDs), Reason: in.Reason, Wrong: wrong,
 	}
 	if loss != nil {
 		v.Loses, v.Everybody, v.LosingTotal = true, loss.Everybody, len(loss.Partners)
 		for _, l := range loss.Partners[:min(len(loss.Partners), maxShownLosing)] {
-			v.Losing = append(v.Losing, templates.LosingRow{Partner: l.Name, Href: "/admin/partners/" + l.ID, Subscriptions: l.Subscriptions})
+			v.Losing = append(v.Losing, view.LosingRow{Partner: l.Name, Href: "/admin/partners/" + l.ID, Subscriptions: l.Subscriptions})
 		}
 	}
-	page := p.frame(c, "Who sees "+row.Title, templates.Crumb{Label: "Contracts", Href: "/contracts"}, templates.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+	page := p.frame(c, "Who sees "+row.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: contractHref(row.ID)})
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.VisibilityPage(page, v))
+	return p.render(c, status, view.VisibilityPage(page, v))
 }
 
 // namedOptions are the partners that a contract can be shown to by name; owners
 // starts with the own organisation, which sees everything.
-func namedOptions(owners []templates.Option, chosen []string) []templates.Option {
-	var options []templates.Option
+func namedOptions(owners []ui.Option, chosen []string) []ui.Option {
+	var options []ui.Option
 	for _, o := range owners {
 		if o.Value != "" {
-			options = append(options, templates.Option{Value: o.Value, Label: o.Label, Selected: slices.Contains(chosen, o.Value)})
+			options = append(options, ui.Option{Value: o.Value, Label: o.Label, Selected: slices.Contains(chosen, o.Value)})
 		}
 	}
 	return options

@@ -4,12 +4,13 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // withdrawalView tells whom the withdrawal of a version would hit, beside where it
 // is withdrawn; nil for a version that cannot be.
-func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.ContractVersion) (*templates.WithdrawalView, error) {
+func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.ContractVersion) (*view.WithdrawalView, error) {
 	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
 		return nil, nil
 	}
@@ -17,23 +18,23 @@ func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.
 	if err != nil {
 		return nil, err
 	}
-	view := &templates.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
-	view.Downloads = *downloadsView(effect.Downloads, reader, p.cfg.Now())
+	hit := &view.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
+	hit.Downloads = *downloadsView(effect.Downloads, reader, p.cfg.Now())
 	for _, s := range effect.Subscriptions {
-		row := templates.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
+		row := view.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
 		if reader.Administrator {
 			row.Partner, row.PartnerHref, row.SubscriptionHref = s.Partner.Name, partnerHref(s.PartnerID), "/admin/subscriptions/"+s.ID
 		} else {
 			row.SubscriptionHref = "/partner/subscriptions/" + s.ID
 		}
-		view.Rows = append(view.Rows, row)
+		hit.Rows = append(hit.Rows, row)
 	}
 	desk := "/partner/endpoints/"
 	if reader.Administrator {
 		desk = "/admin/endpoints/"
 	}
 	for _, e := range effect.Endpoints {
-		view.Endpoints = append(view.Endpoints, templates.Named{Name: e.Name, Href: desk + e.ID})
+		hit.Endpoints = append(hit.Endpoints, ui.Named{Name: e.Name, Href: desk + e.ID})
 	}
-	return view, nil
+	return hit, nil
 }

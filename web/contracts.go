@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // contractsPage lists the contracts that the reader may see.
@@ -26,8 +27,8 @@ func (p *portal) contractsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.ContractListView{
-		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: templates.StateOptions(versionStatuses(reader)...),
+	v := view.ContractListView{
+		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: ui.StateOptions(versionStatuses(reader)...),
 		Total: total, Pager: pager(c, paging, total), ShowVisibility: reader.Administrator || reader.Internal,
 	}
 	if reader.Administrator || reader.PartnerID != "" && !reader.Internal {
@@ -42,17 +43,17 @@ func (p *portal) contractsPage(c echo.Context) error {
 	v.Now = p.cfg.Now()
 	page := p.page(c, "Contracts")
 	page.Lead = "The OpenAPI and AsyncAPI documents that the exchange is based on."
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Contracts"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Contracts"})
 	page.Feed = registerFeedHref
 	if v.CreateHref != "" {
-		page.Actions = templates.LinkButton(templates.Primary, "Make a contract", v.CreateHref)
+		page.Actions = ui.LinkButton(ui.Primary, "Make a contract", v.CreateHref)
 	}
-	return p.render(c, http.StatusOK, templates.ContractList(page, v))
+	return p.render(c, http.StatusOK, view.ContractList(page, v))
 }
 
 // addRequested adds the drafts whose publication partners ask for, for who decides. They have pages of their own, of which one
 // beyond the last shows the last: deciding makes the list shorter.
-func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *templates.ContractListView) error {
+func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *view.ContractListView) error {
 	if !reader.Administrator {
 		return nil
 	}
@@ -66,13 +67,13 @@ func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *templat
 		list, total, err = p.requested(c, paging)
 	}
 	for _, r := range list {
-		v.Requested = append(v.Requested, templates.RequestedRow{
+		v.Requested = append(v.Requested, view.RequestedRow{
 			Contract: r.Contract.Title, Version: r.Version, Href: contractVersionHref(r.ContractID, r.Version), Owner: r.Contract.Owner,
 			By: r.RequestedBy, At: r.RequestedAt.Time,
 		})
 	}
 	here := *c.Request().URL
-	v.RequestedTotal, v.RequestedPager = total, &templates.Pager{
+	v.RequestedTotal, v.RequestedPager = total, &ui.Pager{
 		Page: paging.Page, PerPage: paging.PerPage, Total: total,
 		URL: func(page int) string { return withQuery(&here, "requested", strconv.Itoa(page)) + "#requested" },
 	}
@@ -91,8 +92,8 @@ func versionStatuses(reader registry.Reader) []string {
 	return statuses
 }
 
-func contractRow(s registry.ContractSummary) templates.ContractRow {
-	row := templates.ContractRow{ID: s.ID, Title: s.Title, Href: contractHref(s.ID), Kind: s.Kind, Owner: s.Owner, Visibility: s.Visibility}
+func contractRow(s registry.ContractSummary) view.ContractRow {
+	row := view.ContractRow{ID: s.ID, Title: s.Title, Href: contractHref(s.ID), Kind: s.Kind, Owner: s.Owner, Visibility: s.Visibility}
 	if s.Latest.ID != "" {
 		row.Version, row.Status = s.Latest.Version, s.Latest.Status
 		row.VersionHref = contractVersionHref(s.ID, s.Latest.Version)

@@ -7,7 +7,8 @@ import (
 	"schakel/delivery/mutation/area"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // Bounds of what the page of an area writes out.
@@ -55,8 +56,8 @@ func (a areaDesk) page(c echo.Context) error {
 		return err
 	}
 	set, here := a.base+"/datasets/"+d.ID, areaHref(a.base, d.ID, row.ID)
-	v := templates.AreaView{
-		Name: areaName(row), ID: row.ID, Dataset: templates.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.cfg.Now(),
+	v := view.AreaView{
+		Name: areaName(row), ID: row.ID, Dataset: ui.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.cfg.Now(),
 		Keys: row.Keys[:min(shownKeys, len(row.Keys))], KeyTotal: len(row.Keys),
 	}
 	if a.base == "/admin" {
@@ -73,8 +74,8 @@ func (a areaDesk) page(c echo.Context) error {
 			v.WKT = row.WKT[:shownWKT] + "…"
 		}
 	}
-	page := a.frame(c, v.Name, templates.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, templates.Crumb{Label: d.Title, Href: set})
-	return a.render(c, http.StatusOK, templates.AreaPage(page, v))
+	page := a.frame(c, v.Name, ui.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, ui.Crumb{Label: d.Title, Href: set})
+	return a.render(c, http.StatusOK, view.AreaPage(page, v))
 }
 
 // wkt answers the boundary as it is used, the same bytes each time.

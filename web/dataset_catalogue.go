@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
 )
 
 // shownDescription is how much of a description a list shows, in characters.
@@ -40,9 +40,9 @@ func (d desk) catalogue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.CatalogueView{Here: d.href("/datasets"), Search: f.Text, Closed: waits(owner), Total: total, Pager: pager(c, paging, total), Now: d.cfg.Now()}
+	v := view.CatalogueView{Here: d.href("/datasets"), Search: f.Text, Closed: waits(owner), Total: total, Pager: pager(c, paging, total), Now: d.cfg.Now()}
 	for _, set := range rows {
-		row := templates.CatalogueRow{Title: set.Title, Href: d.dataset(set.ID), Description: firstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind, Ended: set.Status == store.DatasetEnded}
+		row := view.CatalogueRow{Title: set.Title, Href: d.dataset(set.ID), Description: firstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind, Ended: set.Status == store.DatasetEnded}
 		last, err := lastDelta(ctx, d.DB, set.ID)
 		if err != nil {
 			return err
@@ -59,6 +59,6 @@ func (d desk) catalogue(c echo.Context) error {
 	}
 	page := d.page(c, "Datasets")
 	page.Lead = "Registers of which you can keep an exact copy: all of one, or your area of it."
-	page.Actions = templates.DatasetActions("", d.href("/mutations/lint"))
-	return d.render(c, http.StatusOK, templates.CataloguePage(page, v))
+	page.Actions = view.DatasetActions("", d.href("/mutations/lint"))
+	return d.render(c, http.StatusOK, view.CataloguePage(page, v))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/export"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // deltaFile sends the zip of a delta to an administrator.
@@ -61,7 +61,7 @@ func (p *portal) notThere(c echo.Context, err error, back string) error {
 	default:
 		return err
 	}
-	p.flash(c, templates.KindWarning, text)
+	p.flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
@@ -72,7 +72,7 @@ func (p *portal) sendOffer(c echo.Context, o export.Offer, name, back string) er
 		if o.Failed != "" {
 			text = "The file for this area could not be made: " + o.Failed
 		}
-		p.flash(c, templates.KindWarning, text)
+		p.flash(c, ui.KindWarning, text)
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	ctx := c.Request().Context()

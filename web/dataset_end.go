@@ -7,7 +7,8 @@ import (
 
 	"schakel/delivery/mutation/export"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // availableUntil is the last moment at which something of a dataset that ended can be fetched; last is its newest delta.
@@ -20,37 +21,37 @@ func availableUntil(d store.Dataset, last store.MutationDelta) time.Time {
 }
 
 // datasetEnd says when and why a dataset ended; nothing of one that has not.
-func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (templates.DatasetEnd, error) {
+func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetEnd, error) {
 	if d.EndedAt.IsZero() {
-		return templates.DatasetEnd{}, nil
+		return view.DatasetEnd{}, nil
 	}
 	last, err := lastDelta(ctx, p.DB, d.ID)
-	return templates.DatasetEnd{At: d.EndedAt.Time, Reason: d.EndReason, Until: availableUntil(d, last)}, err
+	return view.DatasetEnd{At: d.EndedAt.Time, Reason: d.EndReason, Until: availableUntil(d, last)}, err
 }
 
 // shownFailedFiles is how many failed downloads the page of a dataset shows.
 const shownFailedFiles = 5
 
 // datasetTroubles are what cannot be made of a dataset now, and the newest files for one follower that could not.
-func (p *portal) datasetTroubles(ctx context.Context, id string) ([]templates.DatasetTrouble, error) {
+func (p *portal) datasetTroubles(ctx context.Context, id string) ([]view.DatasetTrouble, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var list []templates.DatasetTrouble
+	var list []view.DatasetTrouble
 	for _, t := range troubles {
-		list = append(list, templates.DatasetTrouble{Kind: t.Kind, Error: t.Error, Times: t.Times, Since: t.Since.Time, Last: t.LastAt.Time})
+		list = append(list, view.DatasetTrouble{Kind: t.Kind, Error: t.Error, Times: t.Times, Since: t.Since.Time, Last: t.LastAt.Time})
 	}
 	failed, total, err := p.DB.MutationDownloads(ctx, store.MutationDownloadFilter{
 		DatasetID: id, Statuses: []string{store.MutationFailed}, There: true, Page: store.Page{Number: 1, Size: shownFailedFiles},
 	})
 	for _, d := range failed {
-		t := templates.DatasetTrouble{Kind: "file", Error: d.Error, Times: 1, Since: d.FinishedAt.Time, More: max(0, total-shownFailedFiles)}
+		t := view.DatasetTrouble{Kind: "file", Error: d.Error, Times: 1, Since: d.FinishedAt.Time, More: max(0, total-shownFailedFiles)}
 		partner, err := p.DB.Partner(ctx, d.PartnerID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		t.For = templates.Named{Name: orElse(partner.Name, d.PartnerID), Href: "/admin/partners/" + d.PartnerID}
+		t.For = ui.Named{Name: orElse(partner.Name, d.PartnerID), Href: "/admin/partners/" + d.PartnerID}
 		list, total = append(list, t), 0
 	}
 	return list, err

@@ -10,7 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // datasetForm is a dataset as typed, with what could not be read of it.
@@ -131,7 +132,7 @@ func typedLines(form Form, name string) []string {
 
 // showDatasetForm shows the form; id is empty for a new dataset.
 func (p *portal) showDatasetForm(c echo.Context, status int, id string, in datasetForm, wrong formErrors) error {
-	v := templates.DatasetFormView{
+	v := view.DatasetFormView{
 		Action: datasetPages, Cancel: datasetPages, New: id == "", ID: in.ID, Title: in.Title, Description: in.Description,
 		RootPrefix: in.RootPrefix, RootSpace: in.RootSpace, RootLocal: in.RootLocal, Namespaces: in.namespaces,
 		ObjectTypes: strings.Join(in.ObjectTypes, "\n"), CRS: strconv.FormatInt(in.CRS, 10), AreaKind: in.AreaKind,
@@ -139,12 +140,12 @@ func (p *portal) showDatasetForm(c echo.Context, status int, id string, in datas
 		DeltaSchedule: in.DeltaSchedule, SnapshotSchedule: in.SnapshotSchedule, Wrong: wrong,
 	}
 	title := "Make a dataset"
-	way := []templates.Crumb{{Label: "Datasets", Href: datasetPages}}
+	way := []ui.Crumb{{Label: "Datasets", Href: datasetPages}}
 	if id != "" {
 		title, v.Action, v.Cancel = "Change dataset", datasetHref(id)+"/edit", datasetHref(id)
-		way = append(way, templates.Crumb{Label: id, Href: datasetHref(id)})
+		way = append(way, ui.Crumb{Label: id, Href: datasetHref(id)})
 	}
 	page := p.frame(c, title, way...)
 	page.Invalid = len(wrong) > 0
-	return p.render(c, status, templates.DatasetFormPage(page, v))
+	return p.render(c, status, view.DatasetFormPage(page, v))
 }

@@ -17,7 +17,8 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // Bounds of an import in the portal. It is read as a stream, so they are those of patience and not of memory.
@@ -51,7 +52,7 @@ func (p *portal) importPage(c echo.Context) error {
 		}
 		in.key, in.kind = one.RequestKey, one.Kind
 	}
-	return p.showDatasetImport(c, http.StatusOK, in, templates.ImportView{})
+	return p.showDatasetImport(c, http.StatusOK, in, view.ImportView{})
 }
 
 // importFile takes a mutation file in while it comes.
@@ -71,7 +72,7 @@ func (p *portal) importFile(c echo.Context) error {
 	source := &heldError{from: part}
 	body := bufio.NewReaderSize(source, 64<<10)
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
-		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, templates.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
+		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
 	}
 	receipt, err := p.Ledger.Publish(c.Request().Context(), ingest.Request{
 		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, ByKind: actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
@@ -80,7 +81,7 @@ func (p *portal) importFile(c echo.Context) error {
 	if err := errors.Join(err, source.form()); err != nil {
 		return p.importRefused(c, in, err)
 	}
-	text := templates.Plural(int(receipt.Publication.Groups), "group is in.", "groups are in.") + " They go out with the next delta."
+	text := ui.Plural(int(receipt.Publication.Groups), "group is in.", "groups are in.") + " They go out with the next delta."
 	if receipt.Replayed {
 		text = "This file was in already: nothing was taken in twice."
 	}
@@ -127,12 +128,12 @@ func importSource(name string, in *bufio.Reader) ingest.Source {
 
 // importRefused shows why a file was not taken in, and what of it was.
 func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
-	v, status := templates.ImportView{Wrong: formErrors{}}, http.StatusUnprocessableEntity
+	v, status := view.ImportView{Wrong: formErrors{}}, http.StatusUnprocessableEntity
 	refused, ok := errors.AsType[*ingest.Refused](err)
 	switch {
 	case ok:
 		for _, one := range refused.Problems {
-			v.Problems = append(v.Problems, templates.ImportProblem{
+			v.Problems = append(v.Problems, view.ImportProblem{
 				File: one.File, Line: one.Line, Group: one.Group, Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: fullStop(one.Detail), Remedy: fullStop(one.Remedy),
 			})
 		}
@@ -173,7 +174,7 @@ func fullStop(text string) string {
 	return capital(text) + "."
 }
 
-func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v templates.ImportView) error {
+func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v view.ImportView) error {
 	d, page, err := p.datasetOf(c, "Import a file")
 	if err != nil {
 		return err
@@ -184,5 +185,5 @@ func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v 
 	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.cfg.Now()
 	v.Key, v.Kind, v.Replace = in.key, orElse(in.kind, "auto"), in.replace
 	page.Invalid = len(v.Wrong)+len(v.Problems) > 0
-	return p.render(c, status, templates.ImportPage(page, v))
+	return p.render(c, status, view.ImportPage(page, v))
 }

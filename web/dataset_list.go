@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // datasetsPage lists the registers whose changes are delivered.
@@ -21,7 +22,7 @@ func (p *portal) datasetsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.DatasetsView{Status: f.Status, Search: f.Text, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	v := view.DatasetsView{Status: f.Status, Search: f.Text, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
 	for _, d := range rows {
 		row, err := p.datasetRow(ctx, actor(c).Scope(), d)
 		if err != nil {
@@ -31,12 +32,12 @@ func (p *portal) datasetsPage(c echo.Context) error {
 	}
 	page := p.frame(c, "Datasets")
 	page.Lead = "Registers whose changes you deliver as files, so that others keep an exact copy."
-	page.Actions = templates.DatasetActions(datasetPages+"/new", "/admin/mutations/lint")
-	return p.render(c, http.StatusOK, templates.DatasetsPage(page, v))
+	page.Actions = view.DatasetActions(datasetPages+"/new", "/admin/mutations/lint")
+	return p.render(c, http.StatusOK, view.DatasetsPage(page, v))
 }
 
-func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (templates.DatasetRow, error) {
-	row := templates.DatasetRow{ID: d.ID, Title: d.Title, Href: datasetHref(d.ID), State: d.Status}
+func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (view.DatasetRow, error) {
+	row := view.DatasetRow{ID: d.ID, Title: d.Title, Href: datasetHref(d.ID), State: d.Status}
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return row, err
@@ -72,23 +73,23 @@ func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) 
 	if err != nil || failed == 0 {
 		return "", err
 	}
-	return templates.Plural(failed, "download failed", "downloads failed"), nil
+	return ui.Plural(failed, "download failed", "downloads failed"), nil
 }
 
 // failedDownloads is a tile about files of datasets that could not be made; none when there are no such files.
-func (p *portal) failedDownloads(ctx context.Context) ([]templates.Tile, error) {
+func (p *portal) failedDownloads(ctx context.Context) ([]ui.Tile, error) {
 	counts, err := p.DB.CountMutationDownloads(ctx)
 	if err != nil || counts[store.MutationFailed] == 0 {
 		return nil, err
 	}
-	return []templates.Tile{{
-		Label: "Files of datasets", Value: templates.Count(counts[store.MutationFailed]), Href: datasetPages, Kind: templates.KindError, Hint: "could not be made",
+	return []ui.Tile{{
+		Label: "Files of datasets", Value: ui.Count(counts[store.MutationFailed]), Href: datasetPages, Kind: ui.KindError, Hint: "could not be made",
 	}}, nil
 }
 
 // failingDatasets is a tile about datasets of which a delta or a snapshot cannot be made now; none when there are none. It
 // leads to the dataset when it is one.
-func (p *portal) failingDatasets(ctx context.Context) ([]templates.Tile, error) {
+func (p *portal) failingDatasets(ctx context.Context) ([]ui.Tile, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, "")
 	if err != nil || len(troubles) == 0 {
 		return nil, err
@@ -101,7 +102,7 @@ func (p *portal) failingDatasets(ctx context.Context) ([]templates.Tile, error) 
 	if len(ids) == 1 {
 		href = datasetHref(troubles[0].DatasetID)
 	}
-	return []templates.Tile{{
-		Label: "Datasets that fail", Value: templates.Count(len(ids)), Href: href, Kind: templates.KindError, Hint: "no delta or snapshot can be made",
+	return []ui.Tile{{
+		Label: "Datasets that fail", Value: ui.Count(len(ids)), Href: href, Kind: ui.KindError, Hint: "no delta or snapshot can be made",
 	}}, nil
 }

@@ -6,16 +6,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // datasetOf finds the dataset of an address, with the frame of a page about it.
-func (p *portal) datasetOf(c echo.Context, title string) (store.Dataset, templates.Page, error) {
+func (p *portal) datasetOf(c echo.Context, title string) (store.Dataset, ui.Page, error) {
 	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
 	if err != nil {
-		return d, templates.Page{}, err
+		return d, ui.Page{}, err
 	}
-	return d, p.frame(c, title, templates.Crumb{Label: "Datasets", Href: datasetPages}, templates.Crumb{Label: d.Title, Href: datasetHref(d.ID)}), nil
+	return d, p.frame(c, title, ui.Crumb{Label: "Datasets", Href: datasetPages}, ui.Crumb{Label: d.Title, Href: datasetHref(d.ID)}), nil
 }
 
 // datasetDeltasPage lists all deltas of a dataset, gone ones included.
@@ -25,12 +26,12 @@ func (p *portal) datasetDeltasPage(c echo.Context) error {
 		return err
 	}
 	paging := pagePaging(c)
-	v := templates.DatasetListView{Now: p.cfg.Now(), Empty: templates.Empty{Text: "No delta was cut yet."}}
+	v := view.DatasetListView{Now: p.cfg.Now(), Empty: ui.Empty{Text: "No delta was cut yet."}}
 	if v.Deltas, v.Total, err = p.deltaRows(c.Request().Context(), d, store.Page{Number: paging.Page, Size: paging.PerPage}); err != nil {
 		return err
 	}
 	v.Pager = pager(c, paging, v.Total)
-	return p.render(c, http.StatusOK, templates.DatasetDeltasPage(page, v))
+	return p.render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
 }
 
 // datasetPublicationsPage lists all that came in.
@@ -41,12 +42,12 @@ func (p *portal) datasetPublicationsPage(c echo.Context) error {
 	}
 	paging, here := pagePaging(c), datasetHref(d.ID)+"/publications"
 	statuses := []string{store.MutationRunning, store.MutationDone, store.MutationFailed, store.MutationCancelled}
-	v := templates.DatasetListView{
-		Here: here, Filter: templates.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
-		Empty: templates.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: datasetHref(d.ID) + "/import"},
+	v := view.DatasetListView{
+		Here: here, Filter: ui.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
+		Empty: ui.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: datasetHref(d.ID) + "/import"},
 	}
 	if v.Status != "" {
-		v.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Show all that came in", ActionHref: here}
+		v.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Show all that came in", ActionHref: here}
 	}
 	rows, total, err := p.DB.Publications(c.Request().Context(), store.PublicationFilter{
 		DatasetID: d.ID, Status: v.Status, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
@@ -58,7 +59,7 @@ func (p *portal) datasetPublicationsPage(c echo.Context) error {
 	for _, one := range rows {
 		v.Publications = append(v.Publications, publicationRow(one))
 	}
-	return p.render(c, http.StatusOK, templates.DatasetPublicationsPage(page, v))
+	return p.render(c, http.StatusOK, view.DatasetPublicationsPage(page, v))
 }
 
 // datasetFollowersPage lists all who follow a dataset.
@@ -73,14 +74,14 @@ func (p *portal) datasetFollowersPage(c echo.Context) error {
 	}
 	paging, here := pagePaging(c), datasetHref(d.ID)+"/followers"
 	statuses := []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended}
-	v := templates.DatasetListView{
-		Here: here, Filter: templates.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
-		Empty: templates.Empty{Text: "Nobody follows this dataset yet."},
+	v := view.DatasetListView{
+		Here: here, Filter: ui.StateOptions(statuses...), Status: pageChoice(c, "status", statuses), Now: p.cfg.Now(),
+		Empty: ui.Empty{Text: "Nobody follows this dataset yet."},
 	}
 	if v.Status != "" {
-		v.Empty = templates.Empty{Text: "No follower matches this filter.", ActionLabel: "Show all followers", ActionHref: here}
-		rows = slices.DeleteFunc(rows, func(r templates.FollowerRow) bool { return r.State != v.Status })
+		v.Empty = ui.Empty{Text: "No follower matches this filter.", ActionLabel: "Show all followers", ActionHref: here}
+		rows = slices.DeleteFunc(rows, func(r ui.FollowerRow) bool { return r.State != v.Status })
 	}
 	v.Total, v.Pager, v.Followers = len(rows), pager(c, paging, len(rows)), slicePage(rows, paging)
-	return p.render(c, http.StatusOK, templates.DatasetFollowersPage(page, v))
+	return p.render(c, http.StatusOK, view.DatasetFollowersPage(page, v))
 }

@@ -7,7 +7,7 @@ import (
 
 	"schakel/delivery/mutation/area"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // The size of a map, in its own units, and how many areas one map shows.
@@ -25,16 +25,16 @@ type mapArea struct {
 }
 
 // datasetMap draws areas that are in the coordinates of a dataset; nil when none of them can be drawn.
-func datasetMap(d store.Dataset, id, title string, areas []mapArea) *templates.MapView {
+func datasetMap(d store.Dataset, id, title string, areas []mapArea) *ui.MapView {
 	var shapes []*area.Area
-	v := &templates.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
+	v := &ui.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
 	for _, a := range areas {
 		shape, err := area.Parse(a.wkt, area.Options{Dataset: area.CRS(d.CRS)})
 		if err != nil {
 			continue // it was checked when it was given; a map is more than one area
 		}
 		shapes = append(shapes, shape)
-		v.Layers = append(v.Layers, templates.MapLayer{Label: a.label, Href: a.href})
+		v.Layers = append(v.Layers, ui.MapLayer{Label: a.label, Href: a.href})
 	}
 	if len(shapes) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func datasetMap(d store.Dataset, id, title string, areas []mapArea) *templates.M
 	metres, pixels := frame.ScaleBar()
 	v.ScaleLabel, v.ScaleWidth = distance(metres), pixels
 	drawGrid(v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
-	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", templates.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
+	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", ui.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
 	v.Note = "Squares of " + v.ScaleLabel + ". " + capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
 	return v
 }
@@ -65,9 +65,9 @@ func boxOf(shapes []*area.Area) box {
 
 // drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
 // which, in whole metres; those in degrees are only squares, as a degree is not as long in both directions.
-func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64) {
-	line := func(middle, size, at, up, labels float64) []templates.MapLine {
-		var lines []templates.MapLine
+func drawGrid(v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
+	line := func(middle, size, at, up, labels float64) []ui.MapLine {
+		var lines []ui.MapLine
 		first := math.Ceil((at-middle/pixels*metres)/metres) * metres
 		for n := first; n < at+middle/pixels*metres; n += metres {
 			place := middle + up*(n-at)/metres*pixels
@@ -78,7 +78,7 @@ func drawGrid(v *templates.MapView, b box, crs area.CRS, metres, pixels float64)
 			if crs == area.RD && metres >= 1 && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
 				label = grouped(n)
 			}
-			lines = append(lines, templates.MapLine{At: place, Label: label})
+			lines = append(lines, ui.MapLine{At: place, Label: label})
 		}
 		return lines
 	}
@@ -101,7 +101,7 @@ func distance(metres float64) string {
 	return strconv.FormatFloat(metres*100, 'f', -1, 64) + " cm"
 }
 
-func grouped(n float64) string { return templates.Count(int(math.Round(n))) }
+func grouped(n float64) string { return ui.Count(int(math.Round(n))) }
 
 // extentText says how far areas reach.
 func extentText(b box, crs int64) string {

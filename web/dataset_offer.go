@@ -8,21 +8,22 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // offerRows are deltas as a reader gets them.
-func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base string) []templates.DeltaRow {
-	var rows []templates.DeltaRow
+func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base string) []view.DeltaRow {
+	var rows []view.DeltaRow
 	for _, o := range offers {
 		row := deltaRow(set, o.Delta, now, "")
-		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, templates.DeliveryCounts{}
+		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, view.DeliveryCounts{}
 		if !row.Gone && o.Failed == "" {
 			row.Href = base + "/deltas/" + o.Name + "/content" // one that is not ready is made when it is asked for
 		}
 		if o.Ready {
 			n := o.Manifest.Counts
-			row.Bytes, row.DeliveryCounts = o.Manifest.Bytes, templates.DeliveryCounts{Groups: n.Groups, Adds: n.Adds, Changes: n.Changes, Deletes: n.Deletes}
+			row.Bytes, row.DeliveryCounts = o.Manifest.Bytes, view.DeliveryCounts{Groups: n.Groups, Adds: n.Adds, Changes: n.Changes, Deletes: n.Deletes}
 		}
 		rows = append(rows, row)
 	}
@@ -42,39 +43,39 @@ func (d desk) ownReading(c echo.Context) (store.Dataset, export.View, error) {
 
 // ownDeltas lists all deltas that a subscription can fetch.
 func (d desk) ownDeltas(c echo.Context) error {
-	set, view, err := d.ownReading(c)
+	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
 	paging := pagePaging(c)
-	offers, total, err := d.Cutter.Deltas(c.Request().Context(), view, "", store.Page{Number: paging.Page, Size: paging.PerPage})
+	offers, total, err := d.Cutter.Deltas(c.Request().Context(), reading, "", store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return d.notThere(c, err, d.dataset(set.ID))
 	}
-	v := templates.DatasetListView{Now: d.cfg.Now(), Total: total, Pager: pager(c, paging, total), Empty: templates.Empty{Text: "There is no delta yet."}}
+	v := view.DatasetListView{Now: d.cfg.Now(), Total: total, Pager: pager(c, paging, total), Empty: ui.Empty{Text: "There is no delta yet."}}
 	v.Deltas = offerRows(set, offers, v.Now, d.dataset(set.ID)+"/subscriptions/"+c.Param("id"))
-	page := d.sheet(c, "Deltas", templates.Crumb{Label: "Datasets", Href: d.href("/datasets")}, templates.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
+	page := d.sheet(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
 	page.Lead = "What you can fetch, oldest first: the order in which a copy takes them."
-	return d.render(c, http.StatusOK, templates.DatasetDeltasPage(page, v))
+	return d.render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
 }
 
 // ownDeltaFile sends what a subscription gets of a delta. A person who looks at a file is no copy that follows, so it does
 // not count as fetched.
 func (d desk) ownDeltaFile(c echo.Context) error {
-	set, view, err := d.ownReading(c)
+	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
-	return d.sendDelta(c, view, d.dataset(set.ID))
+	return d.sendDelta(c, reading, d.dataset(set.ID))
 }
 
 // ownSnapshotFile sends what a subscription gets of a snapshot.
 func (d desk) ownSnapshotFile(c echo.Context) error {
-	set, view, err := d.ownReading(c)
+	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
-	return d.sendSnapshot(c, view, d.dataset(set.ID))
+	return d.sendSnapshot(c, reading, d.dataset(set.ID))
 }
 
 // ownFollow finds one of the organisation's own open subscriptions to the dataset of the address.

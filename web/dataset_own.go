@@ -12,7 +12,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // datasetPage shows a dataset to an organisation: what it is, what it follows of it and how.
@@ -26,7 +27,7 @@ func (d desk) datasetPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.PartnerDatasetView{
+	v := view.PartnerDatasetView{
 		DatasetFacts: datasetFacts(set), Href: d.dataset(set.ID), Closed: waits(owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
 		LineageAt: set.LineageAt.Time, Now: d.cfg.Now(), Every: datasetEvery,
 	}
@@ -39,18 +40,18 @@ func (d desk) datasetPage(c echo.Context) error {
 	if v.Ended, err = d.datasetEnd(ctx, set); err != nil {
 		return err
 	}
-	page := d.sheet(c, set.Title, templates.Crumb{Label: "Datasets", Href: d.href("/datasets")})
+	page := d.sheet(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")})
 	if set.Status != store.DatasetActive {
-		page.Badge = templates.State(set.Status)
+		page.Badge = ui.State(set.Status)
 	}
 	if len(v.Own) > 0 && v.SubscribeHref != "" {
-		page.Actions = templates.LinkButton(templates.Secondary, "Ask for another subscription", v.SubscribeHref)
+		page.Actions = ui.LinkButton(ui.Secondary, "Ask for another subscription", v.SubscribeHref)
 	}
-	return d.render(c, http.StatusOK, templates.PartnerDatasetPage(page, v))
+	return d.render(c, http.StatusOK, view.PartnerDatasetPage(page, v))
 }
 
 // ownFollows are the organisation's own subscriptions to a dataset.
-func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset) ([]templates.OwnFollow, error) {
+func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset) ([]view.OwnFollow, error) {
 	ctx := c.Request().Context()
 	followers, err := d.Registry.Datasets.Followers(ctx, registry.ScopeOf(owner.ID), set.ID)
 	if err != nil {
@@ -60,13 +61,13 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 	if err != nil {
 		return nil, err
 	}
-	var list []templates.OwnFollow
+	var list []view.OwnFollow
 	for i, f := range followers {
 		row, err := d.followerRow(ctx, set, last, f, d.base)
 		if err != nil {
 			return nil, err
 		}
-		own := templates.OwnFollow{Waits: f.Follower.Reads, FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
+		own := view.OwnFollow{Waits: f.Follower.Reads, FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
 		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" && set.Status == store.DatasetActive {
 			own.ChangeHref = d.follow(f) + "/area"
 		}
@@ -87,7 +88,7 @@ func (d desk) follow(f registry.DatasetFollower) string {
 }
 
 // fillFollow adds what can be fetched now, and how; or why nothing can.
-func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *templates.OwnFollow, several bool) error {
+func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *view.OwnFollow, several bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
 		own.Notice = e.Message
@@ -144,7 +145,7 @@ func followCommand(app *App, set store.Dataset, client store.Client, subscriptio
 }
 
 // newestOffers are the newest deltas as a reader gets them, oldest first.
-func (d desk) newestOffers(ctx context.Context, view export.View, base string) ([]templates.DeltaRow, int, error) {
+func (d desk) newestOffers(ctx context.Context, view export.View, base string) ([]view.DeltaRow, int, error) {
 	newest, _, err := d.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
 		DatasetID: view.Dataset.ID, Lineage: view.Dataset.Lineage, NewestFirst: true, Page: store.Page{Number: 1, Size: shownDeltas + 1},
 	})

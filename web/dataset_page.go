@@ -7,7 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // How much of each list the page of a dataset shows, and how often it looks again.
@@ -35,7 +36,7 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 	if err != nil {
 		return err
 	}
-	v := templates.AdminDatasetView{
+	v := view.AdminDatasetView{
 		DatasetFacts: datasetFacts(d), Href: datasetHref(d.ID), Active: d.Status == store.DatasetActive, Groups: d.LastSeq,
 		Checked: d.CheckedAt.Time, Created: d.CreatedAt.Time, CreatedBy: d.CreatedBy, DeltaAsked: d.DeltaAskedAt.Time, SnapshotAsked: d.SnapshotAskedAt.Time,
 		LineageReason: d.LineageReason, LineageAt: d.LineageAt.Time, Now: p.cfg.Now(), Every: datasetEvery,
@@ -62,16 +63,16 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "dataset", ObjectID: d.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, d.Title, templates.Crumb{Label: "Datasets", Href: datasetPages})
-	page.Badge, page.Invalid = templates.State(d.Status), r.wrong != ""
+	page := p.frame(c, d.Title, ui.Crumb{Label: "Datasets", Href: datasetPages})
+	page.Badge, page.Invalid = ui.State(d.Status), r.wrong != ""
 	if v.Active {
-		page.Actions = templates.DatasetButtons(v.Href)
+		page.Actions = view.DatasetButtons(v.Href)
 	}
-	return p.render(c, status, templates.AdminDatasetPage(page, v))
+	return p.render(c, status, view.AdminDatasetPage(page, v))
 }
 
 // fillDataset adds what went out and what came in.
-func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *templates.AdminDatasetView) error {
+func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *view.AdminDatasetView) error {
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return err
@@ -97,9 +98,9 @@ func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *templates.
 }
 
 // deltaRows are deltas of a dataset as an administrator gets them, newest first.
-func (p *portal) deltaRows(ctx context.Context, d store.Dataset, page store.Page) ([]templates.DeltaRow, int, error) {
+func (p *portal) deltaRows(ctx context.Context, d store.Dataset, page store.Page) ([]view.DeltaRow, int, error) {
 	deltas, total, err := p.DB.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: d.ID, NewestFirst: true, Page: page})
-	var rows []templates.DeltaRow
+	var rows []view.DeltaRow
 	for _, one := range deltas {
 		rows = append(rows, deltaRow(d, one, p.cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID+"/content"))
 	}
@@ -107,7 +108,7 @@ func (p *portal) deltaRows(ctx context.Context, d store.Dataset, page store.Page
 }
 
 // fillFollowers adds who follows the dataset, with their areas on one map.
-func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *templates.AdminDatasetView) error {
+func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *view.AdminDatasetView) error {
 	rows, areas, err := p.followerRows(c, d)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *templates.Adm
 }
 
 // followerRows are all followers of a dataset, and the areas of those that have one.
-func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]templates.FollowerRow, []mapArea, error) {
+func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]ui.FollowerRow, []mapArea, error) {
 	ctx := c.Request().Context()
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]templates.Foll
 	if err != nil {
 		return nil, nil, err
 	}
-	var rows []templates.FollowerRow
+	var rows []ui.FollowerRow
 	var areas []mapArea
 	for _, f := range followers {
 		row, err := p.followerRow(ctx, d, last, f, "/admin")

@@ -6,7 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // publicationEvery is how often the page of a publication looks how far it is.
@@ -27,21 +28,21 @@ func (p *portal) publicationPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	d, page, err := p.datasetOf(c, "Publication of "+templates.Time(one.CreatedAt.Time))
+	d, page, err := p.datasetOf(c, "Publication of "+ui.Time(one.CreatedAt.Time))
 	if err != nil {
 		return err
 	}
 	row := publicationRow(one)
-	v := templates.PublicationView{
-		PublicationRow: row, Here: row.Href, Dataset: templates.Named{Name: d.Title, Href: datasetHref(d.ID)},
+	v := view.PublicationView{
+		PublicationRow: row, Here: row.Href, Dataset: ui.Named{Name: d.Title, Href: datasetHref(d.ID)},
 		First: one.FirstSeq, Last: one.LastSeq, Updated: one.UpdatedAt.Time, Now: p.cfg.Now(), Every: publicationEvery,
 	}
 	own := one.ClientID == actor(c).ID && one.RequestKey != "" && d.Status == store.DatasetActive
 	if own && (one.Status == store.MutationFailed || one.Status == store.MutationRunning) {
 		v.AgainHref = datasetHref(d.ID) + "/import?publication=" + one.ID
 	}
-	page.Badge = templates.State(one.Status)
-	return p.render(c, http.StatusOK, templates.PublicationPage(page, v))
+	page.Badge = ui.State(one.Status)
+	return p.render(c, http.StatusOK, view.PublicationPage(page, v))
 }
 
 // cancelPublication stops a publication; what is in stays in.

@@ -9,7 +9,8 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 const datasetPages = "/admin/datasets"
@@ -22,8 +23,8 @@ func areaHref(base, datasetID, areaID string) string {
 }
 
 // datasetFacts says what a dataset is.
-func datasetFacts(d store.Dataset) templates.DatasetFacts {
-	return templates.DatasetFacts{
+func datasetFacts(d store.Dataset) view.DatasetFacts {
+	return view.DatasetFacts{
 		ID: d.ID, Title: d.Title, Description: d.Description, ObjectTypes: d.ObjectTypes, CRS: systemName(d.CRS), AreaKind: d.AreaKind,
 		Root:             d.RootPrefix + ":" + d.RootLocal + " (" + d.RootSpace + ")",
 		GeometryElements: d.GeometryElements, KeyElements: d.KeyElements, PerFile: d.PerFile,
@@ -43,13 +44,13 @@ func systemName(crs int64) string {
 }
 
 // deltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
-func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) templates.DeltaRow {
-	row := templates.DeltaRow{
+func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) view.DeltaRow {
+	row := view.DeltaRow{
 		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(export.Retention),
 		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(export.Retention)), Old: d.Lineage != set.Lineage, Href: href,
 	}
 	if m, err := export.Manifest(d.Manifest); err == nil {
-		row.DeliveryCounts = templates.DeliveryCounts{Groups: m.Counts.Groups, Adds: m.Counts.Adds, Changes: m.Counts.Changes, Deletes: m.Counts.Deletes}
+		row.DeliveryCounts = view.DeliveryCounts{Groups: m.Counts.Groups, Adds: m.Counts.Adds, Changes: m.Counts.Changes, Deletes: m.Counts.Deletes}
 	}
 	if row.Gone {
 		row.Href = ""
@@ -57,8 +58,8 @@ func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href stri
 	return row
 }
 
-func snapshotRow(s store.MutationSnapshot, href string) templates.SnapshotRow {
-	row := templates.SnapshotRow{
+func snapshotRow(s store.MutationSnapshot, href string) view.SnapshotRow {
+	row := view.SnapshotRow{
 		State: s.Status, Error: s.Error, Delta: s.DeltaNumber, Done: s.Done, Total: s.Total, Bytes: s.Bytes,
 		Created: s.CreatedAt.Time, Finished: s.FinishedAt.Time,
 	}
@@ -71,11 +72,11 @@ func snapshotRow(s store.MutationSnapshot, href string) templates.SnapshotRow {
 	return row
 }
 
-func publicationRow(p store.MutationPublication) templates.PublicationRow {
+func publicationRow(p store.MutationPublication) view.PublicationRow {
 	href := datasetHref(p.DatasetID) + "/publications/" + url.PathEscape(p.ID)
-	return templates.PublicationRow{
+	return view.PublicationRow{
 		Name: p.Name, Href: href, Kind: p.Kind, State: p.Status, Error: p.Error, Bytes: p.Bytes, BytesTotal: p.BytesTotal, By: p.CreatedBy,
-		DeliveryCounts: templates.DeliveryCounts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
+		DeliveryCounts: view.DeliveryCounts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
 		Started:        p.CreatedAt.Time, Finished: p.FinishedAt.Time, CancelAction: href + "/cancel",
 		Unlocated: p.Unlocated, UnlocatedFirst: p.UnlocatedFirst,
 	}
@@ -83,15 +84,15 @@ func publicationRow(p store.MutationPublication) templates.PublicationRow {
 
 // followerRow tells what a follower gets and how far it is; last is the newest delta of the dataset. The links are those
 // below base.
-func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (templates.FollowerRow, error) {
-	row := templates.FollowerRow{
-		Partner:      templates.Named{Name: f.Partner.Name, Href: "/admin/partners/" + f.Partner.ID},
-		Subscription: templates.Named{Name: orElse(f.Subscription.Name, set.Title), Href: base + "/subscriptions/" + f.Subscription.ID},
+func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (ui.FollowerRow, error) {
+	row := ui.FollowerRow{
+		Partner:      ui.Named{Name: f.Partner.Name, Href: "/admin/partners/" + f.Partner.ID},
+		Subscription: ui.Named{Name: orElse(f.Subscription.Name, set.Title), Href: base + "/subscriptions/" + f.Subscription.ID},
 		Types:        f.Follower.ObjectTypes, State: f.Subscription.Status, Delta: f.Follower.DeltaNumber,
 		Fetched: f.Follower.FetchedAt.Time, Snapshot: f.Follower.SnapshotID != "",
 	}
 	if f.Area != nil {
-		row.Area = templates.Named{Name: areaName(*f.Area), Href: areaHref(base, set.ID, f.Area.ID)}
+		row.Area = ui.Named{Name: areaName(*f.Area), Href: areaHref(base, set.ID, f.Area.ID)}
 	}
 	if row.Fetched.IsZero() || last.Number <= row.Delta {
 		return row, nil
@@ -113,7 +114,7 @@ func areaName(a store.MutationArea) string {
 	case a.Name != "":
 		return a.Name
 	case a.Kind == store.AreaKeys:
-		return templates.Plural(len(a.Keys), "key", "keys")
+		return ui.Plural(len(a.Keys), "key", "keys")
 	}
 	return "An area"
 }

@@ -14,7 +14,8 @@ import (
 	"schakel/delivery/mutation/area"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/datasets"
+	"schakel/templates/ui"
 )
 
 // maxAreaForm is the largest form with an area, in bytes: a boundary of 100,000 points fits.
@@ -193,12 +194,12 @@ func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *
 	if err != nil {
 		return err
 	}
-	v := templates.SubscribeView{
+	v := view.SubscribeView{
 		Action: c.Request().URL.Path, Cancel: d.dataset(set.ID), Dataset: set.Title, Change: f != nil, Name: in.name, Purpose: in.purpose, Endpoint: in.endpoint,
 		Fresh: in.fresh, AreaKind: set.AreaKind, AreaName: in.areaName, Area: in.area, CRS: in.crs, Keys: in.keys, MaxBytes: maxAreaForm - (2 << 20), Wrong: wrong,
 	}
 	for _, name := range set.ObjectTypes {
-		v.Types = append(v.Types, templates.Option{Value: name, Label: name, Selected: slices.Contains(in.types, name)})
+		v.Types = append(v.Types, ui.Option{Value: name, Label: name, Selected: slices.Contains(in.types, name)})
 	}
 	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
 	if err != nil {
@@ -206,7 +207,7 @@ func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *
 	}
 	endpoints = slices.DeleteFunc(endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles || e.Status == store.EndpointEnded })
 	for _, e := range endpoints {
-		v.Endpoints = append(v.Endpoints, templates.Option{Value: e.ID, Label: e.Name})
+		v.Endpoints = append(v.Endpoints, ui.Option{Value: e.ID, Label: e.Name})
 	}
 	if in.preview {
 		status = d.previewArea(set, in, &v, status)
@@ -215,14 +216,14 @@ func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *
 	if f != nil {
 		title = "Change what you follow of " + set.Title
 	}
-	page := d.sheet(c, title, templates.Crumb{Label: "Datasets", Href: d.href("/datasets")}, templates.Crumb{Label: set.Title, Href: v.Cancel})
+	page := d.sheet(c, title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(v.Wrong) > 0
-	return d.render(c, status, templates.SubscribePage(page, v))
+	return d.render(c, status, view.SubscribePage(page, v))
 }
 
 // previewArea draws the area that was typed, as it would be used.
-func (d desk) previewArea(set store.Dataset, in subscribeForm, v *templates.SubscribeView, status int) int {
+func (d desk) previewArea(set store.Dataset, in subscribeForm, v *view.SubscribeView, status int) int {
 	given := in.bounds()
 	if given.Empty() {
 		v.Wrong = formErrors{"area": "Give an area to show, or ask for everything."}
@@ -235,6 +236,6 @@ func (d desk) previewArea(set store.Dataset, in subscribeForm, v *templates.Subs
 	}
 	name := orElse(given.Name, "The area")
 	v.Preview = datasetMap(set, "map", name, []mapArea{{label: name, wkt: shape.WKT()}})
-	v.PreviewText = "It has " + templates.Plural(shape.Vertices(), "point", "points") + ", in " + systemName(set.CRS) + ". Nothing is asked for yet."
+	v.PreviewText = "It has " + ui.Plural(shape.Vertices(), "point", "points") + ", in " + systemName(set.CRS) + ". Nothing is asked for yet."
 	return status
 }

@@ -5,11 +5,12 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // subscribedDataset is what of a dataset a subscription gets; nil for one to event types. The links are those below base.
-func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base string) (*templates.SubscribedDataset, error) {
+func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base string) (*view.SubscribedDataset, error) {
 	if g.Dataset == nil {
 		return nil, nil
 	}
@@ -18,7 +19,7 @@ func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base s
 	if err != nil {
 		return nil, err
 	}
-	v := &templates.SubscribedDataset{Dataset: templates.Named{Name: set.Title, Href: base + "/datasets/" + set.ID}, Types: g.Dataset.Follower.ObjectTypes}
+	v := &view.SubscribedDataset{Dataset: ui.Named{Name: set.Title, Href: base + "/datasets/" + set.ID}, Types: g.Dataset.Follower.ObjectTypes}
 	f := registry.DatasetFollower{Subscription: g.Subscription, Partner: g.Partner, Follower: g.Dataset.Follower, Area: g.Dataset.Area}
 	if v.Copy, err = p.followerRow(ctx, set, last, f, base); err != nil || f.Area == nil {
 		return v, err

@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // deliveryAll shows how many deliveries a filter selects before all of them are
@@ -77,7 +78,7 @@ func (p *portal) showDeliveryAll(c echo.Context, queue deliveryQueue, q delivery
 	if err != nil {
 		return err
 	}
-	v := templates.DeliveryAllView{
+	v := view.DeliveryAllView{
 		Action: queue.path + "/all", Back: queue.path + "?" + q.values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
@@ -94,21 +95,21 @@ func (p *portal) showDeliveryAll(c echo.Context, queue deliveryQueue, q delivery
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title, Href: v.Back}, templates.Crumb{Label: "All that match"})
-	return p.render(c, status, templates.DeliveryAll(page, v))
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.title, Href: v.Back}, ui.Crumb{Label: "All that match"})
+	return p.render(c, status, view.DeliveryAll(page, v))
 }
 
 // hiddenQuery carries the filter and when it was counted along in a form.
-func hiddenQuery(q deliveryQuery, counted time.Time) []templates.Hidden {
-	hidden := []templates.Hidden{{Name: "counted", Value: counted.UTC().Format(time.RFC3339Nano)}}
+func hiddenQuery(q deliveryQuery, counted time.Time) []ui.Hidden {
+	hidden := []ui.Hidden{{Name: "counted", Value: counted.UTC().Format(time.RFC3339Nano)}}
 	for name, values := range q.values() {
-		hidden = append(hidden, templates.Hidden{Name: name, Value: values[0]})
+		hidden = append(hidden, ui.Hidden{Name: name, Value: values[0]})
 	}
 	return hidden
 }
 
 // filterWords tells the filter as the reader chose it.
-func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliveryQuery, scope string) ([]templates.Item, error) {
+func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliveryQuery, scope string) ([]ui.Item, error) {
 	names := p.deliveryNamesOf(scope)
 	partner, err := names.partner(ctx, q.partner)
 	if err != nil {
@@ -118,8 +119,8 @@ func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliver
 	if err != nil {
 		return nil, err
 	}
-	items := []templates.Item{{Label: "State", Text: listed(queue.resendable(q.status), stateWord)}}
-	for _, item := range []templates.Item{
+	items := []ui.Item{{Label: "State", Text: listed(queue.resendable(q.status), stateWord)}}
+	for _, item := range []ui.Item{
 		{Label: "Partner", Text: partner},
 		{Label: "Endpoint", Text: endpoint},
 		{Label: "Subscription", Text: q.subscription},

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // attemptViews shows the newest attempts, newest first, and tells how many it left out.
-func attemptViews(attempts []store.Attempt, area deliveryArea) (views []templates.AttemptView, earlier int) {
+func attemptViews(attempts []store.Attempt, area deliveryArea) (views []view.AttemptView, earlier int) {
 	earlier = max(0, len(attempts)-maxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {
 		v := attemptView(a, earlier+len(attempts[earlier:])-len(views))
@@ -30,11 +31,11 @@ func attemptViews(attempts []store.Attempt, area deliveryArea) (views []template
 
 // attemptView shows one try. The place names it on the page: after a crash two
 // tries can have the same number.
-func attemptView(a store.Attempt, place int) templates.AttemptView {
+func attemptView(a store.Attempt, place int) view.AttemptView {
 	if title := receiveTitle(a.ErrorKind); title != "" {
 		return receiveView(a, place, title)
 	}
-	v := templates.AttemptView{
+	v := view.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.StatusCode >= 200 && a.StatusCode < 300,
 		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(a), Text: attemptText(a),
 		Next: a.NextAt.Time, URL: a.URL, Answered: a.StatusCode != 0,
@@ -57,7 +58,7 @@ func attemptTitle(a store.Attempt) string {
 func attemptText(a store.Attempt) string {
 	took := "less than 1 ms"
 	if d := time.Duration(a.DurationUS) * time.Microsecond; d >= time.Millisecond {
-		took = templates.Duration(d)
+		took = ui.Duration(d)
 	}
 	text := "It took " + took + "."
 	if a.Error != "" {

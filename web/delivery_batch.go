@@ -6,7 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // batch is the page of a batch.
@@ -27,28 +28,28 @@ func (p *portal) batchPage(area deliveryArea) echo.HandlerFunc {
 		if !area.admin && endpoint.PartnerID != area.scope(c) {
 			return store.ErrNotFound
 		}
-		v := templates.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.cfg.Now()}
+		v := view.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.cfg.Now()}
 		if v.Attempts, err = p.batchAttempts(ctx, area, b); err != nil {
 			return err
 		}
 		if v.Deliveries, err = p.batchDeliveries(c, area, b); err != nil {
 			return err
 		}
-		page := p.page(c, "Batch of "+templates.Plural(len(b.Members), "event", "events"))
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Batch"})
-		return p.render(c, 200, templates.Batch(page, v))
+		page := p.page(c, "Batch of "+ui.Plural(len(b.Members), "event", "events"))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Batch"})
+		return p.render(c, 200, view.Batch(page, v))
 	}
 }
 
-func batchFacts(area deliveryArea, b store.Batch, endpoint store.Endpoint) []templates.Item {
-	return []templates.Item{
-		{Label: "Batch id", Content: templates.Identifier(b.ID)},
-		{Label: "Endpoint", Content: templates.Link(endpoint.Name, area.base+"/endpoints/"+endpoint.ID)},
-		{Label: "Events", Text: templates.Count(len(b.Members))},
-		{Label: "Size", Text: templates.Bytes(b.Size)},
-		{Label: "Made", Text: templates.Time(b.CreatedAt.Time)},
-		{Label: "Idempotency-Key", Content: templates.Identifier(b.IdempotencyKey)},
-		{Label: "Key valid until", Text: templates.Time(b.KeyExpiresAt.Time)},
+func batchFacts(area deliveryArea, b store.Batch, endpoint store.Endpoint) []ui.Item {
+	return []ui.Item{
+		{Label: "Batch id", Content: ui.Identifier(b.ID)},
+		{Label: "Endpoint", Content: ui.Link(endpoint.Name, area.base+"/endpoints/"+endpoint.ID)},
+		{Label: "Events", Text: ui.Count(len(b.Members))},
+		{Label: "Size", Text: ui.Bytes(b.Size)},
+		{Label: "Made", Text: ui.Time(b.CreatedAt.Time)},
+		{Label: "Idempotency-Key", Content: ui.Identifier(b.IdempotencyKey)},
+		{Label: "Key valid until", Text: ui.Time(b.KeyExpiresAt.Time)},
 	}
 }
 
@@ -65,7 +66,7 @@ func apartText(reason string) string {
 }
 
 // batchAttempts are the requests made with a batch: what was sent and came back stands with its first member.
-func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.Batch) ([]templates.AttemptView, error) {
+func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.Batch) ([]view.AttemptView, error) {
 	if len(b.Members) == 0 {
 		return nil, nil
 	}
@@ -85,20 +86,20 @@ func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.B
 }
 
 // batchDeliveries lists the deliveries of a batch.
-func (p *portal) batchDeliveries(c echo.Context, area deliveryArea, b store.Batch) (templates.DeliveryListView, error) {
+func (p *portal) batchDeliveries(c echo.Context, area deliveryArea, b store.Batch) (ui.DeliveryListView, error) {
 	ctx, scope := c.Request().Context(), area.scope(c)
-	v := templates.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now()}
+	v := ui.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now()}
 	rows, total, err := p.DB.Deliveries(ctx, store.DeliveryFilter{IDs: b.Members, PartnerID: scope})
 	if err != nil {
 		return v, err
 	}
-	v.Table = templates.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: deliveryNoun()}
+	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: deliveryNoun()}
 	v.Rows, err = deliveryRows(ctx, area, rows, p.deliveryNamesOf(scope))
 	return v, err
 }
 
 // batchItem tells with which others a delivery goes, or went.
-func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Delivery) ([]templates.Item, error) {
+func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Delivery) ([]ui.Item, error) {
 	if d.BatchID == "" {
 		return nil, nil
 	}
@@ -109,5 +110,5 @@ func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Deliv
 	if err != nil {
 		return nil, err
 	}
-	return []templates.Item{{Label: "Batch", Content: templates.Link("one of "+templates.Count(len(b.Members))+" in one request", area.batch(b.ID))}}, nil
+	return []ui.Item{{Label: "Batch", Content: ui.Link("one of "+ui.Count(len(b.Members))+" in one request", area.batch(b.ID))}}, nil
 }

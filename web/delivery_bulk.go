@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // What can be done with deliveries: values of the form field "action".
@@ -34,11 +35,11 @@ func (p *portal) deliveryBulk(queue deliveryQueue) echo.HandlerFunc {
 		}
 		ids, back := form.List("id"), backTo(form, queue.path)
 		if len(ids) == 0 {
-			p.flash(c, templates.KindWarning, "No delivery was ticked, so nothing was done.")
+			p.flash(c, ui.KindWarning, "No delivery was ticked, so nothing was done.")
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if len(ids) > maxTicked {
-			return echo.NewHTTPError(http.StatusBadRequest, "At most "+templates.Count(maxTicked)+" deliveries can be ticked; act on all that match instead.")
+			return echo.NewHTTPError(http.StatusBadRequest, "At most "+ui.Count(maxTicked)+" deliveries can be ticked; act on all that match instead.")
 		}
 		switch action := form.Get("action"); {
 		case action == actionResend:
@@ -64,13 +65,13 @@ func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
 func (p *portal) discardTicked(c echo.Context, queue deliveryQueue, form Form, ids []string, back string) error {
 	reason := form.Get("reason")
 	if wrong := reasonError(reason); wrong != "" {
-		v := templates.DeliveryDiscardView{Action: queue.path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
-		status, page := http.StatusOK, p.page(c, "Discard "+templates.Plural(len(ids), "delivery", "deliveries"))
+		v := view.DeliveryDiscardView{Action: queue.path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
+		status, page := http.StatusOK, p.page(c, "Discard "+ui.Plural(len(ids), "delivery", "deliveries"))
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
 		}
-		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title, Href: back}, templates.Crumb{Label: "Discard"})
-		return p.render(c, status, templates.DeliveryDiscard(page, v))
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.title, Href: back}, ui.Crumb{Label: "Discard"})
+		return p.render(c, status, view.DeliveryDiscard(page, v))
 	}
 	actor := engineActor(c)
 	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
@@ -108,18 +109,18 @@ func (p *portal) bulkDone(c echo.Context, back string, done, refused int, one, m
 	if refused == 0 {
 		return p.done(c, back, text)
 	}
-	p.flash(c, templates.KindWarning, text)
+	p.flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
 // bulkText counts the rows that it was done with, and those it was not.
 func bulkText(done, refused int, one, many string) string {
-	text := templates.Plural(done, "delivery", "deliveries") + " " + many
+	text := ui.Plural(done, "delivery", "deliveries") + " " + many
 	if done == 1 {
 		text = "1 delivery " + one
 	}
 	if refused > 0 {
-		text += " With " + templates.Plural(refused, "other", "others") +
+		text += " With " + ui.Plural(refused, "other", "others") +
 			" it could not be done: on its way already, discarded, its event expired, or its subscription is not approved."
 	}
 	return text
@@ -131,7 +132,7 @@ func reasonError(reason string) string {
 	case reason == "":
 		return "Say why. The audit trail keeps it."
 	case len(reason) > maxReasonBytes:
-		return "Keep the reason shorter than " + templates.Count(maxReasonBytes) + " characters."
+		return "Keep the reason shorter than " + ui.Count(maxReasonBytes) + " characters."
 	}
 	return ""
 }

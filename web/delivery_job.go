@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // jobList shows the jobs over many deliveries: those of administrators, or of the partner.
@@ -22,24 +23,24 @@ func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := templates.JobListView{Path: area.base + "/jobs", Now: p.cfg.Now(), Table: templates.TableView{
+		v := view.JobListView{Path: area.base + "/jobs", Now: p.cfg.Now(), Table: ui.TableView{
 			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: pager(c, paging, total),
-			Empty: templates.Empty{
+			Empty: ui.Empty{
 				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter, or send events again.",
 				ActionLabel: "See deliveries", ActionHref: area.base + "/deliveries",
 			},
 		}}
 		for _, j := range jobs {
-			v.Rows = append(v.Rows, templates.JobRow{
+			v.Rows = append(v.Rows, view.JobRow{
 				Href: area.job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
 				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
 			})
 		}
 		page := p.page(c, "Jobs")
 		page.Lead = "Each resends or discards many deliveries, or offers many stored events again, bit by bit."
-		page.Actions = templates.LinkButton(templates.Primary, "Send again…", area.base+"/jobs/new")
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs"})
-		return p.render(c, http.StatusOK, templates.JobList(page, v))
+		page.Actions = ui.LinkButton(ui.Primary, "Send again…", area.base+"/jobs/new")
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs"})
+		return p.render(c, http.StatusOK, view.JobList(page, v))
 	}
 }
 
@@ -51,7 +52,7 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := templates.JobView{
+		v := view.JobView{
 			Self: area.job(j.ID), State: j.Status, Verb: "resent", Noun: deliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
 			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.base + "/deliveries", Now: p.cfg.Now(),
 		}
@@ -77,8 +78,8 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		page := p.page(c, jobTitle(j))
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, templates.Crumb{Label: "Job"})
-		return p.render(c, http.StatusOK, templates.Job(page, v))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, ui.Crumb{Label: "Job"})
+		return p.render(c, http.StatusOK, view.Job(page, v))
 	}
 }
 
@@ -108,19 +109,19 @@ func (p *portal) ownJob(c echo.Context, area deliveryArea) (store.ResendJob, err
 func jobTitle(j store.ResendJob) string {
 	switch j.Action {
 	case actionDiscard:
-		return "Discard " + templates.Plural(int(j.Total), "delivery", "deliveries")
+		return "Discard " + ui.Plural(int(j.Total), "delivery", "deliveries")
 	case outbox.ActionReplay:
-		return "Replay of " + atLeast(j.TotalMore) + templates.Plural(int(j.Total), "event", "events")
+		return "Replay of " + atLeast(j.TotalMore) + ui.Plural(int(j.Total), "event", "events")
 	}
-	return "Resend " + templates.Plural(int(j.Total), "delivery", "deliveries")
+	return "Resend " + ui.Plural(int(j.Total), "delivery", "deliveries")
 }
 
-func deliveriesCrumb(area deliveryArea) templates.Crumb {
-	return templates.Crumb{Label: "Deliveries", Href: area.base + "/deliveries"}
+func deliveriesCrumb(area deliveryArea) ui.Crumb {
+	return ui.Crumb{Label: "Deliveries", Href: area.base + "/deliveries"}
 }
 
 // jobFilter tells in words what a job selects.
-func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]templates.Item, error) {
+func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]ui.Item, error) {
 	if j.Action == outbox.ActionReplay {
 		return p.replayWords(ctx, replayOf(j), area.partnerOf(j))
 	}
@@ -137,8 +138,8 @@ func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area delivery
 	if err != nil {
 		return nil, err
 	}
-	var items []templates.Item
-	for _, item := range []templates.Item{
+	var items []ui.Item
+	for _, item := range []ui.Item{
 		{Label: "State", Text: listed(f.Statuses, stateWord)},
 		{Label: "Partner", Text: partner},
 		{Label: "Endpoint", Text: endpoint},
@@ -180,12 +181,12 @@ func moment(t store.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return templates.Time(t.Time)
+	return ui.Time(t.Time)
 }
 
 func chosen(ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return templates.Plural(len(ids), "delivery", "deliveries")
+	return ui.Plural(len(ids), "delivery", "deliveries")
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // deliveryList shows one page of a queue.
@@ -23,18 +24,18 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := templates.DeliveryListView{
+		v := ui.DeliveryListView{
 			Path: queue.path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.admin, Now: p.cfg.Now(),
 		}
 		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
 			return err
 		}
 		page := p.page(c, queue.title)
-		page.Lead, page.Actions = queue.lead, templates.LinkButton(templates.Subtle, "Send again, and jobs", queue.base+"/jobs")
-		page.Crumbs = append(page.Crumbs, templates.Crumb{Label: queue.title})
+		page.Lead, page.Actions = queue.lead, ui.LinkButton(ui.Subtle, "Send again, and jobs", queue.base+"/jobs")
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.title})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
-			return p.render(c, http.StatusUnprocessableEntity, templates.DeliveryList(page, v))
+			return p.render(c, http.StatusUnprocessableEntity, view.DeliveryList(page, v))
 		}
 		paging := pagePaging(c)
 		filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
@@ -51,37 +52,37 @@ func (p *portal) deliveryList(queue deliveryQueue) echo.HandlerFunc {
 		}
 		saidBelow(page.Flash, v.Warnings)
 		v.Table = queueTable(queue, q, list.Total)
-		v.Table.Bulk.Hidden = []templates.Hidden{{Name: "back", Value: v.Self}}
+		v.Table.Bulk.Hidden = []ui.Hidden{{Name: "back", Value: v.Self}}
 		v.Table.Pager = longPager(c, paging, list.Total)
 		if before := olderThan(paging, list); before != "" {
 			v.Older, v.Table.Pager.More = withBefore(c.Request().URL, before), false
 		}
 		if list.Older != "" {
-			v.Searched = "Only the newest " + templates.Count(store.SearchBound) + " deliveries were searched. "
+			v.Searched = "Only the newest " + ui.Count(store.SearchBound) + " deliveries were searched. "
 		}
-		return p.render(c, http.StatusOK, templates.DeliveryList(page, v))
+		return p.render(c, http.StatusOK, view.DeliveryList(page, v))
 	}
 }
 
 // queueTable describes the list and what can be done with its rows.
-func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.TableView {
-	t := templates.TableView{
+func queueTable(queue deliveryQueue, q deliveryQuery, total int) ui.TableView {
+	t := ui.TableView{
 		ID: "deliveries", Caption: queue.caption, Total: total, Most: store.ListBound, Noun: deliveryNoun(),
-		Empty: templates.Empty{Text: queue.empty},
-		Bulk: &templates.BulkView{Action: queue.path, Buttons: []templates.BulkButton{
-			{Label: "Resend", Value: actionResend, Kind: templates.Secondary},
+		Empty: ui.Empty{Text: queue.empty},
+		Bulk: &ui.BulkView{Action: queue.path, Buttons: []ui.BulkButton{
+			{Label: "Resend", Value: actionResend, Kind: ui.Secondary},
 		}},
 	}
 	values := q.values()
 	if len(values) > 0 {
-		t.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: queue.path}
+		t.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: queue.path}
 	} else if queue.admin && len(queue.statuses) > 0 {
 		t.Empty.ActionLabel, t.Empty.ActionHref = "See all deliveries", "/admin/deliveries"
 	}
 	if queue.admin {
-		t.Bulk.Buttons = append(t.Bulk.Buttons, templates.BulkButton{Label: "Discard…", Value: actionDiscard, Kind: templates.Subtle})
+		t.Bulk.Buttons = append(t.Bulk.Buttons, ui.BulkButton{Label: "Discard…", Value: actionDiscard, Kind: ui.Subtle})
 	}
-	t.Bulk.AllLabel = "All " + templates.Count(total) + " that match…"
+	t.Bulk.AllLabel = "All " + ui.Count(total) + " that match…"
 	if total > store.ListBound {
 		t.Bulk.AllLabel = "All that match…"
 	}
@@ -101,14 +102,14 @@ func queueTable(queue deliveryQueue, q deliveryQuery, total int) templates.Table
 func deliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
 
 // deliveryRows makes the rows of a list, with names for what they refer to.
-func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery, names *deliveryNames) ([]templates.DeliveryRow, error) {
-	list := make([]templates.DeliveryRow, len(rows))
+func deliveryRows(ctx context.Context, area deliveryArea, rows []store.Delivery, names *deliveryNames) ([]ui.DeliveryRow, error) {
+	list := make([]ui.DeliveryRow, len(rows))
 	actions, err := jobActions(ctx, names.db, rows)
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range rows {
-		r := templates.DeliveryRow{
+		r := ui.DeliveryRow{
 			ID: d.ID, EventType: d.EventType, Href: area.delivery(d.ID), State: d.Status, Reason: rowReason(d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: nextAttempt(d).Time, Tries: int(d.Attempts),
 		}
@@ -178,11 +179,11 @@ func resendLabel(d store.Delivery) string {
 }
 
 // fieldErrors lists what is wrong with fields, in their order.
-func fieldErrors(fields []templates.Field) []templates.FieldError {
-	var list []templates.FieldError
+func fieldErrors(fields []ui.Field) []ui.FieldError {
+	var list []ui.FieldError
 	for _, f := range fields {
 		if f.Error != "" {
-			list = append(list, templates.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
+			list = append(list, ui.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
 		}
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // deliveryNames finds the names of what deliveries refer to, each once. With a
@@ -69,8 +69,8 @@ func known(names map[string]string, id string, find func() (string, error)) (str
 const maxPartnerOptions = 1000
 
 // partnerOptions are the partners to filter by, the own organisation first.
-func (p *portal) partnerOptions(ctx context.Context, names *deliveryNames) ([]templates.Option, error) {
-	options := []templates.Option{{Label: "All partners"}}
+func (p *portal) partnerOptions(ctx context.Context, names *deliveryNames) ([]ui.Option, error) {
+	options := []ui.Option{{Label: "All partners"}}
 	rows, _, err := p.DB.Partners(ctx, store.PartnerFilter{Page: store.Page{Number: 1, Size: maxPartnerOptions}})
 	if err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func (p *portal) partnerOptions(ctx context.Context, names *deliveryNames) ([]te
 	}
 	for _, row := range rows {
 		names.partners[row.ID] = row.Name
-		options = append(options, templates.Option{Value: row.ID, Label: row.Name})
+		options = append(options, ui.Option{Value: row.ID, Label: row.Name})
 	}
 	return options, nil
 }
 
 // endpointOptions are the endpoints of a partner to filter by, or everybody's.
-func (p *portal) endpointOptions(ctx context.Context, partner string, names *deliveryNames) ([]templates.Option, error) {
-	options := []templates.Option{{Label: "All endpoints"}}
+func (p *portal) endpointOptions(ctx context.Context, partner string, names *deliveryNames) ([]ui.Option, error) {
+	options := []ui.Option{{Label: "All endpoints"}}
 	rows, err := p.DB.Endpoints(ctx, partner)
 	if err != nil {
 		return nil, err
@@ -103,14 +103,14 @@ func (p *portal) endpointOptions(ctx context.Context, partner string, names *del
 		if owner := names.partners[row.PartnerID]; partner == "" && owner != "" {
 			label += " (" + owner + ")"
 		}
-		options = append(options, templates.Option{Value: row.ID, Label: label})
+		options = append(options, ui.Option{Value: row.ID, Label: label})
 	}
 	return options, nil
 }
 
 // typeOptions are the event types to filter by: the catalogue for an
 // administrator, what it subscribed to for a partner.
-func (p *portal) typeOptions(ctx context.Context, partner string) ([]templates.Option, error) {
+func (p *portal) typeOptions(ctx context.Context, partner string) ([]ui.Option, error) {
 	types := []string{outbox.TestEventType}
 	if partner == "" {
 		rows, err := p.DB.EventTypes(ctx, nil)
@@ -130,9 +130,9 @@ func (p *portal) typeOptions(ctx context.Context, partner string) ([]templates.O
 		}
 	}
 	slices.Sort(types)
-	options := []templates.Option{{Label: "All event types"}}
+	options := []ui.Option{{Label: "All event types"}}
 	for _, name := range slices.Compact(types) {
-		options = append(options, templates.Option{Value: name, Label: name})
+		options = append(options, ui.Option{Value: name, Label: name})
 	}
 	return options, nil
 }

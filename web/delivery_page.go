@@ -11,7 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // What the page of a delivery shows at most.
@@ -44,7 +45,7 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 		}
 		err = p.Engine.Resend(c.Request().Context(), engineActor(c), d.ID)
 		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
-			p.flash(c, templates.KindWarning, sentence(err))
+			p.flash(c, ui.KindWarning, sentence(err))
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if err != nil {
@@ -70,7 +71,7 @@ func (p *portal) discardDelivery(c echo.Context) error {
 	here := administratorArea().delivery(c.Param("id"))
 	err = p.Engine.Discard(c.Request().Context(), engineActor(c), c.Param("id"), reason)
 	if errors.Is(err, outbox.ErrNotDiscardable) {
-		p.flash(c, templates.KindWarning, sentence(err))
+		p.flash(c, ui.KindWarning, sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
@@ -157,20 +158,20 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	}
 	status, page := http.StatusOK, p.page(c, d.EventType)
 	if wrong != "" {
-		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []templates.FieldError{{Field: "discard-reason", Text: wrong}}
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
-	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Delivery"})
-	return p.render(c, status, templates.Delivery(page, v))
+	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Delivery"})
+	return p.render(c, status, view.Delivery(page, v))
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.
-func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings) (templates.EventView, error) {
+func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings) (ui.EventView, error) {
 	if !at.mayRead(area) {
-		return templates.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
+		return ui.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
 	}
 	e, err := p.DB.Event(ctx, at.delivery.EventID)
 	if err != nil {
-		return templates.EventView{}, err
+		return ui.EventView{}, err
 	}
 	download := area.delivery(at.delivery.ID) + "/data"
 	if area.admin {
@@ -181,11 +182,11 @@ func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings
 	return v, err
 }
 
-func discardDanger(d store.Delivery, reason, wrong string) *templates.Danger {
+func discardDanger(d store.Delivery, reason, wrong string) *ui.Danger {
 	if wrong == "" && d.Status != store.DeliveryHeld && d.Status != store.DeliveryDead {
 		return nil
 	}
-	return &templates.Danger{
+	return &ui.Danger{
 		ID: "discard", Label: "Discard this delivery", Button: "Discard", Action: administratorArea().delivery(d.ID) + "/discard",
 		Explain:    "It leaves the queue for good and is never sent again. The event itself is kept.",
 		ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
@@ -193,16 +194,16 @@ func discardDanger(d store.Delivery, reason, wrong string) *templates.Danger {
 }
 
 // deliveryAudit tells what people did with a delivery.
-func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]templates.Moment, error) {
+func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]ui.Moment, error) {
 	rows, _, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
 		ObjectKind: "delivery", ObjectID: id, Page: store.Page{Number: 1, Size: maxShownAudit},
 	})
 	if err != nil {
 		return nil, err
 	}
-	moments := make([]templates.Moment, len(rows))
+	moments := make([]ui.Moment, len(rows))
 	for i, row := range rows {
-		moments[i] = templates.Moment{At: row.At.Time, Kind: templates.KindInfo, Title: auditSentence(row)}
+		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: auditSentence(row)}
 	}
 	return moments, nil
 }

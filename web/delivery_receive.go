@@ -6,7 +6,8 @@ import (
 	"strconv"
 
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // receiveTitle says what became of a receive; "" for the kind of an attempt that we made.
@@ -27,18 +28,18 @@ func receiveTitle(kind string) string {
 }
 
 // receiveView shows one receive of a consumer that fetches, and how it ended.
-func receiveView(a store.Attempt, place int, title string) templates.AttemptView {
-	v := templates.AttemptView{
+func receiveView(a store.Attempt, place int, title string) view.AttemptView {
+	v := view.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.ErrorKind == store.PullAcknowledged || a.ErrorKind == store.PullReceived,
 		Title: "Receive " + strconv.FormatInt(a.Number, 10) + ": " + title, Fetched: true,
 	}
 	switch {
 	case a.ErrorKind == store.PullReceived:
-		v.Text = "Its lease ends at " + templates.Time(a.NextAt.Time) + "."
+		v.Text = "Its lease ends at " + ui.Time(a.NextAt.Time) + "."
 	default:
 		v.Text = attemptText(a)
 		if !a.NextAt.IsZero() {
-			v.Text += " It can be received again from " + templates.Time(a.NextAt.Time) + " on."
+			v.Text += " It can be received again from " + ui.Time(a.NextAt.Time) + " on."
 		}
 	}
 	if client := receiver(a); client != "" {

@@ -9,7 +9,8 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // surroundings are a delivery with what decides how it goes on. What is gone is left empty.
@@ -61,9 +62,9 @@ func (at surroundings) maySend() bool {
 }
 
 // deliveryView says how a delivery is, and what can be done.
-func deliveryView(area deliveryArea, at surroundings, now time.Time) templates.DeliveryView {
+func deliveryView(area deliveryArea, at surroundings, now time.Time) view.DeliveryView {
 	d := at.delivery
-	v := templates.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
+	v := view.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
 		if v.Wait = at.waitsFor(now); v.Wait == "" {
@@ -118,45 +119,45 @@ func (at surroundings) waitsFor(now time.Time) string {
 	case at.delivery.SubscriptionID != "" && opensText(ep, now) != "":
 		return opensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
 	case ep.Circuit == store.CircuitOpen:
-		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + templates.Time(ep.CircuitProbeAt.Time) + "."
+		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + ui.Time(ep.CircuitProbeAt.Time) + "."
 	case ep.Circuit == store.CircuitHalfOpen:
 		return "The endpoint failed many times in a row. One delivery is trying whether it works again."
 	case ep.WaitsAt(now):
-		return "The receiver asked for no requests until " + templates.Time(ep.WaitUntil.Time) + " (Retry-After). Then one delivery tries it, and the others follow."
+		return "The receiver asked for no requests until " + ui.Time(ep.WaitUntil.Time) + " (Retry-After). Then one delivery tries it, and the others follow."
 	}
 	return ""
 }
 
 // deliveryFacts are the properties of a delivery.
-func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []templates.Item {
+func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []ui.Item {
 	d := at.delivery
-	items := []templates.Item{
-		{Label: "State", Content: templates.State(d.Status)},
-		{Label: "Delivery id", Content: templates.Identifier(d.ID)},
+	items := []ui.Item{
+		{Label: "State", Content: ui.State(d.Status)},
+		{Label: "Delivery id", Content: ui.Identifier(d.ID)},
 	}
 	if area.admin {
-		items = append(items, templates.Item{Label: "Event", Content: templates.Link(d.EventID, "/admin/events/"+d.EventID)},
-			templates.Item{Label: "Partner", Content: templates.Link(orElse(at.partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
+		items = append(items, ui.Item{Label: "Event", Content: ui.Link(d.EventID, "/admin/events/"+d.EventID)},
+			ui.Item{Label: "Partner", Content: ui.Link(orElse(at.partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
 	}
-	items = append(items, templates.Item{
-		Label: "Endpoint", Content: templates.Link(orElse(at.endpoint.Name, d.EndpointID), area.base+"/endpoints/"+d.EndpointID),
+	items = append(items, ui.Item{
+		Label: "Endpoint", Content: ui.Link(orElse(at.endpoint.Name, d.EndpointID), area.base+"/endpoints/"+d.EndpointID),
 	})
 	items = append(items, subscriptionItem(area, at),
-		templates.Item{Label: "Tries", Text: triesText(d)},
-		templates.Item{Label: madeLabel(at), Content: templates.Clock(d.CreatedAt.Time, now)},
-		templates.Item{Label: "Last changed", Content: templates.Clock(d.UpdatedAt.Time, now)})
+		ui.Item{Label: "Tries", Text: triesText(d)},
+		ui.Item{Label: madeLabel(at), Content: ui.Clock(d.CreatedAt.Time, now)},
+		ui.Item{Label: "Last changed", Content: ui.Clock(d.UpdatedAt.Time, now)})
 	if d.ReplayOf != "" {
 		items = append(items, jobItem(area, at))
 	}
 	if !d.ExpiresAt.IsZero() {
-		items = append(items, templates.Item{Label: "Event expires", Content: templates.Clock(d.ExpiresAt.Time, now)})
+		items = append(items, ui.Item{Label: "Event expires", Content: ui.Clock(d.ExpiresAt.Time, now)})
 	}
 	if !d.DeliveredAt.IsZero() {
-		items = append(items, templates.Item{Label: "Delivered", Content: templates.Clock(d.DeliveredAt.Time, now)})
+		items = append(items, ui.Item{Label: "Delivered", Content: ui.Clock(d.DeliveredAt.Time, now)})
 	}
 	return append(items,
-		templates.Item{Label: "Idempotency-Key", Content: templates.Identifier(d.IdempotencyKey)},
-		templates.Item{Label: "Key valid until", Content: templates.Clock(d.KeyExpiresAt.Time, now)})
+		ui.Item{Label: "Idempotency-Key", Content: ui.Identifier(d.IdempotencyKey)},
+		ui.Item{Label: "Key valid until", Content: ui.Clock(d.KeyExpiresAt.Time, now)})
 }
 
 // madeLabel names what made a delivery: the event was accepted, or it was replayed later.
@@ -168,26 +169,26 @@ func madeLabel(at surroundings) string {
 }
 
 // jobItem tells which job resent a delivery, or replayed its event by it. Partners see their own jobs.
-func jobItem(area deliveryArea, at surroundings) templates.Item {
+func jobItem(area deliveryArea, at surroundings) ui.Item {
 	id, label := at.delivery.ReplayOf, capital(onceMore(at.jobAction))+" by job"
 	if area.admin {
-		return templates.Item{Label: label, Content: templates.Link(id, area.job(id))}
+		return ui.Item{Label: label, Content: ui.Link(id, area.job(id))}
 	}
-	return templates.Item{Label: label, Content: templates.Identifier(id)}
+	return ui.Item{Label: label, Content: ui.Identifier(id)}
 }
 
-func subscriptionItem(area deliveryArea, at surroundings) templates.Item {
+func subscriptionItem(area deliveryArea, at surroundings) ui.Item {
 	id := at.delivery.SubscriptionID
 	if id == "" {
-		return templates.Item{Label: "Subscription", Text: "none: a test of the endpoint"}
+		return ui.Item{Label: "Subscription", Text: "none: a test of the endpoint"}
 	}
-	return templates.Item{Label: "Subscription", Content: templates.Link(orElse(at.subscription.Name, id), area.base+"/subscriptions/"+id)}
+	return ui.Item{Label: "Subscription", Content: ui.Link(orElse(at.subscription.Name, id), area.base+"/subscriptions/"+id)}
 }
 
 func triesText(d store.Delivery) string {
-	text := templates.Count(int(d.Attempts))
+	text := ui.Count(int(d.Attempts))
 	if d.Round < d.Attempts {
-		text += ", of which " + templates.Count(int(d.Round)) + " since it was last resent"
+		text += ", of which " + ui.Count(int(d.Round)) + " since it was last resent"
 	}
 	return text
 }

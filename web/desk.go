@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // desk is the set of pages about what one organisation has: a partner's own
@@ -47,9 +47,9 @@ func (d desk) routes(g routeGroup) {
 }
 
 // sheet is the frame of a page of this desk, with the way to it.
-func (d desk) sheet(c echo.Context, title string, way ...templates.Crumb) templates.Page {
+func (d desk) sheet(c echo.Context, title string, way ...ui.Crumb) ui.Page {
 	page := d.page(c, title)
-	page.Crumbs = append(append(page.Crumbs, way...), templates.Crumb{Label: title})
+	page.Crumbs = append(append(page.Crumbs, way...), ui.Crumb{Label: title})
 	return page
 }
 
@@ -81,7 +81,7 @@ func waits(owner store.Partner) string {
 func (d desk) settled(c echo.Context, err error, href, text string) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok && len(e.Fields) == 0 &&
 		(e.Code == registry.CodeConflict || e.Code == registry.CodeForbidden) {
-		d.flash(c, templates.KindWarning, e.Message)
+		d.flash(c, ui.KindWarning, e.Message)
 		return c.Redirect(http.StatusSeeOther, href)
 	}
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"schakel/delivery/window"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // defaultZone is filled in beforehand: the chains this profile is for are Dutch.
 const defaultZone = "Europe/Amsterdam"
 
 // typedSending is what the form says of when and in what portions an endpoint is sent to, as typed.
-func typedSending(form Form) templates.SendingFields {
-	return templates.SendingFields{
+func typedSending(form Form) view.SendingFields {
+	return view.SendingFields{
 		Rate: form.Get("ratePerSecond"), Concurrency: form.Get("maxConcurrency"), Timeout: form.Get("timeoutSeconds"),
 		TimeZone: form.Get("timeZone"), Windows: form.Get("windows"), BatchEvents: form.Get("batchEvents"), BatchBytes: form.Get("batchBytes"),
 		BatchWait: form.Get("batchWaitSeconds"), ContractID: form.Get("contractId"), ContractVersion: form.Get("contractVersion"),
@@ -38,8 +39,8 @@ func readSending(form Form, in *registry.EndpointInput, wrong formErrors) {
 }
 
 // sendingOf shows what an endpoint has now.
-func sendingOf(e store.Endpoint) templates.SendingFields {
-	v := templates.SendingFields{
+func sendingOf(e store.Endpoint) view.SendingFields {
+	v := view.SendingFields{
 		Rate: numberText(e.RatePerSecond), Concurrency: numberText(e.MaxConcurrency), Timeout: numberText(e.TimeoutMS / 1000),
 		TimeZone: defaultZone, BatchEvents: numberText(e.BatchEvents), BatchBytes: numberText(e.BatchBytes), BatchWait: numberText(e.BatchWaitMS / 1000),
 		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
@@ -62,7 +63,7 @@ func batchWords(e store.Endpoint) string {
 	if bytes == 0 {
 		bytes = store.DefaultBatchBytes
 	}
-	text := "at most " + templates.Count(int(e.BatchEvents)) + " events and " + templates.Bytes(bytes)
+	text := "at most " + ui.Count(int(e.BatchEvents)) + " events and " + ui.Bytes(bytes)
 	if e.BatchWaitMS > 0 {
 		text += ", after at most " + strconv.FormatInt(e.BatchWaitMS/1000, 10) + " s"
 	}
@@ -73,9 +74,9 @@ func batchWords(e store.Endpoint) string {
 }
 
 // receiverContract names the contract of the receiver, if the endpoint has one.
-func receiverContract(e store.Endpoint) templates.Named {
+func receiverContract(e store.Endpoint) ui.Named {
 	if e.ContractID == "" {
-		return templates.Named{}
+		return ui.Named{}
 	}
-	return templates.Named{Name: e.ContractID + " " + e.ContractVersion, Href: contractVersionHref(e.ContractID, e.ContractVersion)}
+	return ui.Named{Name: e.ContractID + " " + e.ContractVersion, Href: contractVersionHref(e.ContractID, e.ContractVersion)}
 }

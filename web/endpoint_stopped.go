@@ -11,7 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // stoppedEndpoint is an endpoint that is not sent to now, with the reason as the API names it, and until when if a clock ends that.
@@ -50,12 +51,12 @@ func (s stoppedEndpoint) warning() string {
 	case "circuit-open":
 		return name + " is temporarily stopped (circuit open): it failed many times in a row. One delivery at a time is tried until one arrives."
 	case "retry-after":
-		return name + ": the receiver asked for no requests until " + templates.Time(s.until.Time) + " (Retry-After). What goes to it waits until then."
+		return name + ": the receiver asked for no requests until " + ui.Time(s.until.Time) + " (Retry-After). What goes to it waits until then."
 	}
 	if s.until.IsZero() {
 		return name + " is outside its delivery window: what goes to it waits until it opens."
 	}
-	return name + " is outside its delivery window: what goes to it waits until " + templates.Time(s.until.Time) + "."
+	return name + " is outside its delivery window: what goes to it waits until " + ui.Time(s.until.Time) + "."
 }
 
 // stoppedWarnings are the warnings about endpoints that are not sent to now.
@@ -80,7 +81,7 @@ func (p *portal) rowWarnings(ctx context.Context, rows []store.Delivery) ([]stri
 }
 
 // saidBelow takes warnings that a page shows by itself out of the message that the request before left, so that each stands once.
-func saidBelow(flash *templates.Flash, warnings []string) {
+func saidBelow(flash *ui.Flash, warnings []string) {
 	for _, text := range warnings {
 		if flash != nil {
 			flash.Text = strings.ReplaceAll(flash.Text, " "+text, "")
@@ -123,7 +124,7 @@ func (p *portal) resent(c echo.Context, href, text string, refused int, ids ...s
 		return p.done(c, href, text)
 	}
 	p.Engine.Changed()
-	p.flash(c, templates.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
+	p.flash(c, ui.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
@@ -160,7 +161,7 @@ func (m *machineAPI) setOutcome(ctx context.Context, a *resendAnswer) error {
 }
 
 // jobOutcome fills in what became of the deliveries of a job, and what keeps the rest waiting.
-func (p *portal) jobOutcome(ctx context.Context, j store.ResendJob, v *templates.JobView) error {
+func (p *portal) jobOutcome(ctx context.Context, j store.ResendJob, v *view.JobView) error {
 	if j.Action == outbox.ActionDiscard {
 		return nil
 	}
@@ -173,7 +174,7 @@ func (p *portal) jobOutcome(ctx context.Context, j store.ResendJob, v *templates
 		n     int64
 	}{{"Delivered", o.Delivered}, {"Failed again", o.Failed}, {"Pending", o.Pending}, {"Discarded since", o.Discarded}} {
 		if part.n > 0 || part.label != "Discarded since" {
-			v.Outcome = append(v.Outcome, templates.Item{Label: part.label, Text: templates.Count(int(part.n))})
+			v.Outcome = append(v.Outcome, ui.Item{Label: part.label, Text: ui.Count(int(part.n))})
 		}
 	}
 	v.Open = o.Pending > 0

@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // registryProblem is the answer to a refusal of the register.
@@ -36,13 +36,13 @@ func registryProblem(e *registry.Error) *Problem {
 // error may be that there is none.
 func (a *App) errorPage(c echo.Context, p *Problem) error {
 	a.recognise(c)
-	f := templates.Failure{Status: p.Status, Detail: p.Detail}
+	f := ui.Failure{Status: p.Status, Detail: p.Detail}
 	f.NextText, f.NextLabel, f.NextHref = a.wayOut(c, p)
 	if p.logged {
 		f.Reference = requestIDOf(c)
 	}
 	page := a.framePage(c, errorTitle(p.Status))
-	return a.render(c, p.Status, templates.ErrorPage(page, f))
+	return a.render(c, p.Status, ui.ErrorPage(page, f))
 }
 
 func errorTitle(status int) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // What a page shows of strangers' bytes at most; the rest can be downloaded.
@@ -24,17 +24,17 @@ const (
 )
 
 // eventView shows an event: its attributes, and its data in words that can be read.
-func eventView(e store.Event, download string) templates.EventView {
-	v := templates.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data))}
+func eventView(e store.Event, download string) ui.EventView {
+	v := ui.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data))}
 	if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data); err == nil {
 		for name, value := range parsed.All() {
-			v.Attributes = append(v.Attributes, templates.Item{Label: name, Text: shown(value)})
+			v.Attributes = append(v.Attributes, ui.Item{Label: name, Text: shown(value)})
 			if name == "id" && v.CEID == "" { // of an event that is not stored yet
 				v.CEID = shown(value)
 			}
 		}
 	} else {
-		v.Attributes = []templates.Item{{Label: "attributes as stored", Text: shown(string(e.Attributes))}}
+		v.Attributes = []ui.Item{{Label: "attributes as stored", Text: shown(string(e.Attributes))}}
 	}
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:

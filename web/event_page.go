@@ -8,7 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/events"
+	"schakel/templates/ui"
 )
 
 // maxOtherDeliveries bounds the deliveries of one event that a page shows.
@@ -28,19 +29,19 @@ func (p *portal) eventList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.EventListView{Path: "/admin/events", Now: p.cfg.Now(), Fields: withErrors([]templates.Field{
+	v := view.EventListView{Path: "/admin/events", Now: p.cfg.Now(), Fields: withErrors([]ui.Field{
 		choiceField("partner", "From partner", q.partner, partners), choiceField("type", "Event type", q.eventType, types),
 		{Name: "event", Label: "Event id", Value: q.event, MaxLength: maxFilterText},
-		{Name: "subject", Label: "Subject", Hint: "Among the newest " + templates.Count(store.SearchBound) + " events.", Value: q.subject, MaxLength: maxFilterText},
+		{Name: "subject", Label: "Subject", Hint: "Among the newest " + ui.Count(store.SearchBound) + " events.", Value: q.subject, MaxLength: maxFilterText},
 		{Name: "from", Label: "Accepted from", Type: momentField(q.from), Value: q.from},
 		{Name: "until", Label: "Accepted until", Type: momentField(q.until), Value: q.until},
 	}, wrong)}
 	page := p.page(c, "Events")
 	page.Lead = "What was accepted, newest first. Each event is kept byte for byte as it came."
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Events"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Events"})
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(v.Fields)
-		return p.render(c, http.StatusUnprocessableEntity, templates.EventList(page, v))
+		return p.render(c, http.StatusUnprocessableEntity, view.EventList(page, v))
 	}
 	paging := pagePaging(c)
 	filter := store.EventFilter{
@@ -59,23 +60,23 @@ func (p *portal) eventList(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		v.Rows = append(v.Rows, templates.EventRow{
+		v.Rows = append(v.Rows, view.EventRow{
 			Type: e.CEType, Href: "/admin/events/" + e.ID, CEID: shown(e.CEID), Source: shown(e.CESource), Partner: partner,
 			Accepted: e.AcceptedAt.Time, Test: e.Test,
 		})
 	}
 	v.Table = eventTable(len(q.values()) > 0, total)
 	v.Table.Pager = longPager(c, paging, total)
-	return p.render(c, http.StatusOK, templates.EventList(page, v))
+	return p.render(c, http.StatusOK, view.EventList(page, v))
 }
 
-func eventTable(filtered bool, total int) templates.TableView {
-	t := templates.TableView{
+func eventTable(filtered bool, total int) ui.TableView {
+	t := ui.TableView{
 		ID: "events", Caption: "Accepted events", Total: total, Most: store.ListBound, Noun: [2]string{"event", "events"},
-		Empty: templates.Empty{Text: "No event was accepted yet. A client that may publish sends them to /events/v1/events.", ActionLabel: "See the clients", ActionHref: "/admin/clients"},
+		Empty: ui.Empty{Text: "No event was accepted yet. A client that may publish sends them to /events/v1/events.", ActionLabel: "See the clients", ActionHref: "/admin/clients"},
 	}
 	if filtered {
-		t.Empty = templates.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: "/admin/events"}
+		t.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: "/admin/events"}
 	}
 	return t
 }
@@ -97,8 +98,8 @@ func (p *portal) eventPage(c echo.Context) error {
 		return err
 	}
 	deliveries.Self, deliveries.Table.Caption = here, "Deliveries of this event"
-	deliveries.Table.Empty = templates.Empty{Text: "Nobody was subscribed to this event when it was accepted.", ActionLabel: "See the subscriptions", ActionHref: "/admin/subscriptions"}
-	v := templates.EventPageView{Event: eventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.cfg.Now()}
+	deliveries.Table.Empty = ui.Empty{Text: "Nobody was subscribed to this event when it was accepted.", ActionLabel: "See the subscriptions", ActionHref: "/admin/subscriptions"}
+	v := view.EventPageView{Event: eventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.cfg.Now()}
 	if v.Event.Object, err = p.objectView(ctx, e.ID, here+"/object"); err != nil {
 		return err
 	}
@@ -106,12 +107,12 @@ func (p *portal) eventPage(c echo.Context) error {
 		return err
 	}
 	page := p.page(c, shown(e.CEType))
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Events", Href: "/admin/events"}, templates.Crumb{Label: "Event"})
-	return p.render(c, http.StatusOK, templates.EventPage(page, v))
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Events", Href: "/admin/events"}, ui.Crumb{Label: "Event"})
+	return p.render(c, http.StatusOK, view.EventPage(page, v))
 }
 
 // eventFacts are where an event came from and when.
-func (p *portal) eventFacts(c echo.Context, e store.Event) ([]templates.Item, error) {
+func (p *portal) eventFacts(c echo.Context, e store.Event) ([]ui.Item, error) {
 	ctx := c.Request().Context()
 	partner, err := p.deliveryNames().partner(ctx, e.PartnerID)
 	if err != nil {
@@ -126,17 +127,17 @@ func (p *portal) eventFacts(c echo.Context, e store.Event) ([]templates.Item, er
 	if e.Test {
 		client = "none: a test of an endpoint"
 	}
-	items := []templates.Item{
-		{Label: "Our id", Content: templates.Identifier(e.ID)},
+	items := []ui.Item{
+		{Label: "Our id", Content: ui.Identifier(e.ID)},
 		{Label: "Received from", Text: partner},
 		{Label: "Through client", Text: client},
-		{Label: "Accepted", Content: templates.Clock(e.AcceptedAt.Time, p.cfg.Now())},
+		{Label: "Accepted", Content: ui.Clock(e.AcceptedAt.Time, p.cfg.Now())},
 	}
 	if e.Audience.Everyone() {
 		return items, nil
 	}
 	only, err := p.audienceText(ctx, e.Audience)
-	return append(items, templates.Item{Label: "Only for", Text: only}), err
+	return append(items, ui.Item{Label: "Only for", Text: only}), err
 }
 
 // audienceText names whom an event is for, when it is not for everyone.
@@ -158,9 +159,9 @@ func (p *portal) audienceText(ctx context.Context, audience store.Audience) (str
 }
 
 // otherDeliveries lists the deliveries of an event that the reader may see, but for one.
-func (p *portal) otherDeliveries(c echo.Context, area deliveryArea, eventID, but string) (templates.DeliveryListView, error) {
+func (p *portal) otherDeliveries(c echo.Context, area deliveryArea, eventID, but string) (ui.DeliveryListView, error) {
 	ctx, scope := c.Request().Context(), area.scope(c)
-	v := templates.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now(), Self: c.Request().URL.RequestURI()}
+	v := ui.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now(), Self: c.Request().URL.RequestURI()}
 	rows, total, err := p.DB.Deliveries(ctx, store.DeliveryFilter{
 		EventID: eventID, PartnerID: scope, Page: store.Page{Number: 1, Size: maxOtherDeliveries},
 	})
@@ -174,7 +175,7 @@ func (p *portal) otherDeliveries(c echo.Context, area deliveryArea, eventID, but
 		}
 	}
 	total -= len(rows) - len(kept)
-	v.Table = templates.TableView{ID: "other-deliveries", Caption: "Other deliveries of this event", Total: total, Noun: deliveryNoun()}
+	v.Table = ui.TableView{ID: "other-deliveries", Caption: "Other deliveries of this event", Total: total, Noun: deliveryNoun()}
 	v.Rows, err = deliveryRows(ctx, area, kept, p.deliveryNamesOf(scope))
 	return v, err
 }

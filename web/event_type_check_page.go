@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
 )
 
 // checkEventType tries an event that was pasted on the page of its type; nothing of it
@@ -20,7 +20,7 @@ func (p *portal) checkEventType(c echo.Context) error {
 		return err
 	}
 	content := strings.TrimSpace(form.Get("event"))
-	check := &templates.EventCheckView{Typed: content}
+	check := &view.EventCheckView{Typed: content}
 	switch {
 	case content == "":
 		check.Error = "Paste an event, or its data."
@@ -34,7 +34,7 @@ func (p *portal) checkEventType(c echo.Context) error {
 }
 
 // fillCheck tries what was pasted.
-func (p *portal) fillCheck(v *templates.EventCheckView, name string, lines []registry.VersionLineOf) error {
+func (p *portal) fillCheck(v *view.EventCheckView, name string, lines []registry.VersionLineOf) error {
 	if v.Typed == "" || v.Error != "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (p *portal) fillCheck(v *templates.EventCheckView, name string, lines []reg
 	}
 	v.Done, v.Valid, v.Fits = true, made.Valid, strings.Join(made.Fits, " and ")
 	for _, f := range made.Findings {
-		row := templates.EventCheckRow{Pointer: f.Pointer, Text: f.Detail, Code: f.Code}
+		row := view.EventCheckRow{Pointer: f.Pointer, Text: f.Detail, Code: f.Code}
 		if f.Line > 0 {
 			row.Place = strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
 		}
@@ -58,11 +58,11 @@ func (p *portal) fillCheck(v *templates.EventCheckView, name string, lines []reg
 
 // typeVersionRows lists the versions of an event type, with what keeps their data from
 // being checked in full.
-func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []templates.TypeVersionRow {
-	var rows []templates.TypeVersionRow
+func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVersionRow {
+	var rows []view.TypeVersionRow
 	for _, l := range lines {
 		for _, v := range l.Versions {
-			rows = append(rows, templates.TypeVersionRow{
+			rows = append(rows, view.TypeVersionRow{
 				Line: registry.LineName(l.Line), Version: v.ContractVersion, Href: contractVersionHref(v.ContractID, v.ContractVersion),
 				State: v.Status, Trouble: strings.Join(p.Registry.Payloads.Trouble(v), " "),
 			})
@@ -73,14 +73,14 @@ func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []templates.Typ
 
 // typeUses tells who is subscribed to an event type: administrators see everybody, a
 // partner itself, and nobody else anything (G7).
-func (p *portal) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*templates.ReadingUses, error) {
+func (p *portal) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*view.ReadingUses, error) {
 	switch {
 	case reader.Administrator:
 		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), []string{name})
-		return &templates.ReadingUses{Rows: boundRows(bound)}, err
+		return &view.ReadingUses{Rows: boundRows(bound)}, err
 	case reader.PartnerID != "":
 		bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, []string{name})
-		return &templates.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+		return &view.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
 	}
 	return nil, nil
 }

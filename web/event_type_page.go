@@ -10,7 +10,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // maxShownJSON bounds an example or schema on a page, in bytes.
@@ -26,28 +27,28 @@ func (p *portal) eventTypesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.EventTypeListView{Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
+	v := view.EventTypeListView{Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
 	found := searchTypes(all, v.Search, v.Status)
 	paging := pagePaging(c)
 	v.Total, v.Pager = len(found), pager(c, paging, len(found))
 	for _, t := range slicePage(found, paging) {
-		v.Rows = append(v.Rows, templates.EventTypeRow{
+		v.Rows = append(v.Rows, view.EventTypeRow{
 			Name: t.Name, Href: eventTypeHref(t.Name), Title: t.Title, State: t.Status,
 			Contract: t.ContractID, ContractHref: contractHref(t.ContractID), Version: t.ContractVersion,
 		})
 	}
 	page := p.page(c, "Event types")
 	page.Lead = "What you can be told about. Each event type is defined by a contract."
-	return p.render(c, http.StatusOK, templates.EventTypeListPage(page, v))
+	return p.render(c, http.StatusOK, view.EventTypeListPage(page, v))
 }
 
 // eventTypePage shows one event type with its contract and an example.
 func (p *portal) eventTypePage(c echo.Context) error {
-	return p.showEventType(c, http.StatusOK, &templates.EventCheckView{})
+	return p.showEventType(c, http.StatusOK, &view.EventCheckView{})
 }
 
 // showEventType shows an event type, and what came of trying an event.
-func (p *portal) showEventType(c echo.Context, status int, check *templates.EventCheckView) error {
+func (p *portal) showEventType(c echo.Context, status int, check *view.EventCheckView) error {
 	reader, err := p.reader(c)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (p *portal) showEventType(c echo.Context, status int, check *templates.Even
 	if err != nil {
 		return err
 	}
-	v := templates.EventTypeView{
+	v := view.EventTypeView{
 		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
 		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: contractHref(t.ContractID),
 		Version: t.ContractVersion, VersionHref: contractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
@@ -91,9 +92,9 @@ func (p *portal) showEventType(c echo.Context, status int, check *templates.Even
 	}
 	page := p.page(c, t.Name)
 	page.Invalid = check.Error != ""
-	page.Lead, page.Badge = t.Title, templates.State(t.Status)
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Event types", Href: "/event-types"}, templates.Crumb{Label: t.Name})
-	return p.render(c, status, templates.EventTypePage(page, v))
+	page.Lead, page.Badge = t.Title, ui.State(t.Status)
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Event types", Href: "/event-types"}, ui.Crumb{Label: t.Name})
+	return p.render(c, status, view.EventTypePage(page, v))
 }
 
 // searchTypes keeps the event types that hold all words of a search.

@@ -7,12 +7,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // forgottenForm asks for the e-mail address of an account whose password was lost.
 func (p *portal) forgottenForm(c echo.Context) error {
-	return p.renderForgotten(c, http.StatusOK, templates.ForgottenView{})
+	return p.renderForgotten(c, http.StatusOK, view.ForgottenView{})
 }
 
 // forgotten mails a link to choose a new password. The answer is the same whether there is such an account or not.
@@ -24,22 +25,22 @@ func (p *portal) forgotten(c echo.Context) error {
 	email := form.Get("email")
 	err = p.Registry.Mails.RequestPassword(c.Request().Context(), p.Registry.Accounts, email, c.RealIP())
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return p.renderForgotten(c, http.StatusUnprocessableEntity, templates.ForgottenView{Email: email, Wrong: e.Fields["email"]})
+		return p.renderForgotten(c, http.StatusUnprocessableEntity, view.ForgottenView{Email: email, Wrong: e.Fields["email"]})
 	}
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-		wrong := "Too many links were asked for from your address. Wait " + templates.Duration(e.After) + " and try again."
-		return p.renderForgotten(c, http.StatusTooManyRequests, templates.ForgottenView{Email: email, Wrong: wrong})
+		wrong := "Too many links were asked for from your address. Wait " + ui.Duration(e.After) + " and try again."
+		return p.renderForgotten(c, http.StatusTooManyRequests, view.ForgottenView{Email: email, Wrong: wrong})
 	}
 	if err != nil {
 		return err
 	}
-	p.flash(c, templates.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
+	p.flash(c, ui.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 
-func (p *portal) renderForgotten(c echo.Context, status int, v templates.ForgottenView) error {
+func (p *portal) renderForgotten(c echo.Context, status int, v view.ForgottenView) error {
 	page := p.page(c, "Choose a new password")
 	page.Lead = "We send a link to the e-mail address of your account. It works once."
 	page.Invalid = v.Wrong != ""
-	return p.render(c, status, templates.ForgottenPage(page, v))
+	return p.render(c, status, view.ForgottenPage(page, v))
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Bounds of a form of the portal.
@@ -101,15 +101,15 @@ func (e formErrors) with(others map[string]string) formErrors {
 }
 
 // summary lists the errors in the order of the fields given, those of no field last.
-func (e formErrors) summary(order ...string) []templates.FieldError {
-	var list []templates.FieldError
+func (e formErrors) summary(order ...string) []ui.FieldError {
+	var list []ui.FieldError
 	for _, name := range order {
 		if text, ok := e[name]; ok {
-			list = append(list, templates.FieldError{Field: name, Text: text})
+			list = append(list, ui.FieldError{Field: name, Text: text})
 		}
 	}
 	if text, ok := e[""]; ok {
-		list = append(list, templates.FieldError{Text: text})
+		list = append(list, ui.FieldError{Text: text})
 	}
 	return list
 }

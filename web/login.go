@@ -8,7 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // loginForm shows the login page. Who is logged in already is sent on.
@@ -17,7 +18,7 @@ func (a *App) loginForm(c echo.Context) error {
 	if account := a.currentAccount(c); account != nil {
 		return c.Redirect(http.StatusSeeOther, orElse(next, homeOf(account)))
 	}
-	return a.showLogin(c, http.StatusOK, templates.LoginView{Next: next})
+	return a.showLogin(c, http.StatusOK, view.LoginView{Next: next})
 }
 
 // login checks an e-mail address and password. One text for all that can be
@@ -27,7 +28,7 @@ func (a *App) login(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.LoginView{Email: form.Get("email"), Next: localPath(form.Get("next"))}
+	v := view.LoginView{Email: form.Get("email"), Next: localPath(form.Get("next"))}
 	account, err := a.cfg.Accounts.Authenticate(c.Request().Context(), v.Email, form.Raw("password"), c.RealIP())
 	if errors.Is(err, registry.ErrLogin) {
 		v.Wrong = "The e-mail address or the password is wrong."
@@ -55,7 +56,7 @@ func (a *App) logout(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 
-func (a *App) showLogin(c echo.Context, status int, v templates.LoginView) error {
+func (a *App) showLogin(c echo.Context, status int, v view.LoginView) error {
 	if a.oidc != nil {
 		v.ProviderLabel, v.ProviderHref = a.oidc.cfg.Label, "/login/oidc"
 		if v.Next != "" {
@@ -65,9 +66,9 @@ func (a *App) showLogin(c echo.Context, status int, v templates.LoginView) error
 	p := a.page(c, "Log in")
 	p.Invalid = v.Wrong != ""
 	if p.Flash == nil && c.QueryParam("ended") != "" {
-		p.Flash = &templates.Flash{Kind: templates.KindWarning, Text: "Your session had ended, so this was not done. Log in and try again."}
+		p.Flash = &ui.Flash{Kind: ui.KindWarning, Text: "Your session had ended, so this was not done. Log in and try again."}
 	}
-	return a.render(c, status, templates.LoginPage(p, v))
+	return a.render(c, status, view.LoginPage(p, v))
 }
 
 func setRetryAfter(c echo.Context, after time.Duration) {
@@ -75,7 +76,7 @@ func setRetryAfter(c echo.Context, after time.Duration) {
 }
 
 func waitText(after time.Duration) string {
-	return "Too many tries have failed. Wait " + templates.Duration(after.Round(time.Second)+time.Second) + " and try again."
+	return "Too many tries have failed. Wait " + ui.Duration(after.Round(time.Second)+time.Second) + " and try again."
 }
 
 func orElse(first, otherwise string) string {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // mailboxPage lists the mails this Schakel wrote, in a demonstration.
@@ -17,13 +18,13 @@ func (p *portal) mailboxPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.MailboxView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
+	v := view.MailboxView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
 	for _, m := range mails {
-		v.Rows = append(v.Rows, templates.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
+		v.Rows = append(v.Rows, view.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
 	}
 	page := p.page(c, "Mailbox")
 	page.Lead = "The mails that this demonstration would send, to anyone."
-	return p.render(c, http.StatusOK, templates.MailboxPage(page, v))
+	return p.render(c, http.StatusOK, view.MailboxPage(page, v))
 }
 
 // mailPage shows one mail.
@@ -32,20 +33,20 @@ func (p *portal) mailPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.MailView{
+	v := view.MailView{
 		To: m.Recipient, Subject: m.Subject, At: m.CreatedAt.Time, Now: p.cfg.Now(), Paragraphs: mailParagraphs(m.Body, p.cfg.BaseURL),
 	}
 	page := p.page(c, m.Subject)
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Mailbox", Href: "/mailbox"}, templates.Crumb{Label: m.Subject})
-	return p.render(c, http.StatusOK, templates.MailPage(page, v))
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Mailbox", Href: "/mailbox"}, ui.Crumb{Label: m.Subject})
+	return p.render(c, http.StatusOK, view.MailPage(page, v))
 }
 
 // mailParagraphs cuts a text into paragraphs, lines and pieces. Only addresses of
 // ours become links: what people typed into a form can stand in a mail, too.
-func mailParagraphs(body string, base *url.URL) [][][]templates.MailText {
-	var paragraphs [][][]templates.MailText
+func mailParagraphs(body string, base *url.URL) [][][]view.MailText {
+	var paragraphs [][][]view.MailText
 	for text := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
-		var lines [][]templates.MailText
+		var lines [][]view.MailText
 		for line := range strings.SplitSeq(text, "\n") {
 			lines = append(lines, mailPieces(line, base))
 		}
@@ -54,20 +55,20 @@ func mailParagraphs(body string, base *url.URL) [][][]templates.MailText {
 	return paragraphs
 }
 
-func mailPieces(line string, base *url.URL) []templates.MailText {
-	var pieces []templates.MailText
+func mailPieces(line string, base *url.URL) []view.MailText {
+	var pieces []view.MailText
 	for word := range strings.SplitSeq(line, " ") {
 		if n := len(pieces); n > 0 && pieces[n-1].Href == "" {
 			pieces[n-1].Text += " "
 		} else if n > 0 {
-			pieces = append(pieces, templates.MailText{Text: " "})
+			pieces = append(pieces, view.MailText{Text: " "})
 		}
 		href := ownAddress(word, base)
 		if n := len(pieces); href == "" && n > 0 && pieces[n-1].Href == "" {
 			pieces[n-1].Text += word
 			continue
 		}
-		pieces = append(pieces, templates.MailText{Text: word, Href: href})
+		pieces = append(pieces, view.MailText{Text: word, Href: href})
 	}
 	return pieces
 }

@@ -5,14 +5,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
-func mirrorCopyRows(copies []store.MirrorContract) []templates.MirrorCopyRow {
-	rows := make([]templates.MirrorCopyRow, len(copies))
+func mirrorCopyRows(copies []store.MirrorContract) []view.MirrorCopyRow {
+	rows := make([]view.MirrorCopyRow, len(copies))
 	for i, one := range copies {
-		rows[i] = templates.MirrorCopyRow{
-			Copy: templates.Named{Name: one.ContractID, Href: contractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
+		rows[i] = view.MirrorCopyRow{
+			Copy: ui.Named{Name: one.ContractID, Href: contractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
 		}
 	}
 	return rows
@@ -29,8 +30,8 @@ func (p *portal) mirrorCopiesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.frame(c, "Copies from "+s.Name, templates.Crumb{Label: "Mirrors", Href: mirrorPages}, templates.Crumb{Label: s.Name, Href: mirrorHref(id)})
-	return p.render(c, http.StatusOK, templates.MirrorCopiesPage(page, templates.MirrorCopiesView{
+	page := p.frame(c, "Copies from "+s.Name, ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.render(c, http.StatusOK, view.MirrorCopiesPage(page, view.MirrorCopiesView{
 		Rows: mirrorCopyRows(copies), Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
 	}))
 }

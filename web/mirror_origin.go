@@ -8,11 +8,11 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // tellOrigin says on the page of a contract that it is a copy, and of what (EDU-N05).
-func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *templates.Page) (copied bool, err error) {
+func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
 	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
 	if err != nil {
 		return false, err
@@ -21,13 +21,13 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 	if !ok {
 		return false, nil
 	}
-	page.Badge = templates.Badge(templates.KindInfo, "Copy")
+	page.Badge = ui.Badge(ui.KindInfo, "Copy")
 	if reader.Maintains(about) { // nothing is uploaded to a copy
-		page.Actions = templates.LinkButton(templates.Secondary, "Edit", maintainHref(reader, about.ID)+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, "Edit", maintainHref(reader, about.ID)+"/edit")
 	}
 	page.Lead = "A copy of " + from.OriginURL + ". The register there is the source of truth; its versions come from there alone."
 	if !from.GoneAt.IsZero() {
-		page.Lead += " Since " + templates.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
+		page.Lead += " Since " + ui.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
 	}
 	if _, err := p.DB.MirrorSource(c.Request().Context(), from.SourceID); errors.Is(err, store.ErrNotFound) {
 		page.Lead += " It is not mirrored any more, so nothing new comes."
@@ -39,18 +39,18 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 
 // tellVersionOrigin says on the page of a version where its bytes come from, and what
 // the source says of it now.
-func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *templates.Page) error {
+func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
 	from, ok, err := p.Registry.Contracts.CopyOf(c.Request().Context(), v)
 	if err != nil || !ok {
 		return err
 	}
-	page.Badge = templ.Join(page.Badge, templates.Badge(templates.KindInfo, "Copy"))
-	page.Lead = "Copied from " + from.OriginURL + " on " + templates.Day(from.FetchedAt.Time) + "; its bytes there were last compared on " + templates.Day(from.CheckedAt.Time) + "."
+	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindInfo, "Copy"))
+	page.Lead = "Copied from " + from.OriginURL + " on " + ui.Day(from.FetchedAt.Time) + "; its bytes there were last compared on " + ui.Day(from.CheckedAt.Time) + "."
 	switch from.SourceStatus {
 	case store.VersionWithdrawn, store.VersionDeprecated:
-		page.Lead += " Since " + templates.Day(from.SourceSince.Time) + " it is " + from.SourceStatus + " at the source."
+		page.Lead += " Since " + ui.Day(from.SourceSince.Time) + " it is " + from.SourceStatus + " at the source."
 	case store.MirrorGone:
-		page.Lead += " Since " + templates.Day(from.SourceSince.Time) + " the source does not offer this version any more."
+		page.Lead += " Since " + ui.Day(from.SourceSince.Time) + " the source does not offer this version any more."
 	}
 	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
 }
@@ -62,12 +62,12 @@ func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (st
 	if err != nil || !ok || !registry.AdvisedAgainst(from) {
 		return "", err
 	}
-	return "Since " + templates.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil
+	return "Since " + ui.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil
 }
 
 // tellAlarm marks in red, for administrators, that the source gives other bytes than it
 // did, and leads to them.
-func (p *portal) tellAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *templates.Page) error {
+func (p *portal) tellAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *ui.Page) error {
 	if !reader.Administrator {
 		return nil
 	}
@@ -76,8 +76,8 @@ func (p *portal) tellAlarm(c echo.Context, reader registry.Reader, f store.Mirro
 	if err != nil || total == 0 {
 		return err
 	}
-	page.Badge = templ.Join(page.Badge, templates.Badge(templates.KindError, "Other bytes at the source"))
-	actions := templates.LinkButton(templates.Dangerous, "See the other bytes", alarmHref(open[0]))
+	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindError, "Other bytes at the source"))
+	actions := ui.LinkButton(ui.Dangerous, "See the other bytes", alarmHref(open[0]))
 	if page.Actions != nil {
 		actions = templ.Join(page.Actions, actions)
 	}

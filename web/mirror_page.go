@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 // Bounds of the lists on the page of a mirror: the copies have a page of their own, and
@@ -27,7 +28,7 @@ func (p *portal) showMirrorPage(c echo.Context, status int, typed, wrong string)
 	if err != nil {
 		return err
 	}
-	v := templates.MirrorView{
+	v := view.MirrorView{
 		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
 		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.cfg.Now(),
 		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: wrong,
@@ -43,14 +44,14 @@ func (p *portal) showMirrorPage(c echo.Context, status int, typed, wrong string)
 	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "mirror", ObjectID: s.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, s.Name, templates.Crumb{Label: "Mirrors", Href: mirrorPages})
-	page.Actions = templates.MirrorActions(mirrorHref(s.ID), s.Enabled)
+	page := p.frame(c, s.Name, ui.Crumb{Label: "Mirrors", Href: mirrorPages})
+	page.Actions = view.MirrorActions(mirrorHref(s.ID), s.Enabled)
 	page.Invalid = wrong != ""
-	return p.render(c, status, templates.MirrorPage(page, v))
+	return p.render(c, status, view.MirrorPage(page, v))
 }
 
 // fillMirror adds the lists.
-func (p *portal) fillMirror(c echo.Context, id string, v *templates.MirrorView) error {
+func (p *portal) fillMirror(c echo.Context, id string, v *view.MirrorView) error {
 	ctx, who, paging := c.Request().Context(), actor(c), pagePaging(c)
 	runs, total, err := p.Registry.Mirrors.Runs(ctx, who, id, store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
@@ -66,7 +67,7 @@ func (p *portal) fillMirror(c echo.Context, id string, v *templates.MirrorView) 
 	}
 	v.AlarmTotal = total
 	for _, a := range alarms {
-		v.Alarms = append(v.Alarms, templates.MirrorAlarmRow{
+		v.Alarms = append(v.Alarms, view.MirrorAlarmRow{
 			Href: alarmHref(a), Contract: a.ContractID, Version: a.Version, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		})
 	}
@@ -101,16 +102,16 @@ func (p *portal) mirrorRunPage(c echo.Context) error {
 		return err
 	}
 	paging := pagePaging(c)
-	v := templates.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: pager(c, paging, len(lines)), Now: p.cfg.Now()}
+	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: pager(c, paging, len(lines)), Now: p.cfg.Now()}
 	for _, l := range slicePage(lines, paging) {
-		row := templates.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
+		row := view.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
 		if l.Copy != "" {
-			row.Copy = templates.Named{Name: l.Copy, Href: contractHref(l.Copy)}
+			row.Copy = ui.Named{Name: l.Copy, Href: contractHref(l.Copy)}
 		}
 		v.Lines = append(v.Lines, row)
 	}
-	page := p.frame(c, "Run of "+templates.Time(run.StartedAt.Time), templates.Crumb{Label: "Mirrors", Href: mirrorPages}, templates.Crumb{Label: s.Name, Href: mirrorHref(id)})
-	return p.render(c, http.StatusOK, templates.MirrorRunPage(page, v))
+	page := p.frame(c, "Run of "+ui.Time(run.StartedAt.Time), ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.render(c, http.StatusOK, view.MirrorRunPage(page, v))
 }
 
 // mirrorAlarmPage shows other bytes than those of a copy, with what they say otherwise.
@@ -132,8 +133,8 @@ func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) erro
 	if err != nil {
 		return err
 	}
-	v := templates.MirrorAlarmView{
-		Ours: templates.Named{Name: a.ContractID + " " + a.Version, Href: contractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
+	v := view.MirrorAlarmView{
+		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: contractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
 		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		SettledBy: a.SettledBy, Reason: a.Reason, DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
 		ReasonTyped: typed, ReasonError: wrong, Now: p.cfg.Now(),
@@ -148,9 +149,9 @@ func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) erro
 	for _, change := range changes[:min(len(changes), maxShownChanges)] {
 		v.Changes = append(v.Changes, changeRow(change))
 	}
-	page := p.frame(c, "Other bytes of "+a.ContractID+" "+a.Version, templates.Crumb{Label: "Mirrors", Href: mirrorPages}, templates.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page := p.frame(c, "Other bytes of "+a.ContractID+" "+a.Version, ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
 	page.Invalid = wrong != ""
-	return p.render(c, status, templates.MirrorAlarmPage(page, v))
+	return p.render(c, status, view.MirrorAlarmPage(page, v))
 }
 
 // mirrorAlarmContent answers the bytes that are kept aside.

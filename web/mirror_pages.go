@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
 )
 
 const mirrorPages = "/admin/mirrors"
@@ -34,8 +35,8 @@ func (p *portal) routesMirrors(g routeGroup) {
 func mirrorHref(id string) string { return mirrorPages + "/" + url.PathEscape(id) }
 
 // mirrorKinds are the kinds of registers, with what they are.
-func mirrorKinds() []templates.Option {
-	return []templates.Option{
+func mirrorKinds() []ui.Option {
+	return []ui.Option{
 		{Value: store.MirrorSchakel, Label: "Another Schakel", Hint: "All versions, with their states."},
 		{Value: store.MirrorCatalog, Label: "API catalogue (RFC 9727)", Hint: "The version of each API that is offered now."},
 		{Value: store.MirrorApicurio, Label: "Apicurio Registry 3", Hint: "OpenAPI and AsyncAPI artifacts, all versions."},
@@ -63,9 +64,9 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 		all = slices.DeleteFunc(all, func(s registry.MirrorState) bool { return s.Alarms == 0 })
 	}
 	paging := pagePaging(c)
-	v := templates.MirrorsView{Alarms: alarms, Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
+	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
 	for _, s := range slicePage(all, paging) {
-		row := templates.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
+		row := view.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
 		if !s.Enabled {
 			row.State = "paused"
 		}
@@ -77,16 +78,16 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 	}
 	page := p.frame(c, "Mirrors")
 	page.Lead = "Copies of contracts in the registers of others, so that you keep the bytes you build on and hear when they change."
-	page.Actions = templates.LinkButton(templates.Primary, "Mirror a register", mirrorPages+"/new")
-	return p.render(c, http.StatusOK, templates.MirrorsPage(page, v))
+	page.Actions = ui.LinkButton(ui.Primary, "Mirror a register", mirrorPages+"/new")
+	return p.render(c, http.StatusOK, view.MirrorsPage(page, v))
 }
 
-func mirrorRunRow(r store.MirrorRun) templates.MirrorRunRow {
+func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
 	cause := "asked for by " + r.Cause
 	if r.Cause == registry.MirrorScheduled {
 		cause = "schedule"
 	}
-	return templates.MirrorRunRow{
+	return view.MirrorRunRow{
 		Href: mirrorHref(r.SourceID) + "/runs/" + url.PathEscape(r.ID), Cause: cause, Error: r.Error, Started: r.StartedAt.Time, Finished: r.FinishedAt.Time,
 		Added: r.Added, Unchanged: r.Unchanged, Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed,
 	}
@@ -160,19 +161,19 @@ func (p *portal) showMirrorForm(c echo.Context, status int, id string, in regist
 		return err
 	}
 	partners[0].Label = "None of the partners here"
-	v := templates.MirrorFormView{
+	v := view.MirrorFormView{
 		Action: mirrorPages, Cancel: mirrorPages, New: id == "", HasKey: hasKey, Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
 		URLs: strings.Join(in.URLs, "\n"), Partner: in.PartnerID, Schedule: in.Schedule, Contracts: strings.Join(in.Contracts, "\n"), Prefix: in.Prefix,
 		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
 	}
 	title := "Mirror a register"
-	way := []templates.Crumb{{Label: "Mirrors", Href: mirrorPages}}
+	way := []ui.Crumb{{Label: "Mirrors", Href: mirrorPages}}
 	if id != "" {
 		title, v.Action, v.Cancel = "Change mirror", mirrorHref(id)+"/edit", mirrorHref(id)
 	}
 	page := p.frame(c, title, way...)
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.MirrorFormPage(page, v))
+	return p.render(c, status, view.MirrorFormPage(page, v))
 }
 
 // runMirror asks for a run at once.

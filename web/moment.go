@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // momentLayout is how browsers write a moment, and how it stands in our addresses; in UTC.
@@ -68,5 +68,5 @@ func momentWords(raw string) string {
 	if at.IsZero() || whole {
 		return raw
 	}
-	return templates.Time(at.Time)
+	return ui.Time(at.Time)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format/lint"
-	"schakel/templates"
+	view "schakel/templates/datasets"
 )
 
 // Bounds of what is looked at for somebody in the portal; the command has none of them.
@@ -44,7 +44,7 @@ func (p *portal) routesMutationLint() {
 }
 
 func (d lintDesk) form(c echo.Context) error {
-	return d.show(c, http.StatusOK, templates.LintView{})
+	return d.show(c, http.StatusOK, view.LintView{})
 }
 
 // look reads the upload as a stream and shows what was found.
@@ -54,13 +54,13 @@ func (d lintDesk) look(c echo.Context) error {
 		defer func() { <-d.busy }()
 	default:
 		c.Response().Header().Set("Retry-After", "60")
-		return d.show(c, http.StatusServiceUnavailable, templates.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
+		return d.show(c, http.StatusServiceUnavailable, view.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
 	}
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
 		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
 	}
-	var v templates.LintView
+	var v view.LintView
 	for v.Report == nil {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -87,7 +87,7 @@ func (d lintDesk) look(c echo.Context) error {
 }
 
 // lintPart looks at one file, or at all in it when it is a zip; nil for an empty one.
-func lintPart(part *multipart.Part, complete bool) (*templates.LintReport, error) {
+func lintPart(part *multipart.Part, complete bool) (*view.LintReport, error) {
 	source := &heldError{from: part}
 	in := bufio.NewReaderSize(source, 64<<10)
 	if _, err := in.Peek(1); err != nil {
@@ -129,23 +129,23 @@ func (h *heldError) form() error {
 	return badForm(fmt.Errorf("read upload: %w", h.err))
 }
 
-func lintReport(name string, r lint.Report) *templates.LintReport {
-	v := &templates.LintReport{
+func lintReport(name string, r lint.Report) *view.LintReport {
+	v := &view.LintReport{
 		Name: name, Files: int64(r.Files), Groups: r.Groups, Mutations: r.Mutations, Errors: r.Errors, Warnings: r.Warnings,
 		Most: maxLintFindings,
 	}
 	for _, f := range r.Findings {
-		v.Rows = append(v.Rows, templates.LintRow{
+		v.Rows = append(v.Rows, view.LintRow{
 			Rule: string(f.Rule), Severity: string(f.Severity), File: f.File, Line: f.Line, Group: f.Group, ID: f.ID, What: capital(f.What),
 		})
 	}
 	return v
 }
 
-func (d lintDesk) show(c echo.Context, status int, v templates.LintView) error {
+func (d lintDesk) show(c echo.Context, status int, v view.LintView) error {
 	v.Action, v.MaxBytes = c.Request().URL.Path, maxLintBytes
 	page := d.frame(c, "Check mutation files")
 	page.Lead = "What is wrong with a delivery that its XML schema cannot see: ids used twice, references to what is gone or still to come, dates that run backwards."
 	page.Invalid = v.Error != ""
-	return d.render(c, status, templates.LintPage(page, v))
+	return d.render(c, status, view.LintPage(page, v))
 }

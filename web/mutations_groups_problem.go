@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ingest"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // publishProblem says why a publication ended, where, and how much of it is in.
@@ -67,7 +67,7 @@ func brokenDetail(groups int64) string {
 	if groups == 0 {
 		return "The body broke off before the end of its first group: nothing of it is in. " + again + "." + whole
 	}
-	return "The body broke off behind " + templates.Plural(int(groups), "whole group, which is in. ", "whole groups, which are in. ") + again + ": it goes on from there." + whole
+	return "The body broke off behind " + ui.Plural(int(groups), "whole group, which is in. ", "whole groups, which are in. ") + again + ": it goes on from there." + whole
 }
 
 // refusedDetail says how much came before the group that is refused, and how to go on.

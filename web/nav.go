@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Waiting is how much waits for someone's attention; the navigation shows it.
@@ -39,8 +39,8 @@ func homeOf(account *store.Account) string {
 }
 
 // navigation is the menu of whoever is asking.
-func (a *App) navigation(c echo.Context, account *store.Account) []templates.NavItem {
-	var items []templates.NavItem
+func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
+	var items []ui.NavItem
 	switch {
 	case account == nil:
 		items = visitorItems()
@@ -60,16 +60,16 @@ func (a *App) waiting(c echo.Context, partnerID string) Waiting {
 	return a.cfg.Navigation.Waiting(c.Request().Context(), partnerID)
 }
 
-func visitorItems() []templates.NavItem {
-	return []templates.NavItem{
+func visitorItems() []ui.NavItem {
+	return []ui.NavItem{
 		{Label: "Contracts", Href: "/contracts"},
 		{Label: "Event types", Href: "/event-types"},
 		{Label: "Register your organisation", Href: "/register"},
 	}
 }
 
-func administratorItems(w Waiting) []templates.NavItem {
-	return []templates.NavItem{
+func administratorItems(w Waiting) []ui.NavItem {
+	return []ui.NavItem{
 		{Label: "Overview", Href: "/admin"},
 		{Label: "Partners", Href: "/admin/partners", Waiting: "/admin/partners?status=requested", Count: w.Registrations, Group: "Agreed"},
 		{Label: "Subscriptions", Href: "/admin/subscriptions", Waiting: "/admin/subscriptions?status=requested", Count: w.Subscriptions, Group: "Agreed"},
@@ -95,8 +95,8 @@ func administratorItems(w Waiting) []templates.NavItem {
 	}
 }
 
-func partnerItems(w Waiting) []templates.NavItem {
-	return []templates.NavItem{
+func partnerItems(w Waiting) []ui.NavItem {
+	return []ui.NavItem{
 		{Label: "Overview", Href: "/partner"},
 		{Label: "Subscriptions", Href: "/partner/subscriptions", Group: "Your organisation"},
 		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
@@ -142,7 +142,7 @@ func menuPath(path string) string {
 }
 
 // markCurrent marks the item with the longest address that the page is on or under.
-func markCurrent(items []templates.NavItem, path string) {
+func markCurrent(items []ui.NavItem, path string) {
 	best := -1
 	for i, item := range items {
 		under := path == item.Href || strings.HasPrefix(path, item.Href+"/")

@@ -7,28 +7,28 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // objectView shows the data of an event that is kept apart; nil when its data is in it.
-func (p *portal) objectView(ctx context.Context, eventID, download string) (*templates.ObjectView, error) {
+func (p *portal) objectView(ctx context.Context, eventID, download string) (*ui.ObjectView, error) {
 	objects, err := p.DB.ObjectsOf(ctx, eventID)
 	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
 	o := objects[0]
-	v := &templates.ObjectView{
+	v := &ui.ObjectView{
 		ID: o.ID, Type: o.ContentType, Digest: hex.EncodeToString(o.Digest), Size: o.Size, Download: download,
 		Goes: "As long as the event: it goes when all its deliveries have ended and the time that events are kept is over.",
 	}
 	if !o.GoneAt.IsZero() {
-		v.Download, v.Goes = "", "Removed on "+templates.Time(o.GoneAt.Time)+"."
+		v.Download, v.Goes = "", "Removed on "+ui.Time(o.GoneAt.Time)+"."
 	}
 	return v, nil
 }
 
 // leftOut names the subscriptions that an event was left out for.
-func (p *portal) leftOut(ctx context.Context, eventID string) (list []templates.Named, err error) {
+func (p *portal) leftOut(ctx context.Context, eventID string) (list []ui.Named, err error) {
 	rows, err := p.DB.LeftOutOf(ctx, eventID)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *portal) leftOut(ctx context.Context, eventID string) (list []templates.
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		list = append(list, templates.Named{Name: partner + ": " + orElse(s.Name, row.SubscriptionID), Href: "/admin/subscriptions/" + row.SubscriptionID})
+		list = append(list, ui.Named{Name: partner + ": " + orElse(s.Name, row.SubscriptionID), Href: "/admin/subscriptions/" + row.SubscriptionID})
 	}
 	return list, nil
 }

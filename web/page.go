@@ -11,32 +11,32 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/static"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // framePage is the frame of a page without what the previous page left to say.
-func (a *App) framePage(c echo.Context, title string) templates.Page {
+func (a *App) framePage(c echo.Context, title string) ui.Page {
 	account := a.currentAccount(c)
-	return templates.Page{
+	return ui.Page{
 		Title: title, Version: a.cfg.Version, Asset: static.Path,
 		User: a.userView(c, account), Nav: a.navigation(c, account),
-		Crumbs: []templates.Crumb{{Label: "Start", Href: homeOf(account)}},
+		Crumbs: []ui.Crumb{{Label: "Start", Href: homeOf(account)}},
 	}
 }
 
 // page is the frame of a page for whoever is asking. It shows the message that
 // the previous page left, once.
-func (a *App) page(c echo.Context, title string) templates.Page {
+func (a *App) page(c echo.Context, title string) ui.Page {
 	p := a.framePage(c, title)
 	ctx := c.Request().Context()
 	if text := a.sessions.PopString(ctx, keyFlashText); text != "" {
-		p.Flash = &templates.Flash{Kind: templates.Kind(a.sessions.PopString(ctx, keyFlashKind)), Text: text}
+		p.Flash = &ui.Flash{Kind: ui.Kind(a.sessions.PopString(ctx, keyFlashKind)), Text: text}
 	}
 	return p
 }
 
 // flash leaves a message for the next page of this reader.
-func (a *App) flash(c echo.Context, kind templates.Kind, text string) {
+func (a *App) flash(c echo.Context, kind ui.Kind, text string) {
 	ctx := c.Request().Context()
 	a.sessions.Put(ctx, keyFlashKind, string(kind))
 	a.sessions.Put(ctx, keyFlashText, text)
@@ -52,11 +52,11 @@ func (a *App) render(c echo.Context, status int, component templ.Component) erro
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-func (a *App) userView(c echo.Context, account *store.Account) *templates.UserView {
+func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 	if account == nil {
 		return nil
 	}
-	view := &templates.UserView{Name: account.Name, Role: "Partner"}
+	view := &ui.UserView{Name: account.Name, Role: "Partner"}
 	if account.Role == store.RoleAdministrator {
 		view.Role = "Administrator"
 		return view
@@ -68,10 +68,10 @@ func (a *App) userView(c echo.Context, account *store.Account) *templates.UserVi
 }
 
 // sortedFields lists what is wrong by field, in the order of their names.
-func sortedFields(fields map[string]string) []templates.FieldError {
-	var list []templates.FieldError
+func sortedFields(fields map[string]string) []ui.FieldError {
+	var list []ui.FieldError
 	for _, name := range slices.SortedFunc(maps.Keys(fields), cmp.Compare[string]) {
-		list = append(list, templates.FieldError{Field: name, Text: fields[name]})
+		list = append(list, ui.FieldError{Field: name, Text: fields[name]})
 	}
 	return list
 }

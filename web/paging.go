@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Bounds of a list: how many rows a page holds, and the last page that can be asked for.
@@ -146,16 +146,16 @@ func (a *App) setDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) 
 }
 
 // pager makes the pager below a list in the portal.
-func pager(c echo.Context, p Paging, total int) *templates.Pager {
+func pager(c echo.Context, p Paging, total int) *ui.Pager {
 	here := *c.Request().URL
-	return &templates.Pager{
+	return &ui.Pager{
 		Page: p.Page, PerPage: p.PerPage, Total: total,
 		URL: func(page int) string { return withQuery(&here, "page", strconv.Itoa(page)) },
 	}
 }
 
 // longPager is pager for a list that is not counted beyond store.ListBound.
-func longPager(c echo.Context, p Paging, total int) *templates.Pager {
+func longPager(c echo.Context, p Paging, total int) *ui.Pager {
 	list := pager(c, p, min(total, store.ListBound))
 	list.More = total > store.ListBound
 	return list

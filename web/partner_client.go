@@ -8,7 +8,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // client shows a client.
@@ -97,17 +98,17 @@ func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Clien
 	return d.showClient(c, http.StatusOK, client, v)
 }
 
-func (d desk) showClient(c echo.Context, status int, client store.Client, v templates.ClientView) error {
+func (d desk) showClient(c echo.Context, status int, client store.Client, v view.ClientView) error {
 	page := d.sheet(c, client.Name, d.wayToClients(store.Client{})...)
-	page.Badge, page.Invalid = templates.State(client.Status), status != http.StatusOK
+	page.Badge, page.Invalid = ui.State(client.Status), status != http.StatusOK
 	if v.CanChange {
-		page.Actions = templates.LinkButton(templates.Secondary, "Change", v.Href+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
 	}
-	return d.render(c, status, templates.ClientPage(page, v))
+	return d.render(c, status, view.ClientPage(page, v))
 }
 
-func (d desk) clientView(c echo.Context, owner store.Partner, client store.Client) (templates.ClientView, error) {
-	v := templates.ClientView{
+func (d desk) clientView(c echo.Context, owner store.Partner, client store.Client) (view.ClientView, error) {
+	v := view.ClientView{
 		Href: d.href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
 		JWKSURI: client.JWKSURI, JWKS: readableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,

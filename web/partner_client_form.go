@@ -9,7 +9,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // newClient shows the form for another client.
@@ -107,7 +108,7 @@ func readClient(c echo.Context) (registry.NewClient, error) {
 
 func (d desk) showClientForm(c echo.Context, status int, client store.Client, in registry.NewClient, wrong map[string]string) error {
 	decides := actor(c).Administrator
-	v := templates.ClientFormView{
+	v := view.ClientFormView{
 		Action: d.href("/clients"), Cancel: d.href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
 		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
@@ -118,11 +119,11 @@ func (d desk) showClientForm(c echo.Context, status int, client store.Client, in
 	}
 	page := d.sheet(c, title, d.wayToClients(client)...)
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, templates.ClientFormPage(page, v))
+	return d.render(c, status, view.ClientFormPage(page, v))
 }
 
 // scopeOptions says what each scope is for, and which wait for an administrator.
-func scopeOptions(chosen []string, decides bool) []templates.Option {
+func scopeOptions(chosen []string, decides bool) []ui.Option {
 	hints := map[string]string{
 		registry.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
 		registry.ScopeSubscriptionsWrite: "Ask for subscriptions and change them over the API.",
@@ -132,9 +133,9 @@ func scopeOptions(chosen []string, decides bool) []templates.Option {
 		registry.ScopeRegistryWrite:      "Upload and publish contracts.",
 		registry.ScopeMutationsPublish:   "Publish mutations of a dataset.",
 	}
-	var options []templates.Option
+	var options []ui.Option
 	for _, s := range registry.AllScopes() {
-		o := templates.Option{Value: s, Label: s, Hint: hints[s], Selected: slices.Contains(chosen, s)}
+		o := ui.Option{Value: s, Label: s, Hint: hints[s], Selected: slices.Contains(chosen, s)}
 		if !decides && !slices.Contains(registry.FreeScopes(), s) {
 			o.Hint += " Waits for the administrator."
 		}
@@ -144,15 +145,15 @@ func scopeOptions(chosen []string, decides bool) []templates.Option {
 }
 
 // clientMethods says how a client of ours can prove who it is.
-func clientMethods(methods []string) []templates.Option {
+func clientMethods(methods []string) []ui.Option {
 	hints := map[string]string{
 		"private_key_jwt":     "It signs with a private key; we know only the public key. The safest way, and the one the profile asks for.",
 		"client_secret_basic": "We make a secret and show it once; it goes in the Authorization header.",
 		"client_secret_post":  "We make a secret and show it once; it goes in the body.",
 	}
-	var options []templates.Option
+	var options []ui.Option
 	for _, m := range methods {
-		options = append(options, templates.Option{Value: m, Label: m, Hint: hints[m]})
+		options = append(options, ui.Option{Value: m, Label: m, Hint: hints[m]})
 	}
 	return options
 }

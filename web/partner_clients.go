@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 func (d desk) routesClients(g routeGroup) {
@@ -32,7 +33,7 @@ func (d desk) clients(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.ClientListView{
+	v := view.ClientListView{
 		Action: d.href("/clients"), NewHref: d.href("/clients/new"), Closed: waits(owner),
 		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.ClientActive, "waiting", store.ClientRevoked}), Now: d.cfg.Now(),
 	}
@@ -40,7 +41,7 @@ func (d desk) clients(c echo.Context) error {
 	paging := pagePaging(c)
 	v.Total, v.Pager = len(found), pager(c, paging, len(found))
 	for _, client := range slicePage(found, paging) {
-		v.Rows = append(v.Rows, templates.OwnClient{
+		v.Rows = append(v.Rows, view.OwnClient{
 			Name: client.Name, Href: d.href("/clients/" + client.ID), ID: client.ID, Method: client.AuthMethod, State: client.Status,
 			Waiting: client.Waiting(), Scopes: strings.Join(client.Scopes, ", "), Since: client.UpdatedAt.Time,
 		})
@@ -48,9 +49,9 @@ func (d desk) clients(c echo.Context) error {
 	page := d.page(c, "Clients")
 	page.Lead = "Machines of yours that call our APIs."
 	if v.Closed == "" {
-		page.Actions = templates.LinkButton(templates.Primary, "Add a client", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, "Add a client", v.NewHref)
 	}
-	return d.render(c, http.StatusOK, templates.ClientListPage(page, v))
+	return d.render(c, http.StatusOK, view.ClientListPage(page, v))
 }
 
 func searchClients(all []store.Client, search, status string) []store.Client {
@@ -75,10 +76,10 @@ func (d desk) ownClient(c echo.Context) (store.Partner, store.Client, error) {
 	return owner, client, err
 }
 
-func (d desk) wayToClients(client store.Client) []templates.Crumb {
-	way := []templates.Crumb{{Label: "Clients", Href: d.href("/clients")}}
+func (d desk) wayToClients(client store.Client) []ui.Crumb {
+	way := []ui.Crumb{{Label: "Clients", Href: d.href("/clients")}}
 	if client.ID != "" {
-		way = append(way, templates.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
+		way = append(way, ui.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
 	}
 	return way
 }

@@ -10,12 +10,13 @@ import (
 	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // endpoint shows an endpoint.
 func (d desk) endpoint(c echo.Context) error {
-	return d.showEndpoint(c, http.StatusOK, func(*templates.EndpointView) {})
+	return d.showEndpoint(c, http.StatusOK, func(*view.EndpointView) {})
 }
 
 // testEndpoint sends a test event and goes to its delivery.
@@ -55,25 +56,25 @@ func testSource(own store.Partner) string {
 
 // notNow goes back to a page with the reason why something was not done.
 func (d desk) notNow(c echo.Context, href, text string) error {
-	d.flash(c, templates.KindWarning, text)
+	d.flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // pauseEndpoint stops sending for a time.
 func (d desk) pauseEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "The endpoint is paused. What is for it waits.",
-		func(v *templates.EndpointView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+		func(v *view.EndpointView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
 }
 
 // endEndpoint ends an endpoint and its subscriptions.
 func (d desk) endEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.End, "The endpoint has ended.",
-		func(v *templates.EndpointView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+		func(v *view.EndpointView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopEndpoint does what needs a reason; show puts a refused one back on the page.
 func (d desk) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
-	show func(v *templates.EndpointView, reason, wrong string),
+	show func(v *view.EndpointView, reason, wrong string),
 ) error {
 	_, e, err := d.ownEndpoint(c)
 	if err != nil {
@@ -90,7 +91,7 @@ func (d desk) stopEndpoint(c echo.Context, stop func(context.Context, registry.A
 		}
 	}
 	if wrong != "" {
-		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *templates.EndpointView) { show(v, reason, wrong) })
+		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *view.EndpointView) { show(v, reason, wrong) })
 	}
 	return d.settled(c, err, d.href("/endpoints/"+e.ID), text)
 }
@@ -117,7 +118,7 @@ func (d desk) resumeEndpoint(c echo.Context) error {
 	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is active again. What waited is sent now.")
 }
 
-func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.EndpointView)) error {
+func (d desk) showEndpoint(c echo.Context, status int, change func(*view.EndpointView)) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 	}
 	v := d.endpointView(owner, e)
 	for _, s := range subs {
-		v.Subscriptions = append(v.Subscriptions, templates.EndpointSubscription{
+		v.Subscriptions = append(v.Subscriptions, view.EndpointSubscription{
 			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: getsText(s),
 		})
 	}
@@ -151,11 +152,11 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*templates.En
 	}
 	change(&v)
 	page := d.sheet(c, e.Name, d.wayToEndpoints(store.Endpoint{})...)
-	page.Badge, page.Invalid = templates.State(e.Status), status != http.StatusOK
+	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
 	if v.CanEnd {
-		page.Actions = templates.LinkButton(templates.Secondary, "Change", v.Href+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
 	}
-	return d.render(c, status, templates.EndpointPage(page, v))
+	return d.render(c, status, view.EndpointPage(page, v))
 }
 
 // datasetsHref is where the datasets are that can be subscribed to.
@@ -166,9 +167,9 @@ func (d desk) datasetsHref(c echo.Context) string {
 	return "/partner/datasets"
 }
 
-func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.EndpointView {
+func (d desk) endpointView(owner store.Partner, e store.Endpoint) view.EndpointView {
 	may := waits(owner) == ""
-	v := templates.EndpointView{
+	v := view.EndpointView{
 		Href: d.href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: kindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: "not needed",
 		Rate: "no limit", Concurrency: strconv.FormatInt(e.MaxConcurrency, 10), Timeout: strconv.FormatInt(e.TimeoutMS/1000, 10) + " s",
@@ -193,11 +194,11 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) templates.Endp
 		v.JWKS = d.absolute("/oauth/jwks")
 	}
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
-		v.CircuitText = templates.Time(e.CircuitProbeAt.Time)
+		v.CircuitText = ui.Time(e.CircuitProbeAt.Time)
 	}
 	v.Unasked = e.UnaskedAt.Time
 	if e.WaitsAt(d.cfg.Now()) {
-		v.WaitText = templates.Time(e.WaitUntil.Time) + ", as the receiver asked (Retry-After)"
+		v.WaitText = ui.Time(e.WaitUntil.Time) + ", as the receiver asked (Retry-After)"
 	}
 	return v
 }

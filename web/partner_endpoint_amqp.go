@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // takesTests tells whether a test event can be sent to an endpoint: a health party takes business messages alone.
@@ -21,7 +22,7 @@ func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
 }
 
 // endpointParty shows the party that an endpoint of kind amqp delivers to; may tells whether the reader may add one.
-func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*templates.EndpointAMQP, error) {
+func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
 	area := d.amqpPartner()
 	if actor(c).Administrator {
 		area = d.amqpAdmin()
@@ -29,10 +30,10 @@ func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*templa
 	return area.endpointParty(c, e, may)
 }
 
-func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*templates.EndpointAMQP, error) {
+func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
 	row, err := a.Registry.AMQP.PartyOfEndpoint(c.Request().Context(), a.bounds(c), e.ID)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
-		v := &templates.EndpointAMQP{}
+		v := &view.EndpointAMQP{}
 		if may {
 			v.New = a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)
 		}
@@ -41,26 +42,26 @@ func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*te
 	if err != nil {
 		return nil, err
 	}
-	v := &templates.EndpointAMQP{
-		Party: templates.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(row),
+	v := &view.EndpointAMQP{
+		Party: ui.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(row),
 		Health: row.Kind == store.AMQPHealth,
 	}
 	if row.HerID > 0 {
-		v.Facts = append([]templates.Item{{Label: "HER-id", Content: templates.Identifier(numberText(row.HerID))}}, v.Facts...)
+		v.Facts = append([]ui.Item{{Label: "HER-id", Content: ui.Identifier(numberText(row.HerID))}}, v.Facts...)
 	}
 	return v, nil
 }
 
 // fillAdminParty puts the party of an endpoint on the page for administrators.
-func (p *portal) fillAdminParty(ctx context.Context, e store.Endpoint, v *templates.AdminEndpointView) error {
+func (p *portal) fillAdminParty(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error {
 	a := p.amqpAdmin()
-	v.Pull, v.Party = true, templates.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
+	v.Pull, v.Party = true, ui.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
 	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	if err == nil {
-		v.Party = templates.Named{Name: row.Name, Href: a.party(row.ID)}
+		v.Party = ui.Named{Name: row.Name, Href: a.party(row.ID)}
 	}
 	if !p.takesTests(ctx, e) {
 		v.TestAction = ""

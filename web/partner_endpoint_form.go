@@ -10,7 +10,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // newEndpoint shows the form for another endpoint.
@@ -108,10 +109,10 @@ func (d desk) updateEndpoint(c echo.Context) error {
 }
 
 // readEndpoint reads the form; a number that is none is wrong before anything else.
-func readEndpoint(c echo.Context) (registry.EndpointInput, templates.SendingFields, formErrors, error) {
+func readEndpoint(c echo.Context) (registry.EndpointInput, view.SendingFields, formErrors, error) {
 	form, err := readForm(c)
 	if err != nil {
-		return registry.EndpointInput{}, templates.SendingFields{}, nil, err
+		return registry.EndpointInput{}, view.SendingFields{}, nil, err
 	}
 	wrong := formErrors{}
 	in := registry.EndpointInput{
@@ -139,9 +140,9 @@ func formNumber(form Form, name string, wrong formErrors) int64 {
 }
 
 func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in registry.EndpointInput,
-	typed templates.SendingFields, wrong map[string]string,
+	typed view.SendingFields, wrong map[string]string,
 ) error {
-	v := templates.EndpointFormView{
+	v := view.EndpointFormView{
 		Action: d.href("/endpoints"), Cancel: d.href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
@@ -157,7 +158,7 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	}
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if v.New && kind != v.Kind {
-			v.Others = append(v.Others, templates.Crumb{Label: otherKind(kind), Href: d.href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+			v.Others = append(v.Others, ui.Crumb{Label: otherKind(kind), Href: d.href("/endpoints/new?kind=" + url.QueryEscape(kind))})
 		}
 	}
 	title := "Add an endpoint"
@@ -166,7 +167,7 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	}
 	page := d.sheet(c, title, d.wayToEndpoints(e)...)
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, templates.EndpointFormPage(page, v))
+	return d.render(c, status, view.EndpointFormPage(page, v))
 }
 
 // otherKind leads to the form for another kind of endpoint.
@@ -191,16 +192,16 @@ func numberText(n int64) string {
 }
 
 // tokenMethods says the ways of authentication to people.
-func tokenMethods(methods []string) []templates.Option {
+func tokenMethods(methods []string) []ui.Option {
 	hints := map[string]string{
 		"client_secret_basic": "Client id and secret in the Authorization header. The usual way.",
 		"client_secret_post":  "Client id and secret in the body, for servers that want it so.",
 		"private_key_jwt":     "A signed assertion in place of a secret. The safest way.",
 		"none":                "No token at all. Only for trying things out.",
 	}
-	var options []templates.Option
+	var options []ui.Option
 	for _, m := range methods {
-		options = append(options, templates.Option{Value: m, Label: m, Hint: hints[m]})
+		options = append(options, ui.Option{Value: m, Label: m, Hint: hints[m]})
 	}
 	return options
 }
@@ -210,7 +211,7 @@ const choosableContracts = 200
 
 // apiContracts are the published OpenAPI contracts that an endpoint can name; none
 // when there are too many to choose from a list.
-func (d desk) apiContracts(c echo.Context) ([]templates.Option, error) {
+func (d desk) apiContracts(c echo.Context) ([]ui.Option, error) {
 	reader, err := d.reader(c)
 	if err != nil {
 		return nil, err
@@ -221,10 +222,10 @@ func (d desk) apiContracts(c echo.Context) ([]templates.Option, error) {
 	if err != nil || total > choosableContracts {
 		return nil, err
 	}
-	var options []templates.Option
+	var options []ui.Option
 	for _, s := range list {
 		if s.Latest.ID != "" {
-			options = append(options, templates.Option{Value: s.ID, Label: s.Title + " (" + s.ID + ")"})
+			options = append(options, ui.Option{Value: s.ID, Label: s.Title + " (" + s.ID + ")"})
 		}
 	}
 	return options, nil

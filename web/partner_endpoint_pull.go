@@ -5,17 +5,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
 )
 
 // pullView tells how events are fetched from an endpoint, and what waits there.
-func (d desk) pullView(c echo.Context, e store.Endpoint, subs []store.Subscription) (*templates.PullView, error) {
+func (d desk) pullView(c echo.Context, e store.Endpoint, subs []store.Subscription) (*view.PullView, error) {
 	backlog, err := d.DB.PullBacklog(c.Request().Context(), e.ID, store.At(d.cfg.Now()))
 	if err != nil {
 		return nil, fmt.Errorf("count what waits: %w", err)
 	}
 	base := d.absolute("/events/v1/subscriptions/" + pullExampleID(subs))
-	return &templates.PullView{
+	return &view.PullView{
 		Waiting: backlog.Waiting, Leased: backlog.Leased, Oldest: backlog.Oldest.Time, Docs: "/events/v1/openapi.yaml",
 		Receive:     pullExample(base+"/receive", quoted(`{"maxEvents":100,"maxWaitTime":20}`)) + " > received.json",
 		Acknowledge: pullExample(base+"/acknowledge", `"{\"lockTokens\":[$(`+lockTokens+`)]}"`),

@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 func (d desk) routesEndpoints(g routeGroup) {
@@ -33,7 +34,7 @@ func (d desk) endpoints(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.EndpointListView{
+	v := view.EndpointListView{
 		Action: d.href("/endpoints"), NewHref: d.href("/endpoints/new"), Closed: waits(owner),
 		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", endpointStatuses()), Now: d.cfg.Now(),
 	}
@@ -41,7 +42,7 @@ func (d desk) endpoints(c echo.Context) error {
 	paging := pagePaging(c)
 	v.Total, v.Pager = len(found), pager(c, paging, len(found))
 	for _, e := range slicePage(found, paging) {
-		v.Rows = append(v.Rows, templates.OwnEndpoint{
+		v.Rows = append(v.Rows, view.OwnEndpoint{
 			Name: e.Name, Href: d.href("/endpoints/" + e.ID), Kind: kindLabel(e.Kind), Host: registry.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
 		})
@@ -49,9 +50,9 @@ func (d desk) endpoints(c echo.Context) error {
 	page := d.page(c, "Endpoints")
 	page.Lead = "Where you receive events."
 	if v.Closed == "" {
-		page.Actions = templates.LinkButton(templates.Primary, "Add an endpoint", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, "Add an endpoint", v.NewHref)
 	}
-	return d.render(c, http.StatusOK, templates.EndpointListPage(page, v))
+	return d.render(c, http.StatusOK, view.EndpointListPage(page, v))
 }
 
 func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoint {
@@ -75,10 +76,10 @@ func (d desk) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error)
 	return owner, e, err
 }
 
-func (d desk) wayToEndpoints(e store.Endpoint) []templates.Crumb {
-	way := []templates.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
+func (d desk) wayToEndpoints(e store.Endpoint) []ui.Crumb {
+	way := []ui.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
 	if e.ID != "" {
-		way = append(way, templates.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
+		way = append(way, ui.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
 	}
 	return way
 }

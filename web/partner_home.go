@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // How much of each kind the overview of a partner shows.
@@ -37,20 +38,20 @@ func (d desk) partnerHome(c echo.Context) error {
 		return err
 	}
 	now := d.cfg.Now()
-	v := templates.PartnerHomeView{
+	v := view.PartnerHomeView{
 		State: h.owner.Status, StateText: waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
 		Tiles: d.tiles(h), Steps: d.steps(h), Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
 	}
 	for _, a := range h.changes {
-		v.Recent = append(v.Recent, templates.Moment{At: a.At.Time, Kind: templates.KindNeutral, Title: registry.Sentence(a)})
+		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
 	}
 	page := d.page(c, h.owner.Name)
-	page.Badge = templates.State(h.owner.Status)
+	page.Badge = ui.State(h.owner.Status)
 	if v.Working {
 		page.Lead = h.summary()
 	}
-	page.Actions = templates.LinkButton(templates.Secondary, "Your organisation", d.href("/organisation"))
-	return d.render(c, http.StatusOK, templates.PartnerHomePage(page, v))
+	page.Actions = ui.LinkButton(ui.Secondary, "Your organisation", d.href("/organisation"))
+	return d.render(c, http.StatusOK, view.PartnerHomePage(page, v))
 }
 
 // look reads what the overview shows.
@@ -89,19 +90,19 @@ func (d desk) lookAtDeliveries(ctx context.Context, h *has) (err error) {
 	return err
 }
 
-func (d desk) tiles(h has) []templates.Tile {
-	tile := func(label, status, hint string, kind templates.Kind) templates.Tile {
-		t := templates.Tile{Label: label, Value: templates.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.deliveries + "?status=" + status}
+func (d desk) tiles(h has) []ui.Tile {
+	tile := func(label, status, hint string, kind ui.Kind) ui.Tile {
+		t := ui.Tile{Label: label, Value: ui.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.deliveries + "?status=" + status}
 		if h.deliveries[status] > 0 {
 			t.Kind = kind
 		}
 		return t
 	}
-	return []templates.Tile{
+	return []ui.Tile{
 		tile("Delivered", store.DeliveryDelivered, "events you have received", ""),
-		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", templates.KindWarning),
-		tile("Held", store.DeliveryHeld, "wait for someone to act", templates.KindWarning),
-		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", templates.KindError),
+		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", ui.KindWarning),
+		tile("Held", store.DeliveryHeld, "wait for someone to act", ui.KindWarning),
+		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", ui.KindError),
 	}
 }
 
@@ -113,24 +114,24 @@ func (h has) summary() string {
 			approved++
 		}
 	}
-	return "You have " + templates.Plural(len(h.endpoints), "endpoint", "endpoints") + ", " +
-		templates.Plural(approved, "approved subscription", "approved subscriptions") + " and " +
-		templates.Plural(len(h.clients), "client", "clients") + "."
+	return "You have " + ui.Plural(len(h.endpoints), "endpoint", "endpoints") + ", " +
+		ui.Plural(approved, "approved subscription", "approved subscriptions") + " and " +
+		ui.Plural(len(h.clients), "client", "clients") + "."
 }
 
 // steps is the way to receiving the first event.
-func (d desk) steps(h has) []templates.Step {
-	endpoint := templates.Step{
+func (d desk) steps(h has) []view.Step {
+	endpoint := view.Step{
 		Label: "Add an endpoint", Text: "Where you receive: the address of your webhook and of your token endpoint.",
 		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.href("/endpoints/new"),
 	}
-	subscription := templates.Step{
+	subscription := view.Step{
 		Label: "Ask for a subscription", Text: "Choose event types from the catalogue. The administrator approves it.", Done: len(h.subs) > 0,
 	}
 	if endpoint.Done && !subscription.Done {
 		subscription.ActionLabel, subscription.ActionHref = "Ask", d.href("/subscriptions/new")
 	}
-	test := templates.Step{
+	test := view.Step{
 		Label: "Send a test event", Text: "See that your endpoint answers before the first real event comes.",
 		Done: h.deliveries[store.DeliveryDelivered] > 0,
 	}
@@ -145,9 +146,9 @@ func (d desk) steps(h has) []templates.Step {
 		if subscription.Text = "Choose a dataset from the catalogue. The administrator approves it."; subscription.ActionHref != "" {
 			subscription.ActionHref = d.href("/datasets")
 		}
-		return []templates.Step{endpoint, subscription}
+		return []view.Step{endpoint, subscription}
 	}
-	return []templates.Step{endpoint, test, subscription}
+	return []view.Step{endpoint, test, subscription}
 }
 
 // sentTo finds the first endpoint that gets events, and not files of datasets alone; -1 is none.
@@ -155,21 +156,21 @@ func (h has) sentTo() int {
 	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
 }
 
-func (d desk) failures(h has) []templates.FailureRow {
-	var rows []templates.FailureRow
+func (d desk) failures(h has) []view.FailureRow {
+	var rows []view.FailureRow
 	for _, f := range h.failures {
-		rows = append(rows, templates.FailureRow{
+		rows = append(rows, view.FailureRow{
 			EventType: f.EventType, Href: d.deliveries + "/" + f.ID, State: f.Status, Text: firstLine(f.Detail, 200), At: f.UpdatedAt.Time,
 		})
 	}
 	return rows
 }
 
-func (d desk) waitingFor(h has) []templates.WaitingRow {
-	var rows []templates.WaitingRow
+func (d desk) waitingFor(h has) []view.WaitingRow {
+	var rows []view.WaitingRow
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
-			rows = append(rows, templates.WaitingRow{
+			rows = append(rows, view.WaitingRow{
 				What: firstLine(s.Purpose, 120), Label: "Subscription: " + subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
@@ -177,7 +178,7 @@ func (d desk) waitingFor(h has) []templates.WaitingRow {
 	for _, client := range h.clients {
 		if client.Waiting() {
 			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
-			rows = append(rows, templates.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
+			rows = append(rows, view.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
 		}
 	}
 	return rows

@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // organisationPage shows the own registration.
@@ -44,20 +45,20 @@ func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, 
 	for _, k := range owner.EndpointKinds {
 		kinds = append(kinds, kindLabel(k))
 	}
-	v := templates.OrganisationView{
+	v := view.OrganisationView{
 		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
 		Kinds: strings.Join(kinds, ", "), TermsVersion: owner.TermsVersion, Terms: owner.TermsAcceptedAt.Time,
 		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,
 	}
 	page := d.sheet(c, "Your organisation")
-	page.Badge, page.Invalid = templates.State(owner.Status), len(wrong) > 0
-	return d.render(c, status, templates.OrganisationPage(page, v))
+	page.Badge, page.Invalid = ui.State(owner.Status), len(wrong) > 0
+	return d.render(c, status, view.OrganisationPage(page, v))
 }
 
 // partnerAudit is the audit trail of the own organisation, in sentences.
 func (d desk) partnerAudit(c echo.Context) error {
-	v := templates.ChangesView{From: clean(c.QueryParam("from")), Until: clean(c.QueryParam("until")), Now: d.cfg.Now()}
+	v := view.ChangesView{From: clean(c.QueryParam("from")), Until: clean(c.QueryParam("until")), Now: d.cfg.Now()}
 	paging := pagePaging(c)
 	f := store.AuditFilter{Page: store.Page{Number: paging.Page, Size: paging.PerPage}, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
 	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(partnerID(c)), f)
@@ -66,11 +67,11 @@ func (d desk) partnerAudit(c echo.Context) error {
 	}
 	v.Total, v.Pager = total, pager(c, paging, total)
 	for _, a := range rows {
-		v.Rows = append(v.Rows, templates.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
+		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
 	}
 	page := d.sheet(c, "Changes")
 	page.Lead = "Who did what for your organisation."
-	return d.render(c, http.StatusOK, templates.ChangesPage(page, v))
+	return d.render(c, http.StatusOK, view.ChangesPage(page, v))
 }
 
 // dayStart is the start, in UTC, of the day some days after the one typed; unset

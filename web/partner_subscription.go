@@ -8,29 +8,30 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // subscription shows a subscription.
 func (d desk) subscription(c echo.Context) error {
-	return d.showSubscription(c, http.StatusOK, func(*templates.SubscriptionView) {})
+	return d.showSubscription(c, http.StatusOK, func(*view.SubscriptionView) {})
 }
 
 // pauseSubscription stops sending for a time; events are kept.
 func (d desk) pauseSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
-		func(v *templates.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+		func(v *view.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
 }
 
 // endSubscription ends a subscription, or takes a request back.
 func (d desk) endSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.End, "The subscription has ended.",
-		func(v *templates.SubscriptionView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+		func(v *view.SubscriptionView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopSubscription does what needs a reason; show puts a refused one back on the page.
 func (d desk) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
-	show func(v *templates.SubscriptionView, reason, wrong string),
+	show func(v *view.SubscriptionView, reason, wrong string),
 ) error {
 	_, grant, err := d.ownSubscription(c)
 	if err != nil {
@@ -47,7 +48,7 @@ func (d desk) stopSubscription(c echo.Context, stop func(context.Context, regist
 		}
 	}
 	if wrong != "" {
-		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *templates.SubscriptionView) { show(v, reason, wrong) })
+		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *view.SubscriptionView) { show(v, reason, wrong) })
 	}
 	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
 }
@@ -66,7 +67,7 @@ func (d desk) resumeSubscription(c echo.Context) error {
 	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
 }
 
-func (d desk) showSubscription(c echo.Context, status int, change func(*templates.SubscriptionView)) error {
+func (d desk) showSubscription(c echo.Context, status int, change func(*view.SubscriptionView)) error {
 	owner, grant, err := d.ownSubscription(c)
 	if err != nil {
 		return err
@@ -85,14 +86,14 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*template
 		return err
 	}
 	change(&v)
-	page := d.sheet(c, subscriptionLabel(grant.Subscription), templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
-	page.Badge, page.Invalid = templates.State(grant.Subscription.Status), status != http.StatusOK
-	return d.render(c, status, templates.SubscriptionPage(page, v))
+	page := d.sheet(c, subscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
+	return d.render(c, status, view.SubscriptionPage(page, v))
 }
 
-func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.SubscriptionView {
+func (d desk) subscriptionView(owner store.Partner, g registry.Grant) view.SubscriptionView {
 	s, may := g.Subscription, waits(owner) == ""
-	v := templates.SubscriptionView{
+	v := view.SubscriptionView{
 		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
@@ -108,7 +109,7 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) templates.
 		v.ChangeHref = v.Href + "/selection"
 	}
 	for _, t := range g.Types {
-		row := templates.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
+		row := view.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
 		if t.Known {
 			row.Href, row.Title, row.Classification = eventTypeHref(t.Type.Name), t.Type.Title, t.Classification
 			row.Contract = t.ContractTitle + " " + lineWords(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // subscriptionSelection shows the form for the filters and the order of a subscription.
@@ -64,17 +64,17 @@ func (d desk) previewSelection(c echo.Context, owner store.Partner, sub store.Su
 }
 
 func (d desk) showSelection(c echo.Context, status int, sub store.Subscription, chosen selection, wrong map[string]string,
-	preview *templates.PreviewView,
+	preview *ui.PreviewView,
 ) error {
 	here := d.href("/subscriptions/" + sub.ID)
-	v := templates.SelectionFormView{
+	v := ui.SelectionFormView{
 		Action: here + "/selection", Cancel: here, Types: sub.Types, State: sub.Status, Preview: preview,
 		Selection: chosen.view(here+"/selection", wrong),
 	}
 	page := d.sheet(c, "Filters, repeats, order and retries",
-		templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")}, templates.Crumb{Label: subscriptionLabel(sub), Href: here})
+		ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")}, ui.Crumb{Label: subscriptionLabel(sub), Href: here})
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, templates.SelectionFormPage(page, v))
+	return d.render(c, status, ui.SelectionFormPage(page, v))
 }
 
 // changeable tells whether an owner can change filters and order now.

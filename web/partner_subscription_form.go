@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 // shownTypes bounds the event types to tick on one page, besides those ticked.
@@ -31,7 +32,7 @@ func (d desk) newSubscription(c echo.Context) error {
 type typedSubscription struct {
 	Form
 	chosen  selection
-	preview *templates.PreviewView
+	preview *ui.PreviewView
 }
 
 // requestSubscription asks for a subscription. The buttons to search, to preview
@@ -155,7 +156,7 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 	if err != nil {
 		return err
 	}
-	v := templates.SubscriptionFormView{
+	v := view.SubscriptionFormView{
 		Action: d.href("/subscriptions/new"), Cancel: d.href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
 		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.href("/endpoints/new"), Wrong: wrong,
 		Selection: form.chosen.view(d.href("/subscriptions/new"), wrong), Preview: form.preview,
@@ -166,8 +167,8 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 	}
 	v.Found = len(found)
 	v.Shown = min(v.Found, shownTypes)
-	page := d.sheet(c, "Ask for a subscription", templates.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page := d.sheet(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, templates.SubscriptionFormPage(page, v))
+	return d.render(c, status, view.SubscriptionFormPage(page, v))
 }

@@ -7,7 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // lineMark stands between an event type and a line of its versions in the value of
@@ -37,7 +37,7 @@ func chosenTypes(values []string) (types []string, versions map[string]string, w
 
 // typeOptions lists what is ticked first, and then what was found. A type of which
 // several lines of versions can be used is listed once for each (EDU-08).
-func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, ticked []string) ([]templates.Option, error) {
+func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, ticked []string) ([]ui.Option, error) {
 	names, _, _ := chosenTypes(ticked)
 	var shown []store.EventType
 	for _, t := range all {
@@ -54,7 +54,7 @@ func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, tic
 	if err != nil {
 		return nil, err
 	}
-	var options []templates.Option
+	var options []ui.Option
 	for _, t := range shown {
 		options = append(options, optionsOf(t.Name, lines[t.Name], ticked)...)
 	}
@@ -62,10 +62,10 @@ func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, tic
 }
 
 // optionsOf are the options of one event type.
-func optionsOf(name string, lines []registry.VersionLineOf, ticked []string) []templates.Option {
-	var options []templates.Option
+func optionsOf(name string, lines []registry.VersionLineOf, ticked []string) []ui.Option {
+	var options []ui.Option
 	for i, l := range lines {
-		o := templates.Option{Value: name, Label: name, Hint: l.Newest.Title}
+		o := ui.Option{Value: name, Label: name, Hint: l.Newest.Title}
 		marked := name + lineMark + l.Line
 		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
 		if len(lines) > 1 {

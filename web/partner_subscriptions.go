@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 func (d desk) routesSubscriptions(g routeGroup) {
@@ -28,7 +29,7 @@ func (d desk) subscriptions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.SubscriptionListView{
+	v := view.SubscriptionListView{
 		Action: d.href("/subscriptions"), NewHref: d.href("/subscriptions/new"), Closed: waits(owner), Now: d.cfg.Now(),
 		Type: clean(c.QueryParam("type")), Status: pageChoice(c, "status", subscriptionStatuses()), Endpoint: clean(c.QueryParam("endpoint")),
 	}
@@ -44,20 +45,20 @@ func (d desk) subscriptions(c echo.Context) error {
 		return err
 	}
 	v.Total, v.Pager = total, pager(c, paging, total)
-	v.Endpoints = append([]templates.Option{{Value: "", Label: "Any endpoint"}}, endpointOptions(endpoints)...)
+	v.Endpoints = append([]ui.Option{{Value: "", Label: "Any endpoint"}}, endpointOptions(endpoints)...)
 	for _, s := range rows {
 		v.Rows = append(v.Rows, d.subscriptionRow(s, endpoints))
 	}
 	page := d.page(c, "Subscriptions")
 	page.Lead = "The event types and datasets you get, or asked for."
 	if v.Closed == "" {
-		page.Actions = templates.LinkButton(templates.Primary, "Ask for a subscription", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, "Ask for a subscription", v.NewHref)
 	}
-	return d.render(c, http.StatusOK, templates.SubscriptionListPage(page, v))
+	return d.render(c, http.StatusOK, view.SubscriptionListPage(page, v))
 }
 
-func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) templates.OwnSubscription {
-	row := templates.OwnSubscription{
+func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
+	row := view.OwnSubscription{
 		Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Types: getsText(s), State: s.Status,
 		Endpoint: "an endpoint that ended", EndpointHref: d.href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
@@ -69,14 +70,14 @@ func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) 
 	return row
 }
 
-func endpointOptions(endpoints []store.Endpoint) []templates.Option {
-	var options []templates.Option
+func endpointOptions(endpoints []store.Endpoint) []ui.Option {
+	var options []ui.Option
 	for _, e := range endpoints {
 		label := e.Name + " (" + registry.EndpointHost(e) + ")"
 		if e.Status != store.EndpointActive {
 			label += ", " + e.Status
 		}
-		options = append(options, templates.Option{Value: e.ID, Label: label})
+		options = append(options, ui.Option{Value: e.ID, Label: label})
 	}
 	return options
 }
@@ -97,7 +98,7 @@ func typesText(types []string) string {
 	if len(types) <= 2 {
 		return strings.Join(types, ", ")
 	}
-	return types[0] + " and " + templates.Count(len(types)-1) + " more"
+	return types[0] + " and " + ui.Count(len(types)-1) + " more"
 }
 
 // ownSubscription finds a subscription of this desk; another's is not there.

@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // invitationForm shows an invited person the form to choose a password.
@@ -48,7 +49,7 @@ func (a *App) choosePassword(c echo.Context, purpose registry.LinkPurpose) error
 	if err := a.loginByLink(c, account); err != nil {
 		return err
 	}
-	a.flash(c, templates.KindOK, "Your password is set, and you are logged in.")
+	a.flash(c, ui.KindOK, "Your password is set, and you are logged in.")
 	return c.Redirect(http.StatusSeeOther, homeOf(&account))
 }
 
@@ -59,7 +60,7 @@ func (a *App) passwordForm(c echo.Context, purpose registry.LinkPurpose, status 
 	}
 	p := a.page(c, "Choose a password")
 	p.Invalid = wrong != ""
-	return a.render(c, status, templates.PasswordPage(p, templates.PasswordView{
+	return a.render(c, status, view.PasswordPage(p, view.PasswordView{
 		Action: c.Request().URL.EscapedPath(), Email: account.Email, Wrong: wrong,
 	}))
 }

@@ -12,7 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // PortalConfig is what the pages beyond login are made of. All must be set but what says otherwise.
@@ -95,6 +95,6 @@ func engineActor(c echo.Context) outbox.Actor {
 // done tells the engine that something changed, leaves a message and goes to a page of ours: the end of every form.
 func (p *portal) done(c echo.Context, href, text string) error {
 	p.Engine.Changed()
-	p.flash(c, templates.KindOK, text)
+	p.flash(c, ui.KindOK, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }

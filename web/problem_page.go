@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // routesProblems registers the pages that explain problems, for anyone.
@@ -34,13 +34,13 @@ func problemTextOf(code string) (problemText, bool) {
 
 // problemsPage lists the problems that the APIs answer.
 func (a *App) problemsPage(c echo.Context) error {
-	var v []templates.ProblemView
+	var v []ui.ProblemView
 	for _, t := range problemTexts() {
 		v = append(v, t.view())
 	}
 	page := a.page(c, "Problems")
 	page.Lead = "What the APIs for machines answer when a request fails, as application/problem+json, and what to do about it."
-	return a.render(c, http.StatusOK, templates.ProblemsPage(page, v))
+	return a.render(c, http.StatusOK, ui.ProblemsPage(page, v))
 }
 
 // problemPage explains one problem; its address is the type of the problem.
@@ -50,10 +50,10 @@ func (a *App) problemPage(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	page := a.page(c, "Problem "+t.code)
-	page.Crumbs = append(page.Crumbs, templates.Crumb{Label: "Problems", Href: "/problems"}, templates.Crumb{Label: t.code})
-	return a.render(c, http.StatusOK, templates.ProblemPage(page, t.view()))
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Problems", Href: "/problems"}, ui.Crumb{Label: t.code})
+	return a.render(c, http.StatusOK, ui.ProblemPage(page, t.view()))
 }
 
-func (t problemText) view() templates.ProblemView {
-	return templates.ProblemView{Code: t.code, Status: t.status, Title: http.StatusText(t.status), Means: t.means, Remedy: t.remedy}
+func (t problemText) view() ui.ProblemView {
+	return ui.ProblemView{Code: t.code, Status: t.status, Title: http.StatusText(t.status), Means: t.means, Remedy: t.remedy}
 }

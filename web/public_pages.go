@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/account"
 )
 
 // startPage is the first page: what this Schakel is, and where to go.
@@ -23,13 +23,13 @@ func (p *portal) startPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.StartView{Organisation: organisation, EventTypes: len(types), Mailbox: p.Mailbox}
+	v := view.StartView{Organisation: organisation, EventTypes: len(types), Mailbox: p.Mailbox}
 	if account := p.currentAccount(c); account != nil {
 		v.Home = homeOf(account)
 	}
 	page := p.page(c, "Exchange events with "+organisation)
 	page.Lead = "With this Schakel, " + organisation + " and its chain partners tell each other what happens, at the moment it happens."
-	return p.render(c, http.StatusOK, templates.StartPage(page, v))
+	return p.render(c, http.StatusOK, view.StartPage(page, v))
 }
 
 // termsPage shows what is agreed with at registration.
@@ -38,10 +38,10 @@ func (p *portal) termsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.TermsView{Organisation: organisation, Version: p.Registry.Partners.TermsVersion()}
+	v := view.TermsView{Organisation: organisation, Version: p.Registry.Partners.TermsVersion()}
 	page := p.page(c, "Terms")
 	page.Lead = "What you agree with when you register, version " + v.Version + "."
-	return p.render(c, http.StatusOK, templates.TermsPage(page, v))
+	return p.render(c, http.StatusOK, view.TermsPage(page, v))
 }
 
 // organisation is the name of who runs this Schakel.

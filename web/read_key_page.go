@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
 )
 
 func (d desk) routesReadKeys(g routeGroup) {
@@ -37,7 +38,7 @@ func partnerHref(id string) string { return "/admin/partners/" + url.PathEscape(
 
 // readKeys lists the read-only keys of the organisation.
 func (d desk) readKeys(c echo.Context) error {
-	return d.showReadKeys(c, http.StatusOK, templates.ReadKeysView{})
+	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{})
 }
 
 // createReadKey makes a key. It is on the answer to this request, and never again.
@@ -50,7 +51,7 @@ func (d desk) createReadKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := templates.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
+	v := view.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
 	in := registry.NewReadKey{Name: v.Name}
 	if v.Expires != "" {
 		day, err := time.Parse(time.DateOnly, v.Expires)
@@ -68,7 +69,7 @@ func (d desk) createReadKey(c echo.Context) error {
 	if err != nil {
 		return d.settled(c, err, d.href("/keys"), "")
 	}
-	return d.showReadKeys(c, http.StatusOK, templates.ReadKeysView{Made: key.Name, Plain: plain})
+	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{Made: key.Name, Plain: plain})
 }
 
 // revokeReadKey ends a key for good.
@@ -91,7 +92,7 @@ func (d desk) revokeReadKey(c echo.Context) error {
 			return err
 		}
 		if wrong != "" {
-			return d.showReadKeys(c, http.StatusUnprocessableEntity, templates.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong})
+			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong})
 		}
 		err = d.Registry.ReadKeys.Revoke(c.Request().Context(), actor(c), id, reason)
 		return d.settled(c, err, d.href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
@@ -99,7 +100,7 @@ func (d desk) revokeReadKey(c echo.Context) error {
 	return store.ErrNotFound
 }
 
-func (d desk) showReadKeys(c echo.Context, status int, v templates.ReadKeysView) error {
+func (d desk) showReadKeys(c echo.Context, status int, v view.ReadKeysView) error {
 	owner, err := d.owner(c)
 	if err != nil {
 		return err
@@ -116,9 +117,9 @@ func (d desk) showReadKeys(c echo.Context, status int, v templates.ReadKeysView)
 	}
 	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.absolute(contractsPath)
 	v.Renovate = renovateExample(d.absolute(contractsPath), d.absolute(""))
-	var way []templates.Crumb
+	var way []ui.Crumb
 	if d.base == partnerHref(owner.ID) {
-		way = []templates.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
+		way = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
 		if v.Closed != "" {
 			v.Closed = owner.Name + " is " + owner.Status + ": its keys do not work."
 		}
@@ -126,10 +127,10 @@ func (d desk) showReadKeys(c echo.Context, status int, v templates.ReadKeysView)
 	page := d.sheet(c, "Read-only keys", way...)
 	page.Lead = "Fixed tokens with which the pipelines of " + owner.Name + " read the contracts that it may see, and nothing else."
 	page.Invalid = status != http.StatusOK
-	return d.render(c, status, templates.ReadKeysPage(page, v))
+	return d.render(c, status, view.ReadKeysPage(page, v))
 }
 
-func (d desk) readKeyRow(k store.ReadKey) templates.ReadKeyRow {
+func (d desk) readKeyRow(k store.ReadKey) view.ReadKeyRow {
 	state := "active"
 	switch {
 	case !k.RevokedAt.IsZero():
@@ -137,7 +138,7 @@ func (d desk) readKeyRow(k store.ReadKey) templates.ReadKeyRow {
 	case !registry.ReadKeyWorks(k, d.cfg.Now()):
 		state = "ended"
 	}
-	return templates.ReadKeyRow{
+	return view.ReadKeyRow{
 		ID: k.ID, Name: k.Name, Hint: k.Hint, State: state, Reason: k.RevokeReason, CreatedBy: k.CreatedBy, RevokeHref: d.href("/keys/" + url.PathEscape(k.ID) + "/revoke"),
 		Created: k.CreatedAt.Time, Expires: k.ExpiresAt.Time, LastUsed: k.LastUsedAt.Time,
 	}

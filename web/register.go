@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // registerForm asks a visitor about its organisation.
@@ -35,7 +36,7 @@ func (p *portal) register(c echo.Context) error {
 	}
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
 		setRetryAfter(c, e.After)
-		text := "Many registrations came from your address. Wait " + templates.Duration(e.After) + " and try again."
+		text := "Many registrations came from your address. Wait " + ui.Duration(e.After) + " and try again."
 		return p.showRegister(c, http.StatusTooManyRequests, in, map[string]string{"": text})
 	}
 	if err != nil {
@@ -53,7 +54,7 @@ func (p *portal) registerSent(c echo.Context) error {
 	}
 	page := p.page(c, "Check your mail")
 	page.Lead = "One step is left before " + organisation + " can look at your registration."
-	return p.render(c, http.StatusOK, templates.SentPage(page, templates.SentView{Organisation: organisation, Mailbox: p.Mailbox, NoMail: p.noMail()}))
+	return p.render(c, http.StatusOK, view.SentPage(page, view.SentView{Organisation: organisation, Mailbox: p.Mailbox, NoMail: p.noMail()}))
 }
 
 func (p *portal) showRegister(c echo.Context, status int, in registry.Registration, wrong map[string]string) error {
@@ -61,7 +62,7 @@ func (p *portal) showRegister(c echo.Context, status int, in registry.Registrati
 	if err != nil {
 		return err
 	}
-	v := templates.RegisterView{
+	v := view.RegisterView{
 		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
 		ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone,
 		Kinds: wishedKinds(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
@@ -70,12 +71,12 @@ func (p *portal) showRegister(c echo.Context, status int, in registry.Registrati
 	page := p.page(c, "Register your organisation")
 	page.Lead = "This takes about five minutes. " + organisation + " approves every registration."
 	page.Invalid = len(wrong) > 0
-	return p.render(c, status, templates.RegisterPage(page, v))
+	return p.render(c, status, view.RegisterPage(page, v))
 }
 
 // wishedKinds are the ways to receive, with those ticked that were chosen.
-func wishedKinds(chosen []string) []templates.Option {
-	options := []templates.Option{
+func wishedKinds(chosen []string) []ui.Option {
+	options := []ui.Option{
 		{Value: store.EndpointWebhook, Label: "Webhook", Hint: "We send each event to an https address of yours."},
 		{Value: store.EndpointPull, Label: "Pull", Hint: "You fetch events from us when it suits you."},
 		{Value: store.EndpointAMQP, Label: "AMQP 1.0", Hint: "By queues of a message broker."},

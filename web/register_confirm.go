@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/account"
 )
 
 // confirmForm shows who opened the link in the mail the form to choose a password.
@@ -41,7 +41,7 @@ func (p *portal) showConfirm(c echo.Context, status int, wrong string) error {
 	page := p.page(c, "Confirm your e-mail address")
 	page.Lead = "Choose the password with which you log in for " + partner.Name + "."
 	page.Invalid = wrong != ""
-	return p.render(c, status, templates.PasswordPage(page, templates.PasswordView{
+	return p.render(c, status, view.PasswordPage(page, view.PasswordView{
 		Action: c.Request().URL.EscapedPath(), Email: partner.ContactEmail, Wrong: wrong,
 	}))
 }

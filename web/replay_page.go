@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // maxShownGroups bounds the rows of a preview.
@@ -28,7 +29,7 @@ func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := templates.ReplayView{
+		v := view.ReplayView{
 			Action: area.base + "/replays", Change: area.base + "/jobs/new?" + q.values().Encode(), Hidden: q.hidden(),
 			Count: counted.Total, More: counted.More, Limited: counted.Limited, Repeats: r.Mode == outbox.ReplayAll,
 		}
@@ -41,13 +42,13 @@ func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
 		if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(counted)); err != nil {
 			return err
 		}
-		title := templates.Plural(counted.Total, "event to offer again", "events to offer again")
+		title := ui.Plural(counted.Total, "event to offer again", "events to offer again")
 		if counted.More {
 			title = "More than " + title
 		}
 		page := p.page(c, title)
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Send again", Href: v.Change}, templates.Crumb{Label: "Replay"})
-		return p.render(c, http.StatusOK, templates.Replay(page, v))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Send again", Href: v.Change}, ui.Crumb{Label: "Replay"})
+		return p.render(c, http.StatusOK, view.Replay(page, v))
 	}
 }
 
@@ -75,11 +76,11 @@ func (p *portal) startReplay(area deliveryArea) echo.HandlerFunc {
 }
 
 // jobGroups shows what a job touches, the largest groups of it.
-func (p *portal) jobGroups(ctx context.Context, area deliveryArea, scope string, counted outbox.Preview, noun [2]string) (templates.JobGroupsView, error) {
-	v := templates.JobGroupsView{Noun: noun, Total: counted.Total, ShowPartner: area.admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
+func (p *portal) jobGroups(ctx context.Context, area deliveryArea, scope string, counted outbox.Preview, noun [2]string) (view.JobGroupsView, error) {
+	v := view.JobGroupsView{Noun: noun, Total: counted.Total, ShowPartner: area.admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
 	names := p.deliveryNamesOf(scope)
 	for _, g := range counted.Groups[:len(counted.Groups)-v.Left] {
-		row := templates.JobGroup{EventType: g.EventType, Count: g.Count}
+		row := view.JobGroup{EventType: g.EventType, Count: g.Count}
 		var err error
 		if row.Endpoint, row.Subscription, err = p.jobTarget(ctx, area, names, g.EndpointID, g.SubscriptionID); err != nil {
 			return v, err
@@ -95,20 +96,20 @@ func (p *portal) jobGroups(ctx context.Context, area deliveryArea, scope string,
 }
 
 // jobTarget names an endpoint and a subscription, and where they are shown.
-func (p *portal) jobTarget(ctx context.Context, area deliveryArea, names *deliveryNames, endpointID, subscriptionID string) (endpoint, subscription templates.Named, err error) {
+func (p *portal) jobTarget(ctx context.Context, area deliveryArea, names *deliveryNames, endpointID, subscriptionID string) (endpoint, subscription ui.Named, err error) {
 	if endpoint.Name, err = names.endpoint(ctx, endpointID); err != nil {
 		return endpoint, subscription, err
 	}
 	endpoint.Href = area.base + "/endpoints/" + endpointID
 	if subscriptionID == "" {
-		return endpoint, templates.Named{Name: "none: tests of the endpoint"}, nil
+		return endpoint, ui.Named{Name: "none: tests of the endpoint"}, nil
 	}
 	subscription, err = names.subscription(ctx, area, subscriptionID)
 	return endpoint, subscription, err
 }
 
 // subscription names a subscription as its page does; what is not there any more is called by its id.
-func (n *deliveryNames) subscription(ctx context.Context, area deliveryArea, id string) (templates.Named, error) {
+func (n *deliveryNames) subscription(ctx context.Context, area deliveryArea, id string) (ui.Named, error) {
 	name, err := known(n.subscriptions, id, func() (string, error) {
 		row, err := n.db.Subscription(ctx, id)
 		if err != nil || !n.sees(row.PartnerID) {
@@ -116,19 +117,19 @@ func (n *deliveryNames) subscription(ctx context.Context, area deliveryArea, id 
 		}
 		return subscriptionLabel(row), nil
 	})
-	return templates.Named{Name: name, Href: area.base + "/subscriptions/" + id}, err
+	return ui.Named{Name: name, Href: area.base + "/subscriptions/" + id}, err
 }
 
 // jobParts tells how far a replay is with each subscription.
-func (p *portal) jobParts(ctx context.Context, area deliveryArea, j store.ResendJob) ([]templates.JobPart, error) {
+func (p *portal) jobParts(ctx context.Context, area deliveryArea, j store.ResendJob) ([]view.JobPart, error) {
 	rows, err := p.DB.ReplayParts(ctx, j.ID)
 	if err != nil {
 		return nil, err
 	}
 	names := p.deliveryNamesOf(area.partnerOf(j))
-	parts := make([]templates.JobPart, len(rows))
+	parts := make([]view.JobPart, len(rows))
 	for i, r := range rows {
-		parts[i] = templates.JobPart{State: r.Status, Text: partText(r, j), Done: int(r.Done), Total: int(r.Total), More: r.TotalMore}
+		parts[i] = view.JobPart{State: r.Status, Text: partText(r, j), Done: int(r.Done), Total: int(r.Total), More: r.TotalMore}
 		if r.Status == store.JobRunning && j.Status == store.JobCancelled {
 			parts[i].State = store.JobCancelled
 		}

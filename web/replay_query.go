@@ -8,7 +8,7 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // Bounds of the event ids typed in the portal; the API takes more.
@@ -48,10 +48,10 @@ func (q replayQuery) values() url.Values {
 	return v
 }
 
-func (q replayQuery) hidden() []templates.Hidden {
-	var list []templates.Hidden
+func (q replayQuery) hidden() []ui.Hidden {
+	var list []ui.Hidden
 	for name, values := range q.values() {
-		list = append(list, templates.Hidden{Name: name, Value: values[0]})
+		list = append(list, ui.Hidden{Name: name, Value: values[0]})
 	}
 	return list
 }
@@ -77,7 +77,7 @@ func (q replayQuery) replay(area deliveryArea) (outbox.Replay, formErrors) {
 		wrong["partner"] = "Choose a partner, or an endpoint."
 	}
 	if len(r.EventIDs) > maxTypedIDs {
-		wrong["events"] = "At most " + templates.Count(maxTypedIDs) + " ids can be filled in here; the API takes more."
+		wrong["events"] = "At most " + ui.Count(maxTypedIDs) + " ids can be filled in here; the API takes more."
 	}
 	return r, wrong
 }
@@ -103,7 +103,7 @@ func replayRefusal(err error, q replayQuery) (formErrors, bool) {
 }
 
 // replayWords tells a replay as it was chosen.
-func (p *portal) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]templates.Item, error) {
+func (p *portal) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]ui.Item, error) {
 	names := p.deliveryNamesOf(scope)
 	partner, err := names.partner(ctx, r.PartnerID)
 	if err != nil {
@@ -119,10 +119,10 @@ func (p *portal) replayWords(ctx context.Context, r outbox.Replay, scope string)
 	}
 	ids := ""
 	if len(r.EventIDs) > 0 {
-		ids = templates.Plural(len(r.EventIDs), "event", "events")
+		ids = ui.Plural(len(r.EventIDs), "event", "events")
 	}
-	items := []templates.Item{{Label: "Which events", Text: which}}
-	for _, item := range []templates.Item{
+	items := []ui.Item{{Label: "Which events", Text: which}}
+	for _, item := range []ui.Item{
 		{Label: "Partner", Text: partner},
 		{Label: "Endpoint", Text: endpoint},
 		{Label: "Subscription", Text: strings.Join(r.SubscriptionIDs, ", ")},

@@ -9,7 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 )
 
 // Ready-made moments of "everything that failed since".
@@ -70,7 +71,7 @@ func sinceLength(since string) time.Duration {
 func (p *portal) showSendAgain(c echo.Context, area deliveryArea, q replayQuery, wrong formErrors) error {
 	ctx, scope := c.Request().Context(), area.scope(c)
 	names := p.deliveryNamesOf(scope)
-	v := templates.SendAgainView{Failed: area.base + "/jobs/failed", Replay: area.base + "/replays", Limited: !area.admin}
+	v := view.SendAgainView{Failed: area.base + "/jobs/failed", Replay: area.base + "/replays", Limited: !area.admin}
 	var err error
 	if v.ReplayFields, err = p.replayFields(ctx, area, scope, q, names); err != nil {
 		return err
@@ -80,29 +81,29 @@ func (p *portal) showSendAgain(c echo.Context, area deliveryArea, q replayQuery,
 		return err
 	}
 	v.FailedFields = failedFields(c, endpoints)
-	for _, fields := range [][]templates.Field{v.FailedFields, v.ReplayFields} {
+	for _, fields := range [][]ui.Field{v.FailedFields, v.ReplayFields} {
 		for i := range fields {
 			fields[i].Error = wrong[fields[i].Name]
 			if fields[i].Error != "" {
-				v.Errors = append(v.Errors, templates.FieldError{Field: orElse(fields[i].ID, fields[i].Name), Text: fields[i].Label + ": " + fields[i].Error})
+				v.Errors = append(v.Errors, ui.FieldError{Field: orElse(fields[i].ID, fields[i].Name), Text: fields[i].Label + ": " + fields[i].Error})
 			}
 		}
 	}
 	if text, ok := wrong[""]; ok {
-		v.Errors = append(v.Errors, templates.FieldError{Text: text})
+		v.Errors = append(v.Errors, ui.FieldError{Text: text})
 	}
 	status, page := http.StatusOK, p.page(c, "Send again")
 	if len(v.Errors) > 0 {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
 	page.Lead = "What failed, or what was never sent. You see how much it is before anything happens."
-	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), templates.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, templates.Crumb{Label: "Send again"})
-	return p.render(c, status, templates.SendAgain(page, v))
+	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, ui.Crumb{Label: "Send again"})
+	return p.render(c, status, view.SendAgain(page, v))
 }
 
-func failedFields(c echo.Context, endpoints []templates.Option) []templates.Field {
-	return []templates.Field{
-		{Name: "since", ID: "since", Label: "Since", Type: "radio", Required: true, Value: orElse(clean(c.QueryParam("since")), sinceDay), Options: []templates.Option{
+func failedFields(c echo.Context, endpoints []ui.Option) []ui.Field {
+	return []ui.Field{
+		{Name: "since", ID: "since", Label: "Since", Type: "radio", Required: true, Value: orElse(clean(c.QueryParam("since")), sinceDay), Options: []ui.Option{
 			{Value: sinceHour, Label: "an hour ago"},
 			{Value: sinceDay, Label: "a day ago"},
 			{Value: sinceWeek, Label: "a week ago"},
@@ -114,15 +115,15 @@ func failedFields(c echo.Context, endpoints []templates.Option) []templates.Fiel
 }
 
 // replayFields are the questions about a replay.
-func (p *portal) replayFields(ctx context.Context, area deliveryArea, scope string, q replayQuery, names *deliveryNames) ([]templates.Field, error) {
-	var fields []templates.Field
+func (p *portal) replayFields(ctx context.Context, area deliveryArea, scope string, q replayQuery, names *deliveryNames) ([]ui.Field, error) {
+	var fields []ui.Field
 	if area.admin {
 		partners, err := p.partnerOptions(ctx, names)
 		if err != nil {
 			return nil, err
 		}
 		partners[0].Label = "Choose a partner, or an endpoint below"
-		fields = append(fields, templates.Field{Name: "partner", Label: "Partner", Type: "list", Value: q.partner, Options: partners})
+		fields = append(fields, ui.Field{Name: "partner", Label: "Partner", Type: "list", Value: q.partner, Options: partners})
 	}
 	endpoints, err := p.endpointOptions(ctx, scope, names)
 	if err != nil {
@@ -134,30 +135,30 @@ func (p *portal) replayFields(ctx context.Context, area deliveryArea, scope stri
 	}
 	endpoints, types = withOption(endpoints, q.endpoint), withOption(types, q.eventType)
 	if q.subscription != "" {
-		fields = append(fields, templates.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
+		fields = append(fields, ui.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
 	}
 	never := "What a person discarded stays so."
 	if area.admin {
 		never = "Also from before a subscription was approved. " + never
 	}
 	return append(fields,
-		templates.Field{Name: "endpoint", Label: "Endpoint", Type: "list", Value: q.endpoint, Options: endpoints},
-		templates.Field{Name: "mode", Label: "Which events", Type: "radio", Required: true, Value: q.mode, Options: []templates.Option{
+		ui.Field{Name: "endpoint", Label: "Endpoint", Type: "list", Value: q.endpoint, Options: endpoints},
+		ui.Field{Name: "mode", Label: "Which events", Type: "radio", Required: true, Value: q.mode, Options: []ui.Option{
 			{Value: "missing", Label: "What was never received", Hint: never},
 			{Value: "all", Label: "Everything, once more", Hint: "Also what was received. Ask the receiver first."},
 		}},
-		templates.Field{Name: "type", Label: "Event type", Type: "list", Value: q.eventType, Options: types},
-		templates.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
-		templates.Field{Name: "from", Label: "Accepted from", Hint: "In UTC.", Type: "datetime-local", Value: q.from},
-		templates.Field{Name: "until", Label: "Accepted before", Hint: "In UTC.", Type: "datetime-local", Value: q.until},
-		templates.Field{Name: "events", Label: "Event ids", Hint: "One a line, up to 100: ours, or those of the producers.", Type: "lines", Rows: 3, Value: q.events},
+		ui.Field{Name: "type", Label: "Event type", Type: "list", Value: q.eventType, Options: types},
+		ui.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
+		ui.Field{Name: "from", Label: "Accepted from", Hint: "In UTC.", Type: "datetime-local", Value: q.from},
+		ui.Field{Name: "until", Label: "Accepted before", Hint: "In UTC.", Type: "datetime-local", Value: q.until},
+		ui.Field{Name: "events", Label: "Event ids", Hint: "One a line, up to 100: ours, or those of the producers.", Type: "lines", Rows: 3, Value: q.events},
 	), nil
 }
 
 // withOption adds a value that is not in a list of choices, so that the form does not show another than it uses.
-func withOption(options []templates.Option, value string) []templates.Option {
-	if slices.ContainsFunc(options, func(o templates.Option) bool { return o.Value == value }) {
+func withOption(options []ui.Option, value string) []ui.Option {
+	if slices.ContainsFunc(options, func(o ui.Option) bool { return o.Value == value }) {
 		return options
 	}
-	return append(options, templates.Option{Value: value, Label: value})
+	return append(options, ui.Option{Value: value, Label: value})
 }

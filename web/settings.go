@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // routesSettings registers the pages about the profile of the chain collaboration.
@@ -45,16 +46,16 @@ func (p *portal) showSettings(c echo.Context, status int, reason string, wrong f
 	}
 	page := p.frame(c, "Settings")
 	page.Lead = "What this chain agreed on: how strictly the rules of the profile are held, and what the profile leaves open."
-	page.Actions = templates.LinkButton(templates.Primary, "Change settings", "/admin/settings/edit")
+	page.Actions = ui.LinkButton(ui.Primary, "Change settings", "/admin/settings/edit")
 	page.Invalid = wrong != nil
-	return p.render(c, status, templates.SettingsPage(page, v))
+	return p.render(c, status, view.SettingsPage(page, v))
 }
 
-func settingsView(state *registry.ProfileState) templates.SettingsView {
-	var v templates.SettingsView
+func settingsView(state *registry.ProfileState) view.SettingsView {
+	var v view.SettingsView
 	values := state.Values()
 	for _, group := range registry.Groups() {
-		shown := templates.SettingGroup{Key: group.Key, Title: group.Title}
+		shown := view.SettingGroup{Key: group.Key, Title: group.Title}
 		for _, s := range registry.Settings() {
 			if s.Group() != group.Key {
 				continue
@@ -68,7 +69,7 @@ func settingsView(state *registry.ProfileState) templates.SettingsView {
 		v.Groups = append(v.Groups, shown)
 	}
 	for _, f := range registry.FixedChoices() {
-		v.Fixed = append(v.Fixed, templates.FixedChoiceRow(f))
+		v.Fixed = append(v.Fixed, view.FixedChoiceRow(f))
 	}
 	if len(v.Relaxed) > 0 {
 		v.Strict = strictDanger(state)
@@ -76,10 +77,10 @@ func settingsView(state *registry.ProfileState) templates.SettingsView {
 	return v
 }
 
-func settingRow(s registry.Setting, value string) templates.SettingRow {
-	row := templates.SettingRow{
+func settingRow(s registry.Setting, value string) view.SettingRow {
+	row := view.SettingRow{
 		Title: s.Title, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "), Relaxes: strings.Join(s.Relaxes(), ", "),
-		Standing: templates.SettingStanding(s.Standing(value)),
+		Standing: view.SettingStanding(s.Standing(value)),
 	}
 	if s.Strict != "" {
 		row.Asked = s.Text(s.Strict)
@@ -88,11 +89,11 @@ func settingRow(s registry.Setting, value string) templates.SettingRow {
 }
 
 // strictDanger takes every relaxation back after a reason.
-func strictDanger(state *registry.ProfileState) *templates.Danger {
-	return &templates.Danger{
+func strictDanger(state *registry.ProfileState) *ui.Danger {
+	return &ui.Danger{
 		ID: "strict", Label: "Take every relaxation back", Action: "/admin/settings/strict", Button: "Back to strict",
 		Explain:    "Every setting becomes what the profile asks for, also where it is tighter now; what the profile leaves open stays. Partners and clients that rely on a relaxation are refused from then on.",
-		ReasonName: "reason", ReasonLabel: "Reason, for the audit trail", Hidden: []templates.Hidden{{Name: "version", Value: strconv.FormatInt(state.Version, 10)}},
+		ReasonName: "reason", ReasonLabel: "Reason, for the audit trail", Hidden: []ui.Hidden{{Name: "version", Value: strconv.FormatInt(state.Version, 10)}},
 	}
 }
 

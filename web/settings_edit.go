@@ -7,7 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // editSettings shows the form with the settings of now.
@@ -61,13 +62,13 @@ func savedText(changes []registry.SettingChange) string {
 	if len(changes) == 0 {
 		return "Nothing was changed."
 	}
-	return templates.Plural(len(changes), "setting was", "settings were") + " changed. All parts work by it within two seconds."
+	return ui.Plural(len(changes), "setting was", "settings were") + " changed. All parts work by it within two seconds."
 }
 
 func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, wrong formErrors) error {
-	v := templates.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
+	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
 	for _, group := range registry.Groups() {
-		shown := templates.SettingFormGroup{Title: group.Title}
+		shown := view.SettingFormGroup{Title: group.Title}
 		for _, s := range registry.Settings() {
 			if s.Group() == group.Key {
 				shown.Fields = append(shown.Fields, settingField(s, in.values[s.Key], wrong[s.Key]))
@@ -75,28 +76,28 @@ func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, w
 		}
 		v.Groups = append(v.Groups, shown)
 	}
-	page := p.frame(c, "Change settings", templates.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page := p.frame(c, "Change settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
 	page.Invalid = wrong != nil
 	v.Errors = settingErrors(wrong)
-	return p.render(c, status, templates.SettingsFormPage(page, v))
+	return p.render(c, status, view.SettingsFormPage(page, v))
 }
 
 // settingErrors names the setting in each line of the summary, in the order of the form.
-func settingErrors(wrong formErrors) []templates.FieldError {
-	var list []templates.FieldError
+func settingErrors(wrong formErrors) []ui.FieldError {
+	var list []ui.FieldError
 	for _, s := range registry.Settings() {
 		if text := wrong[s.Key]; text != "" {
-			list = append(list, templates.FieldError{Field: s.Key, Text: s.Title + ": " + text})
+			list = append(list, ui.FieldError{Field: s.Key, Text: s.Title + ": " + text})
 		}
 	}
 	return append(list, wrong.summary("reason")...)
 }
 
 // settingField asks for a setting. What the profile asks for is named.
-func settingField(s registry.Setting, value, wrong string) templates.SettingField {
-	f := templates.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: wrong, Required: true}
+func settingField(s registry.Setting, value, wrong string) view.SettingField {
+	f := ui.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: wrong, Required: true}
 	for _, choice := range s.Choices {
-		option := templates.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
+		option := ui.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
 		switch s.Standing(choice.Value) {
 		case registry.StandingStrict:
 			option.Hint = "What the profile asks for."
@@ -111,15 +112,15 @@ func settingField(s registry.Setting, value, wrong string) templates.SettingFiel
 			f.Hint += " The profile asks for " + s.Strict + "."
 		}
 	}
-	return templates.SettingField{Field: f, Options: s.Choices != nil}
+	return view.SettingField{Field: f, Options: s.Choices != nil}
 }
 
-func changeRows(changes []registry.SettingChange) []templates.SettingChangeRow {
-	var rows []templates.SettingChangeRow
+func changeRows(changes []registry.SettingChange) []view.SettingChangeRow {
+	var rows []view.SettingChangeRow
 	for _, c := range changes {
-		rows = append(rows, templates.SettingChangeRow{
+		rows = append(rows, view.SettingChangeRow{
 			Title: c.Title, Before: c.Text(c.Before), After: c.Text(c.After), Rules: strings.Join(c.Rules, ", "),
-			Standing: templates.SettingStanding(c.Standing(c.After)),
+			Standing: view.SettingStanding(c.Standing(c.After)),
 		})
 	}
 	return rows

@@ -7,12 +7,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/templates"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
 )
 
 // importSettings asks for a file.
 func (p *portal) importSettings(c echo.Context) error {
-	return p.showImport(c, http.StatusOK, templates.SettingsImportView{})
+	return p.showImport(c, http.StatusOK, view.SettingsImportView{})
 }
 
 // previewSettings shows what a file would change; nothing is changed yet.
@@ -24,11 +25,11 @@ func (p *portal) previewSettings(c echo.Context) error {
 	if len(in.content()) == 0 {
 		return p.refuseImport(c, in.text, formErrors{"document": "Choose a file, or paste it."}, nil)
 	}
-	return p.preview(c, in, http.StatusOK, templates.SettingsPreviewView{})
+	return p.preview(c, in, http.StatusOK, view.SettingsPreviewView{})
 }
 
 // preview holds a file against the settings of now.
-func (p *portal) preview(c echo.Context, in documentForm, status int, v templates.SettingsPreviewView) error {
+func (p *portal) preview(c echo.Context, in documentForm, status int, v view.SettingsPreviewView) error {
 	file, err := registry.ParseProfile(in.content())
 	if bad, ok := errors.AsType[*registry.ProfileFileError](err); ok {
 		return p.refuseImport(c, in.text, notImported(in), bad)
@@ -41,9 +42,9 @@ func (p *portal) preview(c echo.Context, in documentForm, status int, v template
 		return err
 	}
 	v.Text, v.Version, v.Changes = string(in.content()), strconv.FormatInt(state.Version, 10), changeRows(changes)
-	page := p.frame(c, "What the file changes", templates.Crumb{Label: "Settings", Href: "/admin/settings"}, templates.Crumb{Label: "Import a file", Href: "/admin/settings/import"})
+	page := p.frame(c, "What the file changes", ui.Crumb{Label: "Settings", Href: "/admin/settings"}, ui.Crumb{Label: "Import a file", Href: "/admin/settings/import"})
 	page.Invalid = v.Wrong != nil
-	return p.render(c, status, templates.SettingsPreviewPage(page, v))
+	return p.render(c, status, view.SettingsPreviewPage(page, v))
 }
 
 func notImported(in documentForm) formErrors {
@@ -51,10 +52,10 @@ func notImported(in documentForm) formErrors {
 }
 
 func (p *portal) refuseImport(c echo.Context, text string, wrong formErrors, bad *registry.ProfileFileError) error {
-	v := templates.SettingsImportView{Text: text, Wrong: wrong}
+	v := view.SettingsImportView{Text: text, Wrong: wrong}
 	if bad != nil {
 		for _, problem := range bad.Problems {
-			row := templates.FileProblemRow{Setting: problem.Key, Text: problem.Text}
+			row := view.FileProblemRow{Setting: problem.Key, Text: problem.Text}
 			if problem.Line > 0 {
 				row.Line = strconv.Itoa(problem.Line)
 			}
@@ -64,10 +65,10 @@ func (p *portal) refuseImport(c echo.Context, text string, wrong formErrors, bad
 	return p.showImport(c, http.StatusUnprocessableEntity, v)
 }
 
-func (p *portal) showImport(c echo.Context, status int, v templates.SettingsImportView) error {
-	page := p.frame(c, "Import settings", templates.Crumb{Label: "Settings", Href: "/admin/settings"})
+func (p *portal) showImport(c echo.Context, status int, v view.SettingsImportView) error {
+	page := p.frame(c, "Import settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
 	page.Invalid = v.Wrong != nil
-	return p.render(c, status, templates.SettingsImportPage(page, v))
+	return p.render(c, status, view.SettingsImportPage(page, v))
 }
 
 // applySettings makes the file that was looked at the profile, unless someone
@@ -86,7 +87,7 @@ func (p *portal) applySettings(c echo.Context) error {
 	change := registry.ProfileChange{Version: formVersion(form), Values: file.Values, Reason: form.Get("reason")}
 	_, changes, err := p.Registry.Profile.Save(c.Request().Context(), actor(c), change)
 	if status, wrong := formRefusal(err); wrong != nil {
-		return p.preview(c, in, status, templates.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})
+		return p.preview(c, in, status, view.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})
 	}
 	if err != nil {
 		return err

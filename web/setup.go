@@ -9,7 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	view "schakel/templates/account"
+	"schakel/templates/ui"
 )
 
 // setupForm shows the form with which the first administrator is made.
@@ -17,7 +18,7 @@ func (a *App) setupForm(c echo.Context) error {
 	if err := a.cfg.Accounts.CheckSetupLink(c.Request().Context(), c.Param("token")); err != nil {
 		return linkProblem(err)
 	}
-	return a.showSetup(c, http.StatusOK, templates.SetupView{Start: templates.StartStrict})
+	return a.showSetup(c, http.StatusOK, view.SetupView{Start: view.StartStrict})
 }
 
 // setup makes the first administrator, saves the settings that it chose to start with, and logs in.
@@ -26,13 +27,13 @@ func (a *App) setup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	name, email, start := form.Get("name"), form.Get("email"), cmp.Or(form.Get("start"), templates.StartStrict)
-	if start != templates.StartStrict && start != templates.StartLenient {
-		return a.showSetup(c, http.StatusUnprocessableEntity, templates.SetupView{Name: name, Email: email, Wrong: map[string]string{"start": "Choose strict or lenient."}})
+	name, email, start := form.Get("name"), form.Get("email"), cmp.Or(form.Get("start"), view.StartStrict)
+	if start != view.StartStrict && start != view.StartLenient {
+		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Wrong: map[string]string{"start": "Choose strict or lenient."}})
 	}
 	account, err := a.cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), name, email, form.Raw("password"))
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return a.showSetup(c, http.StatusUnprocessableEntity, templates.SetupView{Name: name, Email: email, Start: start, Wrong: e.Fields})
+		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Start: start, Wrong: e.Fields})
 	}
 	if err != nil {
 		return linkProblem(err)
@@ -40,11 +41,11 @@ func (a *App) setup(c echo.Context) error {
 	if err := a.loginByLink(c, account); err != nil {
 		return err
 	}
-	a.flash(c, templates.KindOK, "Your account is made, and you are logged in.")
-	if start == templates.StartLenient {
+	a.flash(c, ui.KindOK, "Your account is made, and you are logged in.")
+	if start == view.StartLenient {
 		if err := a.startLenient(c, account); err != nil {
 			a.cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
-			a.flash(c, templates.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+			a.flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
 		}
 	}
 	return c.Redirect(http.StatusSeeOther, homeOf(&account))
@@ -70,17 +71,17 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 	return err
 }
 
-func (a *App) showSetup(c echo.Context, status int, v templates.SetupView) error {
+func (a *App) showSetup(c echo.Context, status int, v view.SetupView) error {
 	v.Action = c.Request().URL.EscapedPath()
 	for _, change := range registry.LenientProfile().Relaxations() {
-		v.Relaxations = append(v.Relaxations, templates.Relaxation{
+		v.Relaxations = append(v.Relaxations, view.Relaxation{
 			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
 		})
 	}
 	p := a.page(c, "Create the administrator")
 	p.Lead = "This is the first start of this Schakel. The link you followed works once, for this."
 	p.Invalid = len(v.Wrong) > 0
-	return a.render(c, status, templates.SetupPage(p, v))
+	return a.render(c, status, view.SetupPage(p, v))
 }
 
 // linkProblem is the answer to a one-time link that does not work.

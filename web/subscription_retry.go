@@ -10,7 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // retryBody is a retry schedule in JSON. In a subscription an absent member is as the settings of the chain say.
@@ -112,6 +112,6 @@ func typedRetry(form Form) registry.RetryInput {
 	return registry.RetryInput{Waits: form.Get("retryWaits"), MaxAttempts: form.Get("retryAttempts"), Deadline: form.Get("retryDeadline")}
 }
 
-func retryView(in registry.RetryInput) templates.RetryView {
-	return templates.RetryView{Waits: in.Waits, Attempts: in.MaxAttempts, Deadline: in.Deadline}
+func retryView(in registry.RetryInput) ui.RetryView {
+	return ui.RetryView{Waits: in.Waits, Attempts: in.MaxAttempts, Deadline: in.Deadline}
 }

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/filter"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates"
+	"schakel/templates/ui"
 )
 
 // selection is what a form says about the filters and the order of a subscription.
@@ -31,11 +31,11 @@ const spareRows = 2
 func readSelection(form Form) selection {
 	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther"), retry: typedRetry(form)}
 	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
-	for i := range min(max(count, spareRows), templates.FilterRows) {
-		dialect, negated := strings.CutPrefix(form.Get(templates.FilterControl(i, "comparison")), "not-")
+	for i := range min(max(count, spareRows), ui.FilterRows) {
+		dialect, negated := strings.CutPrefix(form.Get(ui.FilterControl(i, "comparison")), "not-")
 		s.rows = append(s.rows, filter.Simple{
-			Attribute: form.Get(templates.FilterControl(i, "attribute")), Dialect: orElse(dialect, "exact"),
-			Text: form.Get(templates.FilterControl(i, "value")), Not: negated,
+			Attribute: form.Get(ui.FilterControl(i, "attribute")), Dialect: orElse(dialect, "exact"),
+			Text: form.Get(ui.FilterControl(i, "value")), Not: negated,
 		})
 	}
 	return s
@@ -52,18 +52,18 @@ func selectionOf(sub store.Subscription) (selection, error) {
 		return selection{}, err
 	}
 	s := selection{dedupe: sub.Dedupe, rows: rows, others: others, order: sub.OrderBy, retry: retry.Text()}
-	if len(rows) > templates.FilterRows {
+	if len(rows) > ui.FilterRows {
 		s.rows, s.others = nil, sub.Filters
 	}
 	if sub.OrderBy != "" && sub.OrderBy != "subject" && sub.OrderBy != "partitionkey" {
-		s.order, s.other = templates.OrderOther, sub.OrderBy
+		s.order, s.other = ui.OrderOther, sub.OrderBy
 	}
 	return s.grown(spareRows), nil
 }
 
 // grown offers more empty comparisons.
 func (s selection) grown(more int) selection {
-	s.rows = append(slices.Clone(s.rows), make([]filter.Simple, max(0, min(more, templates.FilterRows-len(s.rows))))...)
+	s.rows = append(slices.Clone(s.rows), make([]filter.Simple, max(0, min(more, ui.FilterRows-len(s.rows))))...)
 	for i := range s.rows {
 		s.rows[i].Dialect = orElse(s.rows[i].Dialect, "exact")
 	}
@@ -86,7 +86,7 @@ func (s selection) filters() string {
 // orderBy is the attribute chosen. Another one that was not named is told by a
 // name that is refused.
 func (s selection) orderBy() string {
-	if s.order == templates.OrderOther {
+	if s.order == ui.OrderOther {
 		return orElse(s.other, "?")
 	}
 	return s.order
@@ -101,7 +101,7 @@ func (s selection) wrong() map[string]string {
 		}
 		control, text := rowProblem(row)
 		if text != "" {
-			wrong[templates.FilterControl(i, control)] = text
+			wrong[ui.FilterControl(i, control)] = text
 		}
 	}
 	if text := filterText(filter.Check(s.others)); text != "" {
@@ -149,21 +149,21 @@ func (s selection) merged(refused map[string]string) map[string]string {
 		delete(all, "filters")
 		maps.Copy(all, found)
 	}
-	if text := all["orderBy"]; text != "" && s.order == templates.OrderOther {
+	if text := all["orderBy"]; text != "" && s.order == ui.OrderOther {
 		delete(all, "orderBy")
 		all["orderOther"] = text
 	}
 	return all
 }
 
-func (s selection) view(action string, wrong map[string]string) templates.SelectionView {
-	v := templates.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Retry: retryView(s.retry), Wrong: wrong, MoreAction: action}
+func (s selection) view(action string, wrong map[string]string) ui.SelectionView {
+	v := ui.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Retry: retryView(s.retry), Wrong: wrong, MoreAction: action}
 	for _, row := range s.rows {
 		comparison := row.Dialect
 		if row.Not {
 			comparison = "not-" + comparison
 		}
-		v.Rows = append(v.Rows, templates.FilterRow{Attribute: row.Attribute, Comparison: comparison, Value: row.Text})
+		v.Rows = append(v.Rows, ui.FilterRow{Attribute: row.Attribute, Comparison: comparison, Value: row.Text})
 	}
 	return v
 }

@@ -1,6 +1,7 @@
-package templates
+package contracts
 
 import (
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 )
@@ -8,7 +9,7 @@ import (
 // A document of strangers is text on a page and nothing else, line by line.
 func TestSourceIsText(t *testing.T) {
 	t.Parallel()
-	doc := render(t, source(SourceView{First: 7, Total: 8, Lines: []string{`  <script>alert(1)</script>`, `</pre>"x`}}))
+	doc := uitest.Render(t, source(SourceView{First: 7, Total: 8, Lines: []string{`  <script>alert(1)</script>`, `</pre>"x`}}))
 	if strings.Contains(doc, "<script") || strings.Count(doc, "</pre>") != 1 {
 		t.Errorf("the source is not escaped: %s", doc)
 	}

@@ -1,6 +1,7 @@
-package templates
+package datasets
 
 import (
+	"schakel/templates/ui"
 	"strconv"
 	"time"
 )
@@ -49,18 +50,18 @@ type PublicationRow struct {
 	UnlocatedFirst string
 }
 
-func (r DeltaRow) state() (Kind, string) {
+func (r DeltaRow) state() (ui.Kind, string) {
 	switch {
 	case r.Gone:
-		return KindNeutral, "Expired"
+		return ui.KindNeutral, "Expired"
 	case r.Old:
-		return KindNeutral, "Of an older lineage"
+		return ui.KindNeutral, "Of an older lineage"
 	case r.Failed != "":
-		return KindError, "Failed"
+		return ui.KindError, "Failed"
 	case r.Making:
-		return KindInfo, "Not made yet"
+		return ui.KindInfo, "Not made yet"
 	}
-	return KindOK, "Ready"
+	return ui.KindOK, "Ready"
 }
 
 // counted tells whether it is known what is in it: not while the file of this reader is not there.
@@ -87,40 +88,40 @@ func percent(part, whole int64) int64 {
 func percentText(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (c DeliveryCounts) text() string {
-	return Count(int(c.Adds)) + " added, " + Count(int(c.Changes)) + " changed, " + Count(int(c.Deletes)) + " deleted"
+	return ui.Count(int(c.Adds)) + " added, " + ui.Count(int(c.Changes)) + " changed, " + ui.Count(int(c.Deletes)) + " deleted"
 }
 
-func deltaTable(total int, pager *Pager, empty Empty) TableView {
-	return TableView{
+func deltaTable(total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
+	return ui.TableView{
 		ID: "deltas", Caption: "Deltas", Total: total, Noun: [2]string{"delta", "deltas"}, Pager: pager, Empty: empty,
-		Columns: []Column{{Label: "Delta"}, {Label: "Until"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "Size", Numeric: true}, {Label: "Expires"}},
+		Columns: []ui.Column{{Label: "Delta"}, {Label: "Until"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "Size", Numeric: true}, {Label: "Expires"}},
 	}
 }
 
-func snapshotTable(total int) TableView {
-	return TableView{
+func snapshotTable(total int) ui.TableView {
+	return ui.TableView{
 		ID: "snapshots", Caption: "Snapshots", Total: total, Noun: [2]string{"snapshot", "snapshots"},
-		Columns: []Column{{Label: "Snapshot"}, {Label: "State"}, {Label: "Includes"}, {Label: "Versions", Numeric: true}, {Label: "Size", Numeric: true}},
-		Empty:   Empty{Text: "There is no snapshot yet. Who begins to follow needs one."},
+		Columns: []ui.Column{{Label: "Snapshot"}, {Label: "State"}, {Label: "Includes"}, {Label: "Versions", Numeric: true}, {Label: "Size", Numeric: true}},
+		Empty:   ui.Empty{Text: "There is no snapshot yet. Who begins to follow needs one."},
 	}
 }
 
 // unlocatedText warns of versions of objects that no follower of an area gets.
 func unlocatedText(n int64) string {
-	return Plural(int(n), "version of an object was taken in and lies", "versions of objects were taken in and lie") +
+	return ui.Plural(int(n), "version of an object was taken in and lies", "versions of objects were taken in and lie") +
 		" in no area: followers who chose an area do not get " + map[bool]string{true: "it", false: "them"}[n == 1] + "."
 }
 
-func publicationTable(total int, pager *Pager, empty Empty) TableView {
-	return TableView{
+func publicationTable(total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
+	return ui.TableView{
 		ID: "publications", Caption: "What came in", Total: total, Noun: [2]string{"publication", "publications"}, Pager: pager, Empty: empty,
-		Columns: []Column{{Label: "Started"}, {Label: "What"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "By"}},
+		Columns: []ui.Column{{Label: "Started"}, {Label: "What"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "By"}},
 	}
 }
 
-func followerTable(total int, empty Empty) TableView {
-	return TableView{
+func followerTable(total int, empty ui.Empty) ui.TableView {
+	return ui.TableView{
 		ID: "followers", Caption: "Followers", Total: total, Noun: [2]string{"follower", "followers"}, Empty: empty,
-		Columns: []Column{{Label: "Partner"}, {Label: "State"}, {Label: "Gets"}, {Label: "Its copy"}, {Label: "Last fetched"}},
+		Columns: []ui.Column{{Label: "Partner"}, {Label: "State"}, {Label: "Gets"}, {Label: "Its copy"}, {Label: "Last fetched"}},
 	}
 }

@@ -1,4 +1,4 @@
-package templates
+package deliveries
 
 import (
 	"testing"

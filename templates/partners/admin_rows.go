@@ -1,11 +1,14 @@
-package templates
+package partners
 
-import "time"
+import (
+	"schakel/templates/ui"
+	"time"
+)
 
 // SubscriptionRow is one subscription of a list for administrators.
 type SubscriptionRow struct {
 	Name, Href        string
-	Partner, Endpoint Named
+	Partner, Endpoint ui.Named
 	Types             []string
 	Status            string
 	Since             time.Time
@@ -15,7 +18,7 @@ type SubscriptionRow struct {
 type ClientRow struct {
 	Name, Href string
 	ID, Method string
-	Partner    Named
+	Partner    ui.Named
 	Scopes     []string
 	Status     string
 	// Waiting is set while it asked for more than it has.
@@ -23,10 +26,10 @@ type ClientRow struct {
 	Since   time.Time
 }
 
-func subscriptionColumns() []Column {
-	return []Column{{Label: "Subscription"}, {Label: "Partner"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Asked"}}
+func subscriptionColumns() []ui.Column {
+	return []ui.Column{{Label: "Subscription"}, {Label: "Partner"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Asked"}}
 }
 
-func clientColumns() []Column {
-	return []Column{{Label: "Client"}, {Label: "Partner"}, {Label: "Proves itself by"}, {Label: "Scopes"}, {Label: "State"}, {Label: "Made"}}
+func clientColumns() []ui.Column {
+	return []ui.Column{{Label: "Client"}, {Label: "Partner"}, {Label: "Proves itself by"}, {Label: "Scopes"}, {Label: "State"}, {Label: "Made"}}
 }

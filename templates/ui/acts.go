@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"github.com/a-h/templ"
@@ -23,8 +23,8 @@ type ActsView struct {
 
 func (v ActsView) empty() bool { return len(v.Plain)+len(v.Danger) == 0 }
 
-// errors lists the reasons that were refused.
-func (v ActsView) errors() []FieldError {
+// Errors lists the reasons that were refused.
+func (v ActsView) Errors() []FieldError {
 	var list []FieldError
 	for _, d := range v.Danger {
 		if d.ReasonError != "" {
@@ -39,10 +39,10 @@ type Named struct {
 	Name, Href string
 }
 
-// link is a description-list value that leads to the page of something.
-func (n Named) link() templ.Component {
+// Link is a description-list value that leads to the page of something.
+func (n Named) Link() templ.Component {
 	if n.Href == "" {
-		return plainText(n.Name)
+		return PlainText(n.Name)
 	}
 	return Link(n.Name, n.Href)
 }
@@ -55,24 +55,24 @@ type History struct {
 	MoreHref string
 }
 
-// clockItem is an item for a moment; one that has not come is left out.
-func clockItem(items []Item, label string, at, now time.Time) []Item {
+// ClockItem is an item for a moment; one that has not come is left out.
+func ClockItem(items []Item, label string, at, now time.Time) []Item {
 	if at.IsZero() {
 		return items
 	}
 	return append(items, Item{Label: label, Content: Clock(at, now)})
 }
 
-// textItem is an item for a text; an empty one is left out.
-func textItem(items []Item, label, text string) []Item {
+// TextItem is an item for a text; an empty one is left out.
+func TextItem(items []Item, label, text string) []Item {
 	if text == "" {
 		return items
 	}
 	return append(items, Item{Label: label, Text: text})
 }
 
-// oneMessage is an error summary of a sentence that belongs to no field.
-func oneMessage(text string) []FieldError {
+// OneMessage is an error summary of a sentence that belongs to no field.
+func OneMessage(text string) []FieldError {
 	if text == "" {
 		return nil
 	}
@@ -83,7 +83,7 @@ func oneMessage(text string) []FieldError {
 func StateOptions(states ...string) []Option {
 	options := []Option{{Label: "Any state"}}
 	for _, s := range states {
-		options = append(options, Option{Value: s, Label: stateLabel(s)})
+		options = append(options, Option{Value: s, Label: StateLabel(s)})
 	}
 	return options
 }

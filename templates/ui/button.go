@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import "github.com/a-h/templ"
 
@@ -16,7 +16,7 @@ const (
 // Attrs are extra attributes of a button, such as name and value.
 type Attrs = templ.Attributes
 
-func (k ButtonKind) class() string {
+func (k ButtonKind) Class() string {
 	switch k {
 	case Primary:
 		return "utrecht-button utrecht-button--primary-action"

@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"context"
@@ -29,8 +29,8 @@ func dotted(text string) (html string, ok bool) {
 	return strings.Join(words, " "), ok
 }
 
-// breakable shows a text. A name with dots in it goes on at the next line behind a dot, and nowhere else.
-func breakable(text string) templ.Component {
+// Breakable shows a text. A name with dots in it goes on at the next line behind a dot, and nowhere else.
+func Breakable(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		html, ok := dotted(text)
 		if ok {

@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"html"
@@ -19,7 +19,7 @@ func TestBreakable(t *testing.T) {
 		"":                               "",
 	} {
 		var out strings.Builder
-		if err := breakable(text).Render(t.Context(), &out); err != nil || out.String() != want {
+		if err := Breakable(text).Render(t.Context(), &out); err != nil || out.String() != want {
 			t.Errorf("%q is shown as %q, want %q (%v)", text, out.String(), want, err)
 		}
 		plain := strings.NewReplacer("<wbr>", "", `<span class="schakel-dotted">`, "", "</span>", "").Replace(out.String())

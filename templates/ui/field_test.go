@@ -1,6 +1,7 @@
-package templates
+package ui
 
 import (
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 
@@ -16,17 +17,17 @@ func TestFieldsTieHintAndErrorToTheControl(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := draw(Field{Name: "oin", Label: "OIN", Hint: "20 digits", Error: "Too short", Required: true})
-			control := find(t, c, "id", "oin")
-			if got, _ := attr(control, "aria-describedby"); got != "oin-hint oin-error" {
+			control := uitest.Find(t, c, "id", "oin")
+			if got, _ := uitest.Attr(control, "aria-describedby"); got != "oin-hint oin-error" {
 				t.Errorf("aria-describedby = %q", got)
 			}
-			if got, _ := attr(control, "aria-invalid"); got != "true" {
+			if got, _ := uitest.Attr(control, "aria-invalid"); got != "true" {
 				t.Errorf("aria-invalid = %q", got)
 			}
-			if got, _ := attr(control, "name"); got != "oin" {
+			if got, _ := uitest.Attr(control, "name"); got != "oin" {
 				t.Errorf("name = %q", got)
 			}
-			if got := text(find(t, c, "id", "oin-error")); got != "Error: Too short" {
+			if got := uitest.Text(uitest.Find(t, c, "id", "oin-error")); got != "Error: Too short" {
 				t.Errorf("error text = %q", got)
 			}
 		})
@@ -37,11 +38,11 @@ func TestGroupsTieHintAndErrorToTheGroup(t *testing.T) {
 	t.Parallel()
 	f := Field{Name: "kinds", Label: "Kinds", Error: "Choose one", Options: []Option{{Value: "a", Label: "A"}, {Value: "b", Label: "B"}}}
 	for role, c := range map[string]templ.Component{"group": CheckboxGroup(f), "radiogroup": RadioGroup(f)} {
-		group := find(t, c, "role", role)
-		if got, _ := attr(group, "aria-describedby"); got != "kinds-error" {
+		group := uitest.Find(t, c, "role", role)
+		if got, _ := uitest.Attr(group, "aria-describedby"); got != "kinds-error" {
 			t.Errorf("%s: aria-describedby = %q", role, got)
 		}
-		if got, _ := attr(find(t, c, "id", "kinds"), "value"); got != "a" {
+		if got, _ := uitest.Attr(uitest.Find(t, c, "id", "kinds"), "value"); got != "a" {
 			t.Errorf("%s: the id of the field is on option %q, want the first", role, got)
 		}
 	}
@@ -53,7 +54,7 @@ func TestPasswordAndFileNeverCarryAValue(t *testing.T) {
 		TextField(Field{Name: "f", Label: "F", Type: "password", Value: "hunter2"}),
 		FileField(Field{Name: "f", Label: "F", Value: "hunter2"}),
 	} {
-		if doc := render(t, c); strings.Contains(doc, "hunter2") {
+		if doc := uitest.Render(t, c); strings.Contains(doc, "hunter2") {
 			t.Errorf("the value is written: %s", doc)
 		}
 	}
@@ -63,7 +64,7 @@ func TestOptionalFieldsSaySo(t *testing.T) {
 	t.Parallel()
 	for required, want := range map[bool]string{true: "Name", false: "Name (optional)"} {
 		c := TextField(Field{Name: "name", Label: "Name", Required: required})
-		if got := text(find(t, c, "for", "name")); got != want {
+		if got := uitest.Text(uitest.Find(t, c, "for", "name")); got != want {
 			t.Errorf("label = %q, want %q", got, want)
 		}
 	}
@@ -79,7 +80,7 @@ func TestWhatPeopleTypedIsEscaped(t *testing.T) {
 		"code": Code("c", bad, bad),
 		"fact": DescriptionList([]Item{{Label: bad, Text: bad}}),
 	} {
-		if strings.Contains(render(t, c), "<script>") {
+		if strings.Contains(uitest.Render(t, c), "<script>") {
 			t.Errorf("%s: markup from outside is written as markup", name)
 		}
 	}
@@ -87,7 +88,7 @@ func TestWhatPeopleTypedIsEscaped(t *testing.T) {
 
 func TestErrorSummaryDrawsNothingWithoutErrors(t *testing.T) {
 	t.Parallel()
-	if got := render(t, ErrorSummary(nil)); got != "" {
+	if got := uitest.Render(t, ErrorSummary(nil)); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -96,7 +97,7 @@ func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{"": false, "Give a reason": true} {
 		c := DangerAction(Danger{ID: "d", Label: "End", Action: "/end", Button: "End", ReasonName: "reason", ReasonError: message})
-		if _, open := attr(find(t, c, "class", "schakel-danger"), "open"); open != want {
+		if _, open := uitest.Attr(uitest.Find(t, c, "class", "schakel-danger"), "open"); open != want {
 			t.Errorf("error %q: open = %v, want %v", message, open, want)
 		}
 	}

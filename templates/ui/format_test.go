@@ -1,7 +1,8 @@
-package templates
+package ui
 
 import (
 	"math"
+	"schakel/templates/ui/uitest"
 	"testing"
 	"time"
 )
@@ -67,11 +68,11 @@ func TestRelative(t *testing.T) {
 		0: "now", 900 * time.Millisecond: "now", -900 * time.Millisecond: "now",
 		-90 * time.Second: "1 min 30 s ago", 2*time.Hour + 5*time.Minute: "in 2 h 5 min",
 	} {
-		if got := Relative(now().Add(d), now()); got != want {
+		if got := Relative(uitest.Now().Add(d), uitest.Now()); got != want {
 			t.Errorf("Relative(%v) = %q, want %q", d, got, want)
 		}
 	}
-	if got := Relative(time.Time{}, now()); got != "never" {
+	if got := Relative(time.Time{}, uitest.Now()); got != "never" {
 		t.Errorf("Relative(zero) = %q, want never", got)
 	}
 }

@@ -1,6 +1,7 @@
-package templates
+package ui
 
 import (
+	"schakel/templates/ui/uitest"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func checkHarmless(t *testing.T, source, out string) {
 	}
 	allowed := strings.Fields("div p strong em a ul ol li code pre blockquote br hr table thead tbody tr th td")
 	for _, root := range nodes {
-		for _, n := range append([]*html.Node{root}, elements(root)...) {
+		for _, n := range append([]*html.Node{root}, uitest.Elements(root)...) {
 			if n.Type == html.CommentNode || n.Type == html.ElementNode && !slices.Contains(allowed, n.Data) {
 				t.Errorf("%q became <%s>:\n%s", source, n.Data, out)
 			}
@@ -53,7 +54,7 @@ func hostileMarkdown() []string {
 func TestMarkdownIsHarmless(t *testing.T) {
 	t.Parallel()
 	for _, source := range hostileMarkdown() {
-		checkHarmless(t, source[:min(len(source), 80)], render(t, Markdown(source)))
+		checkHarmless(t, source[:min(len(source), 80)], uitest.Render(t, Markdown(source)))
 	}
 }
 
@@ -69,7 +70,7 @@ func TestMarkdown(t *testing.T) {
 		"<help@example.nl>":                                                `href="mailto:help@example.nl"`,
 		"1 < 2 <b>x</b>":                                                   "1 &lt; 2 &lt;b&gt;x&lt;/b&gt;",
 	} {
-		if got := render(t, Markdown(source)); !strings.Contains(got, want) {
+		if got := uitest.Render(t, Markdown(source)); !strings.Contains(got, want) {
 			t.Errorf("%q became %s", source, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import "github.com/a-h/templ"
 

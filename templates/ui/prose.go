@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// withNames is a text in which what stands between backticks is a machine's name.
-func withNames(text string) templ.Component {
+// WithNames is a text in which what stands between backticks is a machine's name.
+func WithNames(text string) templ.Component {
 	parts := strings.Split(text, "`")
 	for i, part := range parts {
 		parts[i] = templ.EscapeString(part)
@@ -20,8 +20,8 @@ func withNames(text string) templ.Component {
 	return written(strings.Join(parts, ""))
 }
 
-// address is the path of something, which may be broken behind each of its parts.
-func address(path string) templ.Component {
+// Address is the path of something, which may be broken behind each of its parts.
+func Address(path string) templ.Component {
 	return written(strings.ReplaceAll(templ.EscapeString(path), "/", "/<wbr>"))
 }
 

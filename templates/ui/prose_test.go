@@ -1,6 +1,7 @@
-package templates
+package ui
 
 import (
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 )
@@ -10,9 +11,9 @@ import (
 func TestTextsWithNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, got, want string }{
-		{"names", render(t, withNames("The `type` of `a<b` changed.")), `The <code class="utrecht-code schakel-id">type</code> of <code class="utrecht-code schakel-id">a&lt;b</code> changed.`},
-		{"one backtick", render(t, withNames("an odd ` <script>")), `an odd <code class="utrecht-code schakel-id"> &lt;script&gt;</code>`},
-		{"address", render(t, address("/registry/v1/a&b")), "/<wbr>registry/<wbr>v1/<wbr>a&amp;b"},
+		{"names", uitest.Render(t, WithNames("The `type` of `a<b` changed.")), `The <code class="utrecht-code schakel-id">type</code> of <code class="utrecht-code schakel-id">a&lt;b</code> changed.`},
+		{"one backtick", uitest.Render(t, WithNames("an odd ` <script>")), `an odd <code class="utrecht-code schakel-id"> &lt;script&gt;</code>`},
+		{"address", uitest.Render(t, Address("/registry/v1/a&b")), "/<wbr>registry/<wbr>v1/<wbr>a&amp;b"},
 	} {
 		if strings.TrimSpace(c.got) != c.want {
 			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)

@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import "time"
 
@@ -11,7 +11,7 @@ type AccountRow struct {
 	You                                    bool
 }
 
-func accountColumns() []Column {
+func AccountColumns() []Column {
 	return []Column{{Label: "Name"}, {Label: "E-mail address"}, {Label: "State"}, {Label: "Last login"}, {Label: "Actions", Unseen: true}}
 }
 
@@ -27,7 +27,7 @@ type EndpointRow struct {
 	Why string
 }
 
-func endpointColumns() []Column {
+func EndpointColumns() []Column {
 	return []Column{{Label: "Endpoint"}, {Label: "Partner"}, {Label: "Sends to"}, {Label: "State"}, {Label: "Waiting", Numeric: true}, {Label: "Oldest due"}}
 }
 
@@ -46,7 +46,7 @@ type FollowerRow struct {
 	Lost bool
 }
 
-func (r FollowerRow) progress() (Kind, string) {
+func (r FollowerRow) Progress() (Kind, string) {
 	switch {
 	case r.State == "requested":
 		return KindNeutral, "Not approved yet"
@@ -60,7 +60,7 @@ func (r FollowerRow) progress() (Kind, string) {
 	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
 }
 
-func (r FollowerRow) fetched() string {
+func (r FollowerRow) FetchedText() string {
 	switch {
 	case r.Delta > 0:
 		return "Delta " + Count(int(r.Delta))

@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"strconv"
@@ -59,15 +59,15 @@ func (v SelectionView) field(row int, part, label, value string) Field {
 	return Field{Name: name, Label: label, Value: value, Error: v.Wrong[name]}
 }
 
-func (v SelectionView) labels() []labelled {
-	var list []labelled
+func (v SelectionView) Labels() []Labelled {
+	var list []Labelled
 	for i := range v.Rows {
 		for _, part := range []string{"attribute", "comparison", "value"} {
-			list = append(list, labelled{FilterControl(i, part), "Filter " + strconv.Itoa(i+1)})
+			list = append(list, Labelled{FilterControl(i, part), "Filter " + strconv.Itoa(i+1)})
 		}
 	}
-	list = append(list, labelled{"filters", "Filters as JSON"})
-	return append(list, append([]labelled{{"orderBy", "Order"}, {"orderOther", "Other attribute"}}, retryLabels()...)...)
+	list = append(list, Labelled{"filters", "Filters as JSON"})
+	return append(list, append([]Labelled{{"orderBy", "Order"}, {"orderOther", "Other attribute"}}, retryLabels()...)...)
 }
 
 // PreviewView shows which recent events filters let pass.

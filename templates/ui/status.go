@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"time"
@@ -6,10 +6,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// stateKind gives each state word of the product its kind. A word means the same
+// StateKind gives each state word of the product its kind. A word means the same
 // wherever it is used, so one table serves partners, contracts, subscriptions,
 // deliveries, endpoints and clients.
-func stateKind(state string) Kind {
+func StateKind(state string) Kind {
 	switch state {
 	case "approved", "published", "delivered", "active", "closed", "valid", "accepted", "resent", "done":
 		return KindOK
@@ -24,8 +24,8 @@ func stateKind(state string) Kind {
 	}
 }
 
-// stateLabel is how the portal says a state to people.
-func stateLabel(state string) string {
+// StateLabel is how the portal says a state to people.
+func StateLabel(state string) string {
 	switch state {
 	case "dead":
 		return "Dead letter"

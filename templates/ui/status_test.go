@@ -1,6 +1,7 @@
-package templates
+package ui
 
 import (
+	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func TestStatesShowAWordAndAShape(t *testing.T) {
 		"pending": KindInfo, "delivered": KindOK, "retrying": KindWarning, "held": KindWarning, "dead": KindError, "discarded": KindNeutral,
 	}
 	for state, kind := range want {
-		doc := render(t, State(state))
+		doc := uitest.Render(t, State(state))
 		if !strings.Contains(doc, "schakel-badge--"+string(kind)) || !strings.Contains(doc, "<svg") {
 			t.Errorf("%s: %s", state, doc)
 		}
@@ -24,7 +25,7 @@ func TestStatesShowAWordAndAShape(t *testing.T) {
 			t.Errorf("%s: the word is not shown", state)
 		}
 	}
-	if got := text(parse(t, render(t, State("")))); got != "Unknown" {
+	if got := uitest.Text(uitest.Parse(t, uitest.Render(t, State("")))); got != "Unknown" {
 		t.Errorf("no state reads %q", got)
 	}
 }
@@ -32,27 +33,27 @@ func TestStatesShowAWordAndAShape(t *testing.T) {
 func TestAlertsInterruptForErrorsOnly(t *testing.T) {
 	t.Parallel()
 	for kind, role := range map[Kind]string{KindInfo: "status", KindOK: "status", KindWarning: "status", KindError: "alert"} {
-		c := with(Alert(kind), Text("Something happened."))
-		find(t, c, "role", role)
+		c := uitest.With(Alert(kind), Text("Something happened."))
+		uitest.Find(t, c, "role", role)
 	}
 }
 
 func TestTimesCarryAMachineReadableMoment(t *testing.T) {
 	t.Parallel()
-	at := now().Add(-time.Hour)
+	at := uitest.Now().Add(-time.Hour)
 	for name, tt := range map[string]struct {
 		c           templ.Component
 		text, title string
 	}{
-		"clock": {Clock(at, now()), "21 Nov 2026 13:03:05 UTC", "1 h ago"},
-		"ago":   {Ago(at, now()), "1 h ago", "21 Nov 2026 13:03:05 UTC"},
+		"clock": {Clock(at, uitest.Now()), "21 Nov 2026 13:03:05 UTC", "1 h ago"},
+		"ago":   {Ago(at, uitest.Now()), "1 h ago", "21 Nov 2026 13:03:05 UTC"},
 	} {
-		n := find(t, tt.c, "datetime", "2026-11-21T13:03:05Z")
-		if title, _ := attr(n, "title"); text(n) != tt.text || title != tt.title {
-			t.Errorf("%s: %q with title %q", name, text(n), title)
+		n := uitest.Find(t, tt.c, "datetime", "2026-11-21T13:03:05Z")
+		if title, _ := uitest.Attr(n, "title"); uitest.Text(n) != tt.text || title != tt.title {
+			t.Errorf("%s: %q with title %q", name, uitest.Text(n), title)
 		}
 	}
-	if got := text(parse(t, render(t, Clock(time.Time{}, now())))); got != "never" {
+	if got := uitest.Text(uitest.Parse(t, uitest.Render(t, Clock(time.Time{}, uitest.Now())))); got != "never" {
 		t.Errorf("the zero time reads %q", got)
 	}
 }
@@ -60,16 +61,16 @@ func TestTimesCarryAMachineReadableMoment(t *testing.T) {
 func TestMissingFactsAreSaid(t *testing.T) {
 	t.Parallel()
 	c := DescriptionList([]Item{{Label: "HER-id"}})
-	if got := text(parse(t, render(t, c))); !strings.Contains(got, "not given") {
+	if got := uitest.Text(uitest.Parse(t, uitest.Render(t, c))); !strings.Contains(got, "not given") {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestLivePartRefreshesItself(t *testing.T) {
 	t.Parallel()
-	part := find(t, with(Live("queue", "/admin/dead-letters?page=2", 5*time.Second), Text("x")), "id", "queue")
+	part := uitest.Find(t, uitest.With(Live("queue", "/admin/dead-letters?page=2", 5*time.Second), Text("x")), "id", "queue")
 	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s", "hx-select": "#queue", "hx-select-oob": "#navigation-items:outerMorph"} {
-		if got, _ := attr(part, key); got != want {
+		if got, _ := uitest.Attr(part, key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
 	}

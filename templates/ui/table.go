@@ -1,4 +1,4 @@
-package templates
+package ui
 
 import (
 	"github.com/a-h/templ"
@@ -158,8 +158,8 @@ func (p Pager) around() []int {
 
 func pageLabel(n int) string { return "Page " + strconv.Itoa(n) }
 
-// firstFew keeps a cell small; the page of the thing shows the rest.
-func firstFew(list []string) []string {
+// FirstFew keeps a cell small; the page of the thing shows the rest.
+func FirstFew(list []string) []string {
 	const few = 3
 	return list[:min(few, len(list))]
 }

@@ -1,4 +1,6 @@
-package templates
+// Package uitest renders components and checks their HTML, for tests alone: unique ids, labelled controls, ordered headings,
+// nothing inline. It checks structure, not looks; a browser runs axe-core over the pages in server/e2e.
+package uitest
 
 import (
 	"bytes"
@@ -12,10 +14,10 @@ import (
 	"time"
 )
 
-// now is the fixed clock of the rendering tests.
-func now() time.Time { return time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC) }
+// Now is the fixed clock of the rendering tests.
+func Now() time.Time { return time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC) }
 
-func render(t *testing.T, c templ.Component) string {
+func Render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := c.Render(t.Context(), &out); err != nil {
@@ -24,7 +26,7 @@ func render(t *testing.T, c templ.Component) string {
 	return out.String()
 }
 
-func parse(t *testing.T, doc string) *html.Node {
+func Parse(t *testing.T, doc string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(doc))
 	if err != nil {
@@ -33,8 +35,8 @@ func parse(t *testing.T, doc string) *html.Node {
 	return root
 }
 
-// elements lists all elements of a tree in document order.
-func elements(root *html.Node) []*html.Node {
+// Elements lists all elements of a tree in document order.
+func Elements(root *html.Node) []*html.Node {
 	var list []*html.Node
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
@@ -44,7 +46,7 @@ func elements(root *html.Node) []*html.Node {
 	return list
 }
 
-func attr(n *html.Node, key string) (string, bool) {
+func Attr(n *html.Node, key string) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == key {
 			return a.Val, true
@@ -53,7 +55,7 @@ func attr(n *html.Node, key string) (string, bool) {
 	return "", false
 }
 
-func text(n *html.Node) string {
+func Text(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {
@@ -63,14 +65,14 @@ func text(n *html.Node) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// checkPolicy fails on what the Content-Security-Policy would refuse.
-func checkPolicy(t *testing.T, all []*html.Node) {
+// CheckPolicy fails on what the Content-Security-Policy would refuse.
+func CheckPolicy(t *testing.T, all []*html.Node) {
 	t.Helper()
 	for _, n := range all {
 		if n.Data == "style" {
 			t.Error("an inline style element")
 		}
-		if _, ok := attr(n, "src"); n.Data == "script" && !ok {
+		if _, ok := Attr(n, "src"); n.Data == "script" && !ok {
 			t.Error("an inline script")
 		}
 		for _, a := range n.Attr {
@@ -81,12 +83,12 @@ func checkPolicy(t *testing.T, all []*html.Node) {
 	}
 }
 
-// checkReferences fails on ids used twice and references to ids not there.
-func checkReferences(t *testing.T, all []*html.Node) {
+// CheckReferences fails on ids used twice and references to ids not there.
+func CheckReferences(t *testing.T, all []*html.Node) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, n := range all {
-		if id, ok := attr(n, "id"); ok {
+		if id, ok := Attr(n, "id"); ok {
 			if id == "" || ids[id] {
 				t.Errorf("<%s> has the empty or repeated id %q", n.Data, id)
 			}
@@ -95,47 +97,47 @@ func checkReferences(t *testing.T, all []*html.Node) {
 	}
 	for _, n := range all {
 		for _, key := range []string{"for", "form", "aria-describedby", "aria-labelledby", "popovertarget", "data-copy", "data-tick-all"} {
-			value, _ := attr(n, key)
+			value, _ := Attr(n, key)
 			for _, id := range strings.Fields(value) {
 				if !ids[id] {
 					t.Errorf("<%s %s> refers to %q, which is not there", n.Data, key, id)
 				}
 			}
 		}
-		if href, _ := attr(n, "href"); strings.HasPrefix(href, "#") && !ids[href[1:]] {
+		if href, _ := Attr(n, "href"); strings.HasPrefix(href, "#") && !ids[href[1:]] {
 			t.Errorf("a link leads to %s, which is not there", href)
 		}
 	}
 }
 
-// checkNames fails on controls without a label and links or buttons without text.
-func checkNames(t *testing.T, all []*html.Node) {
+// CheckNames fails on controls without a label and links or buttons without text.
+func CheckNames(t *testing.T, all []*html.Node) {
 	t.Helper()
 	labelled := map[string]bool{}
 	for _, n := range all {
-		if id, ok := attr(n, "for"); ok && text(n) != "" {
+		if id, ok := Attr(n, "for"); ok && Text(n) != "" {
 			labelled[id] = true
 		}
 	}
 	for _, n := range all {
 		switch n.Data {
 		case "input", "select", "textarea":
-			id, _ := attr(n, "id")
-			name, _ := attr(n, "aria-label")
-			kind, _ := attr(n, "type")
+			id, _ := Attr(n, "id")
+			name, _ := Attr(n, "aria-label")
+			kind, _ := Attr(n, "type")
 			if kind != "hidden" && name == "" && !labelled[id] {
 				t.Errorf("<%s id=%q> has no label", n.Data, id)
 			}
 		case "a", "button", "summary", "th", "legend":
-			if name, _ := attr(n, "aria-label"); text(n) == "" && name == "" {
+			if name, _ := Attr(n, "aria-label"); Text(n) == "" && name == "" {
 				t.Errorf("<%s> has no text", n.Data)
 			}
 		}
 	}
 }
 
-// checkHeadings wants one h1 and no level left out.
-func checkHeadings(t *testing.T, all []*html.Node) {
+// CheckHeadings wants one h1 and no level left out.
+func CheckHeadings(t *testing.T, all []*html.Node) {
 	t.Helper()
 	var levels []string
 	for _, n := range all {
@@ -154,11 +156,11 @@ func checkHeadings(t *testing.T, all []*html.Node) {
 	}
 }
 
-// find gives the first element that has the attribute with the value.
-func find(t *testing.T, c templ.Component, key, value string) *html.Node {
+// Find gives the first element that has the attribute with the value.
+func Find(t *testing.T, c templ.Component, key, value string) *html.Node {
 	t.Helper()
-	for _, n := range elements(parse(t, render(t, c))) {
-		if got, ok := attr(n, key); ok && got == value {
+	for _, n := range Elements(Parse(t, Render(t, c))) {
+		if got, ok := Attr(n, key); ok && got == value {
 			return n
 		}
 	}
@@ -166,8 +168,8 @@ func find(t *testing.T, c templ.Component, key, value string) *html.Node {
 	return nil
 }
 
-// with renders a component with children, as a page does in templ.
-func with(c templ.Component, children ...templ.Component) templ.Component {
+// With renders a component with children, as a page does in templ.
+func With(c templ.Component, children ...templ.Component) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		return c.Render(templ.WithChildren(ctx, templ.Join(children...)), w)
 	})
