@@ -5,14 +5,16 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+
+	"schakel/registry/xmlscan"
 )
 
 // certificates reads the certificates of a party and sorts them by what their key may be used for, as the exchange
 // does (AMQP-59): encipherment to encrypt, non-repudiation to sign. For one that does not say, the name it has in the
 // document decides.
-func (r *reader) certificates(info *node) Certificates {
+func (r *reader) certificates(info *xmlscan.Node) Certificates {
 	var out Certificates
-	for _, n := range info.all("Certificate") {
+	for _, n := range info.AllLocal("Certificate") {
 		cert := r.certificate(n)
 		if cert == nil {
 			continue
@@ -20,9 +22,9 @@ func (r *reader) certificates(info *node) Certificates {
 		encrypts := cert.KeyUsage&(x509.KeyUsageKeyEncipherment|x509.KeyUsageDataEncipherment) != 0
 		signs := cert.KeyUsage&x509.KeyUsageContentCommitment != 0
 		if !encrypts && !signs {
-			id := strings.ToLower(n.get("certId"))
+			id := strings.ToLower(n.Attribute("certId"))
 			encrypts, signs = strings.HasPrefix(id, "enc"), strings.HasPrefix(id, "sign")
-			r.note(n.line, "the certificate %s says neither that it signs nor that it encrypts", brief(id))
+			r.note(n.Line, "the certificate %s says neither that it signs nor that it encrypts", brief(id))
 		}
 		if encrypts {
 			out.Encrypt = append(out.Encrypt, cert)
@@ -32,10 +34,10 @@ func (r *reader) certificates(info *node) Certificates {
 		}
 	}
 	if len(out.Encrypt) == 0 {
-		r.note(info.line, "the party has no certificate to encrypt for it with")
+		r.note(info.Line, "the party has no certificate to encrypt for it with")
 	}
 	if len(out.Sign) == 0 {
-		r.note(info.line, "the party has no certificate that signs")
+		r.note(info.Line, "the party has no certificate that signs")
 	}
 	newestFirst(out.Encrypt)
 	newestFirst(out.Sign)
@@ -43,16 +45,16 @@ func (r *reader) certificates(info *node) Certificates {
 }
 
 // certificate reads a Certificate element: the first of a chain is that of the party.
-func (r *reader) certificate(n *node) *x509.Certificate {
-	text := n.find("KeyInfo", "X509Data", "X509Certificate").value()
+func (r *reader) certificate(n *xmlscan.Node) *x509.Certificate {
+	text := n.FindLocal("KeyInfo", "X509Data", "X509Certificate").Text()
 	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil || len(der) == 0 {
-		r.note(n.line, "the certificate %s cannot be read", brief(n.get("certId")))
+		r.note(n.Line, "the certificate %s cannot be read", brief(n.Attribute("certId")))
 		return nil
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		r.note(n.line, "the certificate %s cannot be read", brief(n.get("certId")))
+		r.note(n.Line, "the certificate %s cannot be read", brief(n.Attribute("certId")))
 		return nil
 	}
 	return cert

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"schakel/registry/xmlscan"
 )
 
 // Codes of addresses in code list 9044.
@@ -42,25 +44,25 @@ func (r *reader) check(line int, d Details) {
 }
 
 // communication reads the details of the address registry in XML.
-func (r *reader) communication(root *node) {
+func (r *reader) communication(root *xmlscan.Node) {
 	r.doc.Kind = Communication
 	d := Details{
-		HerID: r.herID(root.find("HerId"), root.find("HerId").value()), Name: root.find("Name").value(),
-		ParentName: root.find("ParentName").value(), Active: root.find("Active").value() != "false",
+		HerID: r.herID(root.FindLocal("HerId"), root.FindLocal("HerId").Text()), Name: root.FindLocal("Name").Text(),
+		ParentName: root.FindLocal("ParentName").Text(), Active: root.FindLocal("Active").Text() != "false",
 	}
-	if parent, err := strconv.Atoi(root.find("ParentHerId").value()); err == nil && parent > 0 {
+	if parent, err := strconv.Atoi(root.FindLocal("ParentHerId").Text()); err == nil && parent > 0 {
 		d.ParentHerID = parent
 	}
-	from, until := root.find("Valid", "From"), root.find("Valid", "To")
-	d.ValidFrom, d.ValidUntil = r.moment(from, from.value()), r.moment(until, until.value())
-	for _, n := range root.find("ElectronicAddresses").all("ElectronicAddress") {
-		code := n.find("TypeCodeValue").value()
+	from, until := root.FindLocal("Valid", "From"), root.FindLocal("Valid", "To")
+	d.ValidFrom, d.ValidUntil = r.moment(from, from.Text()), r.moment(until, until.Text())
+	for _, n := range root.FindLocal("ElectronicAddresses").AllLocal("ElectronicAddress") {
+		code := n.FindLocal("TypeCodeValue").Text()
 		if code == "" {
-			code = n.find("Type", "CodeValue").value()
+			code = n.FindLocal("Type", "CodeValue").Text()
 		}
-		d.address(code, n.find("Address").value())
+		d.address(code, n.FindLocal("Address").Text())
 	}
-	r.check(root.line, d)
+	r.check(root.Line, d)
 	r.doc.Parties = []Details{d}
 }
 
@@ -114,8 +116,8 @@ func (r *reader) rest(party *partyJSON) Details {
 	if party.ParentHerID > 0 && party.ParentHerID < 1e9 {
 		d.ParentHerID = int(party.ParentHerID)
 	}
-	d.ValidFrom = r.moment(&node{}, party.Valid.From)
-	d.ValidUntil = r.moment(&node{}, party.Valid.To)
+	d.ValidFrom = r.moment(&xmlscan.Node{}, party.Valid.From)
+	d.ValidUntil = r.moment(&xmlscan.Node{}, party.Valid.To)
 	for _, a := range party.ElectronicAddresses {
 		code := a.TypeCodeValue
 		if code == "" {

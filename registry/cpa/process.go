@@ -3,6 +3,8 @@ package cpa
 import (
 	"slices"
 	"strings"
+
+	"schakel/registry/xmlscan"
 )
 
 // appRecAction is the action of an acknowledgement, in whatever case it is written.
@@ -10,45 +12,45 @@ const appRecAction = "APPREC"
 
 // process reads a CollaborationRole. The subject of its messages is the name of the process in capitals: that is how
 // the exchange ties a process to code list 8279.
-func (r *reader) process(root, role *node, channels map[string]channel) Process {
-	spec, binding := role.find("ProcessSpecification"), role.find("ServiceBinding")
+func (r *reader) process(root, role *xmlscan.Node, channels map[string]channel) Process {
+	spec, binding := role.FindLocal("ProcessSpecification"), role.FindLocal("ServiceBinding")
 	p := Process{
-		Name: spec.get("name"), Version: spec.get("version"),
-		Role: role.find("Role").get("name"), Service: binding.find("Service").value(),
+		Name: spec.Attribute("name"), Version: spec.Attribute("version"),
+		Role: role.FindLocal("Role").Attribute("name"), Service: binding.FindLocal("Service").Text(),
 	}
 	p.Subject = strings.ToUpper(p.Name)
 	for what, value := range map[string]string{"name": p.Name, "role": p.Role, "service": p.Service} {
 		if value == "" {
-			r.note(role.line, "a process has no %s", what)
+			r.note(role.Line, "a process has no %s", what)
 		}
 	}
-	for _, n := range binding.all("CanSend") {
+	for _, n := range binding.AllLocal("CanSend") {
 		p.add(r.action(root, n, channels), true)
 	}
-	for _, n := range binding.all("CanReceive") {
+	for _, n := range binding.AllLocal("CanReceive") {
 		p.add(r.action(root, n, channels), false)
 	}
 	return p
 }
 
 // action reads the ThisPartyActionBinding in a CanSend or CanReceive; the name is empty when it is no use.
-func (r *reader) action(root, n *node, channels map[string]channel) Action {
-	binding := n.find("ThisPartyActionBinding")
-	a := Action{Name: binding.get("action")}
+func (r *reader) action(root, n *xmlscan.Node, channels map[string]channel) Action {
+	binding := n.FindLocal("ThisPartyActionBinding")
+	a := Action{Name: binding.Attribute("action")}
 	if a.Name == "" {
-		r.note(n.line, "%s has no action", n.name.Local)
+		r.note(n.Line, "%s has no action", n.Name.Local)
 		return a
 	}
-	characteristics := binding.find("BusinessTransactionCharacteristics")
-	a.Receipt = characteristics.get("isNonRepudiationReceiptRequired") == "true"
-	a.Namespaces = namespaces(root, binding.get("packageId"))
-	for _, ref := range binding.all("ChannelId") {
-		if c, ok := channels[ref.value()]; ok {
+	characteristics := binding.FindLocal("BusinessTransactionCharacteristics")
+	a.Receipt = characteristics.Attribute("isNonRepudiationReceiptRequired") == "true"
+	a.Namespaces = namespaces(root, binding.Attribute("packageId"))
+	for _, ref := range binding.AllLocal("ChannelId") {
+		if c, ok := channels[ref.Text()]; ok {
 			a.Mode, a.Queue = c.mode, c.queue
 			return a
 		}
 	}
-	r.note(binding.line, "the action %s has no channel over AMQP", brief(a.Name))
+	r.note(binding.Line, "the action %s has no channel over AMQP", brief(a.Name))
 	return Action{}
 }
 
@@ -88,19 +90,19 @@ func appRecVersion(spaces []string) string {
 }
 
 // namespaces follows a package to its parts, and these to the namespaces of their documents.
-func namespaces(root *node, packageID string) []string {
+func namespaces(root *xmlscan.Node, packageID string) []string {
 	var out []string
-	for _, one := range root.all("Packaging") {
-		if one.get("id") != packageID {
+	for _, one := range root.AllLocal("Packaging") {
+		if one.Attribute("id") != packageID {
 			continue
 		}
-		list := one.find("CompositeList")
+		list := one.FindLocal("CompositeList")
 		if list == nil {
 			continue
 		}
-		for _, group := range list.kids {
-			for _, part := range group.all("Constituent") {
-				out = append(out, partNamespaces(root, part.get("idref"))...)
+		for _, group := range list.Kids {
+			for _, part := range group.AllLocal("Constituent") {
+				out = append(out, partNamespaces(root, part.Attribute("idref"))...)
 			}
 		}
 	}
@@ -108,12 +110,12 @@ func namespaces(root *node, packageID string) []string {
 	return slices.Compact(out)
 }
 
-func partNamespaces(root *node, id string) []string {
+func partNamespaces(root *xmlscan.Node, id string) []string {
 	var out []string
-	for _, part := range root.all("SimplePart") {
-		if part.get("id") == id {
-			for _, space := range part.all("NamespaceSupported") {
-				out = append(out, space.value())
+	for _, part := range root.AllLocal("SimplePart") {
+		if part.Attribute("id") == id {
+			for _, space := range part.AllLocal("NamespaceSupported") {
+				out = append(out, space.Text())
 			}
 		}
 	}

@@ -1,65 +1,69 @@
 package cpa
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/registry/xmlscan"
+)
 
 // agreement reads a CPA, which has two parties.
-func (r *reader) agreement(root *node) {
+func (r *reader) agreement(root *xmlscan.Node) {
 	r.doc.Kind = Agreement
-	r.doc.Status = root.find("Status").get("value")
-	id := root.get("cpaid")
+	r.doc.Status = root.FindLocal("Status").Attribute("value")
+	id := root.Attribute("cpaid")
 	if id == "" {
-		r.note(root.line, "the agreement has no cpaid")
+		r.note(root.Line, "the agreement has no cpaid")
 	}
-	from, until := root.find("Start"), root.find("End")
-	for _, info := range root.all("PartyInfo") {
+	from, until := root.FindLocal("Start"), root.FindLocal("End")
+	for _, info := range root.AllLocal("PartyInfo") {
 		party := r.party(root, info)
 		party.CPAID = id
-		party.ValidFrom, party.ValidUntil = r.moment(from, from.value()), r.moment(until, until.value())
+		party.ValidFrom, party.ValidUntil = r.moment(from, from.Text()), r.moment(until, until.Text())
 		r.doc.Parties = append(r.doc.Parties, party)
 	}
 	if n := len(r.doc.Parties); n != 2 {
-		r.note(root.line, "an agreement has two parties, this one has %d", n)
+		r.note(root.Line, "an agreement has two parties, this one has %d", n)
 	}
 }
 
 // profile reads a CPP, which has one party.
-func (r *reader) profile(root *node) {
+func (r *reader) profile(root *xmlscan.Node) {
 	r.doc.Kind = Profile
-	id := root.get("cppid")
+	id := root.Attribute("cppid")
 	if id == "" {
-		r.note(root.line, "the profile has no cppid")
+		r.note(root.Line, "the profile has no cppid")
 	}
-	for _, info := range root.all("PartyInfo") {
+	for _, info := range root.AllLocal("PartyInfo") {
 		party := r.party(root, info)
 		party.CPPID = id
 		r.doc.Parties = append(r.doc.Parties, party)
 	}
 	if n := len(r.doc.Parties); n != 1 {
-		r.note(root.line, "a profile has one party, this one has %d", n)
+		r.note(root.Line, "a profile has one party, this one has %d", n)
 	}
 }
 
 // party reads a PartyInfo.
-func (r *reader) party(root, info *node) Details {
-	party := Details{Name: info.get("partyName"), Active: true}
-	for _, id := range info.all("PartyId") {
-		if kind := id.get("type"); party.HerID == 0 && (kind == "HER" || kind == "") {
-			party.HerID = r.herID(id, id.value())
+func (r *reader) party(root, info *xmlscan.Node) Details {
+	party := Details{Name: info.Attribute("partyName"), Active: true}
+	for _, id := range info.AllLocal("PartyId") {
+		if kind := id.Attribute("type"); party.HerID == 0 && (kind == "HER" || kind == "") {
+			party.HerID = r.herID(id, id.Text())
 		}
 	}
-	if info.find("PartyId") == nil {
-		r.note(info.line, "the party has no PartyId")
+	if info.FindLocal("PartyId") == nil {
+		r.note(info.Line, "the party has no PartyId")
 	}
 	party.Certificates = r.certificates(info)
 	channels := r.channels(info)
-	for _, n := range info.all("DeliveryChannel") {
-		party.Queues.put(channels[n.get("channelId")])
+	for _, n := range info.AllLocal("DeliveryChannel") {
+		party.Queues.put(channels[n.Attribute("channelId")])
 	}
-	for _, role := range info.all("CollaborationRole") {
+	for _, role := range info.AllLocal("CollaborationRole") {
 		party.Processes = append(party.Processes, r.process(root, role, channels))
 	}
 	if len(party.Processes) == 0 {
-		r.note(info.line, "the party supports no process")
+		r.note(info.Line, "the party supports no process")
 	}
 	return party
 }
@@ -82,24 +86,24 @@ func (q *Queues) put(c channel) {
 }
 
 // channels reads the delivery channels that go over AMQP, by their ids.
-func (r *reader) channels(info *node) map[string]channel {
-	ends := map[string]*node{}
-	for _, transport := range info.all("Transport") {
-		ends[transport.get("transportId")] = transport.find("TransportReceiver")
+func (r *reader) channels(info *xmlscan.Node) map[string]channel {
+	ends := map[string]*xmlscan.Node{}
+	for _, transport := range info.AllLocal("Transport") {
+		ends[transport.Attribute("transportId")] = transport.FindLocal("TransportReceiver")
 	}
 	out := map[string]channel{}
-	for _, n := range info.all("DeliveryChannel") {
-		id, end := n.get("channelId"), ends[n.get("transportId")]
-		protocol, queue := end.find("TransportProtocol").value(), end.find("Endpoint").get("uri")
+	for _, n := range info.AllLocal("DeliveryChannel") {
+		id, end := n.Attribute("channelId"), ends[n.Attribute("transportId")]
+		protocol, queue := end.FindLocal("TransportProtocol").Text(), end.FindLocal("Endpoint").Attribute("uri")
 		switch {
 		case end == nil:
-			r.note(n.line, "the channel %s names a transport that is not there", brief(id))
+			r.note(n.Line, "the channel %s names a transport that is not there", brief(id))
 		case !strings.EqualFold(protocol, "AMQP"):
-			r.note(end.line, "the channel %s does not go over AMQP", brief(id))
+			r.note(end.Line, "the channel %s does not go over AMQP", brief(id))
 		case queue == "":
-			r.note(end.line, "the channel %s has no queue", brief(id))
+			r.note(end.Line, "the channel %s has no queue", brief(id))
 		default:
-			reply := n.find("MessagingCharacteristics").get("syncReplyMode")
+			reply := n.FindLocal("MessagingCharacteristics").Attribute("syncReplyMode")
 			out[id] = channel{queue: queue, mode: modeOf(queue, id, reply)}
 		}
 	}

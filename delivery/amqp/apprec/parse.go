@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"schakel/delivery/amqp/msghead"
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // Errors of Parse.
@@ -20,11 +20,11 @@ var (
 // (AMQP-88). Only a missing status, or a missing id of the message, makes an acknowledgement useless: then the error is
 // ErrIncomplete, with what could be read. Role, departments and further ids are passed over.
 func Parse(doc []byte) (AppRec, error) {
-	text, err := xmltree.Decode(doc)
+	text, err := xmlscan.Decode(doc)
 	if err != nil {
 		return AppRec{}, fmt.Errorf("%w: %w", ErrNotAppRec, err)
 	}
-	root, err := xmltree.Parse(text)
+	root, err := xmlscan.Parse(text)
 	if err != nil {
 		return AppRec{}, fmt.Errorf("%w: %w", ErrNotAppRec, err)
 	}
@@ -40,7 +40,7 @@ func Parse(doc []byte) (AppRec, error) {
 }
 
 // read takes the values out of an AppRec.
-func read(root *xmltree.Node, version Version) AppRec {
+func read(root *xmlscan.Node, version Version) AppRec {
 	original := root.Find("OriginalMsgId")
 	got := AppRec{
 		Version: version,
@@ -65,9 +65,9 @@ func read(root *xmltree.Node, version Version) AppRec {
 
 // readHerID finds the HER-id of the communication party: that of the department, else of the person, else of the
 // institution.
-func readHerID(hcp *xmltree.Node) int {
+func readHerID(hcp *xmlscan.Node) int {
 	inst := hcp.Find("Inst")
-	for _, n := range []*xmltree.Node{inst.Find("Dept"), inst.Find("HCPerson"), inst, hcp.Find("HCProf")} {
+	for _, n := range []*xmlscan.Node{inst.Find("Dept"), inst.Find("HCPerson"), inst, hcp.Find("HCProf")} {
 		if id := herID(n); id != 0 {
 			return id
 		}
@@ -76,7 +76,7 @@ func readHerID(hcp *xmltree.Node) int {
 }
 
 // herID reads the id of a unit, or one of its further ids, when that is a HER-id.
-func herID(n *xmltree.Node) int {
+func herID(n *xmlscan.Node) int {
 	if n.Find("TypeId").Attribute("V") == msghead.TypeHER {
 		if id, ok := msghead.ParseHerID(n.Find("Id").Text()); ok {
 			return id

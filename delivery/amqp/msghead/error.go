@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // What can be wrong with a document. The order is that of the checks: the first that fails is the one that Parse gives.
 var (
 	// ErrEncoding is answered with transport:invalid-encoding and ExpectedCharset (AMQP-135).
-	ErrEncoding = xmltree.ErrEncoding
+	ErrEncoding = xmlscan.ErrEncoding
 	// ErrHeader says that the header cannot be interpreted: answered with transport:not-well-formed-xml (AMQP-106).
 	ErrHeader = errors.New("the header of the message cannot be read")
 	// ErrBody says that the header was read and the rest is no XML: answered with an AppRec T01 (AMQP-110).
@@ -21,7 +21,7 @@ var (
 )
 
 // ExpectedCharset is what the error transport:invalid-encoding tells the sender to use (AMQP-135).
-const ExpectedCharset = xmltree.ExpectedCharset
+const ExpectedCharset = xmlscan.ExpectedCharset
 
 // Error tells what is wrong with a document. It wraps one of ErrEncoding, ErrHeader, ErrBody and ErrValues and, where
 // there is one, the cause. It quotes names of elements, never the content of the message.
@@ -60,7 +60,7 @@ func (e *Error) Unwrap() []error {
 // failed makes an *Error of a class from what the reader said.
 func failed(class, cause error) *Error {
 	e := &Error{Is: class, Cause: cause}
-	var syntax *xmltree.SyntaxError
+	var syntax *xmlscan.SyntaxError
 	if errors.As(cause, &syntax) {
 		e.Line, e.Column = syntax.Line, syntax.Column
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"schakel/delivery/amqp/msghead"
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // TestClasses breaks a good message in one place at a time and looks at how that is classified.
@@ -78,7 +78,7 @@ func TestForeignRoots(t *testing.T) {
 		"empty body":      []byte(envelope(msghead.NamespaceSOAP12, "", "")),
 		"no body":         []byte("<e:Envelope xmlns:e='" + msghead.NamespaceSOAP12 + "'/>"),
 		"deep body":       []byte(envelope(msghead.NamespaceSOAP12, "", "<a><b><c><d/></c></b></a>")),
-		"too large":       bytes.Repeat([]byte(" "), xmltree.MaxBytes+1),
+		"too large":       bytes.Repeat([]byte(" "), xmlscan.MaxBytes+1),
 		"sample":          sample(t, "helsenorge/SampleMessage.xml"),
 		"sample version":  sample(t, "ks/bad/invalid-version.xml"),
 		"sample throwing": sample(t, "helsenorge/ThrowException.xml"),

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // msgInfo reads the header of a MsgHead, which must be its first element. Without the id and the sender's HER-id nobody
@@ -30,7 +30,7 @@ func (p *parser) msgInfo() error {
 }
 
 // readInfo takes the values out of a MsgInfo.
-func readInfo(n *xmltree.Node) Info {
+func readInfo(n *xmlscan.Node) Info {
 	return Info{
 		Type:             readCode(n.Find("Type")),
 		MIGVersion:       n.Find("MIGversion").Text(),

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // maxEnvelope is how deep in the body of a SOAP envelope the message may stand: services wrap it in an element or two
@@ -18,13 +18,13 @@ const maxEnvelope = 5
 // be made. Whether the parties are the right ones (AMQP-108, AMQP-109) is for the caller to check before it looks at
 // ErrBody and ErrValues.
 func Parse(doc []byte) (Document, error) {
-	text, err := xmltree.Decode(doc)
+	text, err := xmlscan.Decode(doc)
 	if errors.Is(err, ErrEncoding) {
 		return Document{}, &Error{Is: err}
 	} else if err != nil {
 		return Document{}, failed(ErrHeader, err)
 	}
-	p := &parser{r: xmltree.NewReader(text)}
+	p := &parser{r: xmlscan.NewReader(text)}
 	if err := p.head(); err != nil {
 		return p.doc, err
 	}
@@ -36,7 +36,7 @@ func Parse(doc []byte) (Document, error) {
 
 // parser reads one document.
 type parser struct {
-	r   *xmltree.Reader
+	r   *xmlscan.Reader
 	doc Document
 	// base is the depth of the MsgHead element, for finding its documents.
 	base int

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // TypeHER is the code of an id in the address registry, a HER-id.
@@ -89,7 +89,7 @@ func ParseHerID(text string) (int, bool) {
 }
 
 // readParty reads a Sender or Receiver. Of organisations within organisations the lowest with a HER-id is the unit.
-func readParty(n *xmltree.Node) Party {
+func readParty(n *xmlscan.Node) Party {
 	top := n.Find("Organisation")
 	party := Party{Organisation: readUnit(top, "OrganisationName")}
 	for at := top; at != nil; at = at.Find("Organisation") {
@@ -105,7 +105,7 @@ func readParty(n *xmltree.Node) Party {
 }
 
 // readUnit reads the name and the ids of an organisation, or of a person when there is no name element.
-func readUnit(n *xmltree.Node, name string) Unit {
+func readUnit(n *xmlscan.Node, name string) Unit {
 	unit := Unit{Name: n.Find(name).Text()}
 	if name == "" {
 		parts := []string{n.Find("GivenName").Text(), n.Find("MiddleName").Text(), n.Find("FamilyName").Text()}
@@ -118,6 +118,6 @@ func readUnit(n *xmltree.Node, name string) Unit {
 }
 
 // readCode reads a coded value; an absent element has none.
-func readCode(n *xmltree.Node) Code {
+func readCode(n *xmlscan.Node) Code {
 	return Code{V: n.Attribute("V"), S: n.Attribute("S"), DN: n.Attribute("DN")}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/lestrrat-go/helium/xsd"
 	"golang.org/x/sync/semaphore"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // Bounds.
@@ -28,7 +28,7 @@ const (
 	maxFindings = 100
 	slots       = 8
 	// together bounds the bytes of documents that are validated at once: the validator needs some 15 times that in memory.
-	together = xmltree.MaxBytes
+	together = xmlscan.MaxBytes
 )
 
 // Errors of this package.

@@ -10,7 +10,7 @@ import (
 	"github.com/lestrrat-go/helium"
 	"github.com/lestrrat-go/helium/xsd"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 const msgHead = "http://www.kith.no/xmlstds/msghead/2006-05-24"
@@ -83,18 +83,18 @@ func (s *Set) validate(ctx context.Context, doc []byte) ([]Finding, error) {
 
 // parse reads a document under the bounds of the exchange.
 func parse(ctx context.Context, doc []byte) (*helium.Document, error) {
-	text, err := xmltree.Decode(doc)
+	text, err := xmlscan.Decode(doc)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotXML, err)
 	}
-	tree, err := helium.NewParser().MaxDepth(xmltree.MaxDepth).MaxNodeContentSize(xmltree.MaxBytes).Parse(ctx, withoutDeclaration(text))
+	tree, err := helium.NewParser().MaxDepth(xmlscan.MaxDepth).MaxNodeContentSize(xmlscan.MaxBytes).Parse(ctx, withoutDeclaration(text))
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("validate document: %w", ctx.Err())
 	case err != nil:
 		return nil, fmt.Errorf("%w: line %d", ErrNotXML, lineOf(err))
 	case tree.IntSubset() != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNotXML, xmltree.ErrDocumentType)
+		return nil, fmt.Errorf("%w: %w", ErrNotXML, xmlscan.ErrDocumentType)
 	case tree.DocumentElement() == nil:
 		return nil, fmt.Errorf("%w: no element", ErrNotXML)
 	}

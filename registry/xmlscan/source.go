@@ -1,4 +1,4 @@
-package xmltree
+package xmlscan
 
 import (
 	"bytes"

@@ -1,9 +1,10 @@
-package xmltree
+package xmlscan
 
 import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -22,8 +23,12 @@ type Node struct {
 }
 
 // Parse reads a whole document in UTF-8 into a tree. Errors are of type *SyntaxError.
-func Parse(doc []byte) (*Node, error) {
-	r := NewReader(doc)
+func Parse(doc []byte) (*Node, error) { return NewReader(doc).tree() }
+
+// ParseWithin reads as Parse does, within limits of the caller.
+func ParseWithin(doc []byte, limits Limits) (*Node, error) { return newReader(doc, limits).tree() }
+
+func (r *Reader) tree() (*Node, error) {
 	for {
 		token, err := r.Next()
 		if err != nil {
@@ -83,14 +88,14 @@ func (n *Node) Text() string {
 	return strings.TrimSpace(n.text.String())
 }
 
-// Attribute gives the value of an attribute by its local name, without the white space around it, empty when it is
-// absent.
+// Attribute gives the value of an attribute in the namespace of its element, or in none, without the white space around
+// it; empty when it is absent.
 func (n *Node) Attribute(local string) string {
 	if n == nil {
 		return ""
 	}
 	for _, a := range n.Attr {
-		if a.Name.Local == local && a.Name.Space != "xmlns" {
+		if a.Name.Local == local && (a.Name.Space == "" || a.Name.Space == n.Name.Space) {
 			return strings.TrimSpace(a.Value)
 		}
 	}
@@ -99,34 +104,36 @@ func (n *Node) Attribute(local string) string {
 
 // Find follows a path of local names within the namespace of the element, the first of each, and gives nil when there
 // is none. It can be called on a nil Node.
-func (n *Node) Find(path ...string) *Node {
+func (n *Node) Find(path ...string) *Node { return n.find(path, (*Node).All) }
+
+// FindLocal follows a path as Find does, in any namespace.
+func (n *Node) FindLocal(path ...string) *Node { return n.find(path, (*Node).AllLocal) }
+
+func (n *Node) find(path []string, all func(*Node, string) []*Node) *Node {
 	for _, local := range path {
-		if n == nil {
+		found := all(n, local)
+		if len(found) == 0 {
 			return nil
 		}
-		n = n.first(local)
+		n = found[0]
 	}
 	return n
 }
 
 // All gives the elements of a local name directly in this one, in its namespace.
 func (n *Node) All(local string) []*Node {
+	return slices.DeleteFunc(n.AllLocal(local), func(kid *Node) bool { return kid.Name.Space != n.Name.Space })
+}
+
+// AllLocal gives the elements of a local name directly in this one, in any namespace.
+func (n *Node) AllLocal(local string) []*Node {
 	var all []*Node
 	if n != nil {
 		for _, kid := range n.Kids {
-			if kid.Name.Local == local && kid.Name.Space == n.Name.Space {
+			if kid.Name.Local == local {
 				all = append(all, kid)
 			}
 		}
 	}
 	return all
-}
-
-func (n *Node) first(local string) *Node {
-	for _, kid := range n.Kids {
-		if kid.Name.Local == local && kid.Name.Space == n.Name.Space {
-			return kid
-		}
-	}
-	return nil
 }

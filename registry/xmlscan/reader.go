@@ -1,9 +1,16 @@
-// Package xmltree reads the XML of strangers under limits: no document type, no entity but the five of XML and
-// character references, a bounded size, depth, number of elements and number of attributes, and names whose prefix is
-// declared. It reads token by token, so that the head of a document can be had when what follows is broken.
+// Package xmlscan reads XML of unknown senders strictly: the messages of the health exchange and the agreements of its
+// registers.
 //
-// Memory is bounded by the size of the document and time grows linearly with it.
-package xmltree
+// It refuses document types and every entity but the five of XML, bounds the size, the depth, the number of elements and
+// the number of attributes, and requires that each prefix is declared. Decode finds the encoding; a Reader gives token by
+// token, so that the head of a document can be had when what follows is broken; Parse gives the whole document as a tree
+// of Nodes.
+//
+// A document stands in memory whole, and time grows linearly with its size. Files of mutations are too large for that and
+// have to leave byte for byte as they came: delivery/mutation/format/xmlscan reads those.
+//
+// The package imports nothing of ours, so that any layer may import it.
+package xmlscan
 
 import (
 	"bytes"
@@ -61,14 +68,20 @@ type Reader struct {
 	dec        *xml.Decoder
 	depth      int
 	elements   int
+	limits     Limits
 	rooted     bool
 	namespaces map[string]bool
 	err        error
 }
 
+// Limits bound a document more tightly than MaxDepth and MaxElements do.
+type Limits struct{ Depth, Elements int }
+
 // NewReader reads a document in UTF-8, as Decode gives it.
-func NewReader(doc []byte) *Reader {
-	r := &Reader{src: &source{doc: doc}, namespaces: map[string]bool{"": true, xmlNamespace: true}}
+func NewReader(doc []byte) *Reader { return newReader(doc, Limits{MaxDepth, MaxElements}) }
+
+func newReader(doc []byte, limits Limits) *Reader {
+	r := &Reader{src: &source{doc: doc}, limits: limits, namespaces: map[string]bool{"": true, xmlNamespace: true}}
 	r.dec = xml.NewDecoder(r.src)
 	// The bytes are UTF-8 whatever the declaration says: Decode has seen to it.
 	r.dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -161,7 +174,7 @@ func (r *Reader) open(start xml.StartElement) error {
 	r.rooted = true
 	r.depth++
 	r.elements++
-	if r.depth > MaxDepth || r.elements > MaxElements || len(start.Attr) > MaxAttributes {
+	if r.depth > r.limits.Depth || r.elements > r.limits.Elements || len(start.Attr) > MaxAttributes {
 		return ErrTooLarge
 	}
 	return r.names(start)

@@ -1,4 +1,4 @@
-package xmltree_test
+package xmlscan_test
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"schakel/delivery/amqp/msghead/xmltree"
+	"schakel/registry/xmlscan"
 )
 
 // TestParse reads a document into a tree and finds its parts.
 func TestParse(t *testing.T) {
 	t.Parallel()
-	root, err := xmltree.Parse([]byte("<a xmlns='u' x='1'>\n <b> two &amp; three </b><c xmlns='v'/><b>4</b>\n</a>\n<!-- end -->"))
+	root, err := xmlscan.Parse([]byte("<a xmlns='u' x='1'>\n <b> two &amp; three </b><c xmlns='v'/><b>4</b>\n</a>\n<!-- end -->"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 		"two roots":         {"<a/><b/>", "more than one root", nil},
 		"text after":        {"<a/>x", "text outside", nil},
 		"text before":       {"x<a/>", "text outside", nil},
-		"document type":     {"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "not allowed", xmltree.ErrDocumentType},
+		"document type":     {"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "not allowed", xmlscan.ErrDocumentType},
 		"undeclared entity": {"<a>&x;</a>", "entity", nil},
 		"wrong end":         {"<a></b>", "closed by", nil},
 		"undeclared prefix": {"<x:a/>", "prefix x is not declared", nil},
@@ -55,13 +55,13 @@ func TestParseRefuses(t *testing.T) {
 			"<a y:b='1'/>", "prefix y is not declared", nil,
 		},
 		"attribute twice": {"<a b='1' b='2'/>", "given twice", nil},
-		"many attributes": {"<a" + many.String() + "/>", "bounds", xmltree.ErrTooLarge},
-		"deep":            {strings.Repeat("<a>", 101), "bounds", xmltree.ErrTooLarge},
+		"many attributes": {"<a" + many.String() + "/>", "bounds", xmlscan.ErrTooLarge},
+		"deep":            {strings.Repeat("<a>", 101), "bounds", xmlscan.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := xmltree.Parse([]byte(c.doc))
-			var syntax *xmltree.SyntaxError
+			_, err := xmlscan.Parse([]byte(c.doc))
+			var syntax *xmlscan.SyntaxError
 			if err == nil || !errors.As(err, &syntax) || syntax.Line < 1 {
 				t.Fatalf("got %v", err)
 			}
@@ -101,18 +101,18 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := xmltree.Decode(c.doc)
-			if c.fits != (err == nil) || (err != nil && !errors.Is(err, xmltree.ErrEncoding)) {
+			text, err := xmlscan.Decode(c.doc)
+			if c.fits != (err == nil) || (err != nil && !errors.Is(err, xmlscan.ErrEncoding)) {
 				t.Fatalf("got %v", err)
 			}
 			if c.fits {
-				if _, err := xmltree.Parse(text); err != nil {
+				if _, err := xmlscan.Parse(text); err != nil {
 					t.Errorf("decoded to %q: %v", text, err)
 				}
 			}
 		})
 	}
-	if _, err := xmltree.Decode(make([]byte, xmltree.MaxBytes+1)); !errors.Is(err, xmltree.ErrTooLarge) {
+	if _, err := xmlscan.Decode(make([]byte, xmlscan.MaxBytes+1)); !errors.Is(err, xmlscan.ErrTooLarge) {
 		t.Errorf("too large: %v", err)
 	}
 }
@@ -145,10 +145,10 @@ func TestSkim(t *testing.T) {
 		"long names":      {"<" + strings.Repeat("a", 2000) + "b></" + strings.Repeat("a", 2000) + "c>", 1},
 		"long wrong name": {"<a>" + "</" + strings.Repeat("a", 2000) + ">", 1},
 	} {
-		r := xmltree.NewReader([]byte(c.doc))
+		r := xmlscan.NewReader([]byte(c.doc))
 		r.Skim()
 		err := r.Rest()
-		var syntax *xmltree.SyntaxError
+		var syntax *xmlscan.SyntaxError
 		if (err == nil) != (c.line == 0) || (errors.As(err, &syntax) && syntax.Line != c.line) {
 			t.Errorf("%s: got %.200v", name, err)
 		}
@@ -161,18 +161,18 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		text, err := xmltree.Decode(doc)
+		text, err := xmlscan.Decode(doc)
 		if err != nil {
 			return
 		}
-		_, whole := xmltree.Parse(text)
-		if streamed := xmltree.NewReader(text).Rest(); (whole == nil) != (streamed == nil) {
+		_, whole := xmlscan.Parse(text)
+		if streamed := xmlscan.NewReader(text).Rest(); (whole == nil) != (streamed == nil) {
 			t.Errorf("tree %v, stream %v", whole, streamed)
 		}
 		long := bytes.ReplaceAll(text, []byte("@"), bytes.Repeat([]byte("Zm9v\n"), 500))
-		r := xmltree.NewReader(long)
+		r := xmlscan.NewReader(long)
 		r.Skim()
-		if _, whole := xmltree.Parse(long); (whole == nil) != (r.Rest() == nil) {
+		if _, whole := xmlscan.Parse(long); (whole == nil) != (r.Rest() == nil) {
 			t.Errorf("tree %v, skimmed %v", whole, r.Rest())
 		}
 	})
