@@ -32,7 +32,7 @@ type program struct {
 	pull     *pull.Service
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
-	cutter   *export.Cutter
+	exporter *export.Exporter
 	lease    time.Duration // how long a node may be silent before another takes over what it makes of datasets
 	counts   *mutationCounts
 	app      *web.App
@@ -105,7 +105,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
-	p.cutter = export.New(export.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
+	p.exporter = export.New(export.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
 	p.counts = newMutationCounts(p.db)
 	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))
@@ -154,11 +154,11 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Tokens = issuer
 	w.API = &web.APIConfig{
-		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Cutter: p.cutter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &web.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Cutter: p.cutter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 	}
 	return nil
 }

@@ -122,15 +122,15 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o replica.Options, strea
 		return false, err
 	}
 	defer f.Close()
-	when := replica.RemakeNever
+	when := replica.RebuildNever
 	switch {
 	case c.Anew:
-		when = replica.RemakeNow
+		when = replica.RebuildNow
 	case c.Reinitialise:
-		when = replica.RemakeNeeded
+		when = replica.RebuildNeeded
 	}
 	report, err := f.Follow(ctx, source, when)
-	c.Anew = c.Anew && !report.Anew // once is enough, also when what comes behind it fails
+	c.Anew = c.Anew && !report.Rebuilt // once is enough, also when what comes behind it fails
 	if errors.Is(err, replica.ErrReinitialise) || errors.Is(err, replica.ErrGap) || errors.Is(err, replica.ErrSettings) {
 		err = fmt.Errorf("%w; --reinitialise does that", err)
 	}

@@ -27,7 +27,7 @@ const (
 type mutations struct {
 	db       *store.DB
 	datasets *registry.Datasets
-	cutter   *export.Cutter
+	exporter *export.Exporter
 	log      *slog.Logger
 	now      func() time.Time
 	jobs     []*mutationJob
@@ -40,7 +40,7 @@ type mutations struct {
 
 func (p *program) mutations(log *slog.Logger) *mutations {
 	m := &mutations{
-		db: p.db, datasets: p.registry.Datasets, cutter: p.cutter, log: log, now: clock, counts: p.counts,
+		db: p.db, datasets: p.registry.Datasets, exporter: p.exporter, log: log, now: clock, counts: p.counts,
 		tells: &mutationTeller{db: p.db, accept: p.engine.Accept, base: p.base, told: map[string]string{}},
 	}
 	node := p.db.NewID("node")
@@ -48,8 +48,8 @@ func (p *program) mutations(log *slog.Logger) *mutations {
 		return leases{db: p.db, log: log, node: node, lease: p.lease, beat: p.lease / 4, most: most}
 	}
 	m.jobs = []*mutationJob{
-		{store.TroubleDelta, export.DeltaTask, m.cutter.DeltaDue, m.delta, places(mutationMost)},
-		{store.TroubleSnapshot, export.SnapshotTask, m.cutter.SnapshotDue, m.snapshot, places(mutationMost / 2)}, // they take long: deltas do not wait for them
+		{store.TroubleDelta, export.DeltaTask, m.exporter.DeltaDue, m.delta, places(mutationMost)},
+		{store.TroubleSnapshot, export.SnapshotTask, m.exporter.SnapshotDue, m.snapshot, places(mutationMost / 2)}, // they take long: deltas do not wait for them
 	}
 	return m
 }
@@ -103,7 +103,7 @@ func (m *mutations) look(ctx context.Context) error {
 // work makes downloads until none waits.
 func (m *mutations) work(ctx context.Context) error {
 	for ctx.Err() == nil {
-		some, err := m.cutter.Work(ctx)
+		some, err := m.exporter.Work(ctx)
 		if err != nil {
 			m.counts.failed.Inc()
 			return err
@@ -117,7 +117,7 @@ func (m *mutations) work(ctx context.Context) error {
 }
 
 func (m *mutations) expire(ctx context.Context) error {
-	n, err := m.cutter.Expire(ctx)
+	n, err := m.exporter.Expire(ctx)
 	if n > 0 {
 		m.log.InfoContext(ctx, "deliveries of datasets ended", "count", n)
 	}

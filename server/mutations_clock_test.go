@@ -20,10 +20,10 @@ func skewedNode(t *testing.T, url string, ahead time.Duration) *mutations {
 	t.Cleanup(func() { _ = db.Close() })
 	must(t, db.Migrate(t.Context()))
 	m := &mutations{
-		db: db, cutter: export.New(export.Config{DB: db, Now: now, Lease: time.Second}), log: quiet(), now: now, counts: newMutationCounts(db),
+		db: db, exporter: export.New(export.Config{DB: db, Now: now, Lease: time.Second}), log: quiet(), now: now, counts: newMutationCounts(db),
 	}
 	m.jobs = []*mutationJob{{
-		store.TroubleDelta, export.DeltaTask, m.cutter.DeltaDue, m.delta,
+		store.TroubleDelta, export.DeltaTask, m.exporter.DeltaDue, m.delta,
 		leases{db: db, log: quiet(), node: db.NewID("node"), lease: time.Second, beat: 250 * time.Millisecond, most: 4},
 	}}
 	return m

@@ -77,7 +77,7 @@ func (m *mutations) delta(ctx context.Context, set store.Dataset) error {
 	var d store.MutationDelta
 	err := store.ErrConflict
 	for n := 0; n < conflictTries && errors.Is(err, store.ErrConflict); n++ {
-		d, err = m.cutter.Cut(ctx, set.ID, export.Options{})
+		d, err = m.exporter.MakeDelta(ctx, set.ID, export.Options{})
 	}
 	switch {
 	case err == nil:
@@ -93,7 +93,7 @@ func (m *mutations) delta(ctx context.Context, set store.Dataset) error {
 }
 
 func (m *mutations) snapshot(ctx context.Context, set store.Dataset) error {
-	s, err := m.cutter.Snapshot(ctx, set.ID)
+	s, err := m.exporter.Snapshot(ctx, set.ID)
 	if err != nil {
 		return err
 	}

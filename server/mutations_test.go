@@ -101,7 +101,7 @@ func TestMutationTeller(t *testing.T) {
 	if len(heard.events) != 0 {
 		t.Errorf("there is nothing to tell: %v", heard.events)
 	}
-	d, err := p.cutter.Cut(ctx, "gebouwen", export.Options{})
+	d, err := p.exporter.MakeDelta(ctx, "gebouwen", export.Options{})
 	must(t, err)
 	heard.fail = context.DeadlineExceeded // the engine is busy
 	if err := fresh().turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -112,7 +112,7 @@ func TestMutationTeller(t *testing.T) {
 	if e := heard.events[d.ID]; len(heard.events) != 1 || heard.to["gebouwen"] != store.OnlyFor(north) || !available(e, d, "") {
 		t.Errorf("heard %v, for %v", heard.events, heard.to)
 	}
-	_, err = p.cutter.Work(ctx)
+	_, err = p.exporter.Work(ctx)
 	must(t, err)
 	must(t, fresh().turn(ctx))
 	if e := heard.events[d.ID+"-"+part]; len(heard.events) != 2 || heard.to["gebouwen"] != store.OnlyFor(south) || !available(e, d, "?subscriptionId="+part) {

@@ -19,10 +19,10 @@ type amqpBulk struct{ do, verb, noun, nouns string }
 
 func amqpBulks() []amqpBulk {
 	return []amqpBulk{
-		{amqp.WishReprocess, "Reprocess", "message", "messages"},
-		{amqp.WishPutBack, "Put back", "dead letter", "dead letters"},
-		{amqp.WishResend, "Resend", "message", "messages"},
-		{amqp.WishDrop, "Drop", "message", "messages"},
+		{amqp.OperationReprocess, "Reprocess", "message", "messages"},
+		{amqp.OperationPutBack, "Put back", "dead letter", "dead letters"},
+		{amqp.OperationResend, "Resend", "message", "messages"},
+		{amqp.OperationDrop, "Drop", "message", "messages"},
 	}
 }
 
@@ -55,7 +55,7 @@ func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMess
 			continue
 		}
 		action := a.messages() + "/all/" + one.do + "?" + query.Encode()
-		if one.do == amqp.WishDrop {
+		if one.do == amqp.OperationDrop {
 			v.Drop = &ui.Danger{
 				ID: "drop-all", Label: one.label(n), Button: one.label(n), Action: action,
 				Explain:    "They are never handled or sent again, and their content is erased here. Nobody is told by us.",
@@ -87,7 +87,7 @@ func (a amqpArea) actOnAll(c echo.Context) error {
 		return a.refuse(c, back, a.whyNot(""))
 	}
 	do, reason := amqpBulks()[i], form.Get("reason")
-	if do.do == amqp.WishDrop {
+	if do.do == amqp.OperationDrop {
 		if text := reasonError(reason); text != "" {
 			return a.refuse(c, back, text)
 		}
@@ -115,7 +115,7 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 		name, value string
 		words       []string
 	}{
-		{"action", in.Action, []string{amqp.WishResend, amqp.WishPutBack, amqp.WishReprocess, amqp.WishDrop}},
+		{"action", in.Action, []string{amqp.OperationResend, amqp.OperationPutBack, amqp.OperationReprocess, amqp.OperationDrop}},
 		{"status", in.Status, append(optionValues(amqpChoices()), "")},
 		{"kind", in.Kind, append(optionValues(amqpKinds()), "")},
 		{"direction", in.Direction, []string{store.AMQPIn, store.AMQPOut, ""}},

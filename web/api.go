@@ -29,10 +29,10 @@ type APIConfig struct {
 	Registry *registry.Services
 	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
 	AMQP AMQPBridge
-	// Cutter makes deltas, snapshots and downloads of datasets. Default one of its own.
-	Cutter *export.Cutter
-	// Ledger takes in what is published in datasets. Default one of its own.
-	Ledger *ingest.Ledger
+	// Exporter makes deltas, snapshots and downloads of datasets. Default one of its own.
+	Exporter *export.Exporter
+	// Ingester takes in what is published in datasets. Default one of its own.
+	Ingester *ingest.Ingester
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events
@@ -69,11 +69,11 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
 	}
-	if cfg.Cutter == nil {
-		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+	if cfg.Exporter == nil {
+		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
 	}
-	if cfg.Ledger == nil {
-		cfg.Ledger = ingest.New(ingest.Config{DB: cfg.DB})
+	if cfg.Ingester == nil {
+		cfg.Ingester = ingest.New(ingest.Config{DB: cfg.DB})
 	}
 	if cfg.Advised == nil {
 		cfg.Advised = func(string) {}

@@ -31,15 +31,15 @@ const apiTestBase = "http://schakel.example.nl"
 // apiHarness is the real router with the real services and engine on a real
 // database. Every answer is held against the OpenAPI documents.
 type apiHarness struct {
-	app    *App
-	db     *store.DB
-	clock  *storetest.Clock
-	reg    *registry.Services
-	engine *outbox.Engine
-	cutter *export.Cutter
-	own    store.Partner
-	spec   *apiSpecs
-	mirror mirrorClient // fetches from registers that are mirrored
+	app      *App
+	db       *store.DB
+	clock    *storetest.Clock
+	reg      *registry.Services
+	engine   *outbox.Engine
+	exporter *export.Exporter
+	own      store.Partner
+	spec     *apiSpecs
+	mirror   mirrorClient // fetches from registers that are mirrored
 }
 
 func newAPIHarness(t testing.TB, change func(*APIConfig)) *apiHarness {
@@ -73,8 +73,8 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
-	h.cutter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
-	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Cutter: h.cutter, Ledger: ingest.New(ingest.Config{DB: db})}
+	h.exporter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
+	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db})}
 	if change != nil {
 		change(&cfg)
 	}

@@ -32,7 +32,7 @@ func (p *portal) snapshotFile(c echo.Context) error {
 
 // sendDelta sends what a reader gets of the delta of the address.
 func (p *portal) sendDelta(c echo.Context, v export.View, back string) error {
-	o, err := p.Cutter.Delta(c.Request().Context(), v, c.Param("delta"))
+	o, err := p.Exporter.Delta(c.Request().Context(), v, c.Param("delta"))
 	if err != nil {
 		return p.notThere(c, err, back)
 	}
@@ -41,7 +41,7 @@ func (p *portal) sendDelta(c echo.Context, v export.View, back string) error {
 
 // sendSnapshot sends what a reader gets of the snapshot of the address.
 func (p *portal) sendSnapshot(c echo.Context, v export.View, back string) error {
-	o, err := p.Cutter.SnapshotOf(c.Request().Context(), v, c.Param("snapshot"))
+	o, err := p.Exporter.SnapshotOf(c.Request().Context(), v, c.Param("snapshot"))
 	if err != nil {
 		return p.notThere(c, err, back)
 	}

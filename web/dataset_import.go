@@ -74,7 +74,7 @@ func (p *portal) importFile(c echo.Context) error {
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
 		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
 	}
-	receipt, err := p.Ledger.Publish(c.Request().Context(), ingest.Request{
+	receipt, err := p.Ingester.Publish(c.Request().Context(), ingest.Request{
 		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, ByKind: actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
 		BytesTotal: max(0, c.Request().ContentLength), Source: importSource(part.FileName(), body),
 	})

@@ -48,7 +48,7 @@ func (d desk) ownDeltas(c echo.Context) error {
 		return err
 	}
 	paging := pagePaging(c)
-	offers, total, err := d.Cutter.Deltas(c.Request().Context(), reading, "", store.Page{Number: paging.Page, Size: paging.PerPage})
+	offers, total, err := d.Exporter.Deltas(c.Request().Context(), reading, "", store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return d.notThere(c, err, d.dataset(set.ID))
 	}

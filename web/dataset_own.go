@@ -114,7 +114,7 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	if own.Deltas, own.DeltaTotal, err = d.newestOffers(ctx, view, d.follow(f)); err != nil {
 		return err
 	}
-	o, err := d.Cutter.Latest(ctx, view)
+	o, err := d.Exporter.Latest(ctx, view)
 	if errors.Is(err, export.ErrNoSnapshot) {
 		return nil
 	}
@@ -152,19 +152,19 @@ func (d desk) newestOffers(ctx context.Context, view export.View, base string) (
 	if err != nil {
 		return nil, 0, err
 	}
-	_, total, err := d.Cutter.Deltas(ctx, view, "", store.Page{Number: 1, Size: 1})
+	_, total, err := d.Exporter.Deltas(ctx, view, "", store.Page{Number: 1, Size: 1})
 	if err != nil {
 		return nil, 0, err
 	}
 	after := ""
 	if len(newest) > shownDeltas && total > shownDeltas {
-		names, err := d.Cutter.Names(ctx, view)
+		names, err := d.Exporter.Names(ctx, view)
 		if err != nil {
 			return nil, 0, err
 		}
 		after = names.Of(newest[shownDeltas].ID)
 	}
-	offers, _, err := d.Cutter.Deltas(ctx, view, after, store.Page{Number: 1, Size: shownDeltas})
+	offers, _, err := d.Exporter.Deltas(ctx, view, after, store.Page{Number: 1, Size: shownDeltas})
 	rows := offerRows(view.Dataset, offers, d.cfg.Now(), base)
 	slices.Reverse(rows)
 	return rows, total, err

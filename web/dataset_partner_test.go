@@ -72,20 +72,20 @@ func TestDatasetSubscription(t *testing.T) {
 // deliver cuts a delta and a snapshot, and makes what subscribers get of them.
 func (d *deskHarness) deliver(t *testing.T) store.MutationDelta {
 	t.Helper()
-	delta, err := d.cutter.Cut(t.Context(), "houses", export.Options{Empty: true})
+	delta, err := d.exporter.MakeDelta(t.Context(), "houses", export.Options{Empty: true})
 	noError(t, err)
-	_, err = d.cutter.Snapshot(t.Context(), "houses")
+	_, err = d.exporter.Snapshot(t.Context(), "houses")
 	noError(t, err)
 	followers, err := d.reg.Datasets.Followers(t.Context(), registry.Scope{All: true}, "houses")
 	noError(t, err)
 	set, err := d.db.Dataset(t.Context(), "houses")
 	noError(t, err)
 	for _, f := range followers {
-		_, err := d.cutter.Latest(t.Context(), export.View{Dataset: set, PartnerID: f.Partner.ID, Follower: &f.Follower})
+		_, err := d.exporter.Latest(t.Context(), export.View{Dataset: set, PartnerID: f.Partner.ID, Follower: &f.Follower})
 		noError(t, err)
 	}
 	for more := true; more; {
-		more, err = d.cutter.Work(t.Context())
+		more, err = d.exporter.Work(t.Context())
 		noError(t, err)
 	}
 	return delta
@@ -100,7 +100,7 @@ func (d *deskHarness) checkFollower(t *testing.T, admin, b *browser, sub string)
 	noError(t, err)
 	noError(t, d.db.Write(t.Context(), func(tx *store.Tx) error { return tx.FollowedDelta(t.Context(), follower, last) }))
 	wantWords(t, text(admin.get("/admin/datasets/houses")), "Up to date", "Areas of followers", "Areas of those who follow")
-	_, err = d.cutter.Cut(t.Context(), "houses", export.Options{Empty: true})
+	_, err = d.exporter.MakeDelta(t.Context(), "houses", export.Options{Empty: true})
 	noError(t, err)
 	for _, page := range []string{text(admin.get("/admin/datasets/houses/followers")), text(b.get("/partner/datasets/houses")), text(admin.get("/admin/datasets/houses/followers?status=approved"))} {
 		wantWords(t, page, "1 delta behind", "Deventer")

@@ -25,10 +25,10 @@ import (
 // that what is queued stays where a test can see it.
 type deskHarness struct {
 	*harness
-	reg    *registry.Services
-	admin  registry.Actor
-	mirror mirrorClient // fetches from registers that are mirrored
-	cutter *export.Cutter
+	reg      *registry.Services
+	admin    registry.Actor
+	mirror   mirrorClient // fetches from registers that are mirrored
+	exporter *export.Exporter
 }
 
 const deskTypes = `asyncapi: 3.1.0
@@ -65,9 +65,9 @@ func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 		engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now})
 		bridge := amqp.New(amqp.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
 		bridge.Join(engine)
-		d.cutter = export.New(export.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
+		d.exporter = export.New(export.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
 		cfg.Portal = &PortalConfig{
-			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Cutter: d.cutter, Ledger: ingest.New(ingest.Config{DB: db}),
+			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Exporter: d.exporter, Ingester: ingest.New(ingest.Config{DB: db}),
 		}
 		for _, c := range change {
 			c(cfg.Portal)

@@ -79,7 +79,7 @@ func TestAreaChangeIsSeen(t *testing.T) {
 			id, _ := made.member(t, "id").(string)
 			noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), id))
 			w.publish(t, 5)
-			_, err := w.cutter.Snapshot(t.Context(), testDataset)
+			_, err := w.exporter.Snapshot(t.Context(), testDataset)
 			noError(t, err)
 			first := f.initial(t)
 			w.publish(t, 5)
@@ -106,7 +106,7 @@ func TestAreaChangeIsSeen(t *testing.T) {
 					body := `{"format":"gml","featuretypes":["` + historytest.Types()[0] + `"],"deltaId":"` + old + `"}`
 					f.postJSON(t, under("/delta/custom"), body).problem(t, http.StatusGone, "lineage-changed")
 				}
-				_, err = w.cutter.Snapshot(t.Context(), testDataset) // of the last delta of the old area, and later behind that
+				_, err = w.exporter.Snapshot(t.Context(), testDataset) // of the last delta of the old area, and later behind that
 				noError(t, err)
 				last := f.follow(t, f.initial(t))
 				w.publish(t, 5)
@@ -131,7 +131,7 @@ func TestAreaChangeComesToNothing(t *testing.T) {
 	id, _ := made.member(t, "id").(string)
 	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), id))
 	w.publish(t, 5)
-	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	_, err := w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 	at := f.initial(t)
 	put := func(area string) apiAnswer {

@@ -58,7 +58,7 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 	if err != nil {
 		return err
 	}
-	row, err := m.Cutter.Request(c.Request().Context(), r.view, export.Request{
+	row, err := m.Exporter.Request(c.Request().Context(), r.view, export.Request{
 		By: r.client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
 	if full, ok := errors.AsType[*export.RoomError](err); ok {
@@ -139,7 +139,7 @@ func (m *machineAPI) custom(c echo.Context, id string) (datasetReader, store.Mut
 	if err != nil {
 		return r, store.MutationDownload{}, err
 	}
-	row, err := m.Cutter.Custom(c.Request().Context(), r.view, id)
+	row, err := m.Exporter.Custom(c.Request().Context(), r.view, id)
 	if err != nil {
 		return r, row, m.deliveryProblem(r.access.Dataset.ID, err)
 	}

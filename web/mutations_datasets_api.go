@@ -170,10 +170,10 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 
 // addDeliveries adds what only who may read the dataset sees.
 func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *datasetAnswer) (err error) {
-	if a.Lineage, err = m.Cutter.Lineage(ctx, r.view); err != nil && !errors.Is(err, export.ErrUnreadable) {
+	if a.Lineage, err = m.Exporter.Lineage(ctx, r.view); err != nil && !errors.Is(err, export.ErrUnreadable) {
 		return err // who cannot read its area still sees what there is
 	}
-	names, err := m.Cutter.Names(ctx, r.view)
+	names, err := m.Exporter.Names(ctx, r.view)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (m *machineAPI) listDeltas(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	offers, total, err := m.Cutter.Deltas(c.Request().Context(), r.view, c.QueryParam("after-delta-id"), store.Page{Number: page, Size: count})
+	offers, total, err := m.Exporter.Deltas(c.Request().Context(), r.view, c.QueryParam("after-delta-id"), store.Page{Number: page, Size: count})
 	if err != nil {
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}
@@ -104,7 +104,7 @@ func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, export.Offer, er
 	if err != nil {
 		return r, export.Offer{}, err
 	}
-	o, err := m.Cutter.Delta(c.Request().Context(), r.view, c.Param("deltaId"))
+	o, err := m.Exporter.Delta(c.Request().Context(), r.view, c.Param("deltaId"))
 	if err != nil {
 		return r, o, m.deliveryProblem(r.access.Dataset.ID, err)
 	}
@@ -144,7 +144,7 @@ func (m *machineAPI) redirectDelta(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.Cutter.Delta(c.Request().Context(), r.view, id); err != nil {
+	if _, err := m.Exporter.Delta(c.Request().Context(), r.view, id); err != nil {
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}
 	return m.redirectTo(c, r.path("/deltas/"+url.PathEscape(id)+"/content"))
@@ -156,7 +156,7 @@ func (m *machineAPI) redirectFull(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := m.Cutter.Latest(c.Request().Context(), r.view)
+	o, err := m.Exporter.Latest(c.Request().Context(), r.view)
 	if err != nil {
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}

@@ -74,7 +74,7 @@ func TestUnreadableArea(t *testing.T) {
 		return tx.SetMutationFollower(t.Context(), list[0].Subscription.ID, "mar_lost", nil)
 	}))
 	d := w.publish(t, 10)
-	_, err = w.cutter.Snapshot(t.Context(), testDataset)
+	_, err = w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 	w.work(t)
 	content := under("/deltas/" + d.ID + "/content")
@@ -90,6 +90,6 @@ func TestUnreadableArea(t *testing.T) {
 		}
 	}
 	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["Pand"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").problem(t, http.StatusConflict, "area-unreadable")
-	_, err = w.cutter.Cut(t.Context(), testDataset, export.Options{Empty: true})
+	_, err = w.exporter.MakeDelta(t.Context(), testDataset, export.Options{Empty: true})
 	noError(t, err)
 }

@@ -87,7 +87,7 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := m.Ledger.Publish(c.Request().Context(), ingest.Request{
+	receipt, err := m.Ingester.Publish(c.Request().Context(), ingest.Request{
 		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
 		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
 	})

@@ -17,7 +17,7 @@ func TestGuessedMutationAddresses(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
 	d := w.publish(t, 30)
-	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	_, err := w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 	theirs, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset)
 	noError(t, err)
@@ -52,7 +52,7 @@ func TestGuessedMutationAddresses(t *testing.T) {
 			t.Errorf("%s of a partner that is suspended: %d %s", target, a.status, a.body)
 		}
 	}
-	_, err = w.cutter.Cut(t.Context(), testDataset, export.Options{Empty: true})
+	_, err = w.exporter.MakeDelta(t.Context(), testDataset, export.Options{Empty: true})
 	noError(t, err)
 }
 

@@ -113,7 +113,7 @@ func TestPDOKClientWalksThrough(t *testing.T) {
 	for range 3 {
 		ids = append(ids, w.publish(t, 15).ID)
 	}
-	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	_, err := w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 
 	p.call(t, "GET", "/dataset", "/dataset", "").want(t, 200)
@@ -211,7 +211,7 @@ func TestFewCustomBytesAreKept(t *testing.T) {
 	t.Parallel()
 	var w *mutationWorld
 	w = newMutationWorldWith(t, func(cfg *APIConfig) {
-		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
+		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
 	})
 	id := w.publish(t, 3).ID
 	ask := func(n int) apiAnswer {

@@ -63,7 +63,7 @@ func TestBoundedSubscription(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
 	d := w.publish(t, 60)
-	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	_, err := w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 	name := w.name(t, w.bounded, d)
 	wait := w.bounded.get(t, under("/deltas/"+name+"/content"))
@@ -219,7 +219,7 @@ func TestNoStateIDsOutsideFiles(t *testing.T) {
 	var receipt publicationAnswer
 	sent.decode(t, &receipt)
 	d := w.cut(t)
-	_, err := w.cutter.Snapshot(t.Context(), testDataset)
+	_, err := w.exporter.Snapshot(t.Context(), testDataset)
 	noError(t, err)
 	if len(receipt.States) == 0 {
 		t.Fatal("the publisher is not told the ids of states")

@@ -32,9 +32,9 @@ func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, export.Offer,
 	ctx := c.Request().Context()
 	var o export.Offer
 	if id := c.Param("snapshotId"); id == latestSnapshot {
-		o, err = m.Cutter.Latest(ctx, r.view)
+		o, err = m.Exporter.Latest(ctx, r.view)
 	} else {
-		o, err = m.Cutter.SnapshotOf(ctx, r.view, id)
+		o, err = m.Exporter.SnapshotOf(ctx, r.view, id)
 		if errors.Is(err, export.ErrNoSnapshot) {
 			here := datasetPath(r.access.Dataset.ID) + "/snapshots/"
 			return r, o, newProblem(http.StatusNotFound, "no-snapshot", "There is no such snapshot, or newer ones came in its place. The newest is at "+m.app.absolute(here+latestSnapshot)+".")

@@ -73,7 +73,7 @@ func (m *machineAPI) datasetSubscriptionAnswer(ctx context.Context, s store.Subs
 	if err != nil {
 		return a, fmt.Errorf("find dataset: %w", err)
 	}
-	names, err := m.Cutter.Names(ctx, export.View{Dataset: set, PartnerID: s.PartnerID, Follower: &reads})
+	names, err := m.Exporter.Names(ctx, export.View{Dataset: set, PartnerID: s.PartnerID, Follower: &reads})
 	a.Fetched = &fetchedAnswer{names.Of(f.DeltaID), f.DeltaNumber, f.SnapshotID, f.FetchedAt}
 	return a, err
 }

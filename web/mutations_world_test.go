@@ -119,7 +119,7 @@ func (w *mutationWorld) publish(t testing.TB, n int) store.MutationDelta {
 
 func (w *mutationWorld) cut(t testing.TB) store.MutationDelta {
 	t.Helper()
-	d, err := w.cutter.Cut(t.Context(), testDataset, export.Options{})
+	d, err := w.exporter.MakeDelta(t.Context(), testDataset, export.Options{})
 	noError(t, err)
 	return d
 }
@@ -148,7 +148,7 @@ func (w *mutationWorld) work(t testing.TB) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = w.cutter.Work(t.Context())
+		more, err = w.exporter.Work(t.Context())
 		noError(t, err)
 	}
 }

@@ -25,10 +25,10 @@ type PortalConfig struct {
 	Registry *registry.Services
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
-	// Cutter tells what there is of datasets. Default one of its own.
-	Cutter *export.Cutter
-	// Ledger takes mutation files in. Default one of its own.
-	Ledger *ingest.Ledger
+	// Exporter tells what there is of datasets. Default one of its own.
+	Exporter *export.Exporter
+	// Ingester takes mutation files in. Default one of its own.
+	Ingester *ingest.Ingester
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
@@ -56,11 +56,11 @@ func newPortal(app *App, cfg PortalConfig) (*portal, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")
 	}
-	if cfg.Cutter == nil {
-		cfg.Cutter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+	if cfg.Exporter == nil {
+		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
 	}
-	if cfg.Ledger == nil {
-		cfg.Ledger = ingest.New(ingest.Config{DB: cfg.DB})
+	if cfg.Ingester == nil {
+		cfg.Ingester = ingest.New(ingest.Config{DB: cfg.DB})
 	}
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20

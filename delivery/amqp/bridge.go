@@ -69,7 +69,7 @@ type Config struct {
 	// CheckOffline tells whether a certificate is of the right usage, for own ones at the start (AMQP-69). Default the
 	// rule of the profile.
 	CheckOffline func(c *x509.Certificate, use certs.Usage) error
-	// Refresh asks the address registry for a counterpart anew, and forgets what was known of its certificates (AMQP-62).
+	// Refresh asks the address registry for a party again, and forgets what was known of its certificates (AMQP-62).
 	// Default nothing is asked.
 	Refresh func(ctx context.Context, partyID string) error
 	// Schemas are the XSDs of the operator; nil validates no document (AMQP-111).
@@ -100,7 +100,7 @@ type Config struct {
 
 // Options are what an operator can choose; the zero value is the profile as we read it.
 type Options struct {
-	// AnswerWait is after which time an AppRec is overdue when the counterpart does not say otherwise; default 4 h (AMQP-117).
+	// AnswerWait is after which time an AppRec is overdue when the party does not say otherwise; default 4 h (AMQP-117).
 	AnswerWait time.Duration
 	// MissingFields answers a missing field with required-field-missing; by default with invalid-field-value (INC-04).
 	MissingFields bool
@@ -125,18 +125,18 @@ type Options struct {
 
 // Bridge connects the engine to brokers. Make one for a process; it is safe for concurrent use.
 type Bridge struct {
-	cfg     Config
-	engine  Engine
-	dir     atomic.Pointer[directory]
-	loading sync.Mutex   // held while dir is made
-	loads   atomic.Int64 // how often that was begun
-	reload  chan struct{}
-	answers chan struct{}
-	checks  chan struct{}
-	outages sync.Map // ids of counterparts of whom a message could not be checked
-	wishes  chan struct{}
-	waiting waiters
-	writes  *writes
+	cfg        Config
+	engine     Engine
+	dir        atomic.Pointer[directory]
+	loading    sync.Mutex   // held while dir is made
+	loads      atomic.Int64 // how often that was begun
+	reload     chan struct{}
+	answers    chan struct{}
+	checks     chan struct{}
+	outages    sync.Map // ids of parties of whom a message could not be checked
+	operations chan struct{}
+	waiting    waiters
+	writes     *writes
 
 	mu      sync.Mutex
 	brokers map[string]*broker
@@ -172,7 +172,7 @@ func New(cfg Config) *Bridge {
 	if cfg.RejectUnwanted == nil {
 		cfg.RejectUnwanted = func(context.Context) bool { return false }
 	}
-	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), wishes: make(chan struct{}, 1), checks: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
+	b := &Bridge{cfg: cfg, reload: make(chan struct{}, 1), answers: make(chan struct{}, 1), operations: make(chan struct{}, 1), checks: make(chan struct{}, 1), brokers: map[string]*broker{}, states: map[string]link.State{}}
 	b.dir.Store(&directory{})
 	b.writes = &writes{db: cfg.DB}
 	return b
@@ -202,7 +202,7 @@ func (b *Bridge) Start(ctx context.Context) error {
 	b.done.Go(func() { b.watch(ctx) })
 	b.done.Go(func() { b.answerLoop(ctx) })
 	b.done.Go(func() { b.checkLoop(ctx) })
-	b.done.Go(func() { b.wishLoop(ctx) })
+	b.done.Go(func() { b.operationLoop(ctx) })
 	b.done.Go(func() { b.sweepLoop(ctx) })
 	b.done.Go(func() { b.queueLoop(ctx) })
 	return nil
@@ -226,7 +226,7 @@ func (b *Bridge) Stop(ctx context.Context) error {
 	}
 }
 
-// Reload has brokers and parties read anew, soon.
+// Reload has brokers and parties read again, soon.
 func (b *Bridge) Reload() { signal(b.reload) }
 
 func signal(ch chan struct{}) {

@@ -25,7 +25,7 @@ type broker struct {
 }
 
 // align connects to the brokers there are, reads the queues there are and lets go of all others. A broker whose settings
-// changed is connected anew.
+// changed is connected again.
 func (b *Bridge) align(ctx context.Context) {
 	dir := b.dir.Load()
 	b.mu.Lock()

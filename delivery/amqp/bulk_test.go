@@ -39,7 +39,7 @@ func TestWorkListIsEmptied(t *testing.T) {
 		come[msgID] = true
 	}
 	engine.well.Store(true)
-	a.all(t, amqp.WishPutBack, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
+	a.all(t, amqp.OperationPutBack, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
 	for msgID := range come {
 		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
 	}
@@ -61,10 +61,10 @@ func TestWorkListIsEmptied(t *testing.T) {
 		_, n, err := a.b.db.Deliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryHeld}})
 		return err == nil && n == 2*many, a.b.all()
 	})
-	if n, err := a.b.bridge.AskAll(t.Context(), operator(), store.AMQPFilter{}, amqp.WishDrop, ""); err == nil || n != 0 {
+	if n, err := a.b.bridge.AskAll(t.Context(), operator(), store.AMQPFilter{}, amqp.OperationDrop, ""); err == nil || n != 0 {
 		t.Errorf("discarded %d without a reason: %v", n, err)
 	}
-	if n, err := a.b.bridge.AskAll(t.Context(), outbox.Actor{PartnerID: "another"}, store.AMQPFilter{}, amqp.WishResend, ""); err == nil || n != 0 {
+	if n, err := a.b.bridge.AskAll(t.Context(), outbox.Actor{PartnerID: "another"}, store.AMQPFilter{}, amqp.OperationResend, ""); err == nil || n != 0 {
 		t.Errorf("a partner asked for %d: %v", n, err)
 	}
 	rows, _, err := a.b.db.AMQPMessages(t.Context(), store.AMQPFilter{Statuses: []string{store.AMQPFailed}})
@@ -81,7 +81,7 @@ func TestWorkListIsEmptied(t *testing.T) {
 		}
 		delete(sent, m.MsgID)
 	}
-	a.all(t, amqp.WishResend, store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, many, store.AMQPFailed)
+	a.all(t, amqp.OperationResend, store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, many, store.AMQPFailed)
 	take(t, a.wire, a.peer.Async, many)
 	for msgID := range sent {
 		a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
@@ -118,7 +118,7 @@ func TestBulkDiscard(t *testing.T) {
 		a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPDead)
 	}
 	engine.well.Store(true)
-	a.all(t, amqp.WishDrop, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
+	a.all(t, amqp.OperationDrop, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
 	if n := a.b.count(store.AMQPDropped); n != many {
 		t.Errorf("%d are discarded", n)
 	}

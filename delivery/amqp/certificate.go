@@ -15,7 +15,7 @@ import (
 // errNoCertificate says that nobody registered a certificate for the purpose.
 var errNoCertificate = errors.New("no certificate is registered for this")
 
-// withFresh does something with the certificates of a counterpart. When it fails for a reason that fresh ones may cure, the
+// withFresh does something with the certificates of a party. When it fails for a reason that fresh ones may cure, the
 // cache is invalidated, the address registry asked, and it is done once more (AMQP-62, AMQP-63).
 func (b *Bridge) withFresh(ctx context.Context, partyID string, do func(p *party) error) error {
 	p := b.dir.Load().parties[partyID]
@@ -110,7 +110,7 @@ func (b *Bridge) signer(ctx context.Context, own *party) (cms.Identity, error) {
 	return cms.Identity{}, fmt.Errorf("own certificate to sign with: %w", first)
 }
 
-// seal signs a document for an own party and encrypts it for a counterpart (AMQP-67).
+// seal signs a document for an own party and encrypts it for a party (AMQP-67).
 func (b *Bridge) seal(ctx context.Context, own, to *party, document []byte) ([]byte, error) {
 	signer, err := b.signer(ctx, own)
 	if err != nil {

@@ -201,7 +201,7 @@ func TestOwnCertificates(t *testing.T) {
 	}
 }
 
-// TestRecipientCertificates has the counterpart's certificate to encrypt with be no good: the registry is asked once, then
+// TestRecipientCertificates has the party's certificate to encrypt with be no good: the registry is asked once, then
 // the message is held, and nothing is on the queue.
 //
 // Rules: AMQP-58, AMQP-59, AMQP-60, AMQP-62, AMQP-70, AMQP-98

@@ -21,7 +21,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// cut stops a Schakel at a step: from then on nothing gets through, until it starts anew.
+// cut stops a Schakel at a step: from then on nothing gets through, until it starts again.
 type cut struct {
 	step string
 	dead atomic.Bool
@@ -120,7 +120,7 @@ func cutAt(t *testing.T, db *store.DB, step string) (*alone, *cut) {
 	return a, c
 }
 
-// revive starts a Schakel that was cut anew, whole.
+// revive starts a Schakel that was cut again, whole.
 func (c *cut) revive(t *testing.T, a *alone) {
 	t.Helper()
 	select {
@@ -134,7 +134,7 @@ func (c *cut) revive(t *testing.T, a *alone) {
 	a.b.start()
 }
 
-// TestCutReceiving cuts a Schakel at every step of taking a message in, on both databases: after it starts anew there is one
+// TestCutReceiving cuts a Schakel at every step of taking a message in, on both databases: after it starts again there is one
 // event and one AppRec, however often that was written.
 //
 // Rules: AMQP-10, AMQP-82, AMQP-84, AMQP-114, AMQP-123, AMQP-138, AMQP-139, INC-10

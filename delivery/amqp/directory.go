@@ -48,7 +48,7 @@ func (p *party) of(purpose string) []certificate {
 	return list
 }
 
-// load reads the directory anew.
+// load reads the directory again.
 func (b *Bridge) load(ctx context.Context) error {
 	b.loading.Lock()
 	defer b.loading.Unlock()
@@ -139,7 +139,7 @@ func parsePEM(text string) (leaf *x509.Certificate, chain []*x509.Certificate, e
 	return leaf, chain, nil
 }
 
-// receives finds the process by which a counterpart's message with a subject is taken in (AMQP-100).
+// receives finds the process by which a party's message with a subject is taken in (AMQP-100).
 func (d *directory) receives(from, own *party, subject, mode string) (store.AMQPProcess, bool) {
 	for _, p := range d.processes {
 		if p.PartyID == from.ID && p.OwnPartyID == own.ID && p.Subject == subject && p.Mode == mode && p.Receives != "" {
@@ -149,7 +149,7 @@ func (d *directory) receives(from, own *party, subject, mode string) (store.AMQP
 	return store.AMQPProcess{}, false
 }
 
-// sends finds the process by which events of a type go to a counterpart from an own party; ownID may be empty when there is
+// sends finds the process by which events of a type go to a party from an own party; ownID may be empty when there is
 // no telling yet.
 func (d *directory) sends(to *party, ownID, eventType string) (store.AMQPProcess, bool) {
 	for _, p := range d.processes {
@@ -213,7 +213,7 @@ func (d *directory) queues() map[string][]queue {
 	return all
 }
 
-// watch reads the directory anew when it is told to and now and then, and reads from the queues that are in it.
+// watch reads the directory again when it is told to and now and then, and reads from the queues that are in it.
 func (b *Bridge) watch(ctx context.Context) {
 	for b.pauseOr(ctx, b.reload) {
 		before := b.dir.Load()

@@ -18,7 +18,7 @@ const noRecipientText = "Nobody is subscribed to what this message becomes."
 // there is none: the message is held until somebody is subscribed, or rejected where the settings say so.
 func (b *Bridge) withoutRecipient(ctx context.Context, in *incoming) (*rejected, error) {
 	if b.cfg.RejectUnwanted(ctx) {
-		return &rejected{codes: []string{codeNobody}, text: noRecipientText}, nil
+		return &rejected{codes: []string{codeNoSubscriber}, text: noRecipientText}, nil
 	}
 	in.row.Status, in.row.Reason, in.row.Detail = store.AMQPHeld, ReasonNoRecipient, noRecipientText
 	return nil, b.preserveIn(in)
@@ -58,13 +58,13 @@ func (b *Bridge) releaseHeld(ctx context.Context) error {
 			continue
 		}
 		err = b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.ReleaseAMQPHeld(ctx, of, wish{Do: wishRelease}.text())
+			_, err := tx.ReleaseAMQPHeld(ctx, of, operation{Do: operationRelease}.text())
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		signal(b.wishes)
+		signal(b.operations)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err 
 			}
 			in.row.ContentDigest = contentDigest(in.delivery.Message)
 		}
-		return b.keep(ctx, in, answer)
+		return b.storeMessage(ctx, in, answer)
 	}
 	r, negative := errors.AsType[*rejected](err)
 	if err != nil && !negative {
@@ -171,7 +171,7 @@ func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err 
 			return err
 		}
 		if held {
-			return b.keep(ctx, in, nil)
+			return b.storeMessage(ctx, in, nil)
 		}
 		if r != nil {
 			in.reject(r)
@@ -180,7 +180,7 @@ func (b *Bridge) conclude(ctx context.Context, in *incoming, doc *document, err 
 	if answer, err = b.appRecRow(in, doc, r); err != nil {
 		return err
 	}
-	return b.keep(ctx, in, answer)
+	return b.storeMessage(ctx, in, answer)
 }
 
 // reject notes that a message is answered with a negative AppRec.
@@ -195,9 +195,9 @@ func nonEmpty(text string) store.Strings {
 	return store.Strings{text}
 }
 
-// keep writes the row of a message and of its answer in one transaction (AMQP-82), and tries the answer until it is on the
+// storeMessage writes the row of a message and of its answer in one transaction (AMQP-82), and tries the answer until it is on the
 // queue or our patience is over: then it waits in the database (AMQP-114, INC-10).
-func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
+func (b *Bridge) storeMessage(ctx context.Context, in *incoming, answer *store.AMQPMessage) error {
 	row := in.row
 	err := b.writes.do(ctx, func(tx *store.Tx) (err error) {
 		in.row = row
@@ -207,13 +207,13 @@ func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessa
 		if err := b.insertIn(ctx, tx, in); err != nil || in.known {
 			return err
 		}
-		return b.keepAnswer(ctx, tx, in, answer)
+		return b.storeAnswer(ctx, tx, in, answer)
 	})
 	if errors.Is(err, store.ErrConflict) && in.stored == nil {
 		return b.again(ctx, in) // another reader was faster with the same
 	}
 	if err != nil {
-		return fmt.Errorf("keep message: %w", err)
+		return fmt.Errorf("store message: %w", err)
 	}
 	if !in.known {
 		b.answerSoon(ctx, answer)
@@ -221,7 +221,7 @@ func (b *Bridge) keep(ctx context.Context, in *incoming, answer *store.AMQPMessa
 	return nil
 }
 
-func (b *Bridge) keepAnswer(ctx context.Context, tx *store.Tx, in *incoming, answer *store.AMQPMessage) error {
+func (b *Bridge) storeAnswer(ctx context.Context, tx *store.Tx, in *incoming, answer *store.AMQPMessage) error {
 	if answer == nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMess
 		in.row.Reason = store.AMQPOtherContent
 		in.row.Detail += " That one had other content; this content was not handled."
 	}
-	if err := b.keep(ctx, in, nil); err != nil {
+	if err := b.storeMessage(ctx, in, nil); err != nil {
 		return err
 	}
 	if differs && !in.known {

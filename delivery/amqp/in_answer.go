@@ -87,7 +87,7 @@ func appRecError(code, text string) apprec.Error {
 	switch code {
 	case codeReceiver:
 		return apprec.E10(text)
-	case codeNobody:
+	case codeNoSubscriber:
 		return apprec.E21(text)
 	case codeXML:
 		return apprec.T01(text)
@@ -95,7 +95,7 @@ func appRecError(code, text string) apprec.Error {
 	return apprec.T02(text)
 }
 
-// appRecVersion is the version the counterpart wants: 1.1 unless it is set otherwise.
+// appRecVersion is the version the party wants: 1.1 unless it is set otherwise.
 func (b *Bridge) appRecVersion(in *incoming) apprec.Version {
 	if in.from.ApprecVersion == "1.0" {
 		return apprec.V10

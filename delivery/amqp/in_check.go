@@ -22,8 +22,8 @@ type document struct {
 	process store.AMQPProcess
 }
 
-// errNobody says that the sender is not known, so nobody can be told.
-var errNobody = errors.New("the sender is not known")
+// errUnknownSender says that the sender is not known, so nobody can be told.
+var errUnknownSender = errors.New("the sender is not known")
 
 // check makes the checks of section G in their order; the first that fails wins: fields, process, duplicate, certificate,
 // decryption, signature, header, sender, receiver, XML, XSD, values. The document is given as far as it was read. The error is
@@ -56,7 +56,7 @@ func (b *Bridge) checkFields(ctx context.Context, conn Conn, in *incoming) error
 	m := in.message
 	switch {
 	case in.from == nil || in.from.Own:
-		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldFromHerID), errNobody)
+		return refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldFromHerID), errUnknownSender)
 	case len(in.faults) > 0:
 		return refuse(b.fieldRefusal(in.faults), nil)
 	case int64(m.ToHerID) != in.own.HerID:

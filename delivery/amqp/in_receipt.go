@@ -25,7 +25,7 @@ func (b *Bridge) takeError(ctx context.Context, in *incoming) error {
 	e := in.message.Error
 	if e == nil {
 		in.row.Detail = "It says nothing of an error."
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	in.row.Reason, in.row.Detail, in.row.Codes = string(e.Condition), e.Description, nonEmpty(e.Data)
 	if in.row.Detail == "" {
@@ -33,12 +33,12 @@ func (b *Bridge) takeError(ctx context.Context, in *incoming) error {
 	}
 	about, err := b.cfg.DB.AMQPWritten(ctx, e.OriginalID)
 	if errors.Is(err, store.ErrNotFound) {
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	if err != nil {
 		return err
 	}
-	return b.keepReceipt(ctx, in, &about, receipt{store.AMQPFailed, in.row.Reason, in.row.Detail, in.row.Codes})
+	return b.storeReceipt(ctx, in, &about, receipt{store.AMQPFailed, in.row.Reason, in.row.Detail, in.row.Codes})
 }
 
 // takeAppRec handles an AppRec (AMQP-14, AMQP-16, AMQP-88). It is about the last message that was sent with its MsgId.
@@ -47,7 +47,7 @@ func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) 
 	got, err := apprec.Parse(document)
 	if err != nil {
 		in.row.Detail = "It cannot be read: " + err.Error()
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	in.row.MsgID = got.Original.ID
 	r := receiptOf(got)
@@ -58,10 +58,10 @@ func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) 
 	}
 	for _, m := range sent {
 		if m.OwnPartyID == in.own.ID && m.Status != store.AMQPReplaced {
-			return b.keepReceipt(ctx, in, &m, r)
+			return b.storeReceipt(ctx, in, &m, r)
 		}
 	}
-	return b.keepReceipt(ctx, in, nil, receipt{})
+	return b.storeReceipt(ctx, in, nil, receipt{})
 }
 
 // takeFault handles a SOAP fault (AMQP-22): what it answers, by its correlationId, has failed.
@@ -69,12 +69,12 @@ func (b *Bridge) takeFault(ctx context.Context, in *incoming, doc *document) err
 	in.row.Kind, in.row.Status, in.row.Reason, in.row.Detail = store.AMQPAnswer, store.AMQPUnmatched, reasonFault, doc.info.Type.DN
 	about, err := b.cfg.DB.AMQPWritten(ctx, in.message.CorrelationID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && about.PartyID != in.row.PartyID {
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	if err != nil {
 		return err
 	}
-	return b.keepReceipt(ctx, in, &about, receipt{store.AMQPFailed, reasonFault, in.row.Detail, nil})
+	return b.storeReceipt(ctx, in, &about, receipt{store.AMQPFailed, reasonFault, in.row.Detail, nil})
 }
 
 // receiptOf reads what an AppRec says. A status that is not in the code list leaves the message open.
@@ -107,9 +107,9 @@ func receiptOf(got apprec.AppRec) receipt {
 	return r
 }
 
-// keepReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
+// storeReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
 // keeps it: the first one counts, but for an AMQP error or negative AppRec after nothing worse.
-func (b *Bridge) keepReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
+func (b *Bridge) storeReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
 	row := in.row
 	err := b.writes.do(ctx, func(tx *store.Tx) (err error) {
 		in.row = row
@@ -126,7 +126,7 @@ func (b *Bridge) keepReceipt(ctx context.Context, in *incoming, about *store.AMQ
 		return b.confirm(ctx, tx, in, about, r)
 	})
 	if err != nil {
-		return fmt.Errorf("keep receipt: %w", err)
+		return fmt.Errorf("store receipt: %w", err)
 	}
 	return nil
 }

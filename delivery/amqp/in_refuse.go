@@ -16,7 +16,7 @@ func (b *Bridge) reportRefusal(ctx context.Context, in *incoming, why string) {
 	if !b.cfg.KeepRefused || len(in.row.Encoded) > 0 || in.delivery == nil {
 		return
 	}
-	b.warn(ctx, "a refused message is not kept", b.preserveIn(in))
+	b.warn(ctx, "a refused message is not stored", b.preserveIn(in))
 }
 
 // digest is the SHA-256 of a business document, in hexadecimal.

@@ -37,7 +37,7 @@ func (b *Bridge) postpone(ctx context.Context, in *incoming, cause error) error 
 	}
 	in.row.Status, in.row.Detail, in.row.Attempts = store.AMQPUnchecked, uncheckedDetail(cause), 1
 	in.row.DueAt = b.nextCheck(1)
-	if err := b.keep(ctx, in, nil); err != nil || in.known {
+	if err := b.storeMessage(ctx, in, nil); err != nil || in.known {
 		return err
 	}
 	b.cfg.Log.WarnContext(ctx, "a message waits: the revocation of its certificate cannot be checked", "message", in.row.ID, "queue", in.queue.name, "her", in.row.Her, "error", cause)
@@ -89,7 +89,7 @@ func (b *Bridge) checkAll(ctx context.Context, due []store.AMQPMessage) {
 			defer func() { <-free }()
 			if err := b.checkAgain(ctx, row); err != nil && ctx.Err() == nil {
 				b.cfg.Log.WarnContext(ctx, "an unchecked message waits; it is tried again", "message", row.ID, "error", err)
-				b.warn(ctx, "why a message waits is not kept", b.checkLater(ctx, row, "It could not be handled: "+err.Error()+". It is tried again by itself."))
+				b.warn(ctx, "why a message waits is not stored", b.checkLater(ctx, row, "It could not be handled: "+err.Error()+". It is tried again by itself."))
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func (b *Bridge) stored(ctx context.Context, row store.AMQPMessage) (*incoming, 
 // waited reports whether a message comes from the database, where it waited for a check.
 func (in *incoming) waited() bool { return in.stored != nil && in.stored.Status == store.AMQPUnchecked }
 
-// checkedAgain has the messages of a counterpart that wait be tried at once: one of them could be checked. That one may have waited
+// checkedAgain has the messages of a party that wait be tried at once: one of them could be checked. That one may have waited
 // since before this process started.
 func (b *Bridge) checkedAgain(ctx context.Context, in *incoming) {
 	partyID := in.row.PartyID

@@ -70,7 +70,7 @@ func body(make func(r *relay, document []byte) []byte) func(*relay, *goamqp.Mess
 	return func(r *relay, m *goamqp.Message, document []byte) { m.Data = [][]byte{make(r, document)} }
 }
 
-// document replaces text in the business message, which is signed and encrypted anew.
+// document replaces text in the business message, which is signed and encrypted again.
 func document(old, with string) func(*relay, *goamqp.Message, []byte) {
 	return body(func(r *relay, doc []byte) []byte { return r.seal(replace(doc, old, with)) })
 }

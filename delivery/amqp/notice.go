@@ -17,13 +17,13 @@ type Notice struct {
 
 // NoticeGroup are messages of one sender or receiver in one queue.
 type NoticeGroup struct {
-	Name      string // of the counterpart; empty when it is not registered
-	HerID     int64  // of the counterpart, as the messages say; 0 for none
+	Name      string // of the party; empty when it is not registered
+	HerID     int64  // of the party, as the messages say; 0 for none
 	Own       string // the name of our party
 	Queue     string
 	Count     int
 	MessageID string // our id of the oldest
-	PartyID   string // of the counterpart; empty when it is not registered
+	PartyID   string // of the party; empty when it is not registered
 	Reason    string
 	Detail    string // of one of them
 }

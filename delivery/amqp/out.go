@@ -134,7 +134,7 @@ func finalTrouble(err error) error {
 	return err
 }
 
-// dueAt is when the AppRec of a message to a counterpart is overdue (AMQP-117).
+// dueAt is when the AppRec of a message to a party is overdue (AMQP-117).
 func (b *Bridge) dueAt(to *party) store.Time {
 	wait := b.cfg.AnswerWait
 	if to.AnswerWaitMS > 0 {

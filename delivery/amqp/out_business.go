@@ -25,7 +25,7 @@ type order struct {
 	event    event.Event
 }
 
-// sendBusiness writes the business message of an event to its counterpart, and tells to which queue.
+// sendBusiness writes the business message of an event to its party, and tells to which queue.
 func (b *Bridge) sendBusiness(ctx context.Context, to *party, c store.Claimed) (queue string, err error) {
 	o, err := b.order(ctx, to, c)
 	if err != nil {
@@ -332,7 +332,7 @@ func (b *Bridge) unwritten(ctx context.Context, o *order, cause error) error {
 		return b.trace(ctx, tx, o.row.ID, stepUnwritten, cause.Error())
 	})
 	if err != nil {
-		b.cfg.Log.WarnContext(ctx, "that a message was not written is not kept", "message", o.row.ID, "error", err)
+		b.cfg.Log.WarnContext(ctx, "that a message was not written is not stored", "message", o.row.ID, "error", err)
 	}
 	return cause
 }

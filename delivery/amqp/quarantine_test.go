@@ -68,7 +68,7 @@ func TestUnknownSender(t *testing.T) {
 		if err != nil || done.Status != store.AMQPProcessed || done.Encoded != nil || done.PartyID == "" || done.MsgID == "" {
 			t.Errorf("%+v, %v", done, err)
 		}
-		n, err := bridge.AskAll(ctx, operator(), store.AMQPFilter{HerID: int64(stranger.HerID)}, amqp.WishReprocess, "")
+		n, err := bridge.AskAll(ctx, operator(), store.AMQPFilter{HerID: int64(stranger.HerID)}, amqp.OperationReprocess, "")
 		if err != nil || n != 2 {
 			t.Fatalf("%d asked, %v", n, err)
 		}
@@ -186,7 +186,7 @@ func TestNobodyToAnswer(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	n, err := a.b.bridge.AskAll(t.Context(), operator(), store.AMQPFilter{HerID: store.HerNone}, amqp.WishDrop, "a test")
+	n, err := a.b.bridge.AskAll(t.Context(), operator(), store.AMQPFilter{HerID: store.HerNone}, amqp.OperationDrop, "a test")
 	if err != nil || n != 1 {
 		t.Fatalf("%d asked, %v", n, err)
 	}

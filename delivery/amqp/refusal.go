@@ -93,10 +93,10 @@ func (r *rejected) Error() string { return r.text }
 
 // Codes of a negative AppRec (code list 8221).
 const (
-	codeReceiver = "E10" // AMQP-109
-	codeNobody   = "E21" // nobody is subscribed to it
-	codeXML      = "T01" // AMQP-110
-	codeInvalid  = "T02" // AMQP-111, AMQP-112
+	codeReceiver     = "E10" // AMQP-109
+	codeNoSubscriber = "E21" // nobody is subscribed to it
+	codeXML          = "T01" // AMQP-110
+	codeInvalid      = "T02" // AMQP-111, AMQP-112
 )
 
 // headFault turns what is wrong with a document into what the sender is told.

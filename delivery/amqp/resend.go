@@ -105,7 +105,7 @@ func (b *Bridge) Drop(ctx context.Context, by outbox.Actor, id, reason string) e
 	if reason == "" {
 		return outbox.ErrReasonMissing
 	}
-	m, err := b.undecided(ctx, by, id, wishStates(WishDrop)...)
+	m, err := b.undecided(ctx, by, id, operationStates(OperationDrop)...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (b *Bridge) Drop(ctx context.Context, by outbox.Actor, id, reason string) e
 
 // MayDrop reports whether a message waits for a person who may end it.
 func MayDrop(m store.AMQPMessage) bool {
-	return slices.Contains(wishStates(WishDrop), m.Status) && whyNotDropped(m) == ""
+	return slices.Contains(operationStates(OperationDrop), m.Status) && whyNotDropped(m) == ""
 }
 
 // whyNotDropped says why a message in one of the right states does not wait for a person.

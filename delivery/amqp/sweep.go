@@ -26,7 +26,7 @@ func (b *Bridge) sweepLoop(ctx context.Context) {
 		}
 		if now.Sub(states) >= sweepStates || now.Before(states) || b.statesChanged() {
 			states = now
-			b.warn(ctx, "the state of connections is not kept", b.saveStates(ctx))
+			b.warn(ctx, "the state of connections is not stored", b.saveStates(ctx))
 		}
 		b.warn(ctx, "overdue messages are not marked", b.markOverdue(ctx))
 		b.warn(ctx, "refused messages are not held", b.holdRefused(ctx))

@@ -138,18 +138,18 @@ func (b *Bridge) takeReply(ctx context.Context, in *incoming) error {
 	asked, err := b.cfg.DB.AMQPWritten(ctx, in.message.CorrelationID)
 	if errors.Is(err, store.ErrNotFound) {
 		in.row.Detail = "No request of ours has this correlationId."
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	if err != nil {
 		return err
 	}
 	if asked.Status != store.AMQPOpenMessage && asked.Status != store.AMQPSending {
 		in.row.Status, in.row.Detail = store.AMQPDropped, "It came too late: nobody waits for it any more."
-		return b.keepReceipt(ctx, in, nil, receipt{})
+		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	doc, err := b.readReply(ctx, in, asked)
 	if r, bad := errors.AsType[*refused](err); bad {
-		return b.keepReceipt(ctx, in, &asked, receipt{store.AMQPFailed, string(r.Condition), "The answer cannot be taken: " + r.Error(), nil})
+		return b.storeReceipt(ctx, in, &asked, receipt{store.AMQPFailed, string(r.Condition), "The answer cannot be taken: " + r.Error(), nil})
 	}
 	if err != nil {
 		return err
@@ -159,15 +159,15 @@ func (b *Bridge) takeReply(ctx context.Context, in *incoming) error {
 	}
 	defer b.waiting.wake(asked.ID)
 	if doc.kind == msghead.SOAPFault {
-		return b.keepReceipt(ctx, in, &asked, receipt{store.AMQPRejected, reasonFault, doc.info.Type.DN, nil})
+		return b.storeReceipt(ctx, in, &asked, receipt{store.AMQPRejected, reasonFault, doc.info.Type.DN, nil})
 	}
-	return b.keepReceipt(ctx, in, &asked, receipt{status: store.AMQPAcknowledged})
+	return b.storeReceipt(ctx, in, &asked, receipt{status: store.AMQPAcknowledged})
 }
 
 // readReply opens an answer. It comes from whom was asked.
 func (b *Bridge) readReply(ctx context.Context, in *incoming, asked store.AMQPMessage) (*document, error) {
 	if in.from == nil || in.from.ID != asked.PartyID {
-		return nil, refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldFromHerID), errNobody)
+		return nil, refuse(message.RefuseFields(message.InvalidFieldValue, message.FieldFromHerID), errUnknownSender)
 	}
 	doc := &document{}
 	for _, p := range b.dir.Load().processes {
@@ -199,7 +199,7 @@ func (b *Bridge) takeRequest(ctx context.Context, conn Conn, in *incoming) error
 	in.row.Kind = store.AMQPRequest
 	if b.tooLate(in) {
 		in.row.Status, in.row.Detail = store.AMQPDropped, "It was too old when it was read: its sender does not wait any more."
-		return b.keep(ctx, in, nil)
+		return b.storeMessage(ctx, in, nil)
 	}
 	doc, err := b.check(ctx, conn, in, store.AMQPSync)
 	if errors.Is(err, errDuplicate) {
@@ -222,7 +222,7 @@ func (b *Bridge) takeRequest(ctx context.Context, conn Conn, in *incoming) error
 	if bad {
 		in.row.Status, in.row.Reason, in.row.Detail, in.row.Codes = store.AMQPRejected, fault.codes[0], fault.text, fault.codes
 	}
-	if err := b.keep(ctx, in, nil); err != nil || in.known {
+	if err := b.storeMessage(ctx, in, nil); err != nil || in.known {
 		return err
 	}
 	return b.reply(ctx, conn, in, b.solve(ctx, in, doc, fault))

@@ -9,7 +9,7 @@ import (
 // Steps of a message that its trace names (AMQP-15).
 const (
 	stepRead         = "read"       // taken from a queue, not settled
-	stepKept         = "kept"       // in the database
+	stepStored       = "kept"       // in the database
 	stepAnswered     = "answered"   // its AppRec, error or answer is on the queue
 	stepSettled      = "settled"    // gone from the queue
 	stepAgain        = "read again" // it came again

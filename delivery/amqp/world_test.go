@@ -48,7 +48,7 @@ type identity struct {
 	sign, encrypt pkitest.Leaf
 }
 
-// side is one Schakel, with its engine and bridge, and a counterpart.
+// side is one Schakel, with its engine and bridge, and a party.
 type side struct {
 	t       testing.TB
 	name    string

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// chain gives the first chain to a root. It is kept: whatever certificates come
+// chain gives the first chain to a root. It is cached: whatever certificates come
 // along the next time, the signatures in it stay as they are, and its times are
 // looked at again.
 func (v *Validator) chain(cert *x509.Certificate, others []*x509.Certificate, now time.Time) ([]*x509.Certificate, error) {
-	if kept, ok := v.chains.get(string(cert.Raw)); ok && allValid(kept, now) {
-		return kept, nil
+	if cached, ok := v.chains.get(string(cert.Raw)); ok && allValid(cached, now) {
+		return cached, nil
 	}
 	between := x509.NewCertPool()
 	for _, c := range v.intermediates {

@@ -138,7 +138,7 @@ func TestTrust(t *testing.T) {
 		t.Errorf("an issuer that came along: %d, %v", len(result.Chain), err)
 	}
 	if got := check(t, bare, leaf, certs.Sign); got != "" {
-		t.Errorf("the chain that is kept: %q", got)
+		t.Errorf("the chain that is cached: %q", got)
 	}
 	bare.Forget()
 	if got := check(t, bare, leaf, certs.Sign); got != certs.Untrusted {
@@ -214,7 +214,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is a certificate whose answer is kept, as for all but one
+// BenchmarkCheck is a certificate whose answer is cached, as for all but one
 // message an hour.
 func BenchmarkCheck(b *testing.B) {
 	clock := newClock()

@@ -17,7 +17,7 @@ var errOtherList = errors.New("the list speaks of other certificates")
 type list struct {
 	revoked map[string]struct{} // serial numbers, as big-endian octets
 	scope   scope
-	refresh time.Time // fetched anew from here on
+	refresh time.Time // fetched again from here on
 	until   time.Time // of no use after this
 }
 
@@ -49,17 +49,17 @@ func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, n
 // on, while it is valid and Config.Grace beyond that, when a new one cannot be had.
 func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
 	key := Thumbprint(issuer) + " " + url
-	kept, ok := v.lists.get(key)
-	if ok && now.Before(kept.refresh) {
-		return kept, nil
+	cached, ok := v.lists.get(key)
+	if ok && now.Before(cached.refresh) {
+		return cached, nil
 	}
 	found, err := v.fetchList(ctx, url, issuer, now)
 	switch {
 	case err == nil:
 		v.lists.put(key, found)
 		return found, nil
-	case ok && now.Before(kept.until.Add(v.cfg.Grace)):
-		return kept, nil
+	case ok && now.Before(cached.until.Add(v.cfg.Grace)):
+		return cached, nil
 	}
 	return list{}, err
 }

@@ -22,8 +22,8 @@ type failure struct {
 // of the next one.
 func (v *Validator) fetch(ctx context.Context, request *http.Request, most int64) ([]byte, error) {
 	address, now := request.URL.String(), v.cfg.Now()
-	if kept, ok := v.failures.get(address); ok && now.Before(kept.until) {
-		return nil, kept.err
+	if cached, ok := v.failures.get(address); ok && now.Before(cached.until) {
+		return nil, cached.err
 	}
 	body, status, err := v.get(ctx, request, most)
 	if (err != nil || status >= http.StatusInternalServerError) && v.cfg.RestAfter > 0 && ctx.Err() == nil {

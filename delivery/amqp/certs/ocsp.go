@@ -25,15 +25,15 @@ const (
 // answer is a status that was asked for.
 type answer struct {
 	status  status
-	refresh time.Time // asked anew from here on
+	refresh time.Time // asked again from here on
 	until   time.Time // the end of its life
 }
 
 // askResponders asks the OCSP responders that c names, one after another, and
 // keeps the answer until its end. An error means that none of them answered.
 func (v *Validator) askResponders(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
-	if kept, ok := v.answers.get(string(c.Raw)); ok && now.Before(kept.refresh) {
-		return kept.status, nil
+	if cached, ok := v.answers.get(string(c.Raw)); ok && now.Before(cached.refresh) {
+		return cached.status, nil
 	}
 	var err error
 	for _, url := range reachable(c.OCSPServer) {

@@ -47,11 +47,11 @@ func (v *Validator) ask(ctx context.Context, subject, c, issuer *x509.Certificat
 	if err != nil {
 		var other error
 		if status, other = v.askLists(ctx, c, issuer, now); other != nil {
-			kept, ok := v.answers.get(string(c.Raw))
-			if !ok || !now.Before(kept.until.Add(v.cfg.Grace)) || kept.status == statusUnknown {
+			cached, ok := v.answers.get(string(c.Raw))
+			if !ok || !now.Before(cached.until.Add(v.cfg.Grace)) || cached.status == statusUnknown {
 				return fail(Unavailable, subject, "", errors.Join(err, other))
 			}
-			status = kept.status
+			status = cached.status
 		}
 	}
 	detail := ""

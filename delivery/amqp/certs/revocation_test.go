@@ -62,7 +62,7 @@ func TestRevocation(t *testing.T) {
 }
 
 // TestServerComesBack: what failed for want of an answer succeeds as soon as
-// there is one; nothing of the failure is kept.
+// there is one; nothing of the failure is cached.
 //
 // Rules: AMQP-61
 func TestServerComesBack(t *testing.T) {

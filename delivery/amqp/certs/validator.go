@@ -101,8 +101,8 @@ func New(cfg Config) *Validator {
 	return v
 }
 
-// Forget ends the life of every chain, answer and list that is kept, so that the
-// next Check asks anew (AMQP-62). An answer still serves within Config.Grace, and a
+// Forget ends the life of every chain, answer and list that is cached, so that the
+// next Check asks again (AMQP-62). An answer still serves within Config.Grace, and a
 // list until its end, when nobody can be asked: one message with a bad signature
 // must not undo that.
 func (v *Validator) Forget() {

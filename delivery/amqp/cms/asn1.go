@@ -160,16 +160,16 @@ func (id certificateID) fits(c *x509.Certificate) bool {
 // String names the certificate for a person, in at most some 300 characters.
 func (id certificateID) String() string {
 	if id.serial == nil {
-		return cut(fmt.Sprintf("subject key identifier %X", id.key))
+		return shorten(fmt.Sprintf("subject key identifier %X", id.key))
 	}
 	var name pkix.RDNSequence
 	if err := unmarshal(id.issuer, &name); err != nil {
-		return cut(fmt.Sprintf("serial number %X", id.serial))
+		return shorten(fmt.Sprintf("serial number %X", id.serial))
 	}
-	return cut(fmt.Sprintf("serial number %X of %s", id.serial, name))
+	return shorten(fmt.Sprintf("serial number %X of %s", id.serial, name))
 }
 
-func cut(text string) string {
+func shorten(text string) string {
 	const most = 300
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"

@@ -93,7 +93,7 @@ func unknown(recipients []recipient, keys []Identity) *Failure {
 		named = append(named, r.id.String())
 	}
 	return &Failure{
-		Kind: UnknownRecipient, Expected: thumbprints(ours), Actual: cut(strings.Join(named, "; ")),
+		Kind: UnknownRecipient, Expected: thumbprints(ours), Actual: shorten(strings.Join(named, "; ")),
 		err: errors.New("not encrypted for a certificate of ours"),
 	}
 }

@@ -125,7 +125,7 @@ func (c *Connection) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// failures counts on, or begins anew after a connection that held longer than the
+// failures counts on, or begins again after a connection that held longer than the
 // longest wait: one that is taken and dropped at once must not be hammered.
 func (c *Connection) failures(before int, opened time.Time) int {
 	if c.cfg.Clock().Sub(opened) > c.cfg.Retry.Max {

@@ -95,7 +95,7 @@ func TestSendToFullQueue(t *testing.T) {
 }
 
 // What cannot be sent because the broker is away fails at once and is sent when it is
-// back; a link that was lost is made anew.
+// back; a link that was lost is made again.
 //
 // Rules: AMQP-08
 func TestSendAgainAfterLoss(t *testing.T) {

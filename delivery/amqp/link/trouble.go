@@ -15,5 +15,5 @@ func isDetach(err error) bool {
 	return refused
 }
 
-// hangUp ends a connection that cannot be trusted any more; it is made anew.
+// hangUp ends a connection that cannot be trusted any more; it is made again.
 func (c *Connection) hangUp(w *wire) { _ = w.raw.Close() }

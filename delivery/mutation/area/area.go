@@ -23,8 +23,8 @@ type Area struct {
 	wkt   string
 	keys  []string
 
-	once sync.Once
-	made *index
+	once  sync.Once
+	built *index
 }
 
 // Options says how the text of an area is to be read.
@@ -128,8 +128,8 @@ func (a *Area) Vertices() int { return a.shape.points() }
 
 // index is made at first use.
 func (a *Area) index() *index {
-	a.once.Do(func() { a.made = newIndex(a.shape) })
-	return a.made
+	a.once.Do(func() { a.built = newIndex(a.shape) })
+	return a.built
 }
 
 // Text is what the header of a file says about the area: the WKT, or the keys as a JSON array.

@@ -44,7 +44,7 @@ type reference struct {
 	crs     CRS
 	swapped bool // latitude comes first
 	dim     int  // numbers of a position, unless said otherwise
-	told    bool // it was said
+	given   bool // the text names the number of dimensions
 }
 
 // parseReference reads an srsName in any of its spellings. As is the custom of GML, latitude comes first when the name

@@ -208,7 +208,7 @@ func (r *Reader) reference(tok *xmlscan.Token, ref reference) (reference, error)
 			if len(a.Value) != 1 || a.Value[0] != '2' && a.Value[0] != '3' {
 				return ref, r.fault("positions of %.20q numbers", a.Value)
 			}
-			ref.dim, ref.told = int(a.Value[0]-'0'), true
+			ref.dim, ref.given = int(a.Value[0]-'0'), true
 		}
 	}
 	return ref, nil

@@ -164,7 +164,7 @@ func (r *Reader) dimension(ref reference, count int) int {
 	n, other := len(r.numbers), 5-ref.dim
 	fits := func(dim int) bool { return n%dim == 0 && r.likely(dim) }
 	switch {
-	case ref.told:
+	case ref.given:
 		return ref.dim
 	case count > 0 && (n == 2*count || n == 3*count):
 		return n / count

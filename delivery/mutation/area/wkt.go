@@ -26,7 +26,7 @@ func parseWKT(text string, most int) (Polygons, CRS, error) {
 		return nil, None, refuse("give a polygon", "the area is empty")
 	}
 	if mark := strings.ToUpper(r.word()); mark != "" && mark != "Z" && mark != "M" && mark != "ZM" {
-		return nil, None, r.wrong("%q behind %s", mark, word)
+		return nil, None, r.problem("%q behind %s", mark, word)
 	}
 	switch word = strings.TrimRight(word, "ZM"); word {
 	case "POLYGON":
@@ -81,7 +81,7 @@ func (r *wktReader) rings() error {
 // list reads ( one , one , … ).
 func (r *wktReader) list(one func(n int) error) error {
 	if !r.take('(') {
-		return r.wrong("a ( is missing")
+		return r.problem("a ( is missing")
 	}
 	for n := 0; ; n++ {
 		if err := one(n); err != nil {
@@ -91,7 +91,7 @@ func (r *wktReader) list(one func(n int) error) error {
 			return nil
 		}
 		if !r.take(',') {
-			return r.wrong("a comma or ) is missing")
+			return r.problem("a comma or ) is missing")
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (r *wktReader) point() (Point, error) {
 		}
 		var err error
 		if v[n], err = strconv.ParseFloat(r.text[from:r.at], 64); err != nil || !plausible(v[n]) {
-			return Point{}, r.wrong("number %d is no coordinate", n+1)
+			return Point{}, r.problem("number %d is no coordinate", n+1)
 		}
 	}
 	return Point{v[0], v[1]}, nil
@@ -141,7 +141,7 @@ func (r *wktReader) space() {
 	}
 }
 
-func (r *wktReader) wrong(what string, args ...any) *Error {
+func (r *wktReader) problem(what string, args ...any) *Error {
 	rest := r.text[min(r.at, len(r.text)):]
 	e := refuse("write the text as POLYGON((x y, x y, …),(…))", what+" at %.20q", append(args, rest)...)
 	return e.at(r.polygon, r.ring, r.vertex)

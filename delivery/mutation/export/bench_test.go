@@ -57,7 +57,7 @@ func BenchmarkCut(b *testing.B) {
 			b.StopTimer()
 			w.bulk(n)
 			b.StartTimer()
-			d := w.cut()
+			d := w.delta()
 			groups += d.ToSeq - d.FromSeq
 		}
 		rate(b, groups)
@@ -87,7 +87,7 @@ func BenchmarkCut(b *testing.B) {
 // part makes a part of a snapshot.
 func (w *world) part(v export.View, s store.MutationSnapshot) {
 	w.t.Helper()
-	row, err := w.cutter.Request(w.ctx, v, export.Request{By: "a", Geofilter: ring.WKT()})
+	row, err := w.exporter.Request(w.ctx, v, export.Request{By: "a", Geofilter: ring.WKT()})
 	if err != nil || row.SnapshotID != s.ID || w.work() != 1 {
 		w.t.Fatal(row.SnapshotID, err)
 	}

@@ -102,10 +102,10 @@ func TestBrokenLine(t *testing.T) {
 		_, _ = rand.Read(noise)
 		return fmt.Appendf(nil, "<Pand>%s</Pand>", base64.StdEncoding.EncodeToString(noise))
 	})
-	w.cut()
+	w.delta()
 	for _, after := range []int64{100 << 10, 300 << 10, 700 << 10} {
 		line.left.Store(after)
-		if some, err := w.cutter.Work(w.ctx); !some && err == nil {
+		if some, err := w.exporter.Work(w.ctx); !some && err == nil {
 			t.Fatal("there is nothing to make")
 		}
 		line.left.Store(plenty)
@@ -161,16 +161,16 @@ func TestShareWhileItEnds(t *testing.T) {
 	w := newWorld(t, storetest.Postgres(t, storetest.WithClock(clock)), clock, "bgt") // SQLite has one writer
 	v := w.follow("north", "")
 	w.publish(20)
-	d := w.cut()
+	d := w.delta()
 	ask := func() (store.MutationDownload, error) {
-		return w.cutter.Request(w.ctx, v, export.Request{By: "cli_1", DeltaID: d.ID, ObjectTypes: []string{"Pand"}})
+		return w.exporter.Request(w.ctx, v, export.Request{By: "cli_1", DeltaID: d.ID, ObjectTypes: []string{"Pand"}})
 	}
 	first, err := ask()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.work()
-	if first, err = w.cutter.Custom(w.ctx, v, first.ID); err != nil {
+	if first, err = w.exporter.Custom(w.ctx, v, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	type answer struct {
@@ -204,7 +204,7 @@ func TestShareWhileItEnds(t *testing.T) {
 		t.Fatal(second.err)
 	}
 	w.work()
-	row, err := w.cutter.Custom(w.ctx, v, second.row.ID)
+	row, err := w.exporter.Custom(w.ctx, v, second.row.ID)
 	if err != nil || row.Status != store.MutationCompleted || !w.there(row.FileID) {
 		t.Errorf("%v: %+v", err, row)
 	}

@@ -12,26 +12,26 @@ import (
 	"schakel/store"
 )
 
-// Options says how a delta is cut.
+// Options says how a delta is made.
 type Options struct {
-	Empty bool // cut it also when nothing is new
+	Empty bool // make it also when nothing is new
 }
 
-// Cut makes the next delta of a dataset: all groups behind the one before it, up to the last there is now. When there are
+// MakeDelta makes the next delta of a dataset: all groups behind the one before it, up to the last there is now. When there are
 // none it answers ErrNothingNew, having noted that the dataset is up to date. store.ErrConflict says that another node was
 // faster, or that the history was replaced meanwhile; nothing was kept then.
-func (c *Cutter) Cut(ctx context.Context, datasetID string, o Options) (store.MutationDelta, error) {
-	until := store.At(c.cfg.Now()) // before the last group is looked up, so that all that came before it are in
-	next, err := c.cfg.DB.NextMutationDelta(ctx, datasetID)
+func (e *Exporter) MakeDelta(ctx context.Context, datasetID string, o Options) (store.MutationDelta, error) {
+	until := store.At(e.cfg.Now()) // before the last group is looked up, so that all that came before it are in
+	next, err := e.cfg.DB.NextMutationDelta(ctx, datasetID)
 	if err != nil {
 		return next, fmt.Errorf("find next delta: %w", err)
 	}
-	set, err := c.cfg.DB.Dataset(ctx, datasetID)
+	set, err := e.cfg.DB.Dataset(ctx, datasetID)
 	if err != nil {
 		return next, fmt.Errorf("read dataset: %w", err)
 	}
 	if next.FromSeq == next.ToSeq && !o.Empty {
-		return next, c.upToDate(ctx, set, until)
+		return next, e.upToDate(ctx, set, until)
 	}
 	next.ToAt = until
 	if earliest := next.FromAt.Add(time.Microsecond); until.Before(earliest) { // the clock went back
@@ -40,27 +40,27 @@ func (c *Cutter) Cut(ctx context.Context, datasetID string, o Options) (store.Mu
 	if next.ID, err = newID(); err != nil {
 		return next, err
 	}
-	m, err := c.writeDelta(ctx, set, next)
+	m, err := e.writeDelta(ctx, set, next)
 	if err != nil {
-		return next, c.overtaken(ctx, set, fmt.Errorf("write delta: %w", err))
+		return next, e.overtaken(ctx, set, fmt.Errorf("write delta: %w", err))
 	}
-	return next, c.keepDelta(ctx, set, &next, m)
+	return next, e.commitDelta(ctx, set, &next, m)
 }
 
 // overtaken makes store.ErrConflict of what came to nothing because the history was replaced meanwhile: it may be gone then.
-func (c *Cutter) overtaken(ctx context.Context, set store.Dataset, err error) error {
-	now, unknown := c.cfg.DB.Dataset(ctx, set.ID)
+func (e *Exporter) overtaken(ctx context.Context, set store.Dataset, err error) error {
+	now, unknown := e.cfg.DB.Dataset(ctx, set.ID)
 	if unknown == nil && now.Lineage != set.Lineage {
 		return fmt.Errorf("%w: %w", store.ErrConflict, err)
 	}
 	return err
 }
 
-func (c *Cutter) upToDate(ctx context.Context, set store.Dataset, until store.Time) error {
+func (e *Exporter) upToDate(ctx context.Context, set store.Dataset, until store.Time) error {
 	if !until.After(set.CheckedAt.Time) {
 		return ErrNothingNew
 	}
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.CheckDataset(ctx, set.ID, until) })
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.CheckDataset(ctx, set.ID, until) })
 	if err != nil {
 		return fmt.Errorf("note that the dataset is up to date: %w", err)
 	}
@@ -68,13 +68,13 @@ func (c *Cutter) upToDate(ctx context.Context, set store.Dataset, until store.Ti
 }
 
 // writeDelta writes the groups of a delta, as they stand in the history.
-func (c *Cutter) writeDelta(ctx context.Context, set store.Dataset, d store.MutationDelta) (*made, error) {
+func (e *Exporter) writeDelta(ctx context.Context, set store.Dataset, d store.MutationDelta) (*writtenZip, error) {
 	h, err := header(set, d.ID, format.Delta)
 	if err != nil {
 		return nil, err
 	}
-	from, as := c.cfg.DB.OpenGroups(d.DatasetID, d.FromSeq, d.ToSeq), newGroups()
-	m, err := c.write(ctx, set, h, d.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
+	from, as := e.cfg.DB.OpenGroups(d.DatasetID, d.FromSeq, d.ToSeq), newGroups()
+	m, err := e.write(ctx, set, h, d.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
 		for {
 			record, err := from.Next(ctx)
 			if errors.Is(err, io.EOF) {
@@ -102,17 +102,17 @@ func (c *Cutter) writeDelta(ctx context.Context, set store.Dataset, d store.Muta
 	return m, nil
 }
 
-// keepDelta keeps the delta with its zip, and with what its followers want of it.
-func (c *Cutter) keepDelta(ctx context.Context, set store.Dataset, d *store.MutationDelta, m *made) error {
-	known, err := c.lineages(ctx, set, d.Lineage)
+// commitDelta keeps the delta with its zip, and with what its followers want of it.
+func (e *Exporter) commitDelta(ctx context.Context, set store.Dataset, d *store.MutationDelta, m *writtenZip) error {
+	known, err := e.lineages(ctx, set, d.Lineage)
 	if err != nil {
 		return err
 	}
-	return c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+	return e.commit(ctx, m, func(tx *store.Tx, zip storedZip) error {
 		d.FileID, d.Manifest, d.Bytes, d.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
 		if err := tx.InsertMutationDelta(ctx, d); err != nil {
 			return err
 		}
-		return c.wantParts(ctx, tx, set, *d, known)
+		return e.wantParts(ctx, tx, set, *d, known)
 	})
 }

@@ -7,7 +7,7 @@
 // no double. What is broken off leaves an unfinished file, which is pruned.
 //
 // A delta can be fetched until 31 times 24 hours after the end of its window, that moment included (MUT-33); afterwards it is
-// known that it was there, so that who asks is told to begin anew from a snapshot. Of snapshots the newest two stay, and any
+// known that it was there, so that who asks is told to rebuild from a snapshot. Of snapshots the newest two stay, and any
 // other for a day after a newer one came. Downloads that were asked for stay seven days, those of a subscription as long as
 // their delta or snapshot. What an old lineage had can be fetched no more, and its bytes go after a day.
 //

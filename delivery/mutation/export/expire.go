@@ -13,42 +13,42 @@ const expireMost = 200
 
 // Expire ends what is over: deltas after their time (MUT-33), snapshots that newer ones replaced, downloads, and what is of an
 // old lineage. Files that nobody needs any more are dropped. It tells how many there were; several nodes may do it at once.
-func (c *Cutter) Expire(ctx context.Context) (int, error) {
-	deltas, err := c.expireDeltas(ctx)
+func (e *Exporter) Expire(ctx context.Context) (int, error) {
+	deltas, err := e.expireDeltas(ctx)
 	if err != nil {
 		return deltas, fmt.Errorf("end deltas: %w", err)
 	}
-	snapshots, err := c.expireSnapshots(ctx)
+	snapshots, err := e.expireSnapshots(ctx)
 	if err != nil {
 		return deltas + snapshots, fmt.Errorf("end snapshots: %w", err)
 	}
-	downloads, err := c.expireDownloads(ctx)
-	err = errors.Join(err, c.boundDownloads(ctx))
+	downloads, err := e.expireDownloads(ctx)
+	err = errors.Join(err, e.boundDownloads(ctx))
 	if err != nil {
 		err = fmt.Errorf("end downloads: %w", err)
 	}
 	return deltas + snapshots + downloads, err
 }
 
-func (c *Cutter) expireDeltas(ctx context.Context) (int, error) {
-	now := c.cfg.Now()
-	rows, err := c.cfg.DB.MutationDeltasOver(ctx, store.At(now.Add(-Retention)), store.At(now.Add(-KeepReplaced)), expireMost)
+func (e *Exporter) expireDeltas(ctx context.Context) (int, error) {
+	now := e.cfg.Now()
+	rows, err := e.cfg.DB.MutationDeltasOver(ctx, store.At(now.Add(-Retention)), store.At(now.Add(-KeepReplaced)), expireMost)
 	n := 0
 	for _, d := range rows {
-		ended, failure := c.end(ctx, d.FileID, d.ID, "", func(tx *store.Tx) error { return tx.EndMutationDelta(ctx, d.ID) })
+		ended, failure := e.end(ctx, d.FileID, d.ID, "", func(tx *store.Tx) error { return tx.EndMutationDelta(ctx, d.ID) })
 		n, err = n+ended, errors.Join(err, failure)
 	}
 	return n, err
 }
 
-func (c *Cutter) expireSnapshots(ctx context.Context) (int, error) {
-	sets, _, err := c.cfg.DB.Datasets(ctx, store.DatasetFilter{})
+func (e *Exporter) expireSnapshots(ctx context.Context) (int, error) {
+	sets, _, err := e.cfg.DB.Datasets(ctx, store.DatasetFilter{})
 	n := 0
 	for _, set := range sets {
-		rows, _, failure := c.cfg.DB.MutationSnapshots(ctx, set.ID, store.Page{})
+		rows, _, failure := e.cfg.DB.MutationSnapshots(ctx, set.ID, store.Page{})
 		err = errors.Join(err, failure)
-		for _, s := range c.replaced(set, rows) {
-			ended, failure := c.end(ctx, s.FileID, "", s.ID, func(tx *store.Tx) error { return tx.EndMutationSnapshot(ctx, s.ID) })
+		for _, s := range e.replaced(set, rows) {
+			ended, failure := e.end(ctx, s.FileID, "", s.ID, func(tx *store.Tx) error { return tx.EndMutationSnapshot(ctx, s.ID) })
 			n, err = n+ended, errors.Join(err, failure)
 		}
 	}
@@ -57,8 +57,8 @@ func (c *Cutter) expireSnapshots(ctx context.Context) (int, error) {
 
 // replaced picks the snapshots that are over, of all those of a dataset with the newest first: those that failed, those of an
 // old lineage, and those but the newest two. What can be in use stays for a day after it was replaced.
-func (c *Cutter) replaced(set store.Dataset, rows []store.MutationSnapshot) (over []store.MutationSnapshot) {
-	before := c.cfg.Now().Add(-KeepReplaced)
+func (e *Exporter) replaced(set store.Dataset, rows []store.MutationSnapshot) (over []store.MutationSnapshot) {
+	before := e.cfg.Now().Add(-KeepReplaced)
 	since := set.LineageAt // when what comes next in the list was replaced
 	newer := 0
 	for _, s := range rows {
@@ -81,19 +81,19 @@ func (c *Cutter) replaced(set store.Dataset, rows []store.MutationSnapshot) (ove
 	return over
 }
 
-func (c *Cutter) expireDownloads(ctx context.Context) (int, error) {
-	rows, err := c.cfg.DB.MutationDownloadsOver(ctx, store.At(c.cfg.Now().Add(-KeepCustom)), expireMost)
+func (e *Exporter) expireDownloads(ctx context.Context) (int, error) {
+	rows, err := e.cfg.DB.MutationDownloadsOver(ctx, store.At(e.cfg.Now().Add(-KeepCustom)), expireMost)
 	n := 0
 	for _, d := range rows {
-		ended, failure := c.end(ctx, d.FileID, d.DeltaID, d.SnapshotID, func(tx *store.Tx) error { return tx.ExpireMutationDownload(ctx, d.ID) })
+		ended, failure := e.end(ctx, d.FileID, d.DeltaID, d.SnapshotID, func(tx *store.Tx) error { return tx.ExpireMutationDownload(ctx, d.ID) })
 		n, err = n+ended, errors.Join(err, failure)
 	}
 	return n, err
 }
 
 // end ends one thing, and drops its file unless another one shares that.
-func (c *Cutter) end(ctx context.Context, fileID, deltaID, snapshotID string, mark func(tx *store.Tx) error) (int, error) {
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+func (e *Exporter) end(ctx context.Context, fileID, deltaID, snapshotID string, mark func(tx *store.Tx) error) (int, error) {
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := mark(tx); err != nil || fileID == "" {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // expire ends what is over, and wants so many of it.
 func (w *world) expire(want int) {
 	w.t.Helper()
-	n, err := w.cutter.Expire(w.ctx)
+	n, err := w.exporter.Expire(w.ctx)
 	if err != nil || n != want {
 		w.t.Errorf("ended %d, %v; want %d", n, err, want)
 	}
@@ -32,15 +32,15 @@ func (w *world) there(fileID string) bool {
 func TestRetention(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(5)
-		first := w.cut()
+		first := w.delta()
 		w.publish(5)
-		second := w.cut()
+		second := w.delta()
 		w.publish(5)
-		third := w.cut()
+		third := w.delta()
 		v := export.View{Dataset: w.dataset()}
 		listed := func(after string, want ...string) {
 			t.Helper()
-			offers, total, err := w.cutter.Deltas(w.ctx, v, after, store.Page{Number: 1, Size: 2})
+			offers, total, err := w.exporter.Deltas(w.ctx, v, after, store.Page{Number: 1, Size: 2})
 			if err != nil || total < len(want) || len(offers) != min(2, len(want)) {
 				t.Fatalf("after %q: %d of %d, %v; want %v", after, len(offers), total, err, want)
 			}
@@ -55,7 +55,7 @@ func TestRetention(t *testing.T) {
 		listed(third.ID)
 		w.clock.Advance(second.ToAt.Add(export.Retention).Sub(w.clock.Now()))
 		w.expire(1)
-		o, err := w.cutter.Delta(w.ctx, v, second.ID)
+		o, err := w.exporter.Delta(w.ctx, v, second.ID)
 		if err != nil || !o.Ready || !o.ExpiresAt.Equal(w.clock.Now()) || !w.there(second.FileID) {
 			t.Errorf("744 h after its end: %v, %+v", err, o)
 		}
@@ -63,10 +63,10 @@ func TestRetention(t *testing.T) {
 		listed(first.ID, second.ID, third.ID)
 		w.clock.Advance(time.Microsecond)
 		for name, ask := range map[string]func() error{
-			"delta":  func() error { _, err := w.cutter.Delta(w.ctx, v, second.ID); return err },
-			"behind": func() error { _, _, err := w.cutter.Deltas(w.ctx, v, first.ID, store.Page{}); return err },
+			"delta":  func() error { _, err := w.exporter.Delta(w.ctx, v, second.ID); return err },
+			"behind": func() error { _, _, err := w.exporter.Deltas(w.ctx, v, first.ID, store.Page{}); return err },
 			"part": func() error {
-				_, err := w.cutter.Request(w.ctx, v, export.Request{By: "a", DeltaID: second.ID})
+				_, err := w.exporter.Request(w.ctx, v, export.Request{By: "a", DeltaID: second.ID})
 				return err
 			},
 		} {
@@ -82,7 +82,7 @@ func TestRetention(t *testing.T) {
 			t.Error("the wrong file is gone")
 		}
 		for _, id := range []string{"none", ""} {
-			if _, err := w.cutter.Delta(w.ctx, v, id); !errors.Is(err, export.ErrDeltaUnknown) {
+			if _, err := w.exporter.Delta(w.ctx, v, id); !errors.Is(err, export.ErrDeltaUnknown) {
 				t.Error(err)
 			}
 		}
@@ -97,23 +97,23 @@ func TestExpireDownloads(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v := w.follow("north", ring.WKT())
 		w.publish(60)
-		d := w.cut()
+		d := w.delta()
 		w.work()
-		names, err := w.cutter.Names(w.ctx, v)
+		names, err := w.exporter.Names(w.ctx, v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, err := w.cutter.Delta(w.ctx, v, names.Of(d.ID))
+		part, err := w.exporter.Delta(w.ctx, v, names.Of(d.ID))
 		if err != nil || !part.Ready {
 			t.Fatal(err)
 		}
 		w.clock.Advance(export.Retention - time.Hour)
 		own := export.View{Dataset: w.dataset(), PartnerID: "own"}
-		asked, err := w.cutter.Request(w.ctx, own, export.Request{By: "a", DeltaID: d.ID}) // the same file
+		asked, err := w.exporter.Request(w.ctx, own, export.Request{By: "a", DeltaID: d.ID}) // the same file
 		if err != nil || asked.FileID != d.FileID {
 			t.Fatal(err)
 		}
-		same, err := w.cutter.Request(w.ctx, v, export.Request{By: "b", DeltaID: names.Of(d.ID)})
+		same, err := w.exporter.Request(w.ctx, v, export.Request{By: "b", DeltaID: names.Of(d.ID)})
 		if err != nil || same.FileID != part.FileID {
 			t.Fatal(err)
 		}
@@ -123,12 +123,12 @@ func TestExpireDownloads(t *testing.T) {
 			t.Error("a file that is shared is gone")
 		}
 		w.clock.Advance(export.KeepCustom - 2*time.Hour)
-		if _, err := w.cutter.Custom(w.ctx, own, asked.ID); err != nil {
+		if _, err := w.exporter.Custom(w.ctx, own, asked.ID); err != nil {
 			t.Error(err)
 		}
 		w.expire(0)
 		w.clock.Advance(time.Microsecond)
-		if _, err := w.cutter.Custom(w.ctx, own, asked.ID); !errors.Is(err, export.ErrDownloadGone) {
+		if _, err := w.exporter.Custom(w.ctx, own, asked.ID); !errors.Is(err, export.ErrDownloadGone) {
 			t.Error(err)
 		}
 		w.expire(2)
@@ -157,7 +157,7 @@ func TestExpireSnapshots(t *testing.T) {
 		w.clock.Advance(100 * time.Hour)
 		w.expire(0)
 		for i, s := range all {
-			if _, err := w.cutter.SnapshotOf(w.ctx, export.View{Dataset: w.dataset()}, s.ID); (err == nil) != (i > 1) {
+			if _, err := w.exporter.SnapshotOf(w.ctx, export.View{Dataset: w.dataset()}, s.ID); (err == nil) != (i > 1) {
 				t.Errorf("snapshot %d: %v", i, err)
 			}
 			if w.there(s.FileID) != (i > 1) {
@@ -168,7 +168,7 @@ func TestExpireSnapshots(t *testing.T) {
 			return tx.SetDatasetLineage(w.ctx, w.set, "0b9e2b2e-3f0c-4a86-9d0c-2d4d1a4cbb4a", "Mended.", false)
 		})
 		w.expire(0)
-		if _, err := w.cutter.SnapshotOf(w.ctx, export.View{Dataset: w.dataset()}, all[3].ID); !errors.Is(err, export.ErrLineageChanged) {
+		if _, err := w.exporter.SnapshotOf(w.ctx, export.View{Dataset: w.dataset()}, all[3].ID); !errors.Is(err, export.ErrLineageChanged) {
 			t.Error(err)
 		}
 		w.clock.Advance(25 * time.Hour)

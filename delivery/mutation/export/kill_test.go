@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	storetest.Main(m)
 }
 
-// child publishes, cuts and makes snapshots and downloads without end.
+// child publishes, makes deltas and snapshots and downloads without end.
 func child(ctx context.Context, database string) error {
 	db, err := store.Open(ctx, database, store.Options{Alone: true})
 	if err != nil {
@@ -47,7 +47,7 @@ func child(ctx context.Context, database string) error {
 				return err
 			}
 		}
-		if _, err := c.Cut(ctx, "bgt", export.Options{}); err != nil && !errors.Is(err, export.ErrNothingNew) {
+		if _, err := c.MakeDelta(ctx, "bgt", export.Options{}); err != nil && !errors.Is(err, export.ErrNothingNew) {
 			return err
 		}
 		if rand.IntN(3) == 0 {
@@ -92,7 +92,7 @@ func nextGroup(ctx context.Context, tx *store.Tx) error {
 	return tx.AppendGroups(ctx, set, a)
 }
 
-// TestKill kills a process at random moments while it publishes, cuts and makes snapshots and downloads. What is there
+// TestKill kills a process at random moments while it publishes, makes deltas and snapshots and downloads. What is there
 // afterwards is whole: a chain without gap or double, snapshots that are exact, and nothing else but files that are pruned.
 //
 // Rules: MUT-22, MUT-34, MUT-35.
@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 		}
 		return nil
 	})
-	w.cut()
+	w.delta()
 	if err := w.db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,23 +118,23 @@ func TestKill(t *testing.T) {
 		killed(t, path)
 	}
 	w.db, _ = openDB(t, path)
-	w.cutter = export.New(export.Config{DB: w.db, Lease: time.Nanosecond})
+	w.exporter = export.New(export.Config{DB: w.db, Lease: time.Nanosecond})
 	s := w.snapshot()
 	w.work()
 	chain := w.chain()
 	if last := chain[len(chain)-1]; last.ToSeq != w.dataset().LastSeq || s.DeltaID != last.ID || len(chain) < 3 {
 		t.Errorf("%d deltas up to %d of %d", len(chain), last.ToSeq, w.dataset().LastSeq)
 	}
-	w.keptWhole(chain)
+	w.storedWhole(chain)
 	for _, d := range chain {
-		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready || o.Manifest.Check(w.each(o.FileID, func(*mutation) {})) != nil {
+		if o, err := w.exporter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready || o.Manifest.Check(w.each(o.FileID, func(*mutation) {})) != nil {
 			t.Fatalf("%v: the part of delta %d: %+v", err, d.Number, o)
 		}
 	}
 }
 
-// keptWhole replays the deltas and all snapshots that are done, and holds them against the states in the store.
-func (w *world) keptWhole(chain []store.MutationDelta) {
+// storedWhole replays the deltas and all snapshots that are done, and holds them against the states in the store.
+func (w *world) storedWhole(chain []store.MutationDelta) {
 	w.t.Helper()
 	r, done, failed := replica{}, 0, 0
 	at := map[int64][]string{}

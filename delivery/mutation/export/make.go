@@ -20,10 +20,10 @@ import (
 // Work makes the download that waits longest, if any, and tells whether there was one. While it does, no other node makes it;
 // when the program stops it is given back, unless that was in the middle of the claim. What fails for a reason that stays has
 // failed; for another it is tried again when its lease is over.
-func (c *Cutter) Work(ctx context.Context) (bool, error) {
+func (e *Exporter) Work(ctx context.Context) (bool, error) {
 	var row store.MutationDownload
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		row, err = tx.ClaimMutationDownload(ctx, c.cfg.Node, store.At(tx.Now.Add(c.cfg.Lease)))
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		row, err = tx.ClaimMutationDownload(ctx, e.cfg.Node, store.At(tx.Now.Add(e.cfg.Lease)))
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -32,29 +32,29 @@ func (c *Cutter) Work(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("claim download: %w", err)
 	}
-	err = c.make(ctx, &row)
+	err = e.make(ctx, &row)
 	switch {
 	case err == nil:
 		return true, nil
 	case errors.Is(err, store.ErrLeaseLost):
-		c.cfg.Log.WarnContext(ctx, "another node has taken a download over", slog.String("download", row.ID))
+		e.cfg.Log.WarnContext(ctx, "another node has taken a download over", slog.String("download", row.ID))
 		return true, nil
 	case ctx.Err() != nil:
-		return true, c.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error {
-			return tx.LetGoOfMutationDownload(ctx, row.ID, c.cfg.Node)
+		return true, e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.LetGoOfMutationDownload(ctx, row.ID, e.cfg.Node)
 		})
 	case stays(err):
 		row.Status, row.Error = store.MutationFailed, err.Error()
-		return true, errors.Join(err, c.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndMutationDownload(ctx, &row) }))
+		return true, errors.Join(err, e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndMutationDownload(ctx, &row) }))
 	}
 	return true, fmt.Errorf("make download %s: %w", row.ID, err)
 }
 
 // lastWord writes what became of work, also when the program is stopping.
-func (c *Cutter) lastWord(ctx context.Context, write func(context.Context, *store.Tx) error) error {
+func (e *Exporter) lastWord(ctx context.Context, write func(context.Context, *store.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return write(ctx, tx) })
+	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return write(ctx, tx) })
 }
 
 // stays tells whether trying again is of no use.
@@ -71,36 +71,36 @@ func stays(err error) bool {
 }
 
 // make makes a claimed download.
-func (c *Cutter) make(ctx context.Context, row *store.MutationDownload) error {
-	set, err := c.cfg.DB.Dataset(ctx, row.DatasetID)
+func (e *Exporter) make(ctx context.Context, row *store.MutationDownload) error {
+	set, err := e.cfg.DB.Dataset(ctx, row.DatasetID)
 	if err != nil {
 		return fmt.Errorf("find dataset: %w", err)
 	}
-	of, err := c.sourceOf(ctx, row)
+	of, err := e.sourceOf(ctx, row)
 	if err != nil {
 		return err
 	}
-	wants, err := partOf(ctx, c.cfg.DB, set, row.AreaID, row.Geofilter, row.ObjectTypes)
+	wants, err := partOf(ctx, e.cfg.DB, set, row.AreaID, row.Geofilter, row.ObjectTypes)
 	if err != nil {
 		return err
 	}
-	shared, err := c.share(ctx, of, wants, row)
+	shared, err := e.share(ctx, of, wants, row)
 	if err != nil || shared {
 		return err
 	}
-	return c.copyPart(ctx, set, of, wants, row)
+	return e.copyPart(ctx, set, of, wants, row)
 }
 
 // sourceOf finds what a download is a part of.
-func (c *Cutter) sourceOf(ctx context.Context, row *store.MutationDownload) (whole, error) {
+func (e *Exporter) sourceOf(ctx context.Context, row *store.MutationDownload) (whole, error) {
 	if row.DeltaID != "" {
-		d, err := c.cfg.DB.MutationDelta(ctx, row.DeltaID)
+		d, err := e.cfg.DB.MutationDelta(ctx, row.DeltaID)
 		if err == nil && !d.GoneAt.IsZero() {
 			err = ErrDeltaExpired
 		}
 		return wholeDelta(d), err
 	}
-	s, err := c.cfg.DB.MutationSnapshot(ctx, row.SnapshotID)
+	s, err := e.cfg.DB.MutationSnapshot(ctx, row.SnapshotID)
 	if err == nil && !s.GoneAt.IsZero() {
 		err = ErrNoSnapshot
 	}
@@ -108,8 +108,8 @@ func (c *Cutter) sourceOf(ctx context.Context, row *store.MutationDownload) (who
 }
 
 // share completes a download with a file that is there, when one has its bytes.
-func (c *Cutter) share(ctx context.Context, of whole, wants part, row *store.MutationDownload) (shared bool, err error) {
-	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+func (e *Exporter) share(ctx context.Context, of whole, wants part, row *store.MutationDownload) (shared bool, err error) {
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if shared, err = findSame(ctx, tx, of, wants, row); err != nil || !shared {
 			return err
 		}
@@ -144,7 +144,7 @@ func findSame(ctx context.Context, tx *store.Tx, of whole, wants part, row *stor
 }
 
 // copyPart writes the part of the zip of a delta or snapshot that is wanted.
-func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, wants part, row *store.MutationDownload) error {
+func (e *Exporter) copyPart(ctx context.Context, set store.Dataset, of whole, wants part, row *store.MutationDownload) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	manifest, err := Manifest(of.manifest)
@@ -155,7 +155,7 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	if err != nil {
 		return err
 	}
-	file, err := c.cfg.DB.MutationFile(ctx, of.fileID)
+	file, err := e.cfg.DB.MutationFile(ctx, of.fileID)
 	if err != nil {
 		return fmt.Errorf("find file: %w", err)
 	}
@@ -167,11 +167,11 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 	if len(wants.types) > 0 {
 		h.ObjectTypes = wants.types
 	}
-	b, raw := &beats{total: manifest.Counts.Groups}, &keptBytes{from: c.cfg.DB.OpenMutationFile(ctx, file)}
+	b, raw := &beats{total: manifest.Counts.Groups}, &storedBytes{from: e.cfg.DB.OpenMutationFile(ctx, file)}
 	var beating sync.WaitGroup
-	m, err := c.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
+	m, err := e.write(ctx, set, h, manifest.To, func(fileID string, out *archive.DeliveryWriter) error {
 		b.fileID = fileID
-		beating.Go(func() { c.beat(ctx, row, b, cancel) })
+		beating.Go(func() { e.beat(ctx, row, b, cancel) })
 		in := archive.NewDeliveryReader(raw, unbounded, format.Limits{})
 		err := area.Copy(ctx, in, out, filter, b.done.Store)
 		return cmp.Or(raw.away, err)
@@ -186,21 +186,21 @@ func (c *Cutter) copyPart(ctx context.Context, set store.Dataset, of whole, want
 		return fmt.Errorf("write part: %w", err)
 	}
 	if n := filter.Unreadable(); n > 0 {
-		c.cfg.Log.WarnContext(ctx, "states whose geometry cannot be read count as inside an area", slog.String("dataset", set.ID), slog.String("download", row.ID), slog.Int64("states", n))
+		e.cfg.Log.WarnContext(ctx, "states whose geometry cannot be read count as inside an area", slog.String("dataset", set.ID), slog.String("download", row.ID), slog.Int64("states", n))
 	}
 	m.manifest.Lineage, m.manifest.Previous, m.manifest.Includes = row.Lineage, NameOf(manifest.Previous, row.Mark), NameOf(manifest.Includes, row.Mark)
 	m.manifest.From, m.manifest.To, m.manifest.Located = manifest.From, manifest.To, wants.located(set)
-	return c.keepPart(context.WithoutCancel(ctx), row, m)
+	return e.commitPart(context.WithoutCancel(ctx), row, m)
 }
 
-// keptBytes reads a file, and knows when the database was away: the zip seems to end in the middle then.
-type keptBytes struct {
+// storedBytes reads a file, and knows when the database was away: the zip seems to end in the middle then.
+type storedBytes struct {
 	from *store.ObjectReader
 	away error
 }
 
 // Read implements io.Reader.
-func (k *keptBytes) Read(p []byte) (int, error) {
+func (k *storedBytes) Read(p []byte) (int, error) {
 	n, err := k.from.Read(p)
 	if store.Away(err) && err != io.ErrUnexpectedEOF { //nolint:errorlint // alone it says that a piece is too short
 		k.away = err
@@ -211,8 +211,8 @@ func (k *keptBytes) Read(p []byte) (int, error) {
 // unbounded takes our own zips as they are.
 var unbounded = archive.Limits{Entries: -1, Entry: -1, Total: -1, Ratio: -1}
 
-func (c *Cutter) keepPart(ctx context.Context, row *store.MutationDownload, m *made) error {
-	return c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+func (e *Exporter) commitPart(ctx context.Context, row *store.MutationDownload, m *writtenZip) error {
+	return e.commit(ctx, m, func(tx *store.Tx, zip storedZip) error {
 		row.Status, row.FileID, row.Manifest, row.Bytes, row.SHA256 = store.MutationCompleted, zip.file, zip.manifest, zip.bytes, zip.sha256
 		return tx.EndMutationDownload(ctx, row)
 	})
@@ -228,8 +228,8 @@ type beats struct {
 func (b *beats) progress() int64 { return min(99, b.done.Load()*100/max(b.total, 1)) }
 
 // beat keeps the lease of a download while it is made, and tells how far it is. When the lease is lost it ends the work.
-func (c *Cutter) beat(ctx context.Context, row *store.MutationDownload, b *beats, end context.CancelCauseFunc) {
-	tick := time.NewTicker(max(c.cfg.Lease/12, time.Millisecond))
+func (e *Exporter) beat(ctx context.Context, row *store.MutationDownload, b *beats, end context.CancelCauseFunc) {
+	tick := time.NewTicker(max(e.cfg.Lease/12, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -237,8 +237,8 @@ func (c *Cutter) beat(ctx context.Context, row *store.MutationDownload, b *beats
 			return
 		case <-tick.C:
 		}
-		err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-			if err := tx.KeepMutationDownload(ctx, row.ID, c.cfg.Node, store.At(tx.Now.Add(c.cfg.Lease)), b.progress()); err != nil {
+		err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+			if err := tx.KeepMutationDownload(ctx, row.ID, e.cfg.Node, store.At(tx.Now.Add(e.cfg.Lease)), b.progress()); err != nil {
 				return err
 			}
 			return tx.TouchMutationFile(ctx, b.fileID) // a small part of much gets no piece for hours

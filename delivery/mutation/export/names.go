@@ -48,15 +48,15 @@ func splitName(name string) (id, mark string) {
 }
 
 // Names maps deltas to the ids that a reader knows now.
-func (c *Cutter) Names(ctx context.Context, v View) (Names, error) {
-	wants, err := c.wants(ctx, v)
+func (e *Exporter) Names(ctx context.Context, v View) (Names, error) {
+	wants, err := e.wants(ctx, v)
 	if err != nil {
 		return Names{}, err
 	}
-	return c.names(v, wants)
+	return e.names(v, wants)
 }
 
-func (c *Cutter) names(v View, wants part) (Names, error) {
+func (e *Exporter) names(v View, wants part) (Names, error) {
 	lineage, err := wants.lineage(v.Dataset.Lineage)
 	if errors.Is(err, ErrUnreadable) {
 		return Names{any: true}, nil

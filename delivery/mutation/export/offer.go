@@ -39,11 +39,11 @@ type whole struct {
 }
 
 // wants reads what the reader's subscription is to. An area that cannot be read is no error here: what is offered says so.
-func (c *Cutter) wants(ctx context.Context, v View) (part, error) {
+func (e *Exporter) wants(ctx context.Context, v View) (part, error) {
 	if v.Follower == nil {
 		return part{}, nil
 	}
-	p, err := partOf(ctx, c.cfg.DB, v.Dataset, v.Follower.AreaID, "", v.Follower.ObjectTypes)
+	p, err := partOf(ctx, e.cfg.DB, v.Dataset, v.Follower.AreaID, "", v.Follower.ObjectTypes)
 	if err != nil && unreadable(err) {
 		return part{unread: err}, nil
 	}
@@ -51,8 +51,8 @@ func (c *Cutter) wants(ctx context.Context, v View) (part, error) {
 }
 
 // Lineage is the lineage of what a reader gets (MUT-38). It answers ErrUnreadable when its area cannot be read.
-func (c *Cutter) Lineage(ctx context.Context, v View) (string, error) {
-	wants, err := c.wants(ctx, v)
+func (e *Exporter) Lineage(ctx context.Context, v View) (string, error) {
+	wants, err := e.wants(ctx, v)
 	if err != nil {
 		return "", err
 	}
@@ -61,7 +61,7 @@ func (c *Cutter) Lineage(ctx context.Context, v View) (string, error) {
 
 // fill completes an offer with what is there for the reader. When ask is set and nobody asked for the reader's part yet, it
 // does.
-func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offer, ask bool) (err error) {
+func (e *Exporter) fill(ctx context.Context, v View, wants part, of whole, o *Offer, ask bool) (err error) {
 	if wants.all() {
 		o.Ready, o.FileID = true, of.fileID
 		o.Manifest, err = Manifest(of.manifest)
@@ -76,12 +76,12 @@ func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offe
 		return err
 	}
 	key := store.MutationDownloadKey{DeltaID: of.deltaID, SnapshotID: of.snapshotID, Lineage: lineage, Mark: namesOf(lineage, of.lineage).mark}
-	row, err := c.cfg.DB.SubscribedDownload(ctx, key, v.Follower.SubscriptionID)
+	row, err := e.cfg.DB.SubscribedDownload(ctx, key, v.Follower.SubscriptionID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !row.GoneAt.IsZero() {
 		if !ask {
 			return nil
 		}
-		return c.askPart(ctx, v, of)
+		return e.askPart(ctx, v, of)
 	}
 	if err != nil {
 		return fmt.Errorf("find part: %w", err)
@@ -96,9 +96,9 @@ func (c *Cutter) fill(ctx context.Context, v View, wants part, of whole, o *Offe
 	return err
 }
 
-func (c *Cutter) askPart(ctx context.Context, v View, of whole) error {
+func (e *Exporter) askPart(ctx context.Context, v View, of whole) error {
 	row := store.MutationDownload{DeltaID: of.deltaID, SnapshotID: of.snapshotID, SubscriptionID: v.Follower.SubscriptionID, PartnerID: v.PartnerID}
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return c.want(ctx, tx, v.Dataset, of.lineage, *v.Follower, nil, &row) })
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return e.want(ctx, tx, v.Dataset, of.lineage, *v.Follower, nil, &row) })
 	if err != nil {
 		return fmt.Errorf("ask for part: %w", err)
 	}

@@ -31,7 +31,7 @@ func (w *world) during(do func()) error {
 	return err
 }
 
-// TestOvertaken: a snapshot that comes to nothing because its history was replaced, or another node began anew, is no failure
+// TestOvertaken: a snapshot that comes to nothing because its history was replaced, or another node began it again, is no failure
 // that anybody must be told of.
 //
 // Rules: MUT-34, MUT-38.

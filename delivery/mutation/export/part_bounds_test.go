@@ -19,11 +19,11 @@ func TestTypesGone(t *testing.T) {
 			return tx.UpdateDataset(w.ctx, &d)
 		})
 		v.Dataset = w.dataset()
-		d, err := w.cutter.Cut(w.ctx, w.set, export.Options{Empty: true})
+		d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{Empty: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := w.cutter.Delta(w.ctx, v, d.ID)
+		o, err := w.exporter.Delta(w.ctx, v, d.ID)
 		if err != nil || o.Ready || o.Failed == "" {
 			t.Errorf("%v: %+v", err, o)
 		}
@@ -38,9 +38,9 @@ func TestOffersAreLight(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v := w.follow("north", ring.WKT())
 		w.publish(20)
-		w.cut()
+		w.delta()
 		w.work()
-		offers, _, err := w.cutter.Deltas(w.ctx, v, "", store.Page{})
+		offers, _, err := w.exporter.Deltas(w.ctx, v, "", store.Page{})
 		if err != nil || len(offers) != 1 || !offers[0].Ready || offers[0].Manifest.SHA256 == "" || offers[0].Manifest.Area != "" {
 			t.Errorf("%v: %+v", err, offers)
 		}

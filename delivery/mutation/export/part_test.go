@@ -45,7 +45,7 @@ func (w *world) follow(name, wkt string, types ...string) export.View {
 func (w *world) work() (n int) {
 	w.t.Helper()
 	for {
-		some, err := w.cutter.Work(w.ctx)
+		some, err := w.exporter.Work(w.ctx)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -66,38 +66,38 @@ func TestFollowersPart(t *testing.T) {
 		whole := w.follow("whole", "")
 		w.publish(120)
 		var deltas []store.MutationDelta
-		deltas = append(deltas, w.cut())
-		names, err := w.cutter.Names(w.ctx, north)
+		deltas = append(deltas, w.delta())
+		names, err := w.exporter.Names(w.ctx, north)
 		if err != nil || names.Of(deltas[0].ID) == deltas[0].ID {
 			t.Fatal(err)
 		}
-		early, err := w.cutter.Delta(w.ctx, north, names.Of(deltas[0].ID))
+		early, err := w.exporter.Delta(w.ctx, north, names.Of(deltas[0].ID))
 		if err != nil || early.Ready || early.FileID != "" {
 			t.Errorf("before it was made: %v, %+v", err, early)
 		}
 		w.snapshot()
-		if o, err := w.cutter.Latest(w.ctx, north); err != nil || o.Ready { // the first ask
+		if o, err := w.exporter.Latest(w.ctx, north); err != nil || o.Ready { // the first ask
 			t.Errorf("%v, %+v", err, o)
 		}
 		for range 3 {
 			w.publish(60)
-			deltas = append(deltas, w.cut())
+			deltas = append(deltas, w.delta())
 		}
 		if n := w.work(); n != 2*len(deltas)+1 {
 			t.Errorf("made %d downloads", n)
 		}
-		lineage, err := w.cutter.Lineage(w.ctx, north)
+		lineage, err := w.exporter.Lineage(w.ctx, north)
 		if err != nil || lineage == w.dataset().Lineage {
 			t.Errorf("%v, lineage %s", err, lineage)
 		}
-		o, err := w.cutter.Latest(w.ctx, north)
+		o, err := w.exporter.Latest(w.ctx, north)
 		if err != nil || !o.Ready || o.Manifest.Lineage != lineage || o.Manifest.Includes != names.Of(deltas[0].ID) || !strings.HasPrefix(o.Manifest.Area, "POLYGON") {
 			t.Fatalf("%v, %+v", err, o.Manifest)
 		}
 		r := replica{}
 		w.apply(r, o.FileID)
 		w.within(r, deltas[0].ToSeq)
-		offers, total, err := w.cutter.Deltas(w.ctx, north, o.Manifest.Includes, store.Page{Number: 1, Size: 10})
+		offers, total, err := w.exporter.Deltas(w.ctx, north, o.Manifest.Includes, store.Page{Number: 1, Size: 10})
 		if err != nil || total != len(deltas)-1 {
 			t.Fatal(total, err)
 		}
@@ -109,10 +109,10 @@ func TestFollowersPart(t *testing.T) {
 				t.Error(err)
 			}
 			w.within(r, d.Delta.ToSeq)
-			if same, err := w.cutter.Delta(w.ctx, twin, d.Name); err != nil || same.FileID != d.FileID {
+			if same, err := w.exporter.Delta(w.ctx, twin, d.Name); err != nil || same.FileID != d.FileID {
 				t.Errorf("%v: the twin has a file of its own", err)
 			}
-			if all, err := w.cutter.Delta(w.ctx, whole, d.Delta.ID); err != nil || all.FileID != d.Delta.FileID || all.Manifest.Lineage != d.Delta.Lineage {
+			if all, err := w.exporter.Delta(w.ctx, whole, d.Delta.ID); err != nil || all.FileID != d.Delta.FileID || all.Manifest.Lineage != d.Delta.Lineage {
 				t.Errorf("%v: without an area: %+v", err, all)
 			}
 		}
@@ -150,10 +150,10 @@ func TestRequest(t *testing.T) {
 		w.publish(80)
 		v := w.follow("north", "", "Pand", "Perceel")
 		other := w.follow("south", "")
-		if _, err := w.cutter.Request(w.ctx, v, export.Request{By: "cli_1"}); !errors.Is(err, export.ErrNoSnapshot) {
+		if _, err := w.exporter.Request(w.ctx, v, export.Request{By: "cli_1"}); !errors.Is(err, export.ErrNoSnapshot) {
 			t.Error(err)
 		}
-		d := w.cut()
+		d := w.delta()
 		s := w.snapshot()
 		w.work()
 		for _, c := range []struct {
@@ -165,23 +165,23 @@ func TestRequest(t *testing.T) {
 			{export.Request{DeltaID: "none"}, export.ErrDeltaUnknown},
 		} {
 			c.r.By = "cli_1"
-			if _, err := w.cutter.Request(w.ctx, v, c.r); !errors.Is(err, c.want) {
+			if _, err := w.exporter.Request(w.ctx, v, c.r); !errors.Is(err, c.want) {
 				t.Errorf("%+v: %v", c.r, err)
 			}
 		}
-		whole, err := w.cutter.Request(w.ctx, other, export.Request{By: "cli_2", DeltaID: d.ID, ObjectTypes: []string{"pand", "Perceel", "Wegdeel", "Besluit"}})
+		whole, err := w.exporter.Request(w.ctx, other, export.Request{By: "cli_2", DeltaID: d.ID, ObjectTypes: []string{"pand", "Perceel", "Wegdeel", "Besluit"}})
 		if err != nil || whole.Status != store.MutationCompleted || whole.FileID != d.FileID {
 			t.Errorf("%v: what is there is made again: %+v", err, whole)
 		}
-		row, err := w.cutter.Request(w.ctx, v, export.Request{By: "cli_1", ObjectTypes: []string{"pand"}, Geofilter: "SRID=28992;" + ring.WKT()})
+		row, err := w.exporter.Request(w.ctx, v, export.Request{By: "cli_1", ObjectTypes: []string{"pand"}, Geofilter: "SRID=28992;" + ring.WKT()})
 		if err != nil || row.Status != store.MutationPending || row.SnapshotID != s.ID {
 			t.Fatalf("%v, %+v", err, row)
 		}
-		if _, err := w.cutter.Custom(w.ctx, other, row.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.exporter.Custom(w.ctx, other, row.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Error(err)
 		}
 		w.work()
-		row, err = w.cutter.Custom(w.ctx, v, row.ID)
+		row, err = w.exporter.Custom(w.ctx, v, row.ID)
 		m, _ := export.Manifest(row.Manifest)
 		if err != nil || row.Status != store.MutationCompleted || row.Progress != 100 || !slices.Equal(m.ObjectTypes, []string{"Pand"}) || m.Area != row.Geofilter {
 			t.Fatalf("%v, %+v", err, row)
@@ -204,7 +204,7 @@ func TestTakenOver(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v := w.follow("north", ring.WKT())
 		w.publish(20)
-		d := w.cut()
+		d := w.delta()
 		w.write(func(tx *store.Tx) error {
 			_, err := tx.ClaimMutationDownload(w.ctx, "dead", store.At(tx.Now.Add(time.Minute)))
 			return err
@@ -216,7 +216,7 @@ func TestTakenOver(t *testing.T) {
 		if n := w.work(); n != 1 {
 			t.Error("nobody takes it over")
 		}
-		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready {
+		if o, err := w.exporter.Delta(w.ctx, v, w.name(v, d.ID)); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)
 		}
 	})

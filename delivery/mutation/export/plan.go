@@ -15,7 +15,7 @@ const (
 	// againAfter is how long work that failed waits before it is tried again.
 	againAfter = time.Minute
 	// renewBefore is how long before the deltas behind the newest snapshot begin to expire another one is made, whatever the
-	// schedule says: without it who begins anew could not go on.
+	// schedule says: without it a copy that is rebuilt could not go on.
 	renewBefore = 7 * 24 * time.Hour
 	// stillLoad is how long nothing may come of an initial load until a first snapshot does not wait for its end any more.
 	stillLoad = 10 * time.Minute
@@ -23,20 +23,20 @@ const (
 	mostAhead = 24 * time.Hour
 )
 
-// DeltaTask is the name of cutting deltas of a dataset among the work of the cluster.
+// DeltaTask is the name of making deltas of a dataset among the work of the cluster.
 func DeltaTask(datasetID string) string { return "delta " + datasetID }
 
 // SnapshotTask is the name of making snapshots of a dataset among the work of the cluster.
 func SnapshotTask(datasetID string) string { return "snapshot " + datasetID }
 
-// DeltaDue tells when the next delta of a dataset has to be cut; seen is its task as it is now, with its name alone when it
+// DeltaDue tells when the next delta of a dataset has to be made; seen is its task as it is now, with its name alone when it
 // never ran. The zero time is never.
-func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
-	due := nextRun(set, set.DeltaSchedule, set.DeltaAskedAt, c.believed(seen))
+func (e *Exporter) DeltaDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
+	due := nextRun(set, set.DeltaSchedule, set.DeltaAskedAt, e.believed(seen))
 	if set.Status == store.DatasetActive || !set.DeltaAskedAt.IsZero() || due.IsZero() {
 		return due, nil
 	}
-	next, err := c.cfg.DB.NextMutationDelta(ctx, set.ID) // an ended one gets its last delta
+	next, err := e.cfg.DB.NextMutationDelta(ctx, set.ID) // an ended one gets its last delta
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find next delta: %w", err)
 	}
@@ -49,8 +49,8 @@ func (c *Cutter) DeltaDue(ctx context.Context, set store.Dataset, seen store.Clu
 // SnapshotDue tells when the next snapshot of a dataset has to be made: as its schedule says, when somebody asked, when there
 // is none of the lineage while somebody subscribes, and a week before the deltas behind the newest one begin to expire. Of a
 // dataset that has ended the schedule does not count.
-func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
-	seen = c.believed(seen)
+func (e *Exporter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.ClusterTask) (time.Time, error) {
+	seen = e.believed(seen)
 	due := nextRun(set, set.SnapshotSchedule, set.SnapshotAskedAt, seen)
 	if running(seen) || !set.SnapshotAskedAt.IsZero() {
 		return due, nil
@@ -58,7 +58,7 @@ func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.
 	if set.Status != store.DatasetActive { // one that has ended is brought to its end, and not made again and again
 		due = time.Time{}
 	}
-	needed, err := c.needed(ctx, set)
+	needed, err := e.needed(ctx, set)
 	if err != nil || needed.IsZero() {
 		return due, err
 	}
@@ -71,23 +71,23 @@ func (c *Cutter) SnapshotDue(ctx context.Context, set store.Dataset, seen store.
 
 // believed is a task as if it never ran when it began long after now: by a clock that was set back since. Else nothing would
 // be due until then.
-func (c *Cutter) believed(seen store.ClusterTask) store.ClusterTask {
-	if seen.StartedAt.After(c.cfg.Now().Add(mostAhead)) {
+func (e *Exporter) believed(seen store.ClusterTask) store.ClusterTask {
+	if seen.StartedAt.After(e.cfg.Now().Add(mostAhead)) {
 		return store.ClusterTask{Name: seen.Name}
 	}
 	return seen
 }
 
 // needed tells when a snapshot is needed whatever the schedule says; the zero time when it is not known to be.
-func (c *Cutter) needed(ctx context.Context, set store.Dataset) (time.Time, error) {
-	newest, err := c.cfg.DB.LatestMutationSnapshot(ctx, set.ID)
+func (e *Exporter) needed(ctx context.Context, set store.Dataset) (time.Time, error) {
+	newest, err := e.cfg.DB.LatestMutationSnapshot(ctx, set.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return c.firstNeeded(ctx, set)
+		return e.firstNeeded(ctx, set)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find newest snapshot: %w", err)
 	}
-	behind, _, err := c.cfg.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
+	behind, _, err := e.cfg.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
 		DatasetID: set.ID, Lineage: set.Lineage, After: newest.DeltaNumber, Page: store.Page{Number: 1, Size: 1},
 	})
 	if err != nil || len(behind) == 0 {
@@ -98,12 +98,12 @@ func (c *Cutter) needed(ctx context.Context, set store.Dataset) (time.Time, erro
 
 // firstNeeded tells when somebody needs the first snapshot of a lineage. While an initial load comes in, it waits, but not for
 // one of which nothing came for a while: its node may have died.
-func (c *Cutter) firstNeeded(ctx context.Context, set store.Dataset) (time.Time, error) {
-	readers, err := c.cfg.DB.MutationReaders(ctx, set.ID)
+func (e *Exporter) firstNeeded(ctx context.Context, set store.Dataset) (time.Time, error) {
+	readers, err := e.cfg.DB.MutationReaders(ctx, set.ID)
 	if err != nil || len(readers) == 0 {
 		return time.Time{}, err
 	}
-	loads, _, err := c.cfg.DB.Publications(ctx, store.PublicationFilter{
+	loads, _, err := e.cfg.DB.Publications(ctx, store.PublicationFilter{
 		DatasetID: set.ID, Kind: store.PublicationInitial, Status: store.MutationRunning, Page: store.Page{Number: 1, Size: 1},
 	})
 	if err != nil {

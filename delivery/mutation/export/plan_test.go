@@ -49,7 +49,7 @@ func TestSnapshotDue(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		due := func(want time.Time) {
 			t.Helper()
-			got, err := w.cutter.SnapshotDue(w.ctx, w.dataset(), store.ClusterTask{})
+			got, err := w.exporter.SnapshotDue(w.ctx, w.dataset(), store.ClusterTask{})
 			if err != nil || !got.Equal(want) {
 				t.Errorf("due at %v, %v; want %v", got, err, want)
 			}
@@ -66,7 +66,7 @@ func TestSnapshotDue(t *testing.T) {
 		w.snapshot()
 		due(time.Time{})
 		w.publish(3)
-		d := w.cut()
+		d := w.delta()
 		due(d.ToAt.Add(export.Retention - 7*24*time.Hour))
 		w.snapshot()
 		due(time.Time{})
@@ -80,7 +80,7 @@ func TestSnapshotDue(t *testing.T) {
 		w.snapshot()
 		due(time.Time{})
 		w.publish(1)
-		last, err := w.cutter.DeltaDue(w.ctx, w.dataset(), store.ClusterTask{})
+		last, err := w.exporter.DeltaDue(w.ctx, w.dataset(), store.ClusterTask{})
 		if err != nil || !last.IsZero() {
 			t.Error(last, err)
 		}

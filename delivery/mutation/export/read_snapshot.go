@@ -10,16 +10,16 @@ import (
 
 // Latest tells what a reader gets of the newest snapshot, and has its part made when nobody asked for that yet. It answers
 // ErrNoSnapshot when the lineage of now has none.
-func (c *Cutter) Latest(ctx context.Context, v View) (Offer, error) {
-	s, err := c.latest(ctx, v)
+func (e *Exporter) Latest(ctx context.Context, v View) (Offer, error) {
+	s, err := e.latest(ctx, v)
 	if err != nil {
 		return Offer{}, err
 	}
-	return c.snapshot(ctx, v, s)
+	return e.snapshot(ctx, v, s)
 }
 
-func (c *Cutter) latest(ctx context.Context, v View) (store.MutationSnapshot, error) {
-	s, err := c.cfg.DB.LatestMutationSnapshot(ctx, v.Dataset.ID)
+func (e *Exporter) latest(ctx context.Context, v View) (store.MutationSnapshot, error) {
+	s, err := e.cfg.DB.LatestMutationSnapshot(ctx, v.Dataset.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return s, ErrNoSnapshot
 	}
@@ -29,10 +29,10 @@ func (c *Cutter) latest(ctx context.Context, v View) (store.MutationSnapshot, er
 	return s, nil
 }
 
-// SnapshotOf is [Cutter.Latest] of a snapshot by its id. One that is gone is ErrNoSnapshot: there is a newer one. One of an
+// SnapshotOf is [Exporter.Latest] of a snapshot by its id. One that is gone is ErrNoSnapshot: there is a newer one. One of an
 // old lineage is a *[GoneError].
-func (c *Cutter) SnapshotOf(ctx context.Context, v View, id string) (Offer, error) {
-	s, err := c.cfg.DB.MutationSnapshot(ctx, id)
+func (e *Exporter) SnapshotOf(ctx context.Context, v View, id string) (Offer, error) {
+	s, err := e.cfg.DB.MutationSnapshot(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (s.DatasetID != v.Dataset.ID || s.Status != store.MutationDone):
 		return Offer{}, ErrNoSnapshot
@@ -43,20 +43,20 @@ func (c *Cutter) SnapshotOf(ctx context.Context, v View, id string) (Offer, erro
 	case !s.GoneAt.IsZero():
 		return Offer{}, ErrNoSnapshot
 	}
-	return c.snapshot(ctx, v, s)
+	return e.snapshot(ctx, v, s)
 }
 
-func (c *Cutter) snapshot(ctx context.Context, v View, s store.MutationSnapshot) (Offer, error) {
-	wants, err := c.wants(ctx, v)
+func (e *Exporter) snapshot(ctx context.Context, v View, s store.MutationSnapshot) (Offer, error) {
+	wants, err := e.wants(ctx, v)
 	if err != nil {
 		return Offer{}, err
 	}
-	names, err := c.names(v, wants)
+	names, err := e.names(v, wants)
 	if err != nil {
 		return Offer{}, err
 	}
 	o := Offer{Snapshot: s, Includes: names.Of(s.DeltaID)}
-	return o, c.fill(ctx, v, wants, wholeSnapshot(s), &o, true)
+	return o, e.fill(ctx, v, wants, wholeSnapshot(s), &o, true)
 }
 
 func wholeSnapshot(s store.MutationSnapshot) whole {

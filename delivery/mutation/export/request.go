@@ -19,7 +19,7 @@ type Request struct {
 // Request keeps what a reader asks for, to be made in the background. When it has the bytes of what is there already, it is
 // completed at once. It answers ErrGeofilter, ErrUnreadable, ErrObjectType, ErrDeltaUnknown, ErrNoSnapshot, ErrTooMany, a
 // *[RoomError] or a *[GoneError].
-func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
+func (e *Exporter) Request(ctx context.Context, v View, r Request) (store.MutationDownload, error) {
 	if r.By == "" {
 		return store.MutationDownload{}, errors.New("a download is asked for by nobody")
 	}
@@ -40,31 +40,31 @@ func (c *Cutter) Request(ctx context.Context, v View, r Request) (store.Mutation
 		}
 		row.Geofilter = read.WKT()
 	}
-	names, err := c.Names(ctx, v)
+	names, err := e.Names(ctx, v)
 	if err != nil {
 		return row, err
 	}
 	row.Mark = names.mark // the deltas that it names are those of the subscription, whatever the geofilter is
-	of, err := c.source(ctx, v, names, r.DeltaID)
+	of, err := e.source(ctx, v, names, r.DeltaID)
 	if err != nil {
 		return row, err
 	}
 	row.DeltaID, row.SnapshotID = of.deltaID, of.snapshotID
-	return c.keepRequest(ctx, v, of, row)
+	return e.storeRequest(ctx, v, of, row)
 }
 
 // source finds the delta or the snapshot that a request is about.
-func (c *Cutter) source(ctx context.Context, v View, names Names, deltaID string) (whole, error) {
+func (e *Exporter) source(ctx context.Context, v View, names Names, deltaID string) (whole, error) {
 	if deltaID == "" {
-		s, err := c.latest(ctx, v)
+		s, err := e.latest(ctx, v)
 		return wholeSnapshot(s), err
 	}
-	d, err := c.there(ctx, v, names, deltaID)
+	d, err := e.there(ctx, v, names, deltaID)
 	return wholeDelta(d), err
 }
 
-func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.MutationDownload) (store.MutationDownload, error) {
-	wants, err := partOf(ctx, c.cfg.DB, v.Dataset, row.AreaID, row.Geofilter, row.ObjectTypes)
+func (e *Exporter) storeRequest(ctx context.Context, v View, of whole, row store.MutationDownload) (store.MutationDownload, error) {
+	wants, err := partOf(ctx, e.cfg.DB, v.Dataset, row.AreaID, row.Geofilter, row.ObjectTypes)
 	if err != nil && unreadable(err) && !errors.Is(err, ErrGeofilter) {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -77,17 +77,17 @@ func (c *Cutter) keepRequest(ctx context.Context, v View, of whole, row store.Mu
 	if row.ID, err = newID(); err != nil {
 		return row, err
 	}
-	if err = c.makeRoom(ctx, row.PartnerID); err == nil {
-		err = c.insertRequest(ctx, of, wants, &row)
+	if err = e.makeRoom(ctx, row.PartnerID); err == nil {
+		err = e.insertRequest(ctx, of, wants, &row)
 	}
 	if err != nil {
-		return row, fmt.Errorf("keep request: %w", err)
+		return row, fmt.Errorf("store request: %w", err)
 	}
 	return row, nil
 }
 
-func (c *Cutter) insertRequest(ctx context.Context, of whole, wants part, row *store.MutationDownload) error {
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+func (e *Exporter) insertRequest(ctx context.Context, of whole, wants part, row *store.MutationDownload) error {
+	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		there, err := findSame(ctx, tx, of, wants, row)
 		if err != nil {
 			return err
@@ -103,14 +103,14 @@ func (c *Cutter) insertRequest(ctx context.Context, of whole, wants part, row *s
 
 // Custom finds a download that a reader asked for, waiting, failed or completed. Of others, and of those that nobody asked
 // for, it answers store.ErrNotFound; a *[GoneError] when it is over.
-func (c *Cutter) Custom(ctx context.Context, v View, id string) (store.MutationDownload, error) {
-	row, err := c.cfg.DB.MutationDownload(ctx, id)
+func (e *Exporter) Custom(ctx context.Context, v View, id string) (store.MutationDownload, error) {
+	row, err := e.cfg.DB.MutationDownload(ctx, id)
 	switch {
 	case err != nil:
 		return row, err
 	case row.DatasetID != v.Dataset.ID || row.PartnerID != v.PartnerID || row.RequestedBy == "":
 		return store.MutationDownload{}, store.ErrNotFound
-	case !row.GoneAt.IsZero() || row.Status == store.MutationCompleted && c.cfg.Now().After(row.FinishedAt.Add(KeepCustom)):
+	case !row.GoneAt.IsZero() || row.Status == store.MutationCompleted && e.cfg.Now().After(row.FinishedAt.Add(KeepCustom)):
 		gone := row.FinishedAt.Add(KeepCustom)
 		if !row.GoneAt.IsZero() && row.GoneAt.Before(gone) {
 			gone = row.GoneAt.Time

@@ -14,13 +14,13 @@ import (
 // ready; a request for what is there already takes some too, and another partner has room of its own.
 func TestRoom(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.cutter = export.New(export.Config{DB: w.db, Now: w.clock.Now, Node: "north", MostCustomBytes: 1})
+		w.exporter = export.New(export.Config{DB: w.db, Now: w.clock.Now, Node: "north", MostCustomBytes: 1})
 		v, other := w.follow("north", ""), w.follow("south", "")
 		w.publish(60)
-		d := w.cut()
+		d := w.delta()
 		ask := func(v export.View, n int) (store.MutationDownload, error) {
 			filter := fmt.Sprintf("POLYGON((155000 463000,156000 463000,156000 %d,155000 463000))", 464000+n)
-			row, err := w.cutter.Request(w.ctx, v, export.Request{By: "cli_1", DeltaID: d.ID, Geofilter: filter})
+			row, err := w.exporter.Request(w.ctx, v, export.Request{By: "cli_1", DeltaID: d.ID, Geofilter: filter})
 			w.work()
 			return row, err
 		}
@@ -40,7 +40,7 @@ func TestRoom(t *testing.T) {
 			t.Error(err)
 		}
 		w.expire(0)
-		if first, err = w.cutter.Custom(w.ctx, v, first.ID); err != nil || !w.there(first.FileID) {
+		if first, err = w.exporter.Custom(w.ctx, v, first.ID); err != nil || !w.there(first.FileID) {
 			t.Error(err)
 		}
 		w.clock.Advance(export.FreshCustom)
@@ -49,21 +49,21 @@ func TestRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		var gone *export.GoneError
-		if _, err := w.cutter.Custom(w.ctx, v, first.ID); !errors.As(err, &gone) || gone.Kind != export.ErrDownloadGone || !gone.ExpiredAt.Equal(w.clock.Now()) || w.there(first.FileID) {
+		if _, err := w.exporter.Custom(w.ctx, v, first.ID); !errors.As(err, &gone) || gone.Kind != export.ErrDownloadGone || !gone.ExpiredAt.Equal(w.clock.Now()) || w.there(first.FileID) {
 			t.Errorf("%v: %+v", err, gone)
 		}
 		w.clock.Advance(export.FreshCustom - time.Microsecond)
-		if w.expire(0); !w.kept(v, second.ID) {
+		if w.expire(0); !w.stored(v, second.ID) {
 			t.Error("what is fresh made room")
 		}
 		w.clock.Advance(time.Microsecond)
-		if w.expire(0); w.kept(v, second.ID) {
+		if w.expire(0); w.stored(v, second.ID) {
 			t.Error("more is kept than may be")
 		}
 	})
 }
 
-func (w *world) kept(v export.View, id string) bool {
-	row, err := w.cutter.Custom(w.ctx, v, id)
+func (w *world) stored(v export.View, id string) bool {
+	row, err := w.exporter.Custom(w.ctx, v, id)
 	return err == nil && w.there(row.FileID)
 }

@@ -62,17 +62,17 @@ func validateAll(t *testing.T, generic []byte, wrap bool) {
 	w.wrap = wrap
 	v := w.follow("north", ring.WKT(), "Pand", "Perceel")
 	w.publish(80)
-	d := w.cut()
+	d := w.delta()
 	s := w.snapshot()
-	if _, err := w.cutter.Latest(w.ctx, v); err != nil {
+	if _, err := w.exporter.Latest(w.ctx, v); err != nil {
 		t.Fatal(err)
 	}
 	w.work()
-	part, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID))
+	part, err := w.exporter.Delta(w.ctx, v, w.name(v, d.ID))
 	if err != nil || !part.Ready {
 		t.Fatal(err)
 	}
-	full, err := w.cutter.Latest(w.ctx, v)
+	full, err := w.exporter.Latest(w.ctx, v)
 	if err != nil || !full.Ready {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func validateAll(t *testing.T, generic []byte, wrap bool) {
 // empty validates a delta without groups.
 func (w *world) empty(dir string) {
 	w.t.Helper()
-	d, err := w.cutter.Cut(w.ctx, w.set, export.Options{Empty: true})
+	d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{Empty: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,15 +15,15 @@ import (
 const (
 	stepEvery  = 2 * time.Second // how often a snapshot tells how far it is
 	stepLooks  = 256             // states after which it looks at the time
-	baseTries  = 5               // how often a snapshot looks for its delta while others cut
+	baseTries  = 5               // how often a snapshot looks for its delta while others make deltas
 	lastWrites = 5 * time.Second // how long a last word may take when the program stops
 )
 
-// Snapshot makes a snapshot of a dataset: the states that are there at the end of a delta, each of them added. A delta is cut
+// Snapshot makes a snapshot of a dataset: the states that are there at the end of a delta, each of them added. A delta is made
 // first when something is new, or when the lineage has none. Changes go on meanwhile (MUT-34). One that is broken off has
-// failed, and is begun anew.
-func (c *Cutter) Snapshot(ctx context.Context, datasetID string) (store.MutationSnapshot, error) {
-	set, delta, err := c.base(ctx, datasetID)
+// failed, and is begun again.
+func (e *Exporter) Snapshot(ctx context.Context, datasetID string) (store.MutationSnapshot, error) {
+	set, delta, err := e.base(ctx, datasetID)
 	if err != nil {
 		return store.MutationSnapshot{}, fmt.Errorf("find the delta of a snapshot: %w", err)
 	}
@@ -31,36 +31,36 @@ func (c *Cutter) Snapshot(ctx context.Context, datasetID string) (store.Mutation
 	if row.ID, err = newID(); err != nil {
 		return row, err
 	}
-	if row.Total, err = c.cfg.DB.CountStates(ctx, set, row.Seq); err != nil {
+	if row.Total, err = e.cfg.DB.CountStates(ctx, set, row.Seq); err != nil {
 		return row, fmt.Errorf("count states: %w", err)
 	}
-	if err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StartMutationSnapshot(ctx, &row) }); err != nil {
+	if err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StartMutationSnapshot(ctx, &row) }); err != nil {
 		return row, fmt.Errorf("start snapshot: %w", err)
 	}
-	m, err := c.writeSnapshot(ctx, set, &row, delta)
+	m, err := e.writeSnapshot(ctx, set, &row, delta)
 	if err == nil {
-		err = c.keepSnapshot(ctx, &row, m)
+		err = e.commitSnapshot(ctx, &row, m)
 	}
 	if err != nil {
-		err = c.overtaken(ctx, set, err)
-		return row, errors.Join(err, c.failSnapshot(ctx, row.ID, err))
+		err = e.overtaken(ctx, set, err)
+		return row, errors.Join(err, e.failSnapshot(ctx, row.ID, err))
 	}
 	return row, nil
 }
 
 // base gives the delta that a snapshot made now includes, and the dataset as it is with that.
-func (c *Cutter) base(ctx context.Context, datasetID string) (set store.Dataset, delta store.MutationDelta, err error) {
+func (e *Exporter) base(ctx context.Context, datasetID string) (set store.Dataset, delta store.MutationDelta, err error) {
 	for range baseTries {
-		_, err = c.Cut(ctx, datasetID, Options{})
+		_, err = e.MakeDelta(ctx, datasetID, Options{})
 		if err != nil && !errors.Is(err, ErrNothingNew) && !errors.Is(err, store.ErrConflict) {
 			return set, delta, err
 		}
-		if set, err = c.cfg.DB.Dataset(ctx, datasetID); err != nil {
+		if set, err = e.cfg.DB.Dataset(ctx, datasetID); err != nil {
 			return set, delta, err
 		}
-		delta, err = c.cfg.DB.LastMutationDelta(ctx, datasetID)
+		delta, err = e.cfg.DB.LastMutationDelta(ctx, datasetID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && delta.Lineage != set.Lineage {
-			delta, err = c.Cut(ctx, datasetID, Options{Empty: true})
+			delta, err = e.MakeDelta(ctx, datasetID, Options{Empty: true})
 		}
 		if err == nil && delta.Lineage == set.Lineage {
 			return set, delta, nil
@@ -72,14 +72,14 @@ func (c *Cutter) base(ctx context.Context, datasetID string) (set store.Dataset,
 	return set, delta, errors.Join(err, store.ErrConflict)
 }
 
-func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *store.MutationSnapshot, delta store.MutationDelta) (*made, error) {
+func (e *Exporter) writeSnapshot(ctx context.Context, set store.Dataset, row *store.MutationSnapshot, delta store.MutationDelta) (*writtenZip, error) {
 	// Who reads no manifest finds in the files themselves which delta to go on behind (MUT-34).
 	h, err := header(set, row.DeltaID, format.Initial)
 	if err != nil {
 		return nil, err
 	}
-	from, as, told := c.cfg.DB.OpenStates(set, row.Seq), newGroups(), c.cfg.Now()
-	m, err := c.write(ctx, set, h, delta.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
+	from, as, reported := e.cfg.DB.OpenStates(set, row.Seq), newGroups(), e.cfg.Now()
+	m, err := e.write(ctx, set, h, delta.ToAt.Time, func(_ string, out *archive.DeliveryWriter) error {
 		for {
 			state, err := from.Next(ctx)
 			if errors.Is(err, io.EOF) {
@@ -92,9 +92,9 @@ func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *stor
 				return err
 			}
 			row.Done++
-			if row.Done%stepLooks == 0 && c.cfg.Now().Sub(told) >= stepEvery {
-				told = c.cfg.Now()
-				if err := c.step(ctx, row); err != nil {
+			if row.Done%stepLooks == 0 && e.cfg.Now().Sub(reported) >= stepEvery {
+				reported = e.cfg.Now()
+				if err := e.step(ctx, row); err != nil {
 					return err
 				}
 			}
@@ -107,9 +107,9 @@ func (c *Cutter) writeSnapshot(ctx context.Context, set store.Dataset, row *stor
 	return m, nil
 }
 
-// step tells how far a snapshot is. It answers store.ErrConflict when another node has begun anew.
-func (c *Cutter) step(ctx context.Context, row *store.MutationSnapshot) error {
-	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) })
+// step tells how far a snapshot is. It answers store.ErrConflict when another node has begun it again.
+func (e *Exporter) step(ctx context.Context, row *store.MutationSnapshot) error {
+	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) })
 	if errors.Is(err, store.ErrNotFound) {
 		err = store.ErrConflict
 	}
@@ -130,22 +130,22 @@ func writeState(out *archive.DeliveryWriter, as *groups, state *store.MutationSt
 	return nil
 }
 
-func (c *Cutter) keepSnapshot(ctx context.Context, row *store.MutationSnapshot, m *made) error {
+func (e *Exporter) commitSnapshot(ctx context.Context, row *store.MutationSnapshot, m *writtenZip) error {
 	if row.Done != row.Total { // states come and go behind its delta, but what was there stays so
 		return fmt.Errorf("the dataset has %d states, and should have %d", row.Done, row.Total)
 	}
-	err := c.keep(ctx, m, func(tx *store.Tx, zip kept) error {
+	err := e.commit(ctx, m, func(tx *store.Tx, zip storedZip) error {
 		row.FileID, row.Manifest, row.Bytes, row.SHA256 = zip.file, zip.manifest, zip.bytes, zip.sha256
 		return tx.FinishMutationSnapshot(ctx, row)
 	})
 	if err != nil {
-		return fmt.Errorf("keep snapshot: %w", err)
+		return fmt.Errorf("store snapshot: %w", err)
 	}
 	return nil
 }
 
 // failSnapshot writes why a snapshot came to nothing, also when the program is stopping.
-func (c *Cutter) failSnapshot(ctx context.Context, id string, why error) error {
+func (e *Exporter) failSnapshot(ctx context.Context, id string, why error) error {
 	reason := "It failed: " + why.Error()
 	switch {
 	case ctx.Err() != nil:
@@ -153,5 +153,5 @@ func (c *Cutter) failSnapshot(ctx context.Context, id string, why error) error {
 	case errors.Is(why, store.ErrConflict):
 		reason = "The history was replaced, or another node began anew."
 	}
-	return c.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
+	return e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
 }

@@ -19,26 +19,26 @@ func TestUnreadableArea(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v, whole := w.follow("north", "POLYGON((1 1,2 2))"), w.follow("south", "")
 		w.publish(5)
-		d := w.cut()
+		d := w.delta()
 		if n := w.work(); n != 0 {
 			t.Error("what cannot be made is tried")
 		}
-		if o, err := w.cutter.Delta(w.ctx, v, d.ID); err != nil || o.Ready || !strings.Contains(o.Failed, "cannot be read") {
+		if o, err := w.exporter.Delta(w.ctx, v, d.ID); err != nil || o.Ready || !strings.Contains(o.Failed, "cannot be read") {
 			t.Errorf("an area that cannot be read is passed over: %+v, %v", o, err)
 		}
-		if list, n, err := w.cutter.Deltas(w.ctx, v, "", store.Page{}); err != nil || n != 1 || list[0].Ready || list[0].Failed == "" {
+		if list, n, err := w.exporter.Deltas(w.ctx, v, "", store.Page{}); err != nil || n != 1 || list[0].Ready || list[0].Failed == "" {
 			t.Errorf("listed as %+v, %v", list, err)
 		}
 		w.snapshot()
-		if o, err := w.cutter.Latest(w.ctx, v); err != nil || o.Ready || o.Failed == "" {
+		if o, err := w.exporter.Latest(w.ctx, v); err != nil || o.Ready || o.Failed == "" {
 			t.Errorf("a snapshot is %+v, %v", o, err)
 		}
-		_, lineage := w.cutter.Lineage(w.ctx, v)
-		_, asked := w.cutter.Request(w.ctx, v, export.Request{By: "a", DeltaID: d.ID})
+		_, lineage := w.exporter.Lineage(w.ctx, v)
+		_, asked := w.exporter.Request(w.ctx, v, export.Request{By: "a", DeltaID: d.ID})
 		if !errors.Is(lineage, export.ErrUnreadable) || !errors.Is(asked, export.ErrUnreadable) {
 			t.Error(lineage, asked)
 		}
-		if o, err := w.cutter.Delta(w.ctx, whole, d.ID); err != nil || !o.Ready {
+		if o, err := w.exporter.Delta(w.ctx, whole, d.ID); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)
 		}
 		counts, err := w.db.CountMutationDownloads(w.ctx)
@@ -52,36 +52,39 @@ func TestUnreadableArea(t *testing.T) {
 func TestGoneMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(5)
-		d := w.cut()
+		d := w.delta()
 		v := export.View{Dataset: w.dataset(), PartnerID: "own"}
-		row, err := w.cutter.Request(w.ctx, v, export.Request{By: "a", DeltaID: d.ID, Geofilter: ring.WKT()})
+		row, err := w.exporter.Request(w.ctx, v, export.Request{By: "a", DeltaID: d.ID, Geofilter: ring.WKT()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.clock.Advance(export.Retention + time.Hour)
 		w.expire(1)
-		if _, err := w.cutter.Work(w.ctx); !errors.Is(err, export.ErrDeltaExpired) {
+		if _, err := w.exporter.Work(w.ctx); !errors.Is(err, export.ErrDeltaExpired) {
 			t.Error(err)
 		}
-		row, err = w.cutter.Custom(w.ctx, v, row.ID)
+		row, err = w.exporter.Custom(w.ctx, v, row.ID)
 		if err != nil || row.Status != store.MutationFailed || !strings.Contains(row.Error, export.ErrDeltaExpired.Error()) {
 			t.Errorf("%v, %+v", err, row)
 		}
 	})
 }
 
-// TestStopped: work that is broken off leaves nothing but a file that is pruned, and is begun anew.
+// TestStopped: work that is broken off leaves nothing but a file that is pruned, and is begun again.
 //
 // Rules: MUT-22.
 func TestStopped(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(60)
 		v := w.follow("north", ring.WKT())
-		first := w.cut()
+		first := w.delta()
 		w.publish(20)
-		w.stopped(func(ctx context.Context) error { _, err := w.cutter.Cut(ctx, w.set, export.Options{}); return err })
-		w.stopped(func(ctx context.Context) error { _, err := w.cutter.Snapshot(ctx, w.set); return err })
-		w.stopped(func(ctx context.Context) error { _, err := w.cutter.Work(ctx); return err })
+		w.stopped(func(ctx context.Context) error {
+			_, err := w.exporter.MakeDelta(ctx, w.set, export.Options{})
+			return err
+		})
+		w.stopped(func(ctx context.Context) error { _, err := w.exporter.Snapshot(ctx, w.set); return err })
+		w.stopped(func(ctx context.Context) error { _, err := w.exporter.Work(ctx); return err })
 		if s, _, err := w.db.MutationSnapshots(w.ctx, w.set, store.Page{}); err != nil || len(s) > 0 && s[0].Status == store.MutationRunning {
 			t.Errorf("%v, %+v", err, s)
 		}
@@ -91,7 +94,7 @@ func TestStopped(t *testing.T) {
 		w.holds(r, w.last, "after a stop")
 		w.clock.Advance(2 * time.Minute) // a claim whose commit was not answered any more holds until its lease is over
 		w.work()
-		if o, err := w.cutter.Delta(w.ctx, v, w.name(v, first.ID)); err != nil || !o.Ready {
+		if o, err := w.exporter.Delta(w.ctx, v, w.name(v, first.ID)); err != nil || !o.Ready {
 			t.Errorf("%v, %+v", err, o)
 		}
 		w.replay(replica{}, w.chain(), "after a stop")
@@ -115,7 +118,7 @@ func (w *world) stopped(work func(context.Context) error) {
 	}
 }
 
-// TestFlatMemory cuts a delta and makes a snapshot of much, and weighs the memory in use; it runs alone, since it weighs the
+// TestFlatMemory makes a delta and a snapshot of much, and weighs the memory in use; it runs alone, since it weighs the
 // whole process. The states take 40 MB.
 //
 // Rules: MUT-28, MUT-54.
@@ -134,7 +137,7 @@ func TestFlatMemory(t *testing.T) {
 			peak = max(peak, inUse())
 		}
 	}()
-	d := w.cut()
+	d := w.delta()
 	s := w.snapshot()
 	cancel()
 	<-weighed

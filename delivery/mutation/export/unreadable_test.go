@@ -19,7 +19,7 @@ import (
 func TestUnreadableGeometry(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var logged bytes.Buffer
-		w.cutter = export.New(export.Config{DB: w.db, Now: w.clock.Now, Node: "north", Log: slog.New(slog.NewTextHandler(&logged, nil))})
+		w.exporter = export.New(export.Config{DB: w.db, Now: w.clock.Now, Node: "north", Log: slog.New(slog.NewTextHandler(&logged, nil))})
 		v, id := w.follow("Follower", ring.WKT()), uuid.NewString()
 		w.write(func(tx *store.Tx) error {
 			set, err := tx.LockDataset(w.ctx, w.set)
@@ -36,11 +36,11 @@ func TestUnreadableGeometry(t *testing.T) {
 				States:    []store.MutationState{state},
 			})
 		})
-		d, err := w.cutter.Cut(w.ctx, w.set, export.Options{})
+		d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{})
 		if err != nil || w.work() != 1 {
 			t.Fatal(err)
 		}
-		o, err := w.cutter.Delta(w.ctx, v, w.name(v, d.ID))
+		o, err := w.exporter.Delta(w.ctx, v, w.name(v, d.ID))
 		if err != nil || !o.Ready || o.Manifest.Counts.Adds != 1 {
 			t.Errorf("%+v, %v", o, err)
 		}

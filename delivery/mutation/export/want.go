@@ -17,8 +17,8 @@ func partKey(f store.MutationFollower) string {
 
 // lineages works out the lineages of what followers want, ahead of the transaction that asks for it: reading large areas takes
 // seconds, in which nobody else could write. What cannot be read is left to that.
-func (c *Cutter) lineages(ctx context.Context, set store.Dataset, whole string) (lineages, error) {
-	readers, err := c.cfg.DB.MutationReaders(ctx, set.ID)
+func (e *Exporter) lineages(ctx context.Context, set store.Dataset, whole string) (lineages, error) {
+	readers, err := e.cfg.DB.MutationReaders(ctx, set.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list followers: %w", err)
 	}
@@ -28,7 +28,7 @@ func (c *Cutter) lineages(ctx context.Context, set store.Dataset, whole string) 
 		if known[key] != "" || r.Everything() {
 			continue
 		}
-		if lineage, err := lineageOf(ctx, c.cfg.DB, set, whole, r.MutationFollower); err == nil {
+		if lineage, err := lineageOf(ctx, e.cfg.DB, set, whole, r.MutationFollower); err == nil {
 			known[key] = lineage
 		}
 	}
@@ -45,7 +45,7 @@ func lineageOf(ctx context.Context, from areaSource, set store.Dataset, whole st
 }
 
 // wantParts asks for the parts of a new delta that followers want, in the transaction that keeps it.
-func (c *Cutter) wantParts(ctx context.Context, tx *store.Tx, set store.Dataset, d store.MutationDelta, known lineages) error {
+func (e *Exporter) wantParts(ctx context.Context, tx *store.Tx, set store.Dataset, d store.MutationDelta, known lineages) error {
 	readers, err := tx.MutationReaders(ctx, set.ID)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *Cutter) wantParts(ctx context.Context, tx *store.Tx, set store.Dataset,
 			continue
 		}
 		row := store.MutationDownload{DeltaID: d.ID, SubscriptionID: r.SubscriptionID, PartnerID: r.PartnerID}
-		if err := c.want(ctx, tx, set, d.Lineage, r.MutationFollower, known, &row); err != nil {
+		if err := e.want(ctx, tx, set, d.Lineage, r.MutationFollower, known, &row); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (c *Cutter) wantParts(ctx context.Context, tx *store.Tx, set store.Dataset,
 
 // want asks for the part of a delta or snapshot that a follower wants. Nothing is asked when that is all of it. What is known of
 // lineages is not worked out again.
-func (c *Cutter) want(ctx context.Context, tx *store.Tx, set store.Dataset, whole string, f store.MutationFollower, known lineages, row *store.MutationDownload) (err error) {
+func (e *Exporter) want(ctx context.Context, tx *store.Tx, set store.Dataset, whole string, f store.MutationFollower, known lineages, row *store.MutationDownload) (err error) {
 	row.DatasetID, row.AreaID, row.ObjectTypes, row.Lineage = set.ID, f.AreaID, f.ObjectTypes, known[partKey(f)]
 	if row.Lineage == "" {
 		row.Lineage, err = lineageOf(ctx, tx, set, whole, f)

@@ -23,13 +23,13 @@ import (
 
 // world is a dataset with a random history, of which it is known what an exact copy holds behind each group.
 type world struct {
-	t      testing.TB
-	ctx    context.Context
-	db     *store.DB
-	clock  *storetest.Clock
-	cutter *export.Cutter
-	set    string
-	source *historytest.History
+	t        testing.TB
+	ctx      context.Context
+	db       *store.DB
+	clock    *storetest.Clock
+	exporter *export.Exporter
+	set      string
+	source   *historytest.History
 
 	mu     sync.Mutex
 	ids    map[string]string // of states, by what the source calls them
@@ -63,7 +63,7 @@ func newWorld(t testing.TB, db *store.DB, clock *storetest.Clock, dataset string
 		t: t, ctx: t.Context(), db: db, clock: clock, set: dataset, source: historytest.New(7, historytest.BAG, dataset),
 		ids: map[string]string{}, copies: map[int64][]string{0: {}}, inside: map[int64][]string{0: {}},
 	}
-	w.cutter = w.node("north")
+	w.exporter = w.node("north")
 	d := store.Dataset{
 		ID: dataset, Title: "Dataset", Status: store.DatasetActive, RootPrefix: "mlm", RootSpace: "http://voorbeeld.nl/mutaties", RootLocal: "mutaties",
 		Namespaces: "{}", ObjectTypes: historytest.Types(), CRS: 28992, AreaKind: store.AreaGeometry, PerFile: 20, Lineage: uuid.NewString(),
@@ -73,7 +73,7 @@ func newWorld(t testing.TB, db *store.DB, clock *storetest.Clock, dataset string
 }
 
 // node is another process on the same database.
-func (w *world) node(name string) *export.Cutter {
+func (w *world) node(name string) *export.Exporter {
 	return export.New(export.Config{DB: w.db, Now: w.clock.Now, Node: name})
 }
 
@@ -145,10 +145,10 @@ func (w *world) append(tx *store.Tx, g *format.Group) error {
 	return tx.AppendGroups(w.ctx, set, a)
 }
 
-// cut cuts a delta.
-func (w *world) cut() store.MutationDelta {
+// delta makes a delta.
+func (w *world) delta() store.MutationDelta {
 	w.t.Helper()
-	d, err := w.cutter.Cut(w.ctx, w.set, export.Options{})
+	d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (w *world) cut() store.MutationDelta {
 // name is what a reader knows a delta by.
 func (w *world) name(v export.View, deltaID string) string {
 	w.t.Helper()
-	names, err := w.cutter.Names(w.ctx, v)
+	names, err := w.exporter.Names(w.ctx, v)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"schakel/store"
 )
 
-// made is a delivery whose zip is in the store but not finished.
-type made struct {
+// writtenZip holds a delivery whose zip is in the store but not finished.
+type writtenZip struct {
 	file     *store.FileWriter
 	manifest archive.Manifest
 }
@@ -39,8 +39,8 @@ func objectElement(set store.Dataset) string {
 }
 
 // write makes a zip of what fill writes, as a stream.
-func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(fileID string, out *archive.DeliveryWriter) error) (*made, error) {
-	file, err := c.cfg.DB.CreateMutationFile(ctx, set.ID)
+func (e *Exporter) write(ctx context.Context, set store.Dataset, h format.Header, at time.Time, fill func(fileID string, out *archive.DeliveryWriter) error) (*writtenZip, error) {
+	file, err := e.cfg.DB.CreateMutationFile(ctx, set.ID)
 	if err != nil {
 		return nil, fmt.Errorf("begin file: %w", err)
 	}
@@ -58,7 +58,7 @@ func (c *Cutter) write(ctx context.Context, set store.Dataset, h format.Header, 
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("end file: %w", err)
 	}
-	return &made{file, manifest}, nil
+	return &writtenZip{file, manifest}, nil
 }
 
 // Manifest reads what a row of the store keeps of a manifest; of an empty text it is the zero one.
@@ -68,29 +68,29 @@ func Manifest(text string) (archive.Manifest, error) {
 		return m, nil
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return m, fmt.Errorf("read kept manifest: %w", err)
+		return m, fmt.Errorf("read stored manifest: %w", err)
 	}
 	return m, nil
 }
 
-// kept is what a row of the store says of the zip it refers to.
-type kept struct {
+// storedZip holds what a row of the store records of the zip it refers to.
+type storedZip struct {
 	file, manifest string
 	bytes          int64
 	sha256         string
 }
 
-// keep finishes the zip of a delivery and writes what refers to it, in one transaction.
-func (c *Cutter) keep(ctx context.Context, m *made, refer func(tx *store.Tx, zip kept) error) error {
+// commit finishes the zip of a delivery and writes what refers to it, in one transaction.
+func (e *Exporter) commit(ctx context.Context, m *writtenZip, refer func(tx *store.Tx, zip storedZip) error) error {
 	manifest, err := json.Marshal(m.manifest)
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		file, err := m.file.Finish(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("finish file: %w", err)
 		}
-		return refer(tx, kept{file.ID, string(manifest), m.manifest.Bytes, m.manifest.SHA256})
+		return refer(tx, storedZip{file.ID, string(manifest), m.manifest.Bytes, m.manifest.SHA256})
 	})
 }

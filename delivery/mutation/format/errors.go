@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 // Unwrap gives the kind of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
-func wrong(what string, args ...any) error {
+func malformed(what string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(what, args...))
 }
 

@@ -143,7 +143,7 @@ func write(t testing.TB, h format.Header, groups []*format.Group) []byte {
 }
 
 // TestWorkedExamples writes the worked examples for three registers, compares them with what was written before, and
-// reads them back. SCHAKEL_GOLDEN=write writes them anew.
+// reads them back. SCHAKEL_GOLDEN=write writes them again.
 //
 // Rules: MUT-04, MUT-05, MUT-06, MUT-07, MUT-11, MUT-12
 func TestWorkedExamples(t *testing.T) {

@@ -122,10 +122,10 @@ func (r *Reader) element() (*xmlscan.Token, error) {
 		case xmlscan.Instruction:
 			r.wrapped = r.wrapped || isWrapped(tok)
 		case xmlscan.CData:
-			return nil, wrong("text where an element belongs")
+			return nil, malformed("text where an element belongs")
 		case xmlscan.Text:
 			if !blank(tok.Text) {
-				return nil, wrong("text where an element belongs")
+				return nil, malformed("text where an element belongs")
 			}
 		}
 	}

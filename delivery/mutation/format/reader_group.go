@@ -18,7 +18,7 @@ func (r *Reader) toGroup() error {
 		if name, ours := r.ours(tok); ours && name == "mutatieGroep" && !r.over {
 			return nil
 		} else if ours && name == "mutatieBericht" {
-			return wrong("a second mutatieBericht")
+			return malformed("a second mutatieBericht")
 		}
 		if err := r.unknown(string(tok.Name)); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (r *Reader) readMutation(tok *xmlscan.Token) (Mutation, error) {
 	name, _ := r.ours(tok)
 	kind, known := kindOf(name)
 	if !known {
-		return Mutation{}, wrong("the element %.60q in a group", tok.Name)
+		return Mutation{}, malformed("the element %.60q in a group", tok.Name)
 	}
 	m := Mutation{}
 	m.Line, _ = r.scan.Place()
@@ -86,10 +86,10 @@ func (r *Reader) readMutation(tok *xmlscan.Token) (Mutation, error) {
 	}
 	got := m.Kind()
 	if got == 0 {
-		return m, wrong("a %s without was and wordt", name)
+		return m, malformed("a %s without was and wordt", name)
 	}
 	if kind != 0 && kind != got {
-		return m, wrong("a %s that holds what makes it a %s", name, got.element())
+		return m, malformed("a %s that holds what makes it a %s", name, got.element())
 	}
 	return m, nil
 }
@@ -105,14 +105,14 @@ func (r *Reader) readSides(m *Mutation) error {
 		side := &m.Wordt
 		switch {
 		case name != "was" && name != "wordt":
-			return wrong("the element %.60q in a mutation", tok.Name)
+			return malformed("the element %.60q in a mutation", tok.Name)
 		case name == "was" && m.Wordt != nil:
-			return wrong("a was behind a wordt")
+			return malformed("a was behind a wordt")
 		case name == "was":
 			side = &m.Was
 		}
 		if *side != nil {
-			return wrong("a second %s in a mutation", name)
+			return malformed("a second %s in a mutation", name)
 		}
 		if *side, err = r.readSide(tok, name); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (r *Reader) readObject(s *State, name string) error {
 		return err
 	}
 	if tok.Kind == xmlscan.End {
-		return wrong("a %s without an object", name)
+		return malformed("a %s without an object", name)
 	}
 	if !r.wrapped {
 		return r.readPayload(s)
@@ -161,7 +161,7 @@ func (r *Reader) endObject(name string) error {
 		return err
 	}
 	if tok.Kind != xmlscan.End {
-		return wrong("a second object in a %s", name)
+		return malformed("a second object in a %s", name)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (r *Reader) endObject(name string) error {
 // readPayload takes the current element as it stands in the file.
 func (r *Reader) readPayload(s *State) error {
 	if r.header.Version != "" && r.scan.Namespace() == r.header.Version {
-		return wrong("an element of the format where an object belongs")
+		return malformed("an element of the format where an object belongs")
 	}
 	s.Line, _ = r.scan.Place()
 	raw, err := s.capture(r.scan, min(r.limits.State, r.spare))

@@ -49,7 +49,7 @@ func (r *Reader) enterMessage() error {
 			return err
 		}
 		if tok.Kind == xmlscan.End {
-			return wrong("there is no mutatieBericht in it")
+			return malformed("there is no mutatieBericht in it")
 		}
 		if name, ours := r.ours(tok); ours && name == "mutatieBericht" {
 			r.header.Version = r.scan.Namespace()
@@ -132,7 +132,7 @@ func (r *Reader) deliveryType() error {
 		return err
 	}
 	if kind != string(Delta) && kind != string(Initial) {
-		return wrong("the mutatieType %.40q", kind)
+		return malformed("the mutatieType %.40q", kind)
 	}
 	if r.header.Version == Namespace1 {
 		r.deviate("mutatieType is not part of namespace 1.0")

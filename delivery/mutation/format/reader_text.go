@@ -16,7 +16,7 @@ func (r *Reader) value(to *string, name string) error {
 		return err
 	}
 	if *to != "" && *to != text {
-		return wrong("%s stands there twice and says %.40q and %.40q", name, *to, text)
+		return malformed("%s stands there twice and says %.40q and %.40q", name, *to, text)
 	}
 	if *to != "" {
 		r.deviate(name + " stands there twice")
@@ -38,7 +38,7 @@ func (r *Reader) content() (string, error) {
 		}
 		switch tok.Kind {
 		case xmlscan.Start:
-			return "", wrong("the element %.60q in a text", tok.Name)
+			return "", malformed("the element %.60q in a text", tok.Name)
 		case xmlscan.End:
 			return strings.TrimSpace(string(raw)), nil
 		case xmlscan.Text:

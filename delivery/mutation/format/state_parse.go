@@ -37,7 +37,7 @@ func (s *State) check(limits Limits) error {
 			continue
 		}
 		if space := scan.Namespace(); space == Namespace1 || space == Namespace2 {
-			return wrong("an element of the format where an object belongs")
+			return malformed("an element of the format where an object belongs")
 		}
 		from := int(tok.Offset)
 		held, err := s.capture(scan, limits.State)

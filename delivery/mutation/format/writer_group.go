@@ -31,10 +31,10 @@ func (w *Writer) WriteGroup(g *Group) error {
 // checked gives the mutation as it can be written, or why it cannot.
 func (m Mutation) checked() (Mutation, error) {
 	if m.Kind() == 0 {
-		return m, wrong("no state before and none after")
+		return m, malformed("no state before and none after")
 	}
 	if m.Kind() == Change && m.Was.ID == m.Wordt.ID {
-		return m, wrong("both states have the id %q", m.Was.ID)
+		return m, malformed("both states have the id %q", m.Was.ID)
 	}
 	for _, text := range []string{m.ObjectType, m.ObjectID} {
 		if err := xmlscan.CheckText(text); err != nil {
@@ -55,7 +55,7 @@ func (s *State) checked() (*State, error) {
 		return nil, nil
 	}
 	if s.ID == "" {
-		return nil, wrong("a state without an id")
+		return nil, malformed("a state without an id")
 	}
 	if err := xmlscan.CheckText(s.ID); err != nil {
 		return nil, err

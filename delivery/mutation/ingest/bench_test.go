@@ -35,7 +35,7 @@ func BenchmarkPublish(b *testing.B) {
 				in := file(b, header(format.Delta), groups...)
 				b.SetBytes(int64(len(in) / b.N))
 				b.ResetTimer()
-				if _, err := w.led.Publish(w.ctx, w.request("k", fromXML(in))); err != nil {
+				if _, err := w.ingester.Publish(w.ctx, w.request("k", fromXML(in))); err != nil {
 					b.Fatal(err)
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "groups/s")

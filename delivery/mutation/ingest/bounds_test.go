@@ -23,11 +23,11 @@ func TestGroupsFitInADelivery(t *testing.T) {
 			w.publish("add "+id, group(add("1", id, text)))
 			all = append(all, mut("1", &format.State{ID: id}, nil))
 		}
-		_, err := w.led.Publish(w.ctx, w.request("k", ingest.FromNDJSON("a", strings.NewReader(asJSON(t, group(all...))), format.Limits{})))
+		_, err := w.ingester.Publish(w.ctx, w.request("k", ingest.FromNDJSON("a", strings.NewReader(asJSON(t, group(all...))), format.Limits{})))
 		if got := codes(err); got != "limit 1.0" {
 			t.Fatalf("%v: %s", err, got)
 		}
-		if _, err = w.led.Publish(w.ctx, w.request("k", ingest.FromNDJSON("a", strings.NewReader(asJSON(t, group(all[:4]...))), format.Limits{}))); err != nil {
+		if _, err = w.ingester.Publish(w.ctx, w.request("k", ingest.FromNDJSON("a", strings.NewReader(asJSON(t, group(all[:4]...))), format.Limits{}))); err != nil {
 			t.Error(err)
 		}
 	})
@@ -56,7 +56,7 @@ func TestStatesFitInADelivery(t *testing.T) {
 		"sound file":  {asFile(deep(95)), "<nil>"},
 		"sound json":  {asJSON(deep(95)), "<nil>"},
 	} {
-		_, err := w.led.Publish(w.ctx, w.request(name, c.source))
+		_, err := w.ingester.Publish(w.ctx, w.request(name, c.source))
 		if got := codes(err); got != c.want {
 			t.Errorf("%s: %v: %s, want %s", name, err, got, c.want)
 		}
@@ -71,7 +71,7 @@ func TestReasonOfReplacement(t *testing.T) {
 	for _, reason := range []string{strings.Repeat("r", 1001), "a\x00b", "a\nb"} {
 		req := w.request("k", of(group(add("2", "s2", "twee"))))
 		req.Kind, req.Replace = store.PublicationInitial, reason
-		_, err := w.led.Publish(w.ctx, req)
+		_, err := w.ingester.Publish(w.ctx, req)
 		var refused *ingest.Refused
 		if !errors.As(err, &refused) || refused.Problems[0].Code != ingest.CodeHeader || w.alive() != "1=een" {
 			t.Errorf("%v: %s", err, w.alive())
@@ -95,7 +95,7 @@ func TestBrokenReplacement(t *testing.T) {
 	} {
 		req := w.request("k "+name, ingest.FromJSON("a.json", strings.NewReader(body), format.Limits{}))
 		req.Kind, req.Replace = store.PublicationInitial, "a better history"
-		if _, err := w.led.Publish(w.ctx, req); err == nil || w.alive() != "1=een" {
+		if _, err := w.ingester.Publish(w.ctx, req); err == nil || w.alive() != "1=een" {
 			t.Errorf("%s: %v: %s", name, err, w.alive())
 		}
 	}
@@ -104,12 +104,12 @@ func TestBrokenReplacement(t *testing.T) {
 	}
 	empty := w.request("empty", ingest.FromNDJSON("a", strings.NewReader("\n"), format.Limits{}))
 	empty.Kind, empty.Replace = store.PublicationInitial, "a better history"
-	if _, err := w.led.Publish(w.ctx, empty); codes(err) != "header 0.0" || w.alive() != "1=een" {
+	if _, err := w.ingester.Publish(w.ctx, empty); codes(err) != "header 0.0" || w.alive() != "1=een" {
 		t.Errorf("empty: %v: %s", err, w.alive())
 	}
 	req := w.request("k", of(group(add("2", "s2", "twee")), group(add("3", "s3", "drie"))))
 	req.Kind, req.Replace = store.PublicationInitial, "a better history"
-	r, err := w.led.Publish(w.ctx, req)
+	r, err := w.ingester.Publish(w.ctx, req)
 	if err != nil || r.Publication.Groups != 2 || w.alive() != "2=twee 3=drie" {
 		t.Errorf("%v, %+v: %s", err, r.Publication, w.alive())
 	}

@@ -31,22 +31,22 @@ func TestGeometry(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := w.led.Publish(w.ctx, w.request("before", of(before)))
+		r, err := w.ingester.Publish(w.ctx, w.request("before", of(before)))
 		if err != nil || !r.Replayed {
 			t.Errorf("what is in already is judged: %+v, %v", r, err)
 		}
-		_, err = w.led.Publish(w.ctx, w.request("after", of(group(at("b", "155000 463000")), group(at("c", "155000 463000"), at("d", "there 463000")), group(at("e", "1 2")))))
+		_, err = w.ingester.Publish(w.ctx, w.request("after", of(group(at("b", "155000 463000")), group(at("c", "155000 463000"), at("d", "there 463000")), group(at("e", "1 2")))))
 		if got := codes(err); got != "geometry 2.2" {
 			t.Fatalf("%v: %s", err, got)
 		}
 		if !strings.Contains(err.Error(), "element pos") {
 			t.Errorf("what is wrong is not told: %v", err)
 		}
-		r, err = w.led.Publish(w.ctx, w.request("after", of(group(at("b", "155000 463000")), group(add("3", "f", "no geometry at all")), group(mut("1", st("a", ""), nil)))))
+		r, err = w.ingester.Publish(w.ctx, w.request("after", of(group(at("b", "155000 463000")), group(add("3", "f", "no geometry at all")), group(mut("1", st("a", ""), nil)))))
 		if got := codes(err); got != "other-was 3.1" || r.Publication.Groups != 0 {
 			t.Errorf("mended: %v", err)
 		}
-		if _, err = w.led.Publish(w.ctx, w.request("gone", of(group(format.Mutation{ObjectType: "Pand", ObjectID: "1", Was: &format.State{ID: "a"}})))); err != nil {
+		if _, err = w.ingester.Publish(w.ctx, w.request("gone", of(group(format.Mutation{ObjectType: "Pand", ObjectID: "1", Was: &format.State{ID: "a"}})))); err != nil {
 			t.Errorf("an object from before cannot be removed: %v", err)
 		}
 	})
@@ -73,7 +73,7 @@ func TestUnlocated(t *testing.T) {
 		}
 		told := func(key string, groups ...*format.Group) string {
 			t.Helper()
-			r, err := w.led.Publish(w.ctx, w.request(key, of(groups...)))
+			r, err := w.ingester.Publish(w.ctx, w.request(key, of(groups...)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestUnlocated(t *testing.T) {
 		first := group(gml("1", "a", point), gml("2", "b", `<gml:Blob>1 2</gml:Blob>`))
 		broken := group(gml("3", "c", `<gml:Point><gml:pos>here</gml:pos></gml:Point>`))
 		rest := group(gml("4", "d", "nothing"))
-		_, err := w.led.Publish(w.ctx, w.request("go on", of(first, broken)))
+		_, err := w.ingester.Publish(w.ctx, w.request("go on", of(first, broken)))
 		if codes(err) != "geometry 2.1" {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func TestPublishAfterAKill(t *testing.T) {
 }
 
 // killOne starts a publisher and kills it a moment after it told so often that it goes on.
-func killOne(t *testing.T, url string, told int, later time.Duration) {
+func killOne(t *testing.T, url string, reports int, later time.Duration) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPublishAfterAKill$")
 	child.Env = append(os.Environ(), asPublisher+"="+url)
@@ -109,7 +109,7 @@ func killOne(t *testing.T, url string, told int, later time.Duration) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for n := 0; n < told && lines.Scan(); n++ {
+	for n := 0; n < reports && lines.Scan(); n++ {
 	}
 	// Wherever the kill falls, the verdict is the same; the moment only spreads it.
 	timer := time.AfterFunc(later, func() { _ = child.Process.Kill() })

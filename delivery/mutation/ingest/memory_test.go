@@ -59,7 +59,7 @@ func groupTexts() map[string]repeated {
 // Rules: MUT-28.
 func TestFlatMemory(t *testing.T) {
 	if name := os.Getenv(asReader); name != "" {
-		readTold(name)
+		readOutcome(name)
 	}
 	needs.Full(t, "ten seconds of a processor")
 	if raceEnabled {
@@ -71,38 +71,38 @@ func TestFlatMemory(t *testing.T) {
 		cmd.Env = append(os.Environ(), asReader+"="+name)
 		out, err := cmd.Output()
 		var kb int64
-		var told string
-		if _, bad := fmt.Sscanf(string(out), "%d %s", &kb, &told); bad != nil {
+		var outcome string
+		if _, bad := fmt.Sscanf(string(out), "%d %s", &kb, &outcome); bad != nil {
 			t.Fatalf("%s: %v: %q", name, err, out)
 		}
 		want, most := "limit", 4*int64(format.DefaultLimits().Group)
 		if strings.HasPrefix(name, "large") {
 			want, most = "sound", 6*int64(format.DefaultLimits().Group)
 		}
-		t.Logf("%s: %s, at most %d MB", name, told, kb>>10)
-		if told != want || kb<<10 > most {
-			t.Errorf("%s: %s with %d MB, want %s within %d MB", name, told, kb>>10, want, most>>20)
+		t.Logf("%s: %s, at most %d MB", name, outcome, kb>>10)
+		if outcome != want || kb<<10 > most {
+			t.Errorf("%s: %s with %d MB, want %s within %d MB", name, outcome, kb>>10, want, most>>20)
 		}
 	}
 }
 
-// readTold is the work of such a process.
-func readTold(name string) {
+// readOutcome is the work of such a process.
+func readOutcome(name string) {
 	text := groupTexts()[name]
 	source := ingest.FromJSON("a.json", text.reader(), format.Limits{})
 	if strings.HasSuffix(name, "line") {
 		source = ingest.FromNDJSON("a.ndjson", text.reader(), format.Limits{})
 	}
-	told := "other"
+	outcome := "other"
 	g, _, err := source.Next()
 	switch {
 	case err == nil && len(g.Mutations) == 1:
-		told = "sound"
+		outcome = "sound"
 	case errors.Is(err, format.ErrLimit):
-		told = "limit"
+		outcome = "limit"
 	}
 	status, _ := os.ReadFile("/proc/self/status")
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	fmt.Println(strings.Fields(rest)[0], told)
+	fmt.Println(strings.Fields(rest)[0], outcome)
 	os.Exit(0)
 }

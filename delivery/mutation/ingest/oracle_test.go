@@ -24,7 +24,7 @@ type source struct {
 	dataset string
 	history *historytest.History
 	rand    *rand.Rand
-	ours    map[string]string // what the ledger calls its states
+	ours    map[string]string // the ids that Ingester gave its states
 	sent    int
 }
 
@@ -88,7 +88,7 @@ func standalone(groups []*format.Group) (out []*format.Group) {
 }
 
 // publish publishes what comes next, now and then with a cut, and remembers the ids.
-func (s *source) publish(l *ingest.Ledger) {
+func (s *source) publish(l *ingest.Ingester) {
 	s.t.Helper()
 	plain, dressed := s.next()
 	s.sent++

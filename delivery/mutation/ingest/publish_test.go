@@ -23,7 +23,7 @@ func story() []*format.Group {
 	}
 }
 
-var storyTold = []string{"1: Pand 1 >een Pand 2 >twee", "2: Pand 1 een>EEN", "3: Pand 1 EEN>een Pand 2 twee>"}
+var storyGroups = []string{"1: Pand 1 >een Pand 2 >twee", "2: Pand 1 een>EEN", "3: Pand 1 EEN>een Pand 2 twee>"}
 
 // asJSON is the JSON form of a group.
 func asJSON(t testing.TB, g *format.Group) string {
@@ -89,11 +89,11 @@ func TestPublishForms(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
 				req := w.request("k", source(t))
 				req.Kind = store.PublicationDelta
-				first, err := w.led.Publish(w.ctx, req)
+				first, err := w.ingester.Publish(w.ctx, req)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := w.history(); !reflect.DeepEqual(got, storyTold) {
+				if got := w.history(); !reflect.DeepEqual(got, storyGroups) {
 					t.Errorf("history %q", got)
 				}
 				p := first.Publication
@@ -104,7 +104,7 @@ func TestPublishForms(t *testing.T) {
 					t.Errorf("states %+v", first.States)
 				}
 				req.Source = source(t)
-				again, err := w.led.Publish(w.ctx, req)
+				again, err := w.ingester.Publish(w.ctx, req)
 				if err != nil || !again.Replayed || !reflect.DeepEqual(again.States, first.States) || len(w.history()) != 3 {
 					t.Errorf("again: %+v, %v", again, err)
 				}
@@ -170,7 +170,7 @@ func TestKinds(t *testing.T) {
 			if c.dataset == "wegen" {
 				w.dataset("wegen")
 			}
-			_, err := w.led.Publish(w.ctx, req)
+			_, err := w.ingester.Publish(w.ctx, req)
 			if got := codes(err); got != c.want {
 				t.Errorf("%s: %s, want %s", c.name, got, c.want)
 			}
@@ -182,14 +182,14 @@ func TestKinds(t *testing.T) {
 		if err := w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "") }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.led.Publish(w.ctx, w.request("late", of(first))); !errors.Is(err, ingest.ErrEnded) {
+		if _, err := w.ingester.Publish(w.ctx, w.request("late", of(first))); !errors.Is(err, ingest.ErrEnded) {
 			t.Errorf("published in a dataset that ended: %v", err)
 		}
 		// A file of 1.0 does not say what it is.
 		old := strings.NewReplacer("generiek/2.0", "generiek/1.0").Replace(string(file(t, header(format.Delta), first)))
 		start, end := strings.Index(old, "<ml:mutatieType>"), strings.Index(old, "</ml:mutatieType>")+len("</ml:mutatieType>")
 		source := ingest.FromXML("a.xml", strings.NewReader(old[:start]+old[end:]), format.Limits{})
-		if _, err := w.led.Publish(w.ctx, w.request("old", source)); !errors.Is(err, ingest.ErrKind) {
+		if _, err := w.ingester.Publish(w.ctx, w.request("old", source)); !errors.Is(err, ingest.ErrKind) {
 			t.Errorf("an old file: %v", err)
 		}
 	})

@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
 				w.publish("before", group(add("1", "s1", "een"), add("1", "dead", "oud"), add("3", "s3", "drie"), add("3", "t3", "drie")),
 					group(mut("1", st("dead", "oud"), nil)))
-				_, err := w.led.Publish(w.ctx, w.request("k", of(good(), c.group, group(add("9", "after", "later")))))
+				_, err := w.ingester.Publish(w.ctx, w.request("k", of(good(), c.group, group(add("9", "after", "later")))))
 				if got := codes(err); got != c.want {
 					t.Fatalf("%v: %s, want %s", err, got, c.want)
 				}
@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("publication %+v, %v; told %+v", p, err, refused.Publication)
 				}
 				// Mended, it goes on under the same key.
-				r, err := w.led.Publish(w.ctx, w.request("k", of(good(), group(mut("1", st("s1", "een"), nil)))))
+				r, err := w.ingester.Publish(w.ctx, w.request("k", of(good(), group(mut("1", st("s1", "een"), nil)))))
 				if err != nil || r.Publication.Groups != 2 || r.Publication.Status != store.MutationDone || w.alive() != "3=drie 3=drie 9=goed" {
 					t.Errorf("mended: %+v, %v: %s", r, err, w.alive())
 				}
@@ -161,7 +161,7 @@ func TestBrokenInput(t *testing.T) {
 			w := newWorld(t, sqlite(t))
 			req := w.request("k", c.source)
 			req.Kind = store.PublicationDelta
-			_, err := w.led.Publish(w.ctx, req)
+			_, err := w.ingester.Publish(w.ctx, req)
 			var refused *ingest.Refused
 			got := ""
 			if errors.As(err, &refused) {

@@ -38,28 +38,28 @@ func TestReplacedPublication(t *testing.T) {
 		groups := []*format.Group{group(add("1", "", "a")), group(add("2", "", "b")), group(add("3", "", "c"))}
 		half := func(replace string) {
 			t.Helper()
-			if _, err := w.led.Publish(w.ctx, w.initial("half "+replace, replace, &stream{groups: groups[:1], err: errCut})); !errors.Is(err, errCut) {
+			if _, err := w.ingester.Publish(w.ctx, w.initial("half "+replace, replace, &stream{groups: groups[:1], err: errCut})); !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}
 		}
 		half("")
-		if _, err := w.led.Publish(w.ctx, w.initial("whole", "a better history", of(groups...))); err != nil {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("whole", "a better history", of(groups...))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.led.Publish(w.ctx, w.initial("half ", "", of(groups...))); !errors.Is(err, ingest.ErrReplaced) {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("half ", "", of(groups...))); !errors.Is(err, ingest.ErrReplaced) {
 			t.Errorf("the first load goes on: %v", err)
 		}
 		half("again")
-		if _, err := w.led.Publish(w.ctx, w.initial("whole again", "the best history", of(groups...))); err != nil {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("whole again", "the best history", of(groups...))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.led.Publish(w.ctx, w.initial("half again", "again", of(groups...))); !errors.Is(err, ingest.ErrReplaced) {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("half again", "again", of(groups...))); !errors.Is(err, ingest.ErrReplaced) {
 			t.Errorf("the replacing load goes on: %v", err)
 		}
 		if got := w.alive(); got != "1=a 2=b 3=c" {
 			t.Error(got)
 		}
-		if r, err := w.led.Publish(w.ctx, w.initial("whole", "a better history", of(groups...))); err != nil || !r.Replayed {
+		if r, err := w.ingester.Publish(w.ctx, w.initial("whole", "a better history", of(groups...))); err != nil || !r.Replayed {
 			t.Errorf("what was whole is told again: %+v, %v", r, err)
 		}
 	})
@@ -76,13 +76,13 @@ func TestReplacedMeanwhile(t *testing.T) {
 				return
 			}
 			w.eventually(func() bool { return len(w.history()) == 2 })
-			if _, err := w.led.Publish(w.ctx, w.initial("new", "a better history", of(group(add("9", "", "z"))))); err != nil {
+			if _, err := w.ingester.Publish(w.ctx, w.initial("new", "a better history", of(group(add("9", "", "z"))))); err != nil {
 				t.Error(err)
 			}
 			slow.groups = append(slow.groups, group(add("3", "", "c")))
 			slow.before = nil
 		}
-		if _, err := w.led.Publish(w.ctx, w.request("old", slow)); !errors.Is(err, ingest.ErrReplaced) {
+		if _, err := w.ingester.Publish(w.ctx, w.request("old", slow)); !errors.Is(err, ingest.ErrReplaced) {
 			t.Errorf("it goes on: %v", err)
 		}
 		if got := w.alive(); got != "9=z" {
@@ -100,11 +100,11 @@ func TestReplacingAtOnce(t *testing.T) {
 			if at != 1 {
 				return
 			}
-			if _, err := w.led.Publish(w.ctx, w.initial("two", "the best history", of(group(add("9", "", "z"))))); err != nil {
+			if _, err := w.ingester.Publish(w.ctx, w.initial("two", "the best history", of(group(add("9", "", "z"))))); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err := w.led.Publish(w.ctx, w.initial("one", "a better history", first)); !errors.Is(err, ingest.ErrReplaced) {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("one", "a better history", first)); !errors.Is(err, ingest.ErrReplaced) {
 			t.Errorf("both come in: %v", err)
 		}
 		if got := w.alive(); got != "9=z" {
@@ -123,11 +123,11 @@ func TestInitialLoadsAtOnce(t *testing.T) {
 			if at > 0 {
 				return
 			}
-			if _, err := w.led.Publish(w.ctx, w.initial("two", "", of(groups...))); err != nil {
+			if _, err := w.ingester.Publish(w.ctx, w.initial("two", "", of(groups...))); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err := w.led.Publish(w.ctx, w.initial("one", "", first)); !errors.Is(err, ingest.ErrNotEmpty) {
+		if _, err := w.ingester.Publish(w.ctx, w.initial("one", "", first)); !errors.Is(err, ingest.ErrNotEmpty) {
 			t.Errorf("the other comes in too: %v", err)
 		}
 		if got := w.alive(); got != "1=a 2=b" {

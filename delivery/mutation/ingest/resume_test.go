@@ -31,7 +31,7 @@ func TestResume(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		groups := chain(12)
 		for cut := range groups {
-			_, err := w.led.Publish(w.ctx, w.request("k", &stream{groups: groups[:cut], err: errCut}))
+			_, err := w.ingester.Publish(w.ctx, w.request("k", &stream{groups: groups[:cut], err: errCut}))
 			if !errors.Is(err, errCut) {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
@@ -51,7 +51,7 @@ func TestOtherContent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		whole := chain(4)
 		w.publish("k", whole...)
-		if _, err := w.led.Publish(w.ctx, w.request("half", &stream{groups: []*format.Group{group(add("2", "w0", "0")), group(add("3", "w1", "0"))}, err: errCut})); !errors.Is(err, errCut) {
+		if _, err := w.ingester.Publish(w.ctx, w.request("half", &stream{groups: []*format.Group{group(add("2", "w0", "0")), group(add("3", "w1", "0"))}, err: errCut})); !errors.Is(err, errCut) {
 			t.Fatal(err)
 		}
 		before := w.history()
@@ -67,13 +67,13 @@ func TestOtherContent(t *testing.T) {
 			"half other":    {"half", []*format.Group{group(add("2", "w0", "0")), group(add("4", "w1", "0"))}},
 			"half, regroup": {"half", []*format.Group{group(add("2", "w0", "0"), add("3", "w1", "0"))}},
 		} {
-			if _, err := w.led.Publish(w.ctx, w.request(c.key, of(c.groups...))); !errors.Is(err, ingest.ErrOtherContent) {
+			if _, err := w.ingester.Publish(w.ctx, w.request(c.key, of(c.groups...))); !errors.Is(err, ingest.ErrOtherContent) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		req := w.request("k", of(whole...))
 		req.Kind = store.PublicationDelta
-		if _, err := w.led.Publish(w.ctx, req); !errors.Is(err, ingest.ErrOtherContent) {
+		if _, err := w.ingester.Publish(w.ctx, req); !errors.Is(err, ingest.ErrOtherContent) {
 			t.Errorf("other kind: %v", err)
 		}
 		if got := w.history(); !reflect.DeepEqual(got, before) {
@@ -81,7 +81,7 @@ func TestOtherContent(t *testing.T) {
 		}
 		other := w.request("k", of(group(add("7", "z", "z"))))
 		other.ClientID = "cli_2"
-		if _, err := w.led.Publish(w.ctx, other); err != nil {
+		if _, err := w.ingester.Publish(w.ctx, other); err != nil {
 			t.Errorf("the key of another client: %v", err)
 		}
 	})
@@ -103,7 +103,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if _, err := w.led.Publish(w.ctx, w.request("k", s)); !errors.Is(err, ingest.ErrCancelled) {
+			if _, err := w.ingester.Publish(w.ctx, w.request("k", s)); !errors.Is(err, ingest.ErrCancelled) {
 				t.Fatal(err)
 			}
 		}
@@ -118,7 +118,7 @@ func TestCancel(t *testing.T) {
 				stop()
 			}
 		}
-		if _, err := w.led.Publish(ctx, w.request("other", &stream{groups: []*format.Group{group(add("2", "a", "a"))}, before: func(int) { stop() }})); !errors.Is(err, context.Canceled) {
+		if _, err := w.ingester.Publish(ctx, w.request("other", &stream{groups: []*format.Group{group(add("2", "a", "a"))}, before: func(int) { stop() }})); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that ended: %v", err)
 		}
 	})

@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // world is a database with a dataset.
 type world struct {
-	t   testing.TB
-	ctx context.Context
-	db  *store.DB
-	led *ingest.Ledger
+	t        testing.TB
+	ctx      context.Context
+	db       *store.DB
+	ingester *ingest.Ingester
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -33,7 +33,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 }
 
 func newWorld(t testing.TB, db *store.DB) *world {
-	w := &world{t: t, ctx: t.Context(), db: db, led: ingest.New(ingest.Config{DB: db})}
+	w := &world{t: t, ctx: t.Context(), db: db, ingester: ingest.New(ingest.Config{DB: db})}
 	w.dataset("panden")
 	return w
 }
@@ -144,7 +144,7 @@ func (w *world) request(key string, s ingest.Source) ingest.Request {
 // publish must succeed.
 func (w *world) publish(key string, groups ...*format.Group) ingest.Receipt {
 	w.t.Helper()
-	r, err := w.led.Publish(w.ctx, w.request(key, of(groups...)))
+	r, err := w.ingester.Publish(w.ctx, w.request(key, of(groups...)))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package oracle holds the whole way of a mutation - published, cut into deltas and
+// Package oracle holds the whole way of a mutation - published, exported as deltas and
 // snapshots, filtered by area, followed - against sources that know what an exact
 // copy holds at every boundary (MUT-01).
 package oracle

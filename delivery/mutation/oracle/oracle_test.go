@@ -33,8 +33,8 @@ var area = historytest.Ring{
 // world is a dataset with its source and its consumers.
 type world struct {
 	db        *store.DB
-	ledger    *ingest.Ledger
-	cutter    *export.Cutter
+	ingester  *ingest.Ingester
+	exporter  *export.Exporter
 	rnd       *rand.Rand
 	history   *historytest.History
 	record    historytest.Record
@@ -44,7 +44,7 @@ type world struct {
 }
 
 // TestCopies publishes random histories of three registers in every form, over lines that break and are tried again;
-// cuts deltas, makes snapshots while more is published, filters, and follows. Every copy is exact at every boundary.
+// makes deltas and snapshots while more is published, filters, and follows. Every copy is exact at every boundary.
 //
 // Rules: MUT-01, MUT-02, MUT-04, MUT-15, MUT-17, MUT-29, MUT-32, MUT-34, MUT-36, MUT-42, MUT-44, MUT-45, MUT-48, MUT-55.
 func TestCopies(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCopies(t *testing.T) {
 func newWorld(t *testing.T, db *store.DB, seed uint64, model historytest.Model) *world {
 	t.Helper()
 	w := &world{
-		db: db, ledger: ingest.New(ingest.Config{DB: db}), cutter: export.New(export.Config{DB: db}),
+		db: db, ingester: ingest.New(ingest.Config{DB: db}), exporter: export.New(export.Config{DB: db}),
 		rnd: rand.New(rand.NewPCG(seed, rand.Uint64())), history: historytest.New(rand.Uint64(), model, ""),
 		consumers: consumers(t),
 	}
@@ -85,7 +85,7 @@ func newWorld(t *testing.T, db *store.DB, seed uint64, model historytest.Model) 
 	return w
 }
 
-// round publishes, cuts, now and then makes a snapshot while more is published, and lets some consumers catch up.
+// round publishes, makes deltas, now and then makes a snapshot while more is published, and lets some consumers catch up.
 func (w *world) round(t *testing.T) {
 	t.Helper()
 	for range 1 + w.rnd.IntN(4) {
@@ -94,7 +94,7 @@ func (w *world) round(t *testing.T) {
 	if w.checked == 0 || w.rnd.IntN(3) == 0 {
 		w.snapshot(t)
 	}
-	if _, err := w.cutter.Cut(t.Context(), dataset, export.Options{}); !errors.Is(err, export.ErrNothingNew) {
+	if _, err := w.exporter.MakeDelta(t.Context(), dataset, export.Options{}); !errors.Is(err, export.ErrNothingNew) {
 		must(t, err)
 	}
 	for _, c := range w.consumers {
@@ -121,7 +121,7 @@ func (w *world) publish(t *testing.T, groups []*format.Group) {
 	shape := shapes()[w.rnd.IntN(len(shapes()))]
 	doc := body(t, w.history, shape, groups)
 	send := func(r io.Reader) error {
-		_, err := w.ledger.Publish(t.Context(), ingest.Request{
+		_, err := w.ingester.Publish(t.Context(), ingest.Request{
 			Dataset: dataset, ClientID: "cli", Key: fmt.Sprint(w.published), Kind: store.PublicationGroups, Source: source(shape, r),
 		})
 		return err
@@ -137,7 +137,7 @@ func (w *world) snapshot(t *testing.T) {
 	t.Helper()
 	var err error
 	var beside sync.WaitGroup
-	beside.Go(func() { _, err = w.cutter.Snapshot(t.Context(), dataset) })
+	beside.Go(func() { _, err = w.exporter.Snapshot(t.Context(), dataset) })
 	w.publish(t, w.next(20))
 	beside.Wait()
 	must(t, err)
@@ -149,7 +149,7 @@ func (w *world) catchUp(t *testing.T, c *consumer) {
 	row := must1(w.db.Dataset(t.Context(), dataset))(t)
 	view := export.View{Dataset: row, PartnerID: "own"}
 	if c.behind == "" {
-		offer, err := w.cutter.Latest(t.Context(), view)
+		offer, err := w.exporter.Latest(t.Context(), view)
 		if errors.Is(err, export.ErrNoSnapshot) {
 			return
 		}
@@ -160,7 +160,7 @@ func (w *world) catchUp(t *testing.T, c *consumer) {
 		c.behind = m.Includes
 	}
 	for {
-		offers, _, err := w.cutter.Deltas(t.Context(), view, c.behind, store.Page{Number: 1, Size: 3})
+		offers, _, err := w.exporter.Deltas(t.Context(), view, c.behind, store.Page{Number: 1, Size: 3})
 		must(t, err)
 		if len(offers) == 0 {
 			return
@@ -187,12 +187,12 @@ func (w *world) fetch(t *testing.T, view export.View, c *consumer, deltaID strin
 	}
 	request := c.want
 	request.DeltaID, request.By = deltaID, "cli"
-	d := must1(w.cutter.Request(ctx, view, request))(t)
+	d := must1(w.exporter.Request(ctx, view, request))(t)
 	for d.Status != store.MutationCompleted {
 		if d.Status == store.MutationFailed || ctx.Err() != nil {
 			t.Fatal("the download failed:", d.Error, context.Cause(ctx))
 		}
-		must1(w.cutter.Work(ctx))(t)
+		must1(w.exporter.Work(ctx))(t)
 		d = must1(w.db.MutationDownload(ctx, d.ID))(t)
 	}
 	return must1(export.Manifest(d.Manifest))(t), w.bytes(t, d.FileID)

@@ -28,7 +28,7 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	}
 	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
 	f := open(t, sqlitePath(t), replica.Options{})
-	if _, err := run(t, f, o, replica.RemakeNever); err != nil {
+	if _, err := run(t, f, o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
 	if !asked["/snapshots/latest"] || !asked["/deltas"] || !asked["/datasets/dingen"] {

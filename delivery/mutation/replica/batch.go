@@ -22,7 +22,7 @@ type entry struct {
 type item struct {
 	*format.Mutation
 	was, wordt string // what the states are found by; empty: no such state
-	kept       *entry // what the copy keeps of the WORDT
+	stored     *entry // what the copy stores of the WORDT
 	doubt      bool   // the WAS was not there, nor what came before it
 	err        error  // why the mutation cannot be taken
 }
@@ -72,13 +72,13 @@ func (o *Options) work(it *item) (err error) {
 	if it.wordt, err = o.Match.ref(it.Wordt); err != nil {
 		return err
 	}
-	it.kept = &entry{ref: it.wordt, id: it.Wordt.ID, objectType: it.Type(), objectID: it.ObjectID, state: it.Wordt}
-	it.kept.body, it.kept.ns, err = o.kept(it.Wordt)
+	it.stored = &entry{ref: it.wordt, id: it.Wordt.ID, objectType: it.Type(), objectID: it.ObjectID, state: it.Wordt}
+	it.stored.body, it.stored.ns, err = o.stored(it.Wordt)
 	return err
 }
 
-// kept is what the copy keeps of a state.
-func (o *Options) kept(s *format.State) (body, ns string, err error) {
+// stored gives what the copy stores of a state.
+func (o *Options) stored(s *format.State) (body, ns string, err error) {
 	if len(o.Fields) > 0 {
 		body, err = project(s, o.Fields)
 		return body, "", err

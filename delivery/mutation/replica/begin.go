@@ -27,7 +27,7 @@ func (f *Follower) begin(ctx context.Context, h format.Header, d *Delivery) (ski
 	if d.Type, err = f.kindOf(h, d); err != nil {
 		return "", err
 	}
-	if !d.Anew {
+	if !d.Rebuild {
 		if why, err := f.applied(ctx, d); why != "" || err != nil {
 			return why, err
 		}

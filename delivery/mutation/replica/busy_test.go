@@ -37,7 +37,7 @@ func TestTwoFollowers(t *testing.T) {
 	})
 }
 
-// TestTwoCopies keeps copies of two datasets in one database, of which one is made anew while a view of somebody else
+// TestTwoCopies keeps copies of two datasets in one database, of which one is rebuilt while a view of somebody else
 // stands on the other's.
 func TestTwoCopies(t *testing.T) {
 	t.Parallel()

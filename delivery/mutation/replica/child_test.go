@@ -48,7 +48,7 @@ func play(database, from string) (err error) {
 		return err
 	}
 	defer f.Close()
-	report, err := f.Follow(ctx, source, replica.RemakeNever)
+	report, err := f.Follow(ctx, source, replica.RebuildNever)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func TestRepeatedDeliveryIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := open(t, database, replica.Options{}).Follow(t.Context(), source, replica.RemakeNever)
+			r, err := open(t, database, replica.Options{}).Follow(t.Context(), source, replica.RebuildNever)
 			if err != nil || r.Skipped() != skipped || len(r.Deliveries) != applied+skipped || len(r.Notes) < skipped {
 				t.Fatalf("%v: %s", err, asJSON(r))
 			}
@@ -52,7 +52,7 @@ func TestRepeatedDeliveryIDs(t *testing.T) {
 		follows(0, 5)
 		z := pack(t, format.Delta, "BAG", "", w.groups(3))
 		for skipped := range 2 {
-			r, err := open(t, database, replica.Options{Name: "dingen"}).Follow(t.Context(), replica.NewStream(bytes.NewReader(z.raw)), replica.RemakeNever)
+			r, err := open(t, database, replica.Options{Name: "dingen"}).Follow(t.Context(), replica.NewStream(bytes.NewReader(z.raw)), replica.RebuildNever)
 			if err != nil || r.Skipped() != skipped {
 				t.Fatalf("%v: %s", err, asJSON(r))
 			}
@@ -70,7 +70,7 @@ func TestStreamThatOnlyBeginsAlike(t *testing.T) {
 	w.groups(6000)
 	z := pack(t, format.Initial, "BAG", "", w.whole())
 	apply := func(raw []byte) (replica.Report, error) {
-		return open(t, database, replica.Options{Name: "dingen"}).Follow(t.Context(), replica.NewStream(bytes.NewReader(raw)), replica.RemakeNever)
+		return open(t, database, replica.Options{Name: "dingen"}).Follow(t.Context(), replica.NewStream(bytes.NewReader(raw)), replica.RebuildNever)
 	}
 	if _, err := apply(z.raw); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestRowsAreDocuments(t *testing.T) {
 	})
 }
 
-// A copy that is made anew from a folder starts with the newest initial delivery in it, and goes on with the deltas behind that,
+// A copy that is rebuilt from a folder starts with the newest initial delivery in it, and goes on with the deltas behind that,
 // also when older ones stand in between.
 //
 // Rules: MUT-34, MUT-35, MUT-38.
@@ -189,7 +189,7 @@ func TestMadeAnewFromFolder(t *testing.T) {
 			first := pack(t, format.Initial, "i-9", "d-9", nil)
 			first.Lineage = "another"
 			apply(t, f, first.delivery())
-			r, err := f.Follow(t.Context(), source, replica.RemakeNow)
+			r, err := f.Follow(t.Context(), source, replica.RebuildNow)
 			if err != nil || r.DeltaID != "d-3" || r.Skipped() != skipped {
 				t.Fatalf("%v: %s", err, asJSON(r))
 			}

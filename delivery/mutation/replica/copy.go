@@ -26,7 +26,7 @@ type Copy struct {
 	Generation   int64     `json:"-"`                 // of the table that is shown; 0: none yet
 	UnderWay     *UnderWay `json:"underWay,omitempty"`
 	OverlapUntil string    `json:"overlapUntil,omitempty"` // the last delta that the initial delivery may have had a part of
-	Reinitialise string    `json:"reinitialise,omitempty"` // why it must be made anew
+	Reinitialise string    `json:"reinitialise,omitempty"` // why it must be rebuilt
 	Settings     Settings  `json:"settings"`
 	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
 

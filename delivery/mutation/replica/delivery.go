@@ -20,7 +20,7 @@ type Delivery struct {
 	Lineage   string              // empty: not known (MUT-38)
 	Includes  string              // the last delta in an initial delivery (MUT-34); default: the delivery id in its files
 	Overlap   bool                // what it does may be in the copy already (MUT-36)
-	Anew      bool                // an initial delivery is applied also when it was before
+	Rebuild   bool                // an initial delivery is applied also when it was before
 	Until     string              // the last delta that an initial delivery may have a part of; empty: it is exact
 	Manifest  *archive.Manifest   // nil: there is none
 	Selection func() string       // tells what of the dataset was asked for, once Open has succeeded; nil: it cannot be told

@@ -35,7 +35,7 @@ func TestInitialTooOld(t *testing.T) {
 			}
 			s.deltas = s.deltas[missing:]
 			f := open(t, database, replica.Options{Name: "c_" + name, Mutations: 10})
-			r, err := run(t, f, o, replica.RemakeNever)
+			r, err := run(t, f, o, replica.RebuildNever)
 			if missing == 0 {
 				if err != nil || r.DeltaID != "d-6" || rows(t, connect(t, database), `SELECT * FROM c_new`) != w.shown() {
 					t.Errorf("%v: %s", err, asJSON(r))
@@ -45,11 +45,11 @@ func TestInitialTooOld(t *testing.T) {
 			if !errors.Is(err, replica.ErrReinitialise) || !strings.Contains(err.Error(), "too old") {
 				t.Errorf("%v: %s", err, asJSON(r))
 			}
-			if _, err := run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrReinitialise) {
+			if _, err := run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrReinitialise) {
 				t.Errorf("it was forgotten: %v", err)
 			}
 			first = pack(t, format.Initial, "i-3", "", w.whole())
-			if _, err := run(t, f, o, replica.RemakeNeeded); err != nil || rows(t, connect(t, database), `SELECT * FROM c_old`) != w.shown() {
+			if _, err := run(t, f, o, replica.RebuildNeeded); err != nil || rows(t, connect(t, database), `SELECT * FROM c_old`) != w.shown() {
 				t.Errorf("anew: %v", err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestSourceStandsStill(t *testing.T) {
 		return false
 	}
 	database := sqlitePath(t)
-	_, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever)
+	_, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever)
 	if !errors.Is(err, replica.ErrRefused) || !strings.Contains(err.Error(), "again") {
 		t.Error(err)
 	}

@@ -18,11 +18,11 @@ func TestEndedDataset(t *testing.T) {
 	t.Parallel()
 	s, o := newOurs(t)
 	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
-	told, closed := "", false
+	members, closed := "", false
 	s.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/datasets/dingen") {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write([]byte(`{"id":"dingen","status":"ended"` + told + `}`))
+			_, _ = w.Write([]byte(`{"id":"dingen","status":"ended"` + members + `}`))
 			return true
 		}
 		if closed {
@@ -32,10 +32,10 @@ func TestEndedDataset(t *testing.T) {
 	}
 	f := open(t, sqlitePath(t), replica.Options{})
 	for _, step := range []struct {
-		told   string
-		closed bool
-		ended  bool
-		fails  bool
+		members string
+		closed  bool
+		ended   bool
+		fails   bool
 	}{
 		{"", false, false, false},
 		{`,"ended":{"at":"2026-05-01T12:00:00Z","complete":false}`, false, false, false},
@@ -43,8 +43,8 @@ func TestEndedDataset(t *testing.T) {
 		{`,"ended":{"at":"2026-05-01T12:00:00Z","reason":"It moved","complete":true,"lastDeltaId":"d-0"}`, false, true, false},
 		{`,"ended":{"at":"2026-05-01T12:00:00Z","complete":true,"lastDeltaId":"d-0"}`, true, true, false},
 	} {
-		told, closed = step.told, step.closed
-		report, err := run(t, f, o, replica.RemakeNever)
+		members, closed = step.members, step.closed
+		report, err := run(t, f, o, replica.RebuildNever)
 		if (report.Ended != nil) != step.ended || (err != nil) != step.fails {
 			t.Errorf("%+v: %+v, %v", step, report.Ended, err)
 		}
@@ -59,38 +59,38 @@ func TestOtherLineageWithNothingNew(t *testing.T) {
 	t.Parallel()
 	s, o := newOurs(t)
 	s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-1", "a", 1)))
-	told := `"lineage":"lin-1"`
+	members := `"lineage":"lin-1"`
 	s.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/datasets/dingen") {
 			return false
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"id":"dingen","status":"active",` + told + `}`))
+		_, _ = w.Write([]byte(`{"id":"dingen","status":"active",` + members + `}`))
 		return true
 	}
 	f := open(t, sqlitePath(t), replica.Options{})
-	if _, err := run(t, f, o, replica.RemakeNever); err != nil {
+	if _, err := run(t, f, o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
-	told = `"lineage":"lin-2","subscription":{"id":"sub_1"}`
-	if _, err := run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrReinitialise) || !strings.Contains(err.Error(), "lin-2") {
+	members = `"lineage":"lin-2","subscription":{"id":"sub_1"}`
+	if _, err := run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrReinitialise) || !strings.Contains(err.Error(), "lin-2") {
 		t.Errorf("another lineage: %v", err)
 	}
 	another := o
 	another.Subscription = "sub_2"
-	if _, err := run(t, f, another, replica.RemakeNever); err != nil {
+	if _, err := run(t, f, another, replica.RebuildNever); err != nil {
 		t.Errorf("of another subscription: %v", err)
 	}
 	s.set(func() {
 		s.snapshot = pack(t, format.Initial, "snap", "d-0", one(add(t, "a-2", "b", 1)))
 		s.snapshot.Lineage = "lin-2"
 	})
-	report, err := run(t, f, o, replica.RemakeNeeded)
+	report, err := run(t, f, o, replica.RebuildNeeded)
 	if err != nil || report.Lineage != "lin-2" || len(report.Deliveries) != 1 {
 		t.Errorf("anew: %v: %s", err, asJSON(report))
 	}
-	s.set(func() { told = `"lineage":"lin-3"` })
-	if report, err = run(t, f, o, replica.RemakeNeeded); !errors.Is(err, replica.ErrReinitialise) || len(report.Deliveries) != 1 {
+	s.set(func() { members = `"lineage":"lin-3"` })
+	if report, err = run(t, f, o, replica.RebuildNeeded); !errors.Is(err, replica.ErrReinitialise) || len(report.Deliveries) != 1 {
 		t.Errorf("a source that contradicts itself: %v: %s", err, asJSON(report))
 	}
 }

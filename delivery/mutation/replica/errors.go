@@ -37,7 +37,7 @@ var (
 	ErrBusy = errors.New("another program follows into this copy")
 	// ErrUpToDate is what a source answers when the copy has all it has.
 	ErrUpToDate = errors.New("the copy is up to date")
-	// ErrSettings is met when a copy was made with settings that cannot be changed without making it anew.
+	// ErrSettings is met when a copy was made with settings that cannot be changed without rebuilding it.
 	ErrSettings = errors.New("the copy was made with other settings")
 )
 

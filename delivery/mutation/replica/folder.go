@@ -17,10 +17,10 @@ import (
 // folder is a source of zips on disk, in the order of their names. The manifest of a.zip is a.json, a.zip.json or
 // a.manifest.json beside it; what has none is taken as it comes.
 type folder struct {
-	path  string
-	zips  []string
-	given int
-	anew  bool // the copy is made anew: from the newest initial delivery, and what follows that
+	path       string
+	zips       []string
+	given      int
+	rebuilding bool // the copy is rebuilt: from the newest initial delivery, and what follows that
 }
 
 // NewFolder makes a source of the zips in a folder, or of one zip.
@@ -51,13 +51,13 @@ func NewFolder(path string) (Source, error) {
 // Name is the path.
 func (s *folder) Name() string { return s.path }
 
-// Initial gives the next file: in a folder the first is what the copy starts with. A copy that is made anew starts with the last
+// Initial gives the next file: in a folder the first is what the copy starts with. A copy that is rebuilt starts with the last
 // one that says it is an initial delivery.
 func (s *folder) Initial(context.Context) (*Delivery, error) {
-	if !s.anew {
+	if !s.rebuilding {
 		return s.next()
 	}
-	s.anew = false
+	s.rebuilding = false
 	for i := len(s.zips) - 1; i >= 0; i-- {
 		if typeOf(s.zips[i]) == format.Initial {
 			s.given = i
@@ -71,8 +71,8 @@ func (s *folder) Initial(context.Context) (*Delivery, error) {
 	return d, err
 }
 
-// rewind goes back to the first file, when the copy is made anew.
-func (s *folder) rewind() { s.given, s.anew = 0, true }
+// rewind goes back to the first file, when the copy is rebuilt.
+func (s *folder) rewind() { s.given, s.rebuilding = 0, true }
 
 // Next gives the next file, whatever it is; what is in the copy already is passed over when it is applied. Deltas that manifests
 // show to be before the one that the copy needs, and that stand before it, are behind the initial delivery: they are passed over too.
@@ -131,12 +131,12 @@ func (s *folder) next() (*Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.told(m)
+	d.setManifest(m)
 	return d, nil
 }
 
-// told takes over what a manifest says.
-func (d *Delivery) told(m *archive.Manifest) {
+// setManifest takes over what a manifest says.
+func (d *Delivery) setManifest(m *archive.Manifest) {
 	if m == nil {
 		return
 	}

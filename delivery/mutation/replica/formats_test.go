@@ -59,12 +59,12 @@ func TestFormatIsFound(t *testing.T) {
 			s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-0", "", nil)))
 			s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-1", "", w.groups(5))))
 			o := replica.RemoteOptions{URL: s.URL, Wait: noWait, Format: tt.format}
-			if r, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil || r.DeltaID != "d-1" {
+			if r, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil || r.DeltaID != "d-1" {
 				t.Fatalf("%v: %s", err, asJSON(r))
 			}
 			s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-2", "", w.groups(5))))
 			o.Format = ""
-			if r, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil || r.DeltaID != "d-2" {
+			if r, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil || r.DeltaID != "d-2" {
 				t.Fatalf("%v: %s", err, asJSON(r))
 			}
 			w.check(t, database)
@@ -79,7 +79,7 @@ func TestFormatIsFound(t *testing.T) {
 			}
 			other := o
 			other.Format = "shape"
-			if _, err := run(t, open(t, database, replica.Options{}), other, replica.RemakeNever); !errors.Is(err, replica.ErrSettings) {
+			if _, err := run(t, open(t, database, replica.Options{}), other, replica.RebuildNever); !errors.Is(err, replica.ErrSettings) {
 				t.Errorf("another format: %v", err)
 			}
 		})
@@ -96,7 +96,7 @@ func TestNoFormatIsTaken(t *testing.T) {
 	set := pdoktest.BGT().Only("imgeo3")
 	set.PlainRefusals = true
 	s := pdoktest.New(t, set)
-	_, err := run(t, open(t, sqlitePath(t), replica.Options{}), replica.RemoteOptions{URL: s.URL, Wait: noWait}, replica.RemakeNever)
+	_, err := run(t, open(t, sqlitePath(t), replica.Options{}), replica.RemoteOptions{URL: s.URL, Wait: noWait}, replica.RebuildNever)
 	for _, says := range []string{"--format", "as citygml", "as gml:", "as gmllight", "as stufgeo", "with status 400"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not in: %v", says, err)
@@ -117,7 +117,7 @@ func TestCopyOfOldKeepsItsFormat(t *testing.T) {
 	s.SetInitial(pdokDelivery(pack(t, format.Initial, "d-0", "", w.whole())))
 	s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-0", "", nil)))
 	o := replica.RemoteOptions{URL: s.URL, Wait: noWait, Format: "gml"}
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
 	if got := rows(t, connect(t, database), `SELECT settings FROM follow_copy`); strings.Contains(got, "format") {
@@ -125,7 +125,7 @@ func TestCopyOfOldKeepsItsFormat(t *testing.T) {
 	}
 	s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-1", "", w.groups(5))))
 	o.Format = ""
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
 	w.check(t, database)
@@ -170,12 +170,12 @@ func TestPDOKTestIsFaithful(t *testing.T) {
 				}
 				defer resp.Body.Close()
 				answer, err := io.ReadAll(resp.Body)
-				told, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
+				described, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
 				if !known && resp.StatusCode != http.StatusBadRequest || resp.StatusCode != want || err != nil { // a refusal is not described
 					t.Errorf("%s %s: status %d, want %d, %v", method, real, resp.StatusCode, want, err)
 				}
 				var doc map[string]any
-				for _, field := range told.Content["application/json"].Schema.Required {
+				for _, field := range described.Content["application/json"].Schema.Required {
 					if json.Unmarshal(answer, &doc) != nil || doc[field] == nil {
 						t.Errorf("%s %s: %s is missing in %s", method, real, field, answer)
 					}

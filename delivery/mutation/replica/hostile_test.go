@@ -55,7 +55,7 @@ func oddly(t *testing.T, database string, answer func(s *odd, w http.ResponseWri
 	if more != nil {
 		more(&o)
 	}
-	r, err := run(t, open(t, database, replica.Options{Mutations: 20}), o, replica.RemakeNever)
+	r, err := run(t, open(t, database, replica.Options{Mutations: 20}), o, replica.RebuildNever)
 	return s, r, err
 }
 
@@ -282,7 +282,7 @@ func TestOtherSelection(t *testing.T) {
 	w.groups(10)
 	s.initial = func() zipped { return pack(t, format.Initial, "d-0", "", w.whole()) }
 	s.deltas = []zipped{pack(t, format.Delta, "d-0", "", nil)}
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
 	s.deltas = append(s.deltas, pack(t, format.Delta, "d-1", "", w.groups(5)))
@@ -293,18 +293,18 @@ func TestOtherSelection(t *testing.T) {
 	} {
 		other := o
 		change(&other)
-		if _, err := run(t, open(t, database, replica.Options{}), other, replica.RemakeNever); !errors.Is(err, replica.ErrSettings) || !strings.Contains(err.Error(), "perceel") {
+		if _, err := run(t, open(t, database, replica.Options{}), other, replica.RebuildNever); !errors.Is(err, replica.ErrSettings) || !strings.Contains(err.Error(), "perceel") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	o.FeatureTypes = []string{"perceel", "kadastralegrens"} // the same in another order
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil {
 		t.Error(err)
 	}
 	w.check(t, database)
 	s.types, o.FeatureTypes = `{"featuretype":"perceel"},{"featuretype":"kadastralegrens"},{"featuretype":"pand"}`, nil
 	s.deltas = append(s.deltas, pack(t, format.Delta, "d-2", "", w.groups(5)))
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil {
 		t.Error(err)
 	}
 	if last, err := json.Marshal(s.bodies[len(s.bodies)-1]["featuretypes"]); err != nil || string(last) != `["kadastralegrens","perceel"]` {

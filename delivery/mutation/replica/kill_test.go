@@ -129,7 +129,7 @@ func TestEveryByte(t *testing.T) {
 			db := connect(t, database)
 			for cut := 1; cut <= len(z.raw); cut += tt.step {
 				again := initial.delivery()
-				again.Anew = true
+				again.Rebuild = true
 				apply(t, f, again)
 				d := z.delivery()
 				d.Open, d.Again = pipe(z.raw[:cut]), false

@@ -10,19 +10,19 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Remake says when a copy is made anew from an initial delivery.
-type Remake uint8
+// Rebuild says when a copy is rebuilt from an initial delivery.
+type Rebuild uint8
 
-// When a copy is made anew.
+// When a copy is rebuilt.
 const (
-	RemakeNever  Remake = iota // what cannot go on is an error
-	RemakeNeeded               // when it cannot go on: ErrReinitialise, ErrGap or ErrSettings
-	RemakeNow                  // at once, and again when that is needed
+	RebuildNever  Rebuild = iota // what cannot go on is an error
+	RebuildNeeded                // when it cannot go on: ErrReinitialise, ErrGap or ErrSettings
+	RebuildNow                   // at once, and again when that is needed
 )
 
 // Follow brings the copy to where the source is: from an initial delivery when there is no copy yet, and then delta by
 // delta, all of them in order (MUT-35). The report tells what was done, also beside an error.
-func (f *Follower) Follow(ctx context.Context, s Source, when Remake) (Report, error) {
+func (f *Follower) Follow(ctx context.Context, s Source, when Rebuild) (Report, error) {
 	report := Report{Deliveries: []Applied{}}
 	start := f.o.Now()
 	err := f.follow(ctx, s, when, &report)
@@ -35,12 +35,12 @@ func (f *Follower) Follow(ctx context.Context, s Source, when Remake) (Report, e
 	return report, err
 }
 
-func (f *Follower) follow(ctx context.Context, s Source, when Remake, report *Report) error {
+func (f *Follower) follow(ctx context.Context, s Source, when Rebuild, report *Report) error {
 	if err := f.bySource(ctx, s.Name()); err != nil {
 		return err
 	}
-	if when == RemakeNow && f.copy != nil && f.copy.Generation > 0 {
-		if err := f.anew(ctx, s, report); err != nil {
+	if when == RebuildNow && f.copy != nil && f.copy.Generation > 0 {
+		if err := f.rebuild(ctx, s, report); err != nil {
 			return err
 		}
 	}
@@ -62,24 +62,24 @@ func (f *Follower) follow(ctx context.Context, s Source, when Remake, report *Re
 		if err == nil {
 			continue
 		}
-		if !once || !f.remakes(err, when) {
+		if !once || !f.rebuilds(err, when) {
 			return err
 		}
-		once = false // a copy is made anew once a run
+		once = false // a copy is rebuilt once a run
 		report.note("the copy is made anew: " + err.Error())
-		if err := f.anew(ctx, s, report); err != nil {
+		if err := f.rebuild(ctx, s, report); err != nil {
 			return err
 		}
 	}
 }
 
-// remakes tells whether a copy that cannot go on is made anew. One in which an object came back is when that was asked for
+// rebuilds tells whether a copy that cannot go on is rebuilt. One in which an object came back is when that was asked for
 // (MUT-46).
-func (f *Follower) remakes(err error, when Remake) bool {
+func (f *Follower) rebuilds(err error, when Rebuild) bool {
 	if f.o.Reenter == ReenterInitial && f.copy != nil && f.copy.Reinitialise != "" && errors.Is(err, ErrReinitialise) {
 		return true
 	}
-	return when != RemakeNever && (errors.Is(err, ErrReinitialise) || errors.Is(err, ErrGap) || errors.Is(err, ErrSettings))
+	return when != RebuildNever && (errors.Is(err, ErrReinitialise) || errors.Is(err, ErrGap) || errors.Is(err, ErrSettings))
 }
 
 // next gives what the copy needs: an initial delivery when there is none, or when one is under way.
@@ -88,7 +88,7 @@ func (f *Follower) next(ctx context.Context, s Source) (*Delivery, error) {
 	if c == nil || c.Generation == 0 || c.UnderWay != nil && c.UnderWay.Type == format.Initial {
 		d, err := s.Initial(ctx)
 		if err == nil && c != nil && c.Generation > 0 && d.Type == format.Initial {
-			d.Anew = true // what made it begin anew still holds
+			d.Rebuild = true // what made it start again still holds
 		}
 		return d, err
 	}
@@ -101,7 +101,7 @@ func (f *Follower) next(ctx context.Context, s Source) (*Delivery, error) {
 	return s.Next(ctx, *c)
 }
 
-func (f *Follower) anew(ctx context.Context, s Source, report *Report) error {
+func (f *Follower) rebuild(ctx context.Context, s Source, report *Report) error {
 	if r, ok := s.(interface{ rewind() }); ok {
 		r.rewind()
 	}
@@ -109,7 +109,7 @@ func (f *Follower) anew(ctx context.Context, s Source, report *Report) error {
 	if err != nil {
 		return fmt.Errorf("make the copy anew: %w", err)
 	}
-	d.Anew = true
+	d.Rebuild = true
 	return f.Apply(ctx, *d, report)
 }
 
@@ -167,7 +167,7 @@ func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
 	for {
 		d, err := s.Next(ctx, at)
 		if errors.Is(err, ErrUpToDate) {
-			_, err := asItStands(ctx, s, c)
+			_, err := currentState(ctx, s, c)
 			return steps, err
 		}
 		if err != nil {

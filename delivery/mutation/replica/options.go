@@ -33,7 +33,7 @@ type Reenter string
 const (
 	ReenterAccept  Reenter = "accept"          // it is tracked again
 	ReenterFlag    Reenter = "flag"            // it is tracked again, and its tombstone stays with the time it came back
-	ReenterInitial Reenter = "request-initial" // it is tracked again, and the copy is to be made anew after this delivery
+	ReenterInitial Reenter = "request-initial" // it is tracked again, and the copy is to be rebuilt after this delivery
 )
 
 // Options say how a copy is kept. The zero value keeps every state whole and finds it by its id.

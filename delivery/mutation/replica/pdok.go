@@ -16,14 +16,14 @@ import (
 // comes before them. Their order is that of the list (MUT-35).
 type pdok struct {
 	*client
-	all    []listed
-	asked  bool
-	chosen selection
-	told   *described // nil: not asked for yet
+	all       []listed
+	asked     bool
+	chosen    selection
+	described *described // nil: not asked for yet
 }
 
-// untold stands for the last delta that an initial delivery may have a part of, until the list is seen.
-const untold = "*"
+// unknownDelta stands for the last delta that an initial delivery may have a part of, until the list is seen.
+const unknownDelta = "*"
 
 // Name is the address.
 func (s *pdok) Name() string { return s.base.Redacted() }
@@ -34,7 +34,7 @@ func (s *pdok) Initial(ctx context.Context) (*Delivery, error) {
 	if err := s.choose(ctx, ""); err != nil {
 		return nil, err
 	}
-	d := &Delivery{Type: format.Initial, Until: untold, Selection: s.selected, Source: s.Name(), Again: true, Open: s.download("")}
+	d := &Delivery{Type: format.Initial, Until: unknownDelta, Selection: s.selected, Source: s.Name(), Again: true, Open: s.download("")}
 	return d, nil
 }
 
@@ -56,14 +56,14 @@ func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
 		s.all, s.asked = all, true
 	}
 	at := s.index(c.DeltaID)
-	if at < 0 && len(s.all) > 0 && (c.OverlapUntil != untold || s.all[0].TimeWindow.From.After(c.UpdatedAt)) {
+	if at < 0 && len(s.all) > 0 && (c.OverlapUntil != unknownDelta || s.all[0].TimeWindow.From.After(c.UpdatedAt)) {
 		return nil, fault(ErrReinitialise, "delta %s is no longer in the list of the source, which begins with %s", short(c.DeltaID), short(s.all[0].ID))
 	}
 	if at+1 >= len(s.all) {
 		return nil, ErrUpToDate
 	}
 	item, until := s.all[at+1], c.OverlapUntil
-	if until == untold {
+	if until == unknownDelta {
 		until = s.all[len(s.all)-1].ID
 	}
 	d := &Delivery{
@@ -111,7 +111,7 @@ func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.made(ctx, status)
+	return s.waitReady(ctx, status)
 }
 
 // request asks for a delivery in a format, and gives the address that tells how far it is.
@@ -148,8 +148,8 @@ func (s *pdok) hint(status int) string {
 	return "; say which feature types it may give (--featuretypes)"
 }
 
-// made waits until a delivery is made: the source answers 200 while it works and 201 at the end.
-func (s *pdok) made(ctx context.Context, status *url.URL) (*url.URL, error) {
+// waitReady waits until a delivery is ready: the source answers 200 while it works and 201 at the end.
+func (s *pdok) waitReady(ctx context.Context, status *url.URL) (*url.URL, error) {
 	start := s.o.Now()
 	for try := 1; ; try++ {
 		a, err := s.ask(ctx, http.MethodGet, status, nil)

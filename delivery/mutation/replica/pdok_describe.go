@@ -14,17 +14,17 @@ type described struct{ formats, featureTypes []string }
 // describe reads the API document that stands beside the API, openapi.json. Few sources have one there: none, or one that cannot
 // be read, describes nothing.
 func (s *pdok) describe(ctx context.Context) (described, error) {
-	if s.told != nil {
-		return *s.told, nil
+	if s.described != nil {
+		return *s.described, nil
 	}
 	a, err := s.ask(ctx, http.MethodGet, s.path("openapi.json"), nil)
 	if errors.Is(err, ErrAccess) || ctx.Err() != nil {
 		return described{}, err
 	}
-	s.told = &described{}
+	s.described = &described{}
 	var doc any
 	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &doc) != nil {
-		return *s.told, nil
+		return *s.described, nil
 	}
 	root := apiNode{root: doc, at: doc}
 	paths, _ := root.to("paths").at.(map[string]any)
@@ -33,10 +33,10 @@ func (s *pdok) describe(ctx context.Context) (described, error) {
 			continue
 		}
 		body := root.to("paths", path, "post", "requestBody", "content", "application/json", "schema", "properties")
-		s.told.formats = body.to("format", "enum").texts()
-		s.told.featureTypes = body.to("featuretypes", "items", "enum").texts()
+		s.described.formats = body.to("format", "enum").texts()
+		s.described.featureTypes = body.to("featuretypes", "items", "enum").texts()
 	}
-	return *s.told, nil
+	return *s.described, nil
 }
 
 // apiNode is a place in an API document.

@@ -42,17 +42,17 @@ func (s *pdok) accepted(ctx context.Context, delta string) (*url.URL, error) {
 
 // formats lists what to ask for, likeliest first: what the source describes, or else all known ones.
 func (s *pdok) formats(ctx context.Context) ([]string, error) {
-	told, err := s.describe(ctx)
-	if err != nil || len(told.formats) == 0 {
+	api, err := s.describe(ctx)
+	if err != nil || len(api.formats) == 0 {
 		return knownFormats(), err
 	}
 	var list []string
 	for _, name := range knownFormats() {
-		if slices.Contains(told.formats, name) {
+		if slices.Contains(api.formats, name) {
 			list = append(list, name)
 		}
 	}
-	for _, name := range told.formats {
+	for _, name := range api.formats {
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}

@@ -153,7 +153,7 @@ func (s *fakePDOK) extract(w http.ResponseWriter, r *http.Request) {
 
 // TestFollowPDOK follows an API like PDOK's, by custom downloads and by predefined ones. The initial delivery calls itself
 // by a delta that is not the last one in it; what overlaps does no harm, and afterwards the order is kept strictly. A copy
-// whose delta is no longer listed must be made anew.
+// whose delta is no longer listed must be rebuilt.
 //
 // Rules: MUT-33, MUT-35, MUT-36, MUT-50, MUT-51, MUT-52, MUT-53.
 func TestFollowPDOK(t *testing.T) {
@@ -175,7 +175,7 @@ func TestFollowPDOK(t *testing.T) {
 				s.deltas = append(s.deltas, pack(t, format.Delta, "d-5", "", append(half, w.groups(10)...)))
 				s.busy = 2
 				f := open(t, database, replica.Options{Mutations: 9})
-				r, err := run(t, f, o, replica.RemakeNever)
+				r, err := run(t, f, o, replica.RebuildNever)
 				if err != nil || r.DeltaID != "d-5" || len(r.Deliveries) != 4 || r.Counts.Again == 0 || len(r.Notes) != 3 {
 					t.Fatalf("%v: %s", err, asJSON(r))
 				}
@@ -184,22 +184,22 @@ func TestFollowPDOK(t *testing.T) {
 					t.Errorf("%v", s.bodies)
 				}
 				s.deltas = append(s.deltas, pack(t, format.Delta, "d-6", "", w.groups(10)))
-				if r, err = run(t, f, o, replica.RemakeNever); err != nil || len(r.Deliveries) != 1 || r.Counts.Again != 0 || len(r.Notes) != 0 {
+				if r, err = run(t, f, o, replica.RebuildNever); err != nil || len(r.Deliveries) != 1 || r.Counts.Again != 0 || len(r.Notes) != 0 {
 					t.Errorf("%v: %s", err, asJSON(r))
 				}
 				w.check(t, database)
 				lost := w.change(0)
 				lost.Was.ID = "not-there"
 				s.deltas = append(s.deltas[5:], pack(t, format.Delta, "d-7", "", one(lost)))
-				if _, err = run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrUnknown) {
+				if _, err = run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrUnknown) {
 					t.Errorf("an unknown WAS: %v", err)
 				}
 				s.deltas = []zipped{pack(t, format.Delta, "d-90", "", nil)}
-				if _, err = run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrReinitialise) {
+				if _, err = run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrReinitialise) {
 					t.Errorf("too late: %v", err)
 				}
 				now = pack(t, format.Initial, "d-90", "", w.whole())
-				if _, err = run(t, f, o, replica.RemakeNeeded); err != nil {
+				if _, err = run(t, f, o, replica.RebuildNeeded); err != nil {
 					t.Error(err)
 				}
 				w.check(t, database)
@@ -220,7 +220,7 @@ func TestPDOKRequest(t *testing.T) {
 		return pack(t, format.Initial, "d-1", "", append(one(add(t, "a-1", "a", 1)), one(add(t, "b-1", "b", 90))...))
 	}
 	database := sqlitePath(t)
-	r, err := run(t, open(t, database, replica.Options{Area: below(50)}), o, replica.RemakeNever)
+	r, err := run(t, open(t, database, replica.Options{Area: below(50)}), o, replica.RebuildNever)
 	if err != nil || r.Counts.Outside != 1 || places(t, database, "dingen") != "a 1" {
 		t.Errorf("%v: %s", err, asJSON(r))
 	}
@@ -260,12 +260,12 @@ func TestFakeIsFaithful(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		answer, err := io.ReadAll(resp.Body)
-		told, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
+		described, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
 		if !known || err != nil {
 			t.Errorf("%s %s: status %d is not described, %v", method, path, resp.StatusCode, err)
 		}
 		var doc map[string]any
-		for _, field := range told.Content["application/json"].Schema.Required {
+		for _, field := range described.Content["application/json"].Schema.Required {
 			if json.Unmarshal(answer, &doc) != nil || doc[field] == nil {
 				t.Errorf("%s %s: %s is missing in %s", method, path, field, answer)
 			}

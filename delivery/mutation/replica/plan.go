@@ -25,7 +25,7 @@ type plan struct {
 	left       map[objectKey]bool // objects to remember: true when they left, false when they came back
 	counts     Counts
 	mismatches []Mismatch
-	reinit     string // why the copy must be made anew after this delivery
+	reinit     string // why the copy must be rebuilt after this delivery
 }
 
 // objectKey names an object.
@@ -168,10 +168,10 @@ func (p *plan) insert(it *item, count *int64) error {
 		*count++
 	}
 	if !p.initial {
-		p.live[it.wordt] = append(p.live[it.wordt], it.kept)
+		p.live[it.wordt] = append(p.live[it.wordt], it.stored)
 	}
-	it.kept.gone = false // a plan before this one may have taken it out
-	p.inserts = append(p.inserts, it.kept)
+	it.stored.gone = false // a plan before this one may have taken it out
+	p.inserts = append(p.inserts, it.stored)
 	return nil
 }
 
@@ -192,8 +192,8 @@ func (p *plan) gone(it *item) {
 // back looks whether an object that comes was there before (MUT-46).
 func (p *plan) back(it *item) {
 	key := objectKey{it.Type(), it.ObjectID}
-	now, told := p.left[key]
-	if !p.o.Tombstones || it.ObjectID == "" || p.initial || !(now || !told && p.tombs[key]) {
+	now, planned := p.left[key]
+	if !p.o.Tombstones || it.ObjectID == "" || p.initial || !(now || !planned && p.tombs[key]) {
 		return
 	}
 	p.counts.Reentered++
@@ -203,8 +203,8 @@ func (p *plan) back(it *item) {
 	}
 }
 
-// standing are the states to insert that no later group took out again.
-func (p *plan) standing() []*entry {
+// surviving gives the states to insert that no later group took out again.
+func (p *plan) surviving() []*entry {
 	out := p.inserts[:0]
 	for _, e := range p.inserts {
 		if !e.gone {

@@ -135,10 +135,10 @@ func (c *client) kind(ctx context.Context) (Kind, error) {
 		ID   string `json:"id"`
 		Type string `json:"type"`
 	}
-	told := json.Unmarshal(a.body, &doc) == nil
+	decoded := json.Unmarshal(a.body, &doc) == nil
 	problem := strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json")
 	switch {
-	case told && problem && strings.Contains(doc.Type, "/problems/"), told && a.status == http.StatusOK && doc.ID != "":
+	case decoded && problem && strings.Contains(doc.Type, "/problems/"), decoded && a.status == http.StatusOK && doc.ID != "":
 		return Schakel, nil
 	case a.status == http.StatusUnauthorized:
 		return "", a.problem()

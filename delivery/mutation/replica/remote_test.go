@@ -123,23 +123,23 @@ func (s *ours) serve(w http.ResponseWriter, r *http.Request, z zipped) {
 	}
 	if s.cut != nil {
 		if until, is := s.cut(r, z.raw); is {
-			w = &cutter{ResponseWriter: w, left: until}
+			w = &truncator{ResponseWriter: w, left: until}
 		}
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(z.raw))
-	if c, ok := w.(*cutter); ok && c.left < 0 {
+	if c, ok := w.(*truncator); ok && c.left < 0 {
 		_ = http.NewResponseController(c.ResponseWriter).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// cutter sends a number of bytes and no more.
-type cutter struct {
+// truncator sends a number of bytes and no more.
+type truncator struct {
 	http.ResponseWriter
 	left int
 }
 
-func (c *cutter) Write(p []byte) (int, error) {
+func (c *truncator) Write(p []byte) (int, error) {
 	if c.left < 0 {
 		return 0, errors.New("cut")
 	}
@@ -162,7 +162,7 @@ func (s *ours) set(do func()) {
 }
 
 // run follows a source once.
-func run(t testing.TB, f *replica.Follower, o replica.RemoteOptions, when replica.Remake) (replica.Report, error) {
+func run(t testing.TB, f *replica.Follower, o replica.RemoteOptions, when replica.Rebuild) (replica.Report, error) {
 	t.Helper()
 	source, err := replica.NewRemote(t.Context(), o)
 	if err != nil {
@@ -172,7 +172,7 @@ func run(t testing.TB, f *replica.Follower, o replica.RemoteOptions, when replic
 }
 
 // TestFollowOurs walks the API: the latest snapshot, all deltas behind it in order, nothing when there is nothing, what came
-// since, and anew when what came next is gone or another history began - when that is allowed.
+// since, and from a snapshot when what came next is gone or another history began - when that is allowed.
 //
 // Rules: MUT-01, MUT-33, MUT-34, MUT-35, MUT-38.
 func TestFollowOurs(t *testing.T) {
@@ -180,7 +180,7 @@ func TestFollowOurs(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		s, o := newOurs(t)
 		f, w := open(t, database, replica.Options{}), newWorld(t, 21)
-		if _, err := run(t, f, o, replica.RemakeNever); err == nil || !strings.Contains(err.Error(), "no snapshot yet") {
+		if _, err := run(t, f, o, replica.RebuildNever); err == nil || !strings.Contains(err.Error(), "no snapshot yet") {
 			t.Errorf("nothing there: %v", err)
 		}
 		w.groups(30)
@@ -191,16 +191,16 @@ func TestFollowOurs(t *testing.T) {
 				s.deltas = append(s.deltas, pack(t, format.Delta, fmt.Sprint("d-", n), fmt.Sprint("d-", n-1), w.groups(10)))
 			}
 		})
-		r, err := run(t, f, o, replica.RemakeNever)
+		r, err := run(t, f, o, replica.RebuildNever)
 		if err != nil || len(r.Deliveries) != 4 || r.DeltaID != "d-4" || r.Deliveries[0].Type != format.Initial {
 			t.Fatalf("%v: %s", err, asJSON(r))
 		}
 		w.check(t, database)
-		if r, err = run(t, f, o, replica.RemakeNever); err != nil || len(r.Deliveries) != 0 {
+		if r, err = run(t, f, o, replica.RebuildNever); err != nil || len(r.Deliveries) != 0 {
 			t.Errorf("again: %v: %s", err, asJSON(r))
 		}
 		s.set(func() { s.deltas = append(s.deltas, pack(t, format.Delta, "d-5", "d-4", w.groups(5))) })
-		if r, err = run(t, f, o, replica.RemakeNever); err != nil || len(r.Deliveries) != 1 {
+		if r, err = run(t, f, o, replica.RebuildNever); err != nil || len(r.Deliveries) != 1 {
 			t.Errorf("one more: %v: %s", err, asJSON(r))
 		}
 		w.check(t, database)
@@ -212,22 +212,22 @@ func TestFollowOurs(t *testing.T) {
 			s.deltas = []zipped{pack(t, format.Delta, "d-10", "d-9", w.groups(5))}
 			s.deltas[0].Lineage = "lin-2"
 		})
-		if _, err = run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrReinitialise) || !strings.Contains(err.Error(), "fetch the latest snapshot") {
+		if _, err = run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrReinitialise) || !strings.Contains(err.Error(), "fetch the latest snapshot") {
 			t.Errorf("gone: %v", err)
 		}
 		if got := rows(t, connect(t, database), `SELECT * FROM dingen`); got != before {
 			t.Error("the copy changed")
 		}
-		if r, err = run(t, f, o, replica.RemakeNeeded); err != nil || len(r.Deliveries) != 2 || len(r.Notes) != 1 || r.Lineage != "lin-2" {
+		if r, err = run(t, f, o, replica.RebuildNeeded); err != nil || len(r.Deliveries) != 2 || len(r.Notes) != 1 || r.Lineage != "lin-2" {
 			t.Errorf("anew: %v: %s", err, asJSON(r))
 		}
 		w.check(t, database)
-		if r, err = run(t, f, o, replica.RemakeNow); err != nil || len(r.Deliveries) != 2 {
+		if r, err = run(t, f, o, replica.RebuildNow); err != nil || len(r.Deliveries) != 2 {
 			t.Errorf("anew at once: %v: %s", err, asJSON(r))
 		}
 		w.check(t, database)
 		s.set(func() { s.gone, s.deltas = "", nil })
-		if _, err = run(t, f, o, replica.RemakeNever); !errors.Is(err, replica.ErrReinitialise) {
+		if _, err = run(t, f, o, replica.RebuildNever); !errors.Is(err, replica.ErrReinitialise) {
 			t.Errorf("a delta the source does not know: %v", err)
 		}
 	})
@@ -280,7 +280,7 @@ func TestCutLine(t *testing.T) {
 				}
 			}
 			database := sqlitePath(t)
-			r, err := run(t, open(t, database, replica.Options{Mutations: 7}), o, replica.RemakeNever)
+			r, err := run(t, open(t, database, replica.Options{Mutations: 7}), o, replica.RebuildNever)
 			if err != nil || downloads < 4 || starts > tt.most || r.Counts.Groups != s.snapshot.Counts.Groups+s.deltas[0].Counts.Groups {
 				t.Fatalf("%d downloads, %d from the start, %v: %s", downloads, starts, err, asJSON(r))
 			}
@@ -302,7 +302,7 @@ func TestGivesUp(t *testing.T) {
 	s.deltas = []zipped{pack(t, format.Delta, "d-1", "d-0", w.groups(200))}
 	database := sqlitePath(t)
 	f := open(t, database, replica.Options{Mutations: 7})
-	if _, err := run(t, f, o, replica.RemakeNever); err != nil {
+	if _, err := run(t, f, o, replica.RebuildNever); err != nil {
 		t.Fatal(err)
 	}
 	s.set(func() {
@@ -314,12 +314,12 @@ func TestGivesUp(t *testing.T) {
 			return len(raw) / 2, true
 		}
 	})
-	r, err := run(t, f, o, replica.RemakeNever)
+	r, err := run(t, f, o, replica.RebuildNever)
 	if err == nil || !strings.Contains(err.Error(), "gave up after 8 tries") || r.Counts.Groups == 0 || r.Counts.Groups >= 200 {
 		t.Fatalf("%v: %s", err, asJSON(r))
 	}
 	s.set(func() { s.cut = nil })
-	again, err := run(t, f, o, replica.RemakeNever)
+	again, err := run(t, f, o, replica.RebuildNever)
 	if err != nil || again.Counts.Groups+r.Counts.Groups != 200 || again.Deliveries[0].Resumed != r.Counts.Groups {
 		t.Errorf("%v: %s", err, asJSON(again))
 	}
@@ -389,7 +389,7 @@ func TestToken(t *testing.T) {
 		return fmt.Sprint("token-", tokens), nil
 	}
 	database := sqlitePath(t)
-	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RemakeNever); err != nil || tokens != 2 {
+	if _, err := run(t, open(t, database, replica.Options{}), o, replica.RebuildNever); err != nil || tokens != 2 {
 		t.Errorf("%d tokens, %v", tokens, err)
 	}
 	if elsewhere != "." {

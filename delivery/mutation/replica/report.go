@@ -68,7 +68,7 @@ type Report struct {
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 	Notes      []string   `json:"notes,omitempty"`
 	Ended      *Ended     `json:"ended,omitempty"` // the dataset has ended, and the copy is complete
-	Anew       bool       `json:"-"`               // an initial delivery came in whole: the copy was made, or made anew
+	Rebuilt    bool       `json:"-"`               // an initial delivery came in whole: the copy was made, or rebuilt
 }
 
 // skip tells that a delivery was passed over, and why.

@@ -110,7 +110,7 @@ func (r *run) commit(ctx context.Context, b *batch, last bool) error {
 		return &GroupError{Delivery: r.d.ID, File: u.at.File, Line: stopped.line, Group: u.at.Group, Err: r.explain(stopped, b)}
 	}
 	if last && r.d.Type == format.Initial {
-		r.report.Anew = true
+		r.report.Rebuilt = true
 		return r.f.sweep(ctx)
 	}
 	return nil
@@ -167,7 +167,7 @@ func (r *run) write(t *transaction, c *Copy, units []unit) (*plan, *stop, error)
 	if err := table.delete(p.deletes); err != nil {
 		return nil, nil, err
 	}
-	if err := table.insert(p.standing()); err != nil {
+	if err := table.insert(p.surviving()); err != nil {
 		return nil, nil, err
 	}
 	if err := table.remember(p.left, r.f.o.Reenter, r.f.o.Now()); err != nil {

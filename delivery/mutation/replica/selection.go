@@ -71,9 +71,9 @@ func (s *pdok) choose(ctx context.Context, before string) error {
 // featureTypes lists those that the source describes for deltas, or else those of GET /dataset. The latter may have types of
 // full downloads, which PDOK refuses in deltas.
 func (s *pdok) featureTypes(ctx context.Context) (types []string, err error) {
-	told, err := s.describe(ctx)
-	if err != nil || len(told.featureTypes) > 0 {
-		return slices.Clone(told.featureTypes), err
+	api, err := s.describe(ctx)
+	if err != nil || len(api.featureTypes) > 0 {
+		return slices.Clone(api.featureTypes), err
 	}
 	a, err := s.ask(ctx, http.MethodGet, s.path("dataset"), nil)
 	if err != nil {

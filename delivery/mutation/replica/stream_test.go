@@ -42,7 +42,7 @@ func TestStopWhileItComes(t *testing.T) {
 		return true
 	}
 	o.Idle = 10 * time.Second // when nothing of it came through
-	_, err := run(t, open(t, sqlitePath(t), replica.Options{Mutations: 30}), o, replica.RemakeNever)
+	_, err := run(t, open(t, sqlitePath(t), replica.Options{Mutations: 30}), o, replica.RebuildNever)
 	if !errors.Is(err, replica.ErrUnknown) {
 		t.Error(err)
 	}

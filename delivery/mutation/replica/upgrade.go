@@ -43,7 +43,7 @@ func (t *transaction) lacks(table, column string) (bool, error) {
 	return !found, err
 }
 
-// markUp writes the declarations of copies that were made before they were kept as attributes, and makes their views anew.
+// markUp writes the declarations of copies that were made before they were kept as attributes, and rebuilds their views.
 func (t *transaction) markUp() error {
 	type space struct {
 		copy, key string

@@ -35,7 +35,7 @@ func (p *plan) compare(s *format.State, e *entry) (same bool, found string, err 
 		}
 		e.body, e.ns = full.body, full.ns
 	}
-	body, ns, err := p.o.kept(s)
+	body, ns, err := p.o.stored(s)
 	if err != nil {
 		return false, "", err
 	}
@@ -89,7 +89,7 @@ func (p *plan) mismatch(it *item, expected *format.State, found string) {
 	if len(p.mismatches) >= mostMismatches {
 		return
 	}
-	want, _, err := p.o.kept(expected)
+	want, _, err := p.o.stored(expected)
 	if err != nil {
 		want = string(expected.XML)
 	}

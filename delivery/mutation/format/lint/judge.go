@@ -18,9 +18,9 @@ type life struct {
 
 // Report judges the ids and gives the findings, all of which it counts. The linter is of no use after it.
 func (l *Linter) Report() (Report, error) {
-	defer l.ledger.close()
+	defer l.records.close()
 	var id life
-	err := l.ledger.each(func(r *record) {
+	err := l.records.each(func(r *record) {
 		if id.uses == 0 || r.key != id.key {
 			l.judge(&id)
 			id = life{key: r.key}

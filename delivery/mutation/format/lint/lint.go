@@ -28,7 +28,7 @@ type Linter struct {
 	options  Options
 	report   Report
 	files    []string
-	ledger   ledger
+	records  records
 	seq      uint64
 	shapes   geometries
 	started  bool
@@ -44,7 +44,7 @@ func New(o Options) *Linter {
 	o.Most = cmp.Or(o.Most, 1000)
 	o.Memory = cmp.Or(o.Memory, 64<<20)
 	most := max(1000, o.Memory/(recordSize+4))
-	return &Linter{options: o, complete: o.Complete, shapes: newGeometries(), ledger: ledger{most: most, dir: o.Dir}}
+	return &Linter{options: o, complete: o.Complete, shapes: newGeometries(), records: records{most: most, dir: o.Dir}}
 }
 
 // File looks at one XML file. What is wrong with it is a finding; an error is only what keeps the linter from its work.
@@ -191,5 +191,5 @@ func (l *Linter) state(h format.Header, g *format.Group, m *format.Mutation, s *
 		return err
 	}
 	r.fields = mark(sum)
-	return l.ledger.add(r)
+	return l.records.add(r)
 }

@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// ledger holds records, in memory as long as they fit and in sorted temporary files beyond that.
-type ledger struct {
+// records holds the uses of ids, in memory as long as they fit and in sorted temporary files beyond that.
+type records struct {
 	most  int
 	dir   string
 	list  []record
 	files []*os.File
 }
 
-func (l *ledger) add(r record) error {
+func (l *records) add(r record) error {
 	l.list = append(l.list, r)
 	if len(l.list) < l.most {
 		return nil
@@ -26,12 +26,12 @@ func (l *ledger) add(r record) error {
 	return l.spill()
 }
 
-func (l *ledger) sort() {
+func (l *records) sort() {
 	slices.SortFunc(l.list, func(a, b record) int { return compare(&a, &b) })
 }
 
 // spill writes what is in memory to a file of its own, which has no name any more where the system allows that.
-func (l *ledger) spill() error {
+func (l *records) spill() error {
 	l.sort()
 	f, err := os.CreateTemp(l.dir, "mutation-lint-*")
 	if err != nil {
@@ -55,7 +55,7 @@ func (l *ledger) spill() error {
 	return err
 }
 
-func (l *ledger) close() {
+func (l *records) close() {
 	for _, f := range l.files {
 		_ = f.Close()
 		_ = os.Remove(f.Name())
@@ -64,7 +64,7 @@ func (l *ledger) close() {
 }
 
 // each gives all records in order.
-func (l *ledger) each(visit func(*record)) error {
+func (l *records) each(visit func(*record)) error {
 	if len(l.files) == 0 {
 		l.sort()
 		for i := range l.list {

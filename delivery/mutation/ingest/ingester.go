@@ -8,16 +8,16 @@ import (
 	"schakel/store"
 )
 
-// Config is what a ledger is made of.
+// Config is what an Ingester is made of.
 type Config struct {
 	DB *store.DB
 }
 
-// Ledger publishes mutations. It is safe for concurrent use; several nodes may publish in one dataset at once.
-type Ledger struct{ db *store.DB }
+// Ingester publishes mutations. It is safe for concurrent use; several nodes may publish in one dataset at once.
+type Ingester struct{ db *store.DB }
 
-// New makes a ledger.
-func New(c Config) *Ledger { return &Ledger{db: c.DB} }
+// New makes an Ingester.
+func New(c Config) *Ingester { return &Ingester{db: c.DB} }
 
 // MostStates is up to how many mutations a receipt lists the ids that states got.
 const MostStates = 1000
@@ -36,7 +36,7 @@ type Request struct {
 	BytesTotal int64  // of the input, 0 when it is not known
 	Source     Source
 	// Replace is a reason, in words: all that is in the dataset is replaced by this initial load, under a new lineage, so that
-	// every copy begins anew (MUT-38), which the audit trail tells. Sent again with its key it replaces nothing more.
+	// every copy is rebuilt (MUT-38), which the audit trail tells. Sent again with its key it replaces nothing more.
 	Replace string
 }
 
@@ -55,8 +55,8 @@ type Receipt struct {
 // Errors: [*Refused] for what breaks a rule; store.ErrNotFound for no such dataset; [ErrEnded], [ErrNotEmpty], [ErrKind],
 // [ErrOtherContent], [ErrElsewhere], [ErrCancelled], [ErrReplaced]; else what the source answered, such as
 // format.ErrTruncated, after which the same may be sent again.
-func (l *Ledger) Publish(ctx context.Context, req Request) (Receipt, error) {
-	d, err := l.db.Dataset(ctx, req.Dataset)
+func (i *Ingester) Publish(ctx context.Context, req Request) (Receipt, error) {
+	d, err := i.db.Dataset(ctx, req.Dataset)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -72,23 +72,23 @@ func (l *Ledger) Publish(ctx context.Context, req Request) (Receipt, error) {
 			return Receipt{}, err
 		}
 	}
-	r := &run{db: l.db, req: req, queue: newQueue()}
+	r := &run{db: i.db, req: req, queue: newQueue()}
 	if err := r.begin(ctx); err != nil {
 		return Receipt{}, err
 	}
 	if err := r.do(ctx, d); err != nil {
 		return Receipt{}, r.failed(ctx, err)
 	}
-	return l.receipt(ctx, r)
+	return i.receipt(ctx, r)
 }
 
-func (l *Ledger) receipt(ctx context.Context, r *run) (Receipt, error) {
+func (i *Ingester) receipt(ctx context.Context, r *run) (Receipt, error) {
 	out := Receipt{Publication: r.pub, Replayed: r.replay}
 	if r.pub.Adds+r.pub.Changes+r.pub.Deletes > MostStates {
 		return out, nil
 	}
 	var err error
-	out.States, err = l.db.PublishedStates(ctx, r.pub, MostStates)
+	out.States, err = i.db.PublishedStates(ctx, r.pub, MostStates)
 	return out, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// TestCutsAndSnapshots publishes, cuts and makes snapshots in a random order, and replays each snapshot with the deltas behind
+// TestCutsAndSnapshots publishes, makes deltas and snapshots in a random order, and replays each snapshot with the deltas behind
 // it: at each boundary the copy is exact.
 //
 // Rules: MUT-01, MUT-22, MUT-26, MUT-31, MUT-32, MUT-34, MUT-35, MUT-65.
@@ -22,7 +22,7 @@ func TestCutsAndSnapshots(t *testing.T) {
 		for range 40 {
 			switch random.IntN(4) {
 			case 0:
-				_, err := w.cutter.Cut(w.ctx, w.set, export.Options{Empty: random.IntN(3) == 0})
+				_, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{Empty: random.IntN(3) == 0})
 				if err != nil && !errors.Is(err, export.ErrNothingNew) {
 					t.Fatal(err)
 				}
@@ -51,7 +51,7 @@ func TestSnapshotWhileChanging(t *testing.T) {
 		})
 		for range 4 {
 			w.snapshot()
-			if _, err := w.cutter.Cut(w.ctx, w.set, export.Options{}); err != nil && !errors.Is(err, export.ErrNothingNew) {
+			if _, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{}); err != nil && !errors.Is(err, export.ErrNothingNew) {
 				t.Error(err)
 			}
 		}
@@ -63,7 +63,7 @@ func TestSnapshotWhileChanging(t *testing.T) {
 
 func (w *world) snapshot() store.MutationSnapshot {
 	w.t.Helper()
-	s, err := w.cutter.Snapshot(w.ctx, w.set)
+	s, err := w.exporter.Snapshot(w.ctx, w.set)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -111,16 +111,16 @@ func (w *world) replay(r replica, chain []store.MutationDelta, what string) {
 	}
 }
 
-// TestNothingNew: without new groups no delta is cut, but it is noted that the dataset is up to date, unless one is asked for.
+// TestNothingNew: without new groups no delta is made, but it is noted that the dataset is up to date, unless one is asked for.
 //
 // Rules: MUT-22, MUT-50.
 func TestNothingNew(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, err := w.cutter.Cut(w.ctx, w.set, export.Options{})
+		_, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{})
 		if !errors.Is(err, export.ErrNothingNew) || !w.dataset().CheckedAt.Equal(w.clock.Now()) {
 			t.Errorf("%v, checked at %v", err, w.dataset().CheckedAt)
 		}
-		d, err := w.cutter.Cut(w.ctx, w.set, export.Options{Empty: true})
+		d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{Empty: true})
 		m, _ := export.Manifest(d.Manifest)
 		if err != nil || d.FromSeq != d.ToSeq || m.Files != 1 || m.Counts != (archive.Counts{}) {
 			t.Errorf("%v, %+v", err, m)
@@ -129,24 +129,24 @@ func TestNothingNew(t *testing.T) {
 		if s.DeltaID != d.ID {
 			t.Errorf("the snapshot includes %q", s.DeltaID)
 		}
-		if _, err := w.cutter.Cut(w.ctx, "none", export.Options{}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.exporter.MakeDelta(w.ctx, "none", export.Options{}); !errors.Is(err, store.ErrNotFound) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestTwoNodes cut at once: one of them makes the delta, and all groups are in one delta each.
+// TestTwoNodes makes a delta on two nodes at once: one of them makes the delta, and all groups are in one delta each.
 //
 // Rules: MUT-34, MUT-35.
 func TestTwoNodes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		nodes := []*export.Cutter{w.node("a"), w.node("b"), w.node("c")}
+		nodes := []*export.Exporter{w.node("a"), w.node("b"), w.node("c")}
 		for range 8 {
 			w.publish(5)
 			var all sync.WaitGroup
 			for _, n := range nodes {
 				all.Go(func() {
-					_, err := n.Cut(w.ctx, w.set, export.Options{})
+					_, err := n.MakeDelta(w.ctx, w.set, export.Options{})
 					if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, export.ErrNothingNew) {
 						t.Error(err)
 					}
@@ -168,7 +168,7 @@ func TestTwoNodes(t *testing.T) {
 func TestLineage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(30)
-		old := w.cut()
+		old := w.delta()
 		w.publish(3)
 		w.clock.Advance(time.Minute)
 		w.write(func(tx *store.Tx) error {
@@ -176,15 +176,15 @@ func TestLineage(t *testing.T) {
 		})
 		view := export.View{Dataset: w.dataset()}
 		for _, ask := range []func() error{
-			func() error { _, err := w.cutter.Delta(w.ctx, view, old.ID); return err },
-			func() error { _, _, err := w.cutter.Deltas(w.ctx, view, old.ID, store.Page{}); return err },
+			func() error { _, err := w.exporter.Delta(w.ctx, view, old.ID); return err },
+			func() error { _, _, err := w.exporter.Deltas(w.ctx, view, old.ID, store.Page{}); return err },
 		} {
 			var gone *export.GoneError
 			if err := ask(); !errors.Is(err, export.ErrLineageChanged) || !errors.As(err, &gone) || gone.Reason != "The source was mended." {
 				t.Error(err)
 			}
 		}
-		if _, err := w.cutter.Latest(w.ctx, view); !errors.Is(err, export.ErrNoSnapshot) {
+		if _, err := w.exporter.Latest(w.ctx, view); !errors.Is(err, export.ErrNoSnapshot) {
 			t.Error(err)
 		}
 		s := w.snapshot()

@@ -14,25 +14,25 @@ import (
 
 // What can be asked to be done with many messages at once.
 const (
-	WishResend    = "resend"
-	WishPutBack   = "put-back"
-	WishReprocess = "reprocess"
-	WishDrop      = "drop"
+	OperationResend    = "resend"
+	OperationPutBack   = "put-back"
+	OperationReprocess = "reprocess"
+	OperationDrop      = "drop"
 
-	wishRelease = "release" // of the program itself: somebody is subscribed now
+	operationRelease = "release" // of the program itself: somebody is subscribed now
 )
 
 // How what was asked is done.
 const (
-	wishBatch   = 64
-	wishLease   = 2 * time.Minute // how long a message belongs to the node that took it
-	wishRefused = 5 * time.Minute // after which a held message that nobody took is tried again
+	operationBatch   = 64
+	operationLease   = 2 * time.Minute // how long a message belongs to the node that took it
+	operationRefused = 5 * time.Minute // after which a held message that nobody took is tried again
 	// MostAsked bounds the messages that can be asked for at once.
 	MostAsked = 10_000
 )
 
-// wish holds the request for a message, as it is stored with it.
-type wish struct {
+// operation holds what was asked to be done with a message, as it is stored with it.
+type operation struct {
 	Do     string `json:"do"`
 	Kind   string `json:"kind,omitempty"` // of who asked
 	ID     string `json:"id,omitempty"`
@@ -40,7 +40,7 @@ type wish struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (w wish) text() string {
+func (w operation) text() string {
 	raw, err := json.Marshal(w)
 	if err != nil {
 		panic("strings cannot fail to encode: " + err.Error())
@@ -48,16 +48,16 @@ func (w wish) text() string {
 	return string(raw)
 }
 
-// wishStates are the states that a message must be in for what is asked.
-func wishStates(do string) []string {
+// operationStates are the states that a message must be in for what is asked.
+func operationStates(do string) []string {
 	switch do {
-	case WishResend:
+	case OperationResend:
 		return []string{store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered, store.AMQPOpenMessage}
-	case WishPutBack:
+	case OperationPutBack:
 		return []string{store.AMQPDead}
-	case WishReprocess:
+	case OperationReprocess:
 		return []string{store.AMQPQuarantined, store.AMQPHeld}
-	case WishDrop:
+	case OperationDrop:
 		return []string{store.AMQPDead, store.AMQPQuarantined, store.AMQPHeld, store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered, store.AMQPRejected, store.AMQPOpenMessage, store.AMQPUnchecked, store.AMQPDue, store.AMQPDuplicate}
 	}
 	return nil
@@ -65,20 +65,20 @@ func wishStates(do string) []string {
 
 // Narrow limits a filter to the messages that something can be done with.
 func Narrow(f store.AMQPFilter, do string) store.AMQPFilter {
-	f.Able = wishStates(do)
+	f.Able = operationStates(do)
 	return f
 }
 
 // AskAll asks for something to be done with all messages of a filter that it can be done with, the oldest first, [MostAsked] at
 // most; it gives their number. They are done in the background, each as if it were asked for alone.
 func (b *Bridge) AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter, do, reason string) (int, error) {
-	if len(wishStates(do)) == 0 || by.PartnerID != "" {
+	if len(operationStates(do)) == 0 || by.PartnerID != "" {
 		return 0, store.ErrNotFound
 	}
-	if do == WishDrop && reason == "" {
+	if do == OperationDrop && reason == "" {
 		return 0, outbox.ErrReasonMissing
 	}
-	asked := wish{do, by.Kind, by.ID, by.Name, reason}.text()
+	asked := operation{do, by.Kind, by.ID, by.Name, reason}.text()
 	var n int
 	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if n, err = tx.AskAMQP(ctx, Narrow(f, do), asked, MostAsked); err != nil || n == 0 {
@@ -89,16 +89,16 @@ func (b *Bridge) AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter
 			ObjectName: fmt.Sprintf("%s, %d messages", do, n), Detail: auditDetail(reason),
 		})
 	})
-	signal(b.wishes)
+	signal(b.operations)
 	return n, err
 }
 
-// wishLoop does what was asked for many messages.
-func (b *Bridge) wishLoop(ctx context.Context) {
-	for b.pauseOr(ctx, b.wishes) {
+// operationLoop does what was asked for many messages.
+func (b *Bridge) operationLoop(ctx context.Context) {
+	for b.pauseOr(ctx, b.operations) {
 		var taken []store.AMQPMessage
 		err := b.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-			taken, err = tx.TakeAMQPAsked(ctx, wishBatch, store.At(tx.Now.Add(wishLease)))
+			taken, err = tx.TakeAMQPAsked(ctx, operationBatch, store.At(tx.Now.Add(operationLease)))
 			return err
 		})
 		if err != nil {
@@ -115,32 +115,32 @@ func (b *Bridge) wishLoop(ctx context.Context) {
 			})
 		}
 		all.Wait()
-		if len(taken) == wishBatch {
-			signal(b.wishes)
+		if len(taken) == operationBatch {
+			signal(b.operations)
 		}
 	}
 }
 
 // grant does what was asked for one message. Why it is not done is in its trace.
 func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
-	ctx, cancel := context.WithTimeout(ctx, wishLease/2)
+	ctx, cancel := context.WithTimeout(ctx, operationLease/2)
 	defer cancel()
-	var w wish
+	var w operation
 	if err := json.Unmarshal([]byte(m.Asked), &w); err != nil {
-		w = wish{}
+		w = operation{}
 	}
 	by := outbox.Actor{Kind: w.Kind, ID: w.ID, Name: w.Name}
 	var err error
 	switch w.Do {
-	case WishResend:
+	case OperationResend:
 		err = b.Resend(ctx, by, m.ID)
-	case WishPutBack:
+	case OperationPutBack:
 		err = b.PutBack(ctx, by, m.ID)
-	case WishReprocess:
+	case OperationReprocess:
 		err = b.Reprocess(ctx, by, m.ID)
-	case WishDrop:
+	case OperationDrop:
 		err = b.Drop(ctx, by, m.ID, w.Reason)
-	case wishRelease:
+	case operationRelease:
 		_, err = b.reprocess(ctx, m)
 	}
 	why, refused := errors.AsType[Refused](err)
@@ -155,6 +155,6 @@ func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 		return err // another node, or this one, takes it again
 	}
 	return b.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		return tx.AskedAMQPDone(ctx, m.ID, m.Asked, store.At(tx.Now.Add(wishRefused)))
+		return tx.AskedAMQPDone(ctx, m.ID, m.Asked, store.At(tx.Now.Add(operationRefused)))
 	})
 }

@@ -28,25 +28,25 @@ const (
 	keepSnapshots = 2
 )
 
-// Config is what a Cutter is made of. Only DB is needed.
+// Config is what an Exporter is made of. Only DB is needed.
 type Config struct {
 	DB  *store.DB
 	Now func() time.Time // default time.Now
 	Log *slog.Logger
 	// Node is under which name downloads are claimed; each process has its own.
 	Node string
-	// Lease is how long a node may be silent before another makes its download anew; default a minute.
+	// Lease is how long a node may be silent before another makes its download again; default a minute.
 	Lease time.Duration
 	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions, as
 	// [store.Queries.KeptMutationDownloads] counts them; default [MostCustomBytes].
 	MostCustomBytes int64
 }
 
-// Cutter makes deliveries and tells what there is. It is for any number of goroutines.
-type Cutter struct{ cfg Config }
+// Exporter makes deliveries and tells what there is. It is for any number of goroutines.
+type Exporter struct{ cfg Config }
 
-// New makes a Cutter.
-func New(cfg Config) *Cutter {
+// New makes an Exporter.
+func New(cfg Config) *Exporter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -62,7 +62,7 @@ func New(cfg Config) *Cutter {
 	if cfg.MostCustomBytes == 0 {
 		cfg.MostCustomBytes = MostCustomBytes
 	}
-	return &Cutter{cfg: cfg}
+	return &Exporter{cfg: cfg}
 }
 
 // newID makes the UUID of a delivery.

@@ -45,7 +45,7 @@ func typeFault(raw []byte, line int, err error) error {
 	name := fault.Field[strings.LastIndexByte(fault.Field, '.')+1:]
 	at := raw[:min(max(0, fault.Offset), int64(len(raw)))]
 	place := ""
-	if n := wrongMutation(raw); n > 0 {
+	if n := badMutation(raw); n > 0 {
 		place = fmt.Sprintf(" in mutation %d", n)
 	}
 	if name == "" {
@@ -64,8 +64,8 @@ func mustBe(name string) string {
 	return "a string"
 }
 
-// wrongMutation finds which mutation of a group cannot be read, from 1; 0 when it is none of them.
-func wrongMutation(raw []byte) int {
+// badMutation finds which mutation of a group cannot be read, from 1; 0 when it is none of them.
+func badMutation(raw []byte) int {
 	var in struct {
 		Mutations []json.RawMessage `json:"mutations"`
 	}
