@@ -63,7 +63,7 @@ func simple(t *testing.T, change ...func(*amqp.Config)) *alone {
 	return newAlone(t, storetest.SQLite(t), brokertest.Start(t, brokertest.RabbitMQ4), change...)
 }
 
-// again starts b again.
+// again starts b once more.
 func (a *alone) again(t *testing.T) {
 	t.Helper()
 	a.b.stop()

@@ -121,7 +121,7 @@ func BenchmarkOut(b *testing.B) {
 	b.ReportMetric(written, "broker-writes/s")
 }
 
-// BenchmarkLarge takes one large message in, and tells how much memory the program held at its most.
+// BenchmarkLarge takes one large message in, and reports the most memory the program held.
 func BenchmarkLarge(b *testing.B) {
 	for _, megabytes := range []int{1, 11} {
 		b.Run(fmt.Sprint(megabytes, "MB"), func(b *testing.B) {

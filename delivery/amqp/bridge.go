@@ -34,7 +34,7 @@ type Conn interface {
 	Stop(ctx context.Context) error
 }
 
-// Engine is what the bridge needs of the engine.
+// Engine accepts events and completes deliveries for the bridge.
 type Engine interface {
 	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
 	Resend(ctx context.Context, actor outbox.Actor, deliveryID string) error
@@ -54,7 +54,7 @@ type Vault interface {
 	OpenBytes(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Config is what a bridge is made of. All funcs must be set unless they say otherwise.
+// Config holds the dependencies and settings of a bridge. All funcs must be set unless they say otherwise.
 type Config struct {
 	DB   *store.DB
 	Now  func() time.Time
@@ -64,9 +64,9 @@ type Config struct {
 	Connect func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (Conn, error)
 	// Keys gives the certificates of an own party with their private keys.
 	Keys func(ctx context.Context, partyID string) ([]Key, error)
-	// Check tells whether a certificate may be used now: validity, usage, revocation (AMQP-58 to AMQP-61).
+	// Check reports whether a certificate may be used now: validity, usage, revocation (AMQP-58 to AMQP-61).
 	Check func(ctx context.Context, c *x509.Certificate, others []*x509.Certificate, use certs.Usage) (certs.Result, error)
-	// CheckOffline tells whether a certificate is of the right usage, for own ones at the start (AMQP-69). Default the
+	// CheckOffline reports whether a certificate is of the right usage, for own ones at the start (AMQP-69). Default the
 	// rule of the profile.
 	CheckOffline func(c *x509.Certificate, use certs.Usage) error
 	// Refresh asks the address registry for a party again, and forgets what was known of its certificates (AMQP-62).
@@ -91,14 +91,14 @@ type Config struct {
 	RejectUnwanted func(ctx context.Context) bool
 	// Notify notifies the administrators, in the transaction that notes it. Default nobody is notified.
 	Notify func(ctx context.Context, tx *store.Tx, n Notice) error
-	// Clock tells whether the clock is synchronised (AMQP-54). Default SystemClock.
+	// Clock reports whether the clock is synchronised (AMQP-54). Default SystemClock.
 	Clock func() ClockState
 	// Limits bounds events that come in.
 	Limits event.Limits
 	Options
 }
 
-// Options are what an operator can choose; the zero value is the profile as we read it.
+// Options deviate from the profile where an operator chooses so; the zero value is the profile as we read it.
 type Options struct {
 	// AnswerWait is after which time an AppRec is overdue when the party does not say otherwise; default 4 h (AMQP-117).
 	AnswerWait time.Duration
@@ -108,13 +108,13 @@ type Options struct {
 	HeaderXML bool
 	// FullQueueNames writes to and replyTo as registered; by default the name of the queue alone (INC-26).
 	FullQueueNames bool
-	// SyncTimeout is how long a synchronous exchange may take; default 15 s (AMQP-43).
+	// SyncTimeout limits a synchronous exchange; default 15 s (AMQP-43).
 	SyncTimeout time.Duration
-	// Poll is how often parties, answers and overdue messages are looked at; default 2 s.
+	// Poll is the interval at which parties, answers and overdue messages are looked at; default 2 s.
 	Poll time.Duration
-	// Concurrency is how many messages of a queue are handled at once; default 8.
+	// Concurrency limits the messages of a queue that are handled at once; default 8.
 	Concurrency int
-	// Patience is how long the answer to a message is tried before the message is settled all the same: the answer waits in
+	// Patience limits the tries of the answer to a message before the message is settled all the same: the answer waits in
 	// the database; default 10 s (INC-10).
 	Patience time.Duration
 	// KeepRefused keeps messages that are refused or rejected as they came, encrypted, for as long as they are listed.
@@ -236,7 +236,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// pause waits, and tells whether to go on.
+// pause waits, and reports whether to go on.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -28,7 +28,7 @@ func busParty(her string, id int) brokertest.Party {
 	return brokertest.Party{HerID: id, Async: her + "_async", Sync: her + "_sync", Error: her + "_error", DeadLetter: "host/ns/" + her + "_async/$DeadLetterQueue"}
 }
 
-// onBus makes a Schakel on Service Bus; faults say what queues of the peer do with what is sent to them.
+// onBus makes a Schakel on Service Bus; faults sets the outcome of messages sent to queues of the peer.
 // before is called before the Schakel starts.
 func onBus(t *testing.T, db *store.DB, faults map[string]brokertest.Behaviour, before func(a *alone)) *alone {
 	t.Helper()

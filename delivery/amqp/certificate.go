@@ -39,8 +39,8 @@ func (b *Bridge) withFresh(ctx context.Context, partyID string, do func(p *party
 	return do(p)
 }
 
-// curable tells whether fresh certificates may help. That nobody can be asked now is no such thing (AMQP-61), nor is what
-// the message itself has wrong.
+// curable reports whether fresh certificates may help. They do not when no registry can be asked now (AMQP-61), nor against
+// a fault of the message itself.
 func curable(err error) bool {
 	switch certs.KindOf(err) {
 	case certs.Expired, certs.NotYetValid, certs.WrongUsage, certs.Revoked, certs.Untrusted:
@@ -129,7 +129,7 @@ func (b *Bridge) seal(ctx context.Context, own, to *party, document []byte) ([]b
 }
 
 // unseal decrypts with any of our keys, old or new (AMQP-64), and verifies against the registered certificates of the sender.
-// The errors are those of cms and certs, or one of ours that says nothing of the message.
+// It answers errors of cms and certs, or one of ours that reveals nothing of the message.
 func (b *Bridge) unseal(ctx context.Context, own, from *party, body []byte) ([]byte, error) {
 	var ours []cms.Identity
 	for _, k := range own.keys {

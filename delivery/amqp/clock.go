@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ClockState is whether the clock of this machine follows a time server, which the profile asks (AMQP-54).
+// ClockState reports whether the clock of this machine follows a time server, as the profile requires (AMQP-54).
 type ClockState struct {
 	Synchronised bool
 	Known        bool          // whether the system told

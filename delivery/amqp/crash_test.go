@@ -120,7 +120,7 @@ func cutAt(t *testing.T, db *store.DB, step string) (*alone, *cut) {
 	return a, c
 }
 
-// revive starts a Schakel that was cut again, whole.
+// revive starts a Schakel once more, whole.
 func (c *cut) revive(t *testing.T, a *alone) {
 	t.Helper()
 	select {

@@ -13,7 +13,7 @@ import (
 	"schakel/store"
 )
 
-// directory is who exchanges messages with whom, as it was read last. It is the local cache of certificates (AMQP-57).
+// directory holds the parties and processes that exchange messages, as read last. It is the local cache of certificates (AMQP-57).
 type directory struct {
 	version    string // of the rows it was made of
 	brokers    map[string]store.AMQPBroker
@@ -239,7 +239,7 @@ func (d *directory) queueSet() map[queue]bool {
 	return set
 }
 
-// pauseOr waits for a poll or a signal, and tells whether to go on.
+// pauseOr waits for a poll or a signal, and reports whether to go on.
 func (b *Bridge) pauseOr(ctx context.Context, woken <-chan struct{}) bool {
 	ctx2, cancel := context.WithTimeout(ctx, b.cfg.Poll)
 	defer cancel()

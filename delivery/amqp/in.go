@@ -292,7 +292,7 @@ func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMess
 	return nil
 }
 
-// tooLate tells whether a synchronous message is older than its sender waits (AMQP-56, AMQP-90).
+// tooLate reports whether a synchronous message is older than its sender waits (AMQP-56, AMQP-90).
 func (b *Bridge) tooLate(in *incoming) bool {
 	since := in.delivery.EnqueuedAt
 	if since.IsZero() {

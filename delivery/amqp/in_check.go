@@ -97,7 +97,7 @@ func (b *Bridge) checkReplyTo(ctx context.Context, conn Conn, in *incoming) erro
 	return err
 }
 
-// knownSubject tells whether a subject is in the code list; a code that a process names is (AMQP-21).
+// knownSubject reports whether a subject is in the code list; a code that a process names is (AMQP-21).
 func (b *Bridge) knownSubject(ctx context.Context, subject string) bool {
 	if subject == subjectAppRec || subject == message.SubjectSOAPFault || slices.Contains(b.cfg.Subjects(ctx), subject) {
 		return true
@@ -187,7 +187,7 @@ func (b *Bridge) checkDocument(ctx context.Context, in *incoming, doc *document)
 	return nil
 }
 
-// maxFindings is how many findings of a schema an AppRec tells.
+// maxFindings limits the findings of a schema in an AppRec.
 const maxFindings = 5
 
 // checkSchema validates by the operator's XSDs (AMQP-111).

@@ -59,7 +59,7 @@ func (b *Bridge) takeDead(ctx context.Context, own *party, q queue, d *link.Deli
 	return in.row.ID, nil
 }
 
-// handled tells whether a dead letter was handled all the same, the time before it died.
+// handled reports whether a dead letter was handled all the same, the time before it died.
 func (b *Bridge) handled(ctx context.Context, in *incoming) (bool, error) {
 	for _, queue := range []string{in.own.AsyncQueue, in.own.ErrorQueue} {
 		known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, store.AMQPQueueName(queue), in.row.Her, in.row.MessageID)

@@ -13,7 +13,7 @@ import (
 // reasonFault is the reason of a message that got a SOAP fault.
 const reasonFault = "soap-fault"
 
-// receipt is what came back about a message of ours.
+// receipt holds the answer to a message of ours.
 type receipt struct {
 	status, reason, detail string
 	codes                  store.Strings
@@ -159,7 +159,7 @@ func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about 
 	return err
 }
 
-// supersedes tells whether a state that a receipt brings takes the place of another. What is open takes any; what went wrong
+// supersedes reports whether a state that a receipt brings takes the place of another. What is open takes any; what went wrong
 // stays wrong; an answer of ours that was sent can still fail.
 func supersedes(next, now string) bool {
 	switch now {

@@ -91,7 +91,7 @@ func all(changes ...func(*relay, *goamqp.Message, []byte)) func(*relay, *goamqp.
 	}
 }
 
-// fieldFaults are those of AMQP-99.
+// fieldFaults lists the faults of AMQP-99.
 func fieldFaults() []fault {
 	var list []fault
 	for _, f := range []string{message.FieldTo, message.FieldSubject, message.FieldReplyTo, message.FieldCorrelationID, message.FieldContentType, message.FieldTimestamp, message.FieldToHerID, message.FieldApplicationData} {
@@ -120,7 +120,7 @@ func fieldFaults() []fault {
 	)
 }
 
-// bodyFaults are those of AMQP-100 to AMQP-108.
+// bodyFaults lists the faults of AMQP-100 to AMQP-108.
 func bodyFaults() []fault {
 	garbage := body(func(*relay, []byte) []byte { return []byte("no CMS at all") })
 	return []fault{
@@ -187,7 +187,7 @@ func otherSigner(r *relay, doc []byte) []byte {
 	return sealed
 }
 
-// documentFaults are those of AMQP-109 to AMQP-112.
+// documentFaults lists the faults of AMQP-109 to AMQP-112.
 func documentFaults() []fault {
 	receiver := func(r *relay, m *goamqp.Message, doc []byte) {
 		document(fmt.Sprint("<Id>", r.b.me.HerID, "</Id>"), "<Id>78</Id>")(r, m, doc)

@@ -85,7 +85,7 @@ func (b *Bridge) notifyKind(ctx context.Context, kind string, groups []store.AMQ
 		}
 		n := Notice{Kind: kind}
 		for _, g := range groups {
-			// What is marked is what is told of: the group may have grown since it was listed.
+			// Only the messages in the mail are marked: the group may have grown since it was listed.
 			if g, err = tx.NoticedAMQP(ctx, g); err != nil {
 				return err
 			}

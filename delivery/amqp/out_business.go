@@ -189,7 +189,7 @@ func (b *Bridge) begin(ctx context.Context, o *order) (done bool, err error) {
 	return done, err
 }
 
-// writtenBefore tells whether a message is on its queue already, or why it is not to be sent: only its outcome was lost.
+// writtenBefore reports whether a message is on its queue already, or why it is not to be sent: only its outcome was lost.
 func writtenBefore(m store.AMQPMessage) (bool, error) {
 	switch m.Status {
 	case store.AMQPSending, store.AMQPUnsent:
@@ -308,7 +308,7 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 	return finalTrouble(conn.Send(ctx, o.row.Queue, m))
 }
 
-// sealTrouble tells what waits from what needs a person: that the validation server cannot be asked waits (AMQP-61).
+// sealTrouble separates failures that wait from those that need a person: that the validation server cannot be asked waits (AMQP-61).
 func sealTrouble(err error) error {
 	if kind := certs.KindOf(err); (kind != "" && kind != certs.Unavailable) || errors.Is(err, errNoCertificate) {
 		return &held{reason: ReasonCertificate, detail: "It cannot be signed and encrypted: " + err.Error() + ". Register a certificate that is valid, then resend."}

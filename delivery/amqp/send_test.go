@@ -19,7 +19,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// operator is who resends in the tests.
+// operator resends in the tests.
 func operator() outbox.Actor { return outbox.Actor{Kind: "user", ID: "u", Name: "Operator"} }
 
 // TestOurOwnValidator has our checks refuse what the receiver would refuse: it is held with its reason and is never sent.
@@ -77,7 +77,7 @@ func (a *alone) deliveries(t *testing.T) int {
 	return n
 }
 
-// wired is a connection that a test stands behind: what it answers to a send is what the test says.
+// wired is a connection whose answers to a send are set by the test.
 type wired struct {
 	amqp.Conn
 

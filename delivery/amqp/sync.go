@@ -45,7 +45,7 @@ func (w *waiters) wake(id string) {
 	}
 }
 
-// peek is how often a request looks whether another node read its answer.
+// peek is the interval at which a request looks whether another node read its answer.
 const peek = 250 * time.Millisecond
 
 // ask writes a synchronous request and waits for its answer, no longer than its lifetime on the queue (AMQP-90).
@@ -85,7 +85,7 @@ func (b *Bridge) ask(ctx context.Context, o *order) error {
 	return b.unanswered(context.WithoutCancel(ctx), o.row.ID)
 }
 
-// answered tells whether a request has its answer; an AMQP error is one too.
+// answered reports whether a request has its answer; an AMQP error is one too.
 func (b *Bridge) answered(ctx context.Context, id string) (bool, error) {
 	m, err := b.cfg.DB.AMQPMessage(ctx, id)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// TestEachCounterpartHasItsOwnWait sends to three parties at one moment, of which two say how long their AppRec may take: each
+// TestEachCounterpartHasItsOwnWait sends to three parties at one moment, of which two limit the time of their AppRec: each
 // message is overdue after the time of its own receiver, and not before.
 //
 // Rules: AMQP-89, AMQP-117

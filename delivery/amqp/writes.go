@@ -7,7 +7,7 @@ import (
 	"schakel/store"
 )
 
-// most is how many writes share a transaction.
+// most limits the writes that share a transaction.
 const most = 32
 
 // writes puts the writes of messages that are handled at the same moment into one transaction, for a transaction costs more

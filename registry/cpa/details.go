@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Kind is what a document is.
+// Kind names the form of a document.
 type Kind string
 
 // The kinds of documents.
@@ -36,7 +36,7 @@ var (
 	ErrNoChannel = errors.New("document names no AMQP queue")
 )
 
-// Document is what was read: one party, or the two of an agreement.
+// Document holds the values read: one party, or the two of an agreement.
 type Document struct {
 	Kind Kind
 	// Status is that of an agreement: proposed, agreed or signed.
@@ -69,7 +69,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("line %d: %s", f.Line, f.Text)
 }
 
-// Details tells how one party is reached.
+// Details describes one party: its queues, certificates and processes.
 type Details struct {
 	HerID int
 	// ParentHerID is the organisation the party belongs to, 0 when the document does not say.
@@ -83,7 +83,7 @@ type Details struct {
 	// Active is false when the address registry says that the party is not in use.
 	Active bool
 	Queues Queues
-	// Certificates are those in the document; communication details have none but CertificateURL.
+	// Certificates were read from the document; communication details have none but CertificateURL.
 	Certificates   Certificates
 	CertificateURL string
 	Processes      []Process
@@ -97,7 +97,7 @@ type Queues struct{ Async, Sync, SyncReply, Error string }
 // stands in both.
 type Certificates struct{ Sign, Encrypt []*x509.Certificate }
 
-// Mode tells whether a message goes over the synchronous or the asynchronous queue.
+// Mode reports whether a message goes over the synchronous or the asynchronous queue.
 type Mode string
 
 // The modes.
@@ -114,7 +114,7 @@ type Process struct {
 	// Subject is the code of code list 8279 that messages of the process have (AMQP-21).
 	Subject string
 	Actions []Action
-	// SendsAppRec and TakesAppRec tell whether the party acknowledges, and takes acknowledgements, in this process.
+	// SendsAppRec and TakesAppRec report whether the party acknowledges, and takes acknowledgements, in this process.
 	SendsAppRec, TakesAppRec bool
 	// AppRecVersion is "1.0" or "1.1", the one the party names for its acknowledgements, empty when it names none.
 	AppRecVersion string
@@ -124,14 +124,14 @@ type Process struct {
 type Action struct {
 	// Name goes into Action (AMQP-28).
 	Name string
-	// Sends and Takes tell whether the party sends it or takes it, or both.
+	// Sends and Takes report the directions: the party sends it, takes it, or both.
 	Sends, Takes bool
 	Mode         Mode
-	// Queue is where the party takes it, and where answers to it go.
+	// Queue names the queue at which the party takes it, and to which answers go.
 	Queue string
-	// Receipt tells whether the sender must get a receipt that cannot be denied.
+	// Receipt reports whether the sender must get a receipt that cannot be denied.
 	Receipt bool
-	// Namespaces are those of the documents in the message.
+	// Namespaces lists the namespaces of the documents in the message.
 	Namespaces []string
 }
 
@@ -152,7 +152,7 @@ func (d Details) Supports(subject, action string, takes bool) (Process, Action, 
 	return Process{}, Action{}, false
 }
 
-// ValidAt tells whether a time lies within the validity.
+// ValidAt reports whether a time lies within the validity.
 func (d Details) ValidAt(at time.Time) bool {
 	return !at.Before(d.ValidFrom) && (d.ValidUntil.IsZero() || at.Before(d.ValidUntil))
 }

@@ -73,7 +73,7 @@ func lineOf(n *xmlscan.Node) int {
 	return n.Line
 }
 
-// useful tells whether anybody can be reached by a document.
+// useful reports whether anybody can be reached by a document.
 func (d Document) useful() error {
 	if len(d.Parties) == 0 {
 		return ErrNoHerID

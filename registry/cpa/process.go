@@ -10,8 +10,8 @@ import (
 // appRecAction is the action of an acknowledgement, in whatever case it is written.
 const appRecAction = "APPREC"
 
-// process reads a CollaborationRole. The subject of its messages is the name of the process in capitals: that is how
-// the exchange ties a process to code list 8279.
+// process reads a CollaborationRole. The name of the process in capitals is the subject of its messages: so the
+// exchange ties a process to code list 8279.
 func (r *reader) process(root, role *xmlscan.Node, channels map[string]channel) Process {
 	spec, binding := role.FindLocal("ProcessSpecification"), role.FindLocal("ServiceBinding")
 	p := Process{

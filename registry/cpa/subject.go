@@ -8,8 +8,8 @@ import (
 // CodeList8279 is the OID of the code list of message functions, which gives the subjects (AMQP-21).
 const CodeList8279 = "2.16.578.1.12.4.1.1.8279"
 
-// Subjects gives the codes of code list 8279 that are known to be in use on the exchange, with their texts. It is where
-// an operator's list of allowed subjects starts from; the code list itself grows.
+// Subjects gives the codes of code list 8279 that are known to be in use on the exchange, with their texts, from which
+// an operator's list of allowed subjects starts; the code list itself grows.
 func Subjects() map[string]string {
 	return map[string]string{
 		"APPREC":                                    "Applikasjonskvittering",

@@ -37,7 +37,7 @@ func Decode(doc []byte) ([]byte, error) {
 	return text, nil
 }
 
-// unwrap takes the byte order mark off and tells whether the document was in UTF-16.
+// unwrap takes the byte order mark off, and reports whether the document was in UTF-16.
 func unwrap(doc []byte) (text []byte, wide bool, err error) {
 	for _, form := range []struct {
 		mark  string

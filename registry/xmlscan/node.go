@@ -16,7 +16,7 @@ type Node struct {
 	Attr []xml.Attr
 	// Kids are the elements in it, in order.
 	Kids []*Node
-	// Line is where the start tag ends, from 1.
+	// Line counts the lines up to the end of the start tag, from 1.
 	Line int
 
 	text strings.Builder

@@ -25,11 +25,11 @@ import (
 const (
 	// MaxBytes is the most a document may be. Brokers of the health exchange take 16 MiB.
 	MaxBytes = 32 << 20
-	// MaxDepth is how deep elements may be nested.
+	// MaxDepth limits the nesting of elements.
 	MaxDepth = 100
-	// MaxElements is how many elements a document may have.
+	// MaxElements limits the elements of a document.
 	MaxElements = 500_000
-	// MaxAttributes is how many attributes one element may have.
+	// MaxAttributes limits the attributes of one element.
 	MaxAttributes = 64
 
 	maxNamespaces = 256
@@ -44,7 +44,7 @@ var (
 	ErrDocumentType = errors.New("document type declarations are not allowed")
 )
 
-// SyntaxError tells where a document can no longer be read. Line and Column count from 1; Column is 0 when a reader
+// SyntaxError gives the place from which a document can no longer be read. Line and Column count from 1; Column is 0 when a reader
 // that skims has left out text.
 type SyntaxError struct {
 	Line, Column int
@@ -91,7 +91,7 @@ func newReader(doc []byte, limits Limits) *Reader {
 	return r
 }
 
-// Depth tells how many elements are open.
+// Depth counts the open elements.
 func (r *Reader) Depth() int { return r.depth }
 
 // Skim makes the reader leave out parts of long texts from here on, for a caller that looks at elements only. It is
@@ -147,7 +147,7 @@ func (r *Reader) fail(err error) {
 	r.err = &SyntaxError{Line: r.Line(), Column: column, Err: err}
 }
 
-// accept checks a token against the bounds and tells whether the caller gets it.
+// accept checks a token against the bounds, and reports whether the caller gets it.
 func (r *Reader) accept(token xml.Token) (bool, error) {
 	switch t := token.(type) {
 	case xml.StartElement:

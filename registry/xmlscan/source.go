@@ -21,7 +21,7 @@ type source struct {
 	skim bool
 	// seen is the end of the last run that was looked at.
 	seen int
-	// lines are the line ends that were passed over, and cut tells whether anything was.
+	// lines are the line ends that were passed over, and cut reports whether anything was.
 	lines int
 	cut   bool
 }
@@ -68,7 +68,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// plainText tells whether a byte is a letter, a digit, white space, or another character of base64.
+// plainText reports whether a byte is a letter, a digit, white space, or another character of base64.
 func plainText(b byte) bool {
 	switch {
 	case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9':

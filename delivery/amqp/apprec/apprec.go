@@ -11,7 +11,7 @@ import (
 // Version is a version of AppRec.
 type Version int
 
-// The versions. V11 is what helsenorge.no uses today.
+// The versions. helsenorge.no uses V11 today.
 const (
 	V10 Version = iota + 1
 	V11
@@ -55,7 +55,7 @@ func VersionOf(namespace string) Version {
 	return 0
 }
 
-// Status is what became of a message at its receiver, a code of code list 8258.
+// Status gives the outcome of a message at its receiver, a code of code list 8258.
 type Status string
 
 // The statuses of code list 8258. A reader can meet others: they are kept as they came and mean neither yes nor no.
@@ -65,10 +65,10 @@ const (
 	Partly   Status = "3" // taken, with errors in parts of it
 )
 
-// Known tells whether the status is one of the code list.
+// Known reports whether the status is one of the code list.
 func (s Status) Known() bool { return s == OK || s == Rejected || s == Partly }
 
-// Accepted tells whether responsibility has passed to the receiver (AMQP-16): it took the message, be it with errors in
+// Accepted reports whether responsibility has passed to the receiver (AMQP-16): it took the message, be it with errors in
 // parts of it.
 func (s Status) Accepted() bool { return s == OK || s == Partly }
 
@@ -126,7 +126,7 @@ type AppRec struct {
 	ID string
 	// GenDate is when it was made, as it stands there.
 	GenDate string
-	// Status is the code, known or not; StatusText is what the receiver wrote beside it.
+	// Status is the code, known or not; the receiver wrote StatusText beside it.
 	Status     Status
 	StatusText string
 	Errors     []Error

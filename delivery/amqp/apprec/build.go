@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/amqp/msghead"
 )
 
-// Answer is what an acknowledgement is made from. The same Answer gives the same bytes, so that a repeated answer is
+// Answer holds the values of an acknowledgement. The same Answer gives the same bytes, so that a repeated answer is
 // the same answer (AMQP-139).
 type Answer struct {
 	// Version is V10 or V11.

@@ -16,7 +16,7 @@ const (
 	Password = rabbitmq.Password
 )
 
-// Certificates are what a node shows on its TLS port.
+// Certificates identify a node on its TLS port.
 type Certificates = rabbitmq.Certificates
 
 // Broker is a running node.

@@ -33,8 +33,8 @@ type Value struct {
 // Text is a value of type string.
 func Text(text string) Value { return Value{Type: "string", Text: text} }
 
-// Sections is a message as it is on the wire. Names of header and properties are those
-// of the standard, such as "message-id"; what is not set is not there.
+// Sections is a message as it is on the wire. Header and properties have the
+// names of the standard, such as "message-id"; what is not set is absent.
 type Sections struct {
 	Header              map[string]Value `json:"header,omitempty"`
 	DeliveryAnnotations map[string]Value `json:"deliveryAnnotations,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"schakel/delivery/amqp/rabbitmq"
 )
 
-// giveUp is how long a test waits for what must come; nothing depends on it but the end
+// giveUp ends the wait of a test for what must come; nothing depends on it but the end
 // of a failing test.
 const giveUp = 60 * time.Second
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Behaviour is what a queue of a scripted broker does with what is sent to it.
+// Behaviour sets the outcome of messages sent to a queue of a scripted broker.
 type Behaviour string
 
 // The behaviours.
@@ -49,7 +49,7 @@ func fault(verb string) func(condition string, times int) Behaviour {
 	}
 }
 
-// Event is what a scripted broker saw or did: attach, transfer, handed, accepted,
+// Event names an action of a scripted broker or its peer: attach, transfer, handed, accepted,
 // released, modified, rejected.
 type Event struct {
 	Event   string `json:"event"`

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Usage is what a certificate is wanted for.
+// Usage names the purpose for which a certificate is wanted.
 type Usage string
 
 // The usages of the profile, by key usage (OID 2.5.29.15).
@@ -25,7 +25,7 @@ const (
 )
 
 // Thumbprint is the SHA-1 of the certificate in upper-case hexadecimal, which
-// is how certificates are named in error messages and in the address registry.
+// names certificates in error messages and in the address registry.
 func Thumbprint(c *x509.Certificate) string {
 	sum := sha1.Sum(c.Raw)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// status is what a source says about a certificate.
+// status is the verdict of a source on a certificate.
 type status int
 
 const (

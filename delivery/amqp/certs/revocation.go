@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// skew is how far the clocks of others may be off.
+// skew limits the error of the clocks of others.
 const skew = 5 * time.Minute
 
 // errSource is why a responder or a list gave no answer that counts.

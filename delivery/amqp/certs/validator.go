@@ -22,7 +22,7 @@ type Anchor struct {
 	NoRevocation bool
 }
 
-// Config is what a Validator needs. HTTP, Now and Roots have no default.
+// Config holds the dependencies and limits of a Validator. HTTP, Now and Roots have no default.
 type Config struct {
 	Roots         []Anchor
 	Intermediates []*x509.Certificate // issuers known beforehand, beside those given to Check
@@ -34,7 +34,7 @@ type Config struct {
 	DigitalSignature bool
 	Timeout          time.Duration // of one question; default 10 s
 	CacheFor         time.Duration // longest life of an answer; default and most 1 h
-	// Grace is how much longer than its life a good answer or a list serves while no source can be asked (AMQP-61).
+	// Grace lets a good answer or a list serve so much longer than its life while no source can be asked (AMQP-61).
 	// Default: not at all.
 	Grace time.Duration
 	// RestAfter keeps a source that gave no answer from being asked again, so that a hanging one does not delay every
@@ -67,7 +67,7 @@ type Warning string
 // encipherment, which the profile asks for and the exchange itself does not (INC-21).
 const KeyEnciphermentOnly Warning = "the certificate has key encipherment without data encipherment"
 
-// Result is what Check found about a certificate that may be used.
+// Result holds the findings of Check on a certificate that may be used.
 type Result struct {
 	Chain    []*x509.Certificate // from the certificate up to the root
 	Warnings []Warning
@@ -146,7 +146,7 @@ func warnings(cert *x509.Certificate, usage Usage) []Warning {
 	return nil
 }
 
-// asksBelow tells whether certificates below this root are asked about.
+// asksBelow reports whether certificates below this root are asked about.
 func (v *Validator) asksBelow(root *x509.Certificate) bool {
 	for _, a := range v.cfg.Roots {
 		if a.Certificate.Equal(root) {

@@ -131,7 +131,7 @@ func (l Limits) readOuter(body []byte) (contentInfo, error) {
 	return outer, nil
 }
 
-// certificateID is how a message names a certificate: by issuer and serial
+// certificateID names a certificate in a message: by issuer and serial
 // number, or by its subject key identifier.
 type certificateID struct {
 	issuer []byte // DER of the name

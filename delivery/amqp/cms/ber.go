@@ -143,7 +143,7 @@ func (s *scanner) scanParts(in []byte, h head, depth int) (int, error) {
 	return at, nil
 }
 
-// ended tells whether in starts with the end of an indefinite length.
+// ended reports whether in starts with the end of an indefinite length.
 func ended(in []byte) bool { return len(in) >= 2 && in[0] == 0 && in[1] == 0 }
 
 // appendDER writes the first element of in, which scan has seen, and gives the

@@ -16,7 +16,7 @@
 // wants decryption-failed and invalid-signature told apart. Whoever may send to
 // the queue under a registered address could learn from the difference, one
 // message a guess. Duplicates are refused and errors go to the registered queue
-// only, which is what makes that impractical.
+// only, which makes that impractical.
 //
 // All functions are safe for concurrent use.
 package cms

@@ -2,7 +2,7 @@ package cms
 
 import "errors"
 
-// Kind says what is wrong with a message, in the words of the error queue.
+// Kind names the problem of a message, in the words of the error queue.
 type Kind string
 
 // What can be wrong with a message.

@@ -24,7 +24,7 @@ func FuzzOpen(f *testing.F) {
 }
 
 // FuzzVerify puts anything in the place of a part of a signed message: either
-// it is refused, or the content is what was signed.
+// it is refused, or the content equals the signed one.
 func FuzzVerify(f *testing.F) {
 	p := newParties(f)
 	content := []byte("<MsgHead/>")

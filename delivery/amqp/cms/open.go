@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/amqp/certs"
 )
 
-// maxRecipients is how many recipients a message may name.
+// maxRecipients limits the recipients of a message.
 const maxRecipients = 64
 
 // errUnreadable is the one cause of DecryptionFailed that depends on the key, whatever went wrong.

@@ -81,7 +81,7 @@ func checkOf(info signerInfo, signer *x509.Certificate, hash crypto.Hash) (check
 	return nil, "", unknownAlgorithm(info.Algorithm.Algorithm.String() + " for the signature")
 }
 
-// signedOctets are what the signature was made over: the signed attributes,
+// signedOctets gives the octets that the signature covers: the signed attributes,
 // which hold the digest of the content, or the content itself.
 func signedOctets(info signerInfo, content []byte, hash crypto.Hash) ([]byte, error) {
 	if len(info.Attributes.FullBytes) == 0 {

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/amqp/certs"
 )
 
-// maxCertificates is how many certificates a signed message may bring.
+// maxCertificates limits the certificates in a signed message.
 const maxCertificates = 32
 
 // Verified is a signed message whose signature was checked.
@@ -25,7 +25,7 @@ func Verify(signed []byte, want []*x509.Certificate) (Verified, error) {
 }
 
 // Verify checks an encapsulated signature (AMQP-66, AMQP-68) and that it was
-// made with one of the wanted certificates, which are those of the sender in
+// made with one of the wanted certificates, of the sender in
 // the address registry (AMQP-72). The error is a *Failure of the kinds
 // InvalidCMS or InvalidSignature; with ErrOtherSigner the Signer is given, but
 // not the Content.
@@ -52,7 +52,7 @@ func (l Limits) Verify(signed []byte, want []*x509.Certificate) (Verified, error
 	return Verified{Signer: signer}, failure
 }
 
-// Unsealed is what was inside a message that was signed and then encrypted.
+// Unsealed holds the content of a message that was signed and then encrypted.
 type Unsealed struct {
 	Verified
 

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/amqp/link"
 )
 
-// BenchmarkBrokerCeiling is what RabbitMQ 4 and this package do with messages of 4 KB
+// BenchmarkBrokerCeiling measures RabbitMQ 4 and this package with messages of 4 KB
 // on quorum queues and nothing else: sent by 64 at once and accepted, received and
 // accepted. The bridge cannot be faster.
 func BenchmarkBrokerCeiling(b *testing.B) {

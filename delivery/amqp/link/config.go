@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// SASL is how a connection says who it is.
+// SASL selects the authentication of a connection.
 type SASL string
 
 // The mechanisms.
@@ -22,7 +22,7 @@ const (
 	Anonymous SASL = "anonymous" // nobody
 )
 
-// Config is how a broker is reached. Only URL is required.
+// Config gives the address and the limits of a broker. Only URL is required.
 type Config struct {
 	// URL is amqp://host:port or amqps://host:port, without user and password. A path is
 	// the virtual host of a RabbitMQ. The port defaults to 5672 and 5671.
@@ -44,7 +44,7 @@ type Config struct {
 	// MaxMessage is the largest message taken in, in bytes. A larger one ends its link
 	// and stays on its queue. Default 32 MiB, more than a broker lets through.
 	MaxMessage uint64
-	// IdleTimeout is how long the broker may be silent before the connection is given
+	// IdleTimeout limits the silence of the broker before the connection is given
 	// up. Default one minute.
 	IdleTimeout time.Duration
 	// ConnectTimeout bounds connecting, attaching and closing. Default 15 s.
@@ -70,7 +70,7 @@ type Retry struct {
 	First, Max time.Duration
 }
 
-// withDefaults fills in what was left out and says what is wrong.
+// withDefaults fills in what was left out, and answers the problem of a wrong value.
 func (c Config) withDefaults() (Config, *url.URL, error) {
 	target, err := parseURL(c.URL)
 	if err != nil {

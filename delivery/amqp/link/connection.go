@@ -28,7 +28,7 @@ type Connection struct {
 // errNotRunning is why nothing can be sent before Start and after Stop.
 var errNotRunning = errors.New("the connection is not started")
 
-// New makes a connection; Start opens it. The error says what is wrong with the
+// New makes a connection; Start opens it. The error describes the problem of the
 // configuration, in words for the one who wrote it.
 func New(cfg Config) (*Connection, error) {
 	cfg, target, err := cfg.withDefaults()
@@ -155,7 +155,7 @@ func (c *Connection) once(ctx context.Context) error {
 
 var errLost = errors.New("the broker connection ended")
 
-// install sets what is sent over, and tells who waits.
+// install sets the line to send over, and wakes all that wait for one.
 func (c *Connection) install(pool *senders, failed error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 type Delivery struct {
 	Queue   string
 	Message *amqp.Message
-	// DeliveryCount is how often it was handed out before, as far as the broker tells:
+	// DeliveryCount counts the earlier deliveries, as far as the broker reports them:
 	// always 0 where Dialect.CountsDeliveries is false.
 	DeliveryCount int
 	// EnqueuedAt is when the broker took it in, zero where it does not tell.
@@ -56,7 +56,7 @@ func (d *Delivery) Modify(ctx context.Context, undeliverable bool) error {
 	return d.settle(ctx, func(ctx context.Context) error { return d.receiver.ModifyMessage(ctx, d.Message, options) })
 }
 
-// Settled tells whether one of the methods above was called and did not fail.
+// Settled reports whether one of the methods above was called and did not fail.
 func (d *Delivery) Settled() bool { return d.settled.Load() }
 
 // settle does so once. What was decided is told also when the context has ended.

@@ -9,10 +9,10 @@ import (
 	"schakel/store"
 )
 
-// Dialect is what one kind of broker does its own way (INC-28): how the name of a
+// Dialect holds the peculiarities of one kind of broker (INC-28): how the name of a
 // queue becomes an address, and what must be worked around.
 type Dialect struct {
-	// Name is what a setting says.
+	// Name selects the dialect in a setting.
 	Name string
 
 	// target and source make the address to send to and to receive from. namespace is
@@ -33,7 +33,7 @@ type Dialect struct {
 	// probeBySource asks for a queue by a receiver without credit, where a sender to a
 	// queue that is not there is not refused.
 	probeBySource bool
-	// probeEvery is how long the answer of a probe is trusted before a send; 0 trusts it
+	// probeEvery limits the trust in the answer of a probe before a send; 0 trusts it
 	// until a send fails.
 	probeEvery time.Duration
 	// rejectsWhenFull says that rejected without an error means a queue that is full or has no leader now.
@@ -116,7 +116,7 @@ func (d Dialect) DeadLetter(queue string) string { return d.deadLetter(queue) }
 // otherwise the queues of a party share one.
 func (d Dialect) DeadLetterBelow() bool { return d.deadBelow }
 
-// CountsDeliveries tells whether Delivery.DeliveryCount means anything.
+// CountsDeliveries reports whether Delivery.DeliveryCount means anything.
 func (d Dialect) CountsDeliveries() bool { return !d.noDeliveryCount }
 
 // Credit gives the credit that is used where so much is asked for: at least one.

@@ -2,7 +2,7 @@
 // from them, and asking whether they are there.
 //
 // What it guarantees: a send is a success only when the broker said accepted
-// (AMQP-07); every other end is a typed error that tells whether the message may have
+// (AMQP-07); every other end is a typed error that reports whether the message may have
 // been written all the same. A message that was received leaves its queue only when
 // it is accepted or rejected by the one who handles it (AMQP-10); that fails, and
 // says so, when the link it came over is gone, for the broker then delivers it again.

@@ -7,7 +7,7 @@ import (
 	amqp "github.com/Azure/go-amqp"
 )
 
-// Kind says how sending, asking or settling failed.
+// Kind classifies a failure of sending, asking or settling.
 type Kind string
 
 // The kinds. Only after Lost a message may have been written; it is then sent again
@@ -25,7 +25,7 @@ const (
 	Lost        Kind = "lost"        // no outcome came: nobody knows whether it was written
 )
 
-// Error is how something with a queue failed.
+// Error describes a failure with a queue.
 type Error struct {
 	Kind      Kind
 	Queue     string
@@ -66,7 +66,7 @@ func remote(err error) *amqp.Error {
 }
 
 // passing reports whether an error condition is that of trouble that passes: the same message may be taken later. Some of them
-// are those of Azure Service Bus; the rest are in AMQP 1.0.
+// belong to Azure Service Bus; the rest are in AMQP 1.0.
 func passing(condition amqp.ErrCond) bool {
 	switch condition {
 	case "com.microsoft:server-busy", "com.microsoft:timeout", "com.microsoft:operation-cancelled", "com.microsoft:container-close",
@@ -101,8 +101,8 @@ func failure(queue string, err error, other Kind) *Error {
 	return e
 }
 
-// sendFailure is failure once the transfer began: that the queue is gone does not
-// tell whether the message was in it.
+// sendFailure is failure once the transfer began: the end of the queue leaves open
+// that the message was in it.
 func sendFailure(queue string, err error) *Error {
 	e := failure(queue, err, Lost)
 	if e.Kind == NotFound {

@@ -16,7 +16,7 @@ import (
 // context ends when receiving ends or the link is lost.
 type Handler func(ctx context.Context, d *Delivery) error
 
-// errUnsettled is what a handler's success without settling is taken for.
+// errUnsettled stands for a handler's success without settling.
 var errUnsettled = errors.New("the handler returned without settling the delivery")
 
 // Receive hands the messages of a queue to a handler, at most so many at once as

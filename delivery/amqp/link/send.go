@@ -66,7 +66,7 @@ const (
 	dropped
 )
 
-// abandon tells what is known of a transfer that nobody waits for any more.
+// abandon gives the known outcome of a transfer that nothing waits for any more.
 func (t *transfer) abandon(ctx context.Context) error {
 	if t.stage.CompareAndSwap(waiting, dropped) {
 		return &Error{Kind: Unavailable, Queue: t.queue, Err: ctx.Err()}

@@ -12,7 +12,7 @@ import (
 	"schakel/delivery/amqp/link"
 )
 
-// Only the outcome accepted is a success, and an error tells whether the message may
+// Only the outcome accepted is a success, and an error reports whether the message may
 // have been written.
 //
 // Rules: AMQP-07, AMQP-06

@@ -76,7 +76,7 @@ func (s *senders) write(ctx context.Context, one *sender, t *transfer) (amqp.Sen
 	return none, nil, s.writeFailure(one, link, t.queue, err)
 }
 
-// writeFailure tells what became of a message that could not be written whole. What
+// writeFailure classifies the failure of a message that could not be written whole. What
 // our own side refused before the first byte leaves the link as it was.
 func (s *senders) writeFailure(one *sender, link *amqp.Sender, queue string, err error) error {
 	own, local := err.(*amqp.Error) // bare: one the broker sent is wrapped in the end of a link

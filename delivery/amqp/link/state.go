@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Phase is where a connection stands.
+// Phase names a stage of a connection.
 type Phase string
 
 // The phases.
@@ -19,7 +19,7 @@ const (
 	Stopped    Phase = "stopped"
 )
 
-// State is how a connection does.
+// State reports on a connection.
 type State struct {
 	Phase      Phase
 	Since      time.Time // when the phase began
@@ -28,7 +28,7 @@ type State struct {
 	Receivers  []Receiver
 }
 
-// Receiver is how receiving from one queue does.
+// Receiver reports on receiving from one queue.
 type Receiver struct {
 	Queue      string
 	Phase      Phase

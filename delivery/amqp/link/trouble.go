@@ -6,7 +6,7 @@ import (
 	amqp "github.com/Azure/go-amqp"
 )
 
-// isDetach tells whether an error ended a link alone and left its session whole.
+// isDetach reports whether an error ended a link alone and left its session whole.
 func isDetach(err error) bool {
 	if _, ended := errors.AsType[*amqp.LinkError](err); ended {
 		return true

@@ -11,7 +11,7 @@ import (
 	amqp "github.com/Azure/go-amqp"
 )
 
-// closeGrace is how long a broker may take to say goodbye.
+// closeGrace limits the time that a broker takes to close.
 const closeGrace = time.Second
 
 // wire is one open connection with one session.

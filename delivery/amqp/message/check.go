@@ -7,7 +7,7 @@ const (
 	maxProse = 16384 // the same for the description and the data of an error
 )
 
-// rule is how one field is checked.
+// rule sets the check of one field.
 type rule struct {
 	field    string
 	required bool
@@ -95,7 +95,7 @@ func isID(id string, uuid bool) bool {
 
 func fits(value string) bool { return len(value) <= maxText && isText(value) }
 
-// inYears tells whether a time can be written with a year of four digits.
+// inYears reports whether a time can be written with a year of four digits.
 func inYears(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1 && year <= 9999

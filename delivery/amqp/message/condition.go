@@ -70,7 +70,7 @@ func (c Condition) Description() string {
 	}
 }
 
-// aboutFields tells whether a condition may be about a message without a messageId.
+// aboutFields reports whether a condition may be about a message without a messageId.
 func (c Condition) aboutFields() bool { return c == RequiredFieldMissing || c == InvalidFieldValue }
 
 // ParseCondition reads a condition in any case, with the white space of the

@@ -18,7 +18,7 @@ const (
 )
 
 // PackCorrelation writes a correlationId as it stood in a message, with its AMQP type, for [UnpackCorrelation]. It gives nil
-// when text, which is what [Decode] made of it, is the same string.
+// when text, the result of [Decode], is the same string.
 func PackCorrelation(value any, text string) []byte {
 	switch v := value.(type) {
 	case string:
@@ -77,7 +77,7 @@ func (d *decoder) correlation(value any) (text string, as any) {
 		return "", nil
 	}
 	if value == text && IsUUID(text) {
-		return text, nil // the text says all of it, and is what the profile asks for
+		return text, nil // the text says all of it, as the profile requires
 	}
 	return shownID(text), value
 }

@@ -10,7 +10,7 @@ import (
 	amqp "github.com/Azure/go-amqp"
 )
 
-// defaultPriority is what the standard says is meant when nothing is said.
+// defaultPriority holds when a message names no priority, by the standard.
 const defaultPriority = 4
 
 // InvalidError says that a message breaks the profile and was not written.
@@ -24,7 +24,7 @@ func (e *InvalidError) Error() string {
 }
 
 // Check gives what is wrong with a message of our own, before it is signed and
-// encrypted or sent (AMQP-98). It is what Encode refuses.
+// encrypted or sent (AMQP-98). Encode refuses it.
 func (m *Message) Check() []Fault {
 	faults := m.check(true, nil)
 	if m.TTL < 0 || m.TTL%time.Millisecond != 0 || m.TTL/time.Millisecond > math.MaxUint32 {

@@ -33,7 +33,7 @@ const (
 // fault (AMQP-22). Every other subject is a code of code list 8279.
 const SubjectSOAPFault = "AMQP_SOAP_FAULT"
 
-// FaultKind says what is wrong with a field.
+// FaultKind names the problem of a field.
 type FaultKind uint8
 
 // The kinds of faults.

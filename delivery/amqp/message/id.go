@@ -24,7 +24,7 @@ func AnswerID(seed, kind string) string {
 	return id.String()
 }
 
-// IsUUID tells whether an id is a UUID in its usual form, in either case.
+// IsUUID reports whether an id is a UUID in its usual form, in either case.
 func IsUUID(id string) bool {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return false
@@ -46,7 +46,7 @@ func binaryID(b []byte) string {
 	}
 }
 
-// isText tells whether a value can be kept and shown: UTF-8 without control
+// isText reports whether a value can be kept and shown: UTF-8 without control
 // characters.
 func isText(s string) bool {
 	for i, r := range s {

@@ -34,7 +34,7 @@ type Message struct {
 	Error *ErrorReport
 }
 
-// ErrorReport is what an error message says about the message it refers to.
+// ErrorReport holds the content of an error message about the message it refers to.
 type ErrorReport struct {
 	OriginalID  string    // messageId of the failed message (AMQP-35)
 	ReceivedAt  time.Time // when the receiver tried to handle it (AMQP-36); zero when it could not be read

@@ -8,7 +8,7 @@ import (
 	"schakel/delivery/amqp/message"
 )
 
-// The text and the data of each condition are those of section 2.2.6.
+// The text and the data of each condition follow section 2.2.6.
 //
 // Rules: AMQP-38, AMQP-39, AMQP-100, AMQP-106, AMQP-127, AMQP-128, AMQP-129, AMQP-130, AMQP-131, AMQP-132, AMQP-133, AMQP-134, AMQP-135, AMQP-136, AMQP-137, INC-11, INC-12
 func TestRefusals(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 // MIGVersion is the fixed content of MIGversion in a MsgHead 1.2.
 const MIGVersion = "v1.2 2006-05-24"
 
-// Kind is what a document is.
+// Kind names the form of a document.
 type Kind int
 
 // The kinds of documents. Unknown is the kind of a document that could not be read so far.
@@ -52,10 +52,10 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// IsAppRec tells whether the document is an application acknowledgement; package apprec reads its content.
+// IsAppRec reports whether the document is an application acknowledgement; package apprec reads its content.
 func (k Kind) IsAppRec() bool { return k == AppRec10 || k == AppRec11 }
 
-// Document is what was read of a business document.
+// Document holds the values read from a business document.
 type Document struct {
 	Kind Kind
 	// SOAP is the version of the envelope, "1.1" or "1.2", empty without one.
@@ -91,7 +91,7 @@ type Info struct {
 	Receiver     Party
 }
 
-// AckWanted tells whether the sender asks for an AppRec. One that does not say gets one: the profile acknowledges every
+// AckWanted reports whether the sender asks for an AppRec. One that does not say gets one: the profile acknowledges every
 // asynchronous message (AMQP-14).
 func (i Info) AckWanted() bool { return i.Ack.V != "N" }
 

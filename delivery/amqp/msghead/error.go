@@ -20,17 +20,17 @@ var (
 	ErrValues = errors.New("required values are missing or wrong")
 )
 
-// ExpectedCharset is what the error transport:invalid-encoding tells the sender to use (AMQP-135).
+// ExpectedCharset goes into the error transport:invalid-encoding, for the sender to use (AMQP-135).
 const ExpectedCharset = xmlscan.ExpectedCharset
 
-// Error tells what is wrong with a document. It wraps one of ErrEncoding, ErrHeader, ErrBody and ErrValues and, where
+// Error describes a problem of a document. It wraps one of ErrEncoding, ErrHeader, ErrBody and ErrValues and, where
 // there is one, the cause. It quotes names of elements, never the content of the message.
 type Error struct {
 	// Is is the class, or an error that wraps it.
 	Is error
 	// Line and Column count from 1; 0 when there is no place to point at.
 	Line, Column int
-	// Cause says what was in the way, nil for ErrValues.
+	// Cause is the error of the reader, nil for ErrValues.
 	Cause error
 	// Fields are the paths of missing values, as MsgInfo/MsgId.
 	Fields []string

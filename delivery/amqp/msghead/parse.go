@@ -9,7 +9,7 @@ import (
 	"schakel/registry/xmlscan"
 )
 
-// maxEnvelope is how deep in the body of a SOAP envelope the message may stand: services wrap it in an element or two
+// maxEnvelope limits the depth of the message in the body of a SOAP envelope: services wrap it in an element or two
 // of their own.
 const maxEnvelope = 5
 
@@ -95,7 +95,7 @@ func (p *parser) open(root xml.StartElement) (xml.StartElement, error) {
 	return root, nil
 }
 
-// kindOf tells what a root element makes of a document.
+// kindOf gives the kind of a document by its root element.
 func kindOf(name xml.Name) Kind {
 	switch name {
 	case xml.Name{Space: Namespace, Local: "MsgHead"}:

@@ -30,7 +30,7 @@ type Unit struct {
 // Ident is an id of a unit.
 type Ident struct {
 	ID string
-	// Type says what kind of id it is: HER, ENH, HPR and so on in V.
+	// Type names the kind of id: HER, ENH, HPR and so on in V.
 	Type Code
 }
 

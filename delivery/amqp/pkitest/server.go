@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// Mode is how the responder or the list behaves.
+// Mode sets the behaviour of the responder or the list.
 type Mode int
 
 // The modes. Good is the beginning.
@@ -49,7 +49,7 @@ func (p *PKI) Revoke(c *x509.Certificate) {
 	p.revoked[c.SerialNumber.String()] = p.now().Add(-time.Hour)
 }
 
-// Asked is how often the responder ("/ocsp") or the list ("/crl") was asked.
+// Asked counts the requests to the responder ("/ocsp") or for the list ("/crl").
 func (p *PKI) Asked(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/freeport"
 )
 
-// Certificates are what a node shows on its TLS port, as PEM; clients must show one of
+// Certificates identify a node on its TLS port, as PEM; clients must show one of
 // the authority's to log in by SASL EXTERNAL, by its common name.
 type Certificates struct {
 	Authority, Certificate, Key []byte

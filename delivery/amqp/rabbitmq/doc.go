@@ -3,6 +3,6 @@
 // runs already. The demonstration shows the bridge on one, and tests are held on them.
 //
 // A node ends with the process that launched it, also when that is killed: a shell between
-// the two reads a pipe, and ends the node and removes its folder when the pipe closes. What
-// is not removed is what a killed shell leaves.
+// the two reads a pipe, and ends the node and removes its folder when the pipe closes. A
+// killed shell leaves its folder.
 package rabbitmq

@@ -37,7 +37,7 @@ func (v Version) plugins() string {
 	return "[rabbitmq_amqp1_0,rabbitmq_management,rabbitmq_auth_mechanism_ssl].\n"
 }
 
-// programs is where a version has its programs, in its root.
+// programs gives the folder of a version's programs, in its root.
 func (v Version) programs() string {
 	if v == Version4 {
 		return "/usr/lib/rabbitmq/lib/rabbitmq_server-4.*/sbin"
@@ -79,7 +79,7 @@ func Find(v Version, roots ...string) (Installation, error) {
 	return Installation{}, fmt.Errorf("RabbitMQ %s %w", v, ErrAbsent)
 }
 
-// trusted tells whether a root is one that root itself made: its programs are run as root.
+// trusted reports whether a root is one that root itself made: its programs are run as root.
 func trusted(root string) bool {
 	info, err := os.Stat(root)
 	if err != nil || !filepath.IsAbs(root) {

@@ -25,7 +25,7 @@ const (
 	Password = "guest"
 )
 
-// endWait is how long the shell of a node gets to end it in order.
+// endWait limits the time in which the shell of a node ends it in order.
 const endWait = 3 * time.Second
 
 // Node is one private RabbitMQ and the shell that keeps it. It is safe for concurrent use.
@@ -110,7 +110,7 @@ func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
 // open starts the shell.
 func (n *Node) open() error {
-	// #nosec G204 -- the script is ours, the folders are those that were found and made
+	// #nosec G204 -- the script is ours, the folders were found and made here
 	shell := exec.Command("/bin/sh", "-c", nodeScript, "sh", n.dir, n.installation.Programs, n.installation.Root)
 	// A process group of its own, so that an interrupt at the terminal reaches its owner first.
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -181,7 +181,7 @@ func (n *Node) endShell() error {
 		return err
 	case <-time.After(endWait):
 	}
-	// It is starting, and the shell does not read. All of its group go; that is what was asked.
+	// It is starting, and the shell does not read. All of its group go, as asked.
 	_ = syscall.Kill(-n.shell.Process.Pid, syscall.SIGKILL)
 	<-done
 	return nil

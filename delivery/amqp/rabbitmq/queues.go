@@ -52,7 +52,7 @@ func (n *Node) Queue(ctx context.Context, name string, arguments map[string]any)
 	return err
 }
 
-// QueuePath is where a queue is in the management API.
+// QueuePath gives the path of a queue in the management API.
 func QueuePath(name string) string { return "/queues/%2F/" + url.PathEscape(name) }
 
 // Call asks the management API and gives its answer. Removing what is not there is no error.

@@ -12,7 +12,7 @@ type memoryFile struct {
 	name string
 }
 
-// Stat tells what the file is.
+// Stat describes the file.
 func (m *memoryFile) Stat() (fs.FileInfo, error) { return memoryInfo{m.name, m.Reader.Size()}, nil }
 
 // Close does nothing.

@@ -68,7 +68,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("line %d, %s: %s", f.Line, f.Path, f.Text)
 }
 
-// LoadError tells what is wrong with a file of the folder. It wraps ErrFolder.
+// LoadError describes a problem of a file of the folder. It wraps ErrFolder.
 type LoadError struct {
 	// File is relative to the folder.
 	File string
@@ -103,7 +103,7 @@ func (e *NoSchemaError) Error() string {
 // Unwrap gives ErrNoSchema.
 func (e *NoSchemaError) Unwrap() error { return ErrNoSchema }
 
-// Has tells whether there is a schema for a namespace.
+// Has reports whether there is a schema for a namespace.
 func (s *Set) Has(namespace string) bool {
 	if s == nil {
 		return false

@@ -45,7 +45,7 @@ func (s *Set) Validate(ctx context.Context, doc []byte) ([]Finding, error) {
 	}
 }
 
-// outcome is what a validation ends with.
+// outcome is the end of a validation.
 type outcome struct {
 	findings []Finding
 	err      error

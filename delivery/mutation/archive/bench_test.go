@@ -54,7 +54,7 @@ func pack(b *testing.B, w io.Writer, groups []*format.Group) {
 	}
 }
 
-// BenchmarkDelivery writes, unpacks and reads a delivery; unzip -p into wc is what a reader can be held against.
+// BenchmarkDelivery writes, unpacks and reads a delivery; compare a reader with unzip -p into wc.
 func BenchmarkDelivery(b *testing.B) {
 	groups, unpacked := parcels(b, 64<<20)
 	var doc bytes.Buffer

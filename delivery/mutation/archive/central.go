@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// directory is what the end of a zip says of its central directory.
+// directory describes the central directory, as the end of a zip does.
 type directory struct {
 	start, size int64
 	count       int

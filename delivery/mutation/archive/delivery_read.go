@@ -26,7 +26,7 @@ type DeliveryReader struct {
 	err    error
 }
 
-// Position is where a group stands in a delivery.
+// Position locates a group in a delivery.
 type Position struct {
 	File  string `json:"file"`
 	Index int    `json:"index"` // of the file, from 1
@@ -125,7 +125,7 @@ func whose(h format.Header) string {
 	return fmt.Sprintf("of %s %.60q of dataset %.60q", cmp.Or(h.Type, "delivery"), h.DeliveryID, h.Dataset)
 }
 
-// Seen is the manifest of what was read so far; its bytes and SHA-256 are those of the zip after io.EOF.
+// Seen gives the manifest of the part read so far; after io.EOF its bytes and SHA-256 cover the zip.
 func (d *DeliveryReader) Seen() Manifest {
 	m, h := d.seen, d.header
 	m.Dataset, m.DeliveryID, m.Type, m.Area, m.ObjectTypes = h.Dataset, h.DeliveryID, h.Type, h.Area, h.ObjectTypes
@@ -133,5 +133,5 @@ func (d *DeliveryReader) Seen() Manifest {
 	return m
 }
 
-// Notes tells what was let pass.
+// Notes lists the deviations that were let pass.
 func (d *DeliveryReader) Notes() []string { return d.zip.Notes() }

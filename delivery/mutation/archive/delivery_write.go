@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// perFile is how many mutations one XML file gets when nothing else is asked (MUT-20).
+	// perFile counts the mutations of one XML file when nothing else is asked (MUT-20).
 	perFile = 5000
 	// fileBytes is after how many bytes a file ends, however few mutations it has: readers take no more than a few times that.
 	fileBytes = 1 << 30
@@ -20,7 +20,7 @@ const (
 	growFiles = 5_000
 )
 
-// DeliveryOptions says how a delivery is written.
+// DeliveryOptions sets the writing of a delivery.
 type DeliveryOptions struct {
 	Options
 	// PerFile is the number of mutations after which a file ends; a group is never cut. Default 5000. A file also ends after a

@@ -29,7 +29,7 @@ func (l Limits) filled() Limits {
 	return l
 }
 
-// allow tells whether so many unpacked bytes may come of so many packed ones.
+// allow reports whether so many unpacked bytes may come of so many packed ones.
 func (l Limits) allow(unpacked, packed int64) error {
 	if unpacked > l.Free && unpacked/l.Ratio > packed {
 		return fault(ErrLimit, "more than %d bytes come of each", l.Ratio)

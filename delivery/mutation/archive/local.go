@@ -25,7 +25,7 @@ const (
 	tag64       = 1 // of the extra field with sizes of 64 bits
 )
 
-// record is what the headers of an entry say.
+// record holds the headers of an entry.
 type record struct {
 	name     string
 	flags    uint16

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Manifest stands beside a zip and says what the format has no place for (MUT-65).
+// Manifest stands beside a zip and holds the metadata for which the format has no place (MUT-65).
 type Manifest struct {
 	Dataset     string              `json:"dataset"`
 	DeliveryID  string              `json:"deliveryId"`
@@ -29,14 +29,14 @@ type Manifest struct {
 	SHA256      string              `json:"sha256"` // of the zip, in hexadecimal
 }
 
-// Located tells by what the objects of a dataset lie in an area, so that who keeps a part can tell what leaves it (MUT-45).
+// Located names what places the objects of a dataset in an area, so that the keeper of a part sees what leaves it (MUT-45).
 type Located struct {
 	CRS              int      `json:"crs,omitempty"`              // EPSG code of the dataset
 	GeometryElements []string `json:"geometryElements,omitempty"` // local names below which geometry counts; none: all of it
 	KeyElements      []string `json:"keyElements,omitempty"`      // local names whose text is a key
 }
 
-// Counts is how much there is of each kind.
+// Counts holds the number of each kind.
 type Counts struct {
 	Groups  int64 `json:"groups"`
 	Adds    int64 `json:"adds"`
@@ -44,7 +44,7 @@ type Counts struct {
 	Deletes int64 `json:"deletes"`
 }
 
-// Mutations is how many there are in all.
+// Mutations counts all mutations.
 func (c Counts) Mutations() int64 { return c.Adds + c.Changes + c.Deletes }
 
 // Add counts one more group.

@@ -9,9 +9,9 @@ import (
 const (
 	// packStep is after how many bytes of a file it is looked how well they pack.
 	packStep = 32 << 10
-	// packFree is how many bytes may pack as well as they do.
+	// packFree counts the bytes that may pack as well as they do.
 	packFree = 512 << 10
-	// packDense is how many bytes may come of each, half of what readers take for a bomb.
+	// packDense limits the bytes that come of each, to half of what readers take for a bomb.
 	packDense = 100
 	// packLoose is when it is tight again after it was loose.
 	packLoose = 50

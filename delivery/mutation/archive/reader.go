@@ -44,7 +44,7 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 	return &Reader{in: newInput(r), limits: limits.filled(), names: map[string]bool{}}
 }
 
-// Notes tells what was let pass.
+// Notes lists the deviations that were let pass.
 func (r *Reader) Notes() []string { return r.notes }
 
 // Next gives the next file, or io.EOF when the zip was whole and everything in it was seen. What is left of the file
@@ -164,8 +164,8 @@ func (r *Reader) open() {
 	r.file = f
 }
 
-// inflater gives the one that all files share. It finds the end of the data by itself; whether that is where the header
-// says is looked at when it is there.
+// inflater gives the one that all files share. It finds the end of the data by itself; the place that the header says is
+// compared with it then.
 func (r *Reader) inflater() io.Reader {
 	if r.inflate == nil {
 		r.inflate = flate.NewReader(r.in)
@@ -193,7 +193,7 @@ func (s *plain) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read is how many packed bytes were read so far.
+// read counts the packed bytes read so far.
 func (f *File) read() int64 { return f.zip.in.at() - f.start }
 
 // Read reads unpacked bytes. Its io.EOF comes only after checksum and sizes were found right. Other errors are *Error.

@@ -37,7 +37,7 @@ func (s *unsized) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// window is what lies ahead, some more than is wanted: at least as much as the longest record, and more than that is behind
+// window holds the bytes ahead, some more than is wanted: at least as much as the longest record, and more than that is behind
 // the data of any file.
 func (s *unsized) window(want int) ([]byte, error) {
 	const least = 24

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Options says how a zip is written.
+// Options sets the writing of a zip.
 type Options struct {
 	Modified time.Time // the time of the files in the zip; zero gives none
 }
@@ -69,7 +69,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Written is how many bytes have gone out and their SHA-256; both are those of the whole zip after Close.
+// Written gives the number of bytes that went out and their SHA-256; after Close both cover the whole zip.
 func (w *Writer) Written() (size int64, sum [sha256.Size]byte) {
 	return w.out.size, [sha256.Size]byte(w.out.sum.Sum(nil))
 }

@@ -15,7 +15,7 @@ const (
 	Keys     Kind = "keys"
 )
 
-// Area is what a delivery is bounded to: polygons or keys. It never changes, and is for any number of goroutines.
+// Area bounds a delivery, by polygons or by keys. It is immutable and safe for concurrent use.
 type Area struct {
 	kind  Kind
 	crs   CRS
@@ -27,13 +27,13 @@ type Area struct {
 	built *index
 }
 
-// Options says how the text of an area is to be read.
+// Options sets the reading of the text of an area.
 type Options struct {
 	// Dataset is the system of the dataset, in which the area is kept. It is needed.
 	Dataset CRS
 	// Given is the system of WKT that does not name one; by default that of the dataset.
 	Given CRS
-	// Vertices is how many points an area may have; default 100,000.
+	// Vertices limits the points of an area; default 100,000.
 	Vertices int
 }
 
@@ -132,7 +132,7 @@ func (a *Area) index() *index {
 	return a.built
 }
 
-// Text is what the header of a file says about the area: the WKT, or the keys as a JSON array.
+// Text gives the area for the header of a file: the WKT, or the keys as a JSON array.
 func (a *Area) Text() string {
 	if a.kind == Keys {
 		return keysText(a.keys)

@@ -108,7 +108,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 // BenchmarkCopy filters a delivery of 64 MB unpacked by an area of 10,000 corners in which about a third of it lies;
-// reading alone is what it can be held against.
+// compare it with reading alone.
 func BenchmarkCopy(b *testing.B) {
 	var doc bytes.Buffer
 	groups, unpacked, err := write(&doc, 64<<20, parcel)

@@ -96,7 +96,7 @@ func toRD(p Point) Point {
 	return Point{originX + x, originY + y}
 }
 
-// convertible tells whether a point lies where the approximation is of use: the Netherlands, its coast and borders.
+// convertible reports whether a point lies where the approximation is of use: the Netherlands, its coast and borders.
 func convertible(p Point, from CRS) bool {
 	if from == RD {
 		return p.X >= -50000 && p.X <= 350000 && p.Y >= 250000 && p.Y <= 700000

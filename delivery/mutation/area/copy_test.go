@@ -80,7 +80,7 @@ func readAll(t *testing.T, doc []byte) []*format.Group {
 	}
 }
 
-// TestCopy filters a delivery of some thousand groups: what comes out is what the filter keeps, in order, byte for byte.
+// TestCopy filters a delivery of some thousand groups: the groups that the filter keeps come out, in order, byte for byte.
 //
 // Rules: MUT-28, MUT-42, MUT-43, MUT-47.
 func TestCopy(t *testing.T) {

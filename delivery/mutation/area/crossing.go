@@ -82,12 +82,12 @@ func (e *edge) fault(remedy, what string, args ...any) error {
 	return refuse(remedy, what, args...).at(int(e.polygon), int(e.ring), int(e.vertex))
 }
 
-// spike tells whether a line comes back from b the way it went.
+// spike reports whether a line comes back from b the way it went.
 func spike(a, b, c Point) bool {
 	return orient(a, b, c) == 0 && ((a.X-b.X)*(c.X-b.X) > 0 || (a.Y-b.Y)*(c.Y-b.Y) > 0)
 }
 
-// overlap tells whether two segments on one line share more than a point.
+// overlap reports whether two segments on one line share more than a point.
 func overlap(e, f *edge) bool {
 	lowX, highX := max(min(e.a.X, e.b.X), min(f.a.X, f.b.X)), min(max(e.a.X, e.b.X), max(f.a.X, f.b.X))
 	lowY, highY := max(min(e.a.Y, e.b.Y), min(f.a.Y, f.b.Y)), min(max(e.a.Y, e.b.Y), max(f.a.Y, f.b.Y))

@@ -39,7 +39,7 @@ func (c CRS) millimetre() float64 {
 	return 1e-3
 }
 
-// reference is what the name of a system in GML stands for.
+// reference holds the system that a name in GML stands for, and how its positions are written.
 type reference struct {
 	crs     CRS
 	swapped bool // latitude comes first

@@ -13,7 +13,7 @@ var (
 	ErrGeometry = errors.New("the geometry cannot be read")
 )
 
-// Error says what is wrong with an area, where, and what to do about it. Numbers count from 1; 0 is not of any.
+// Error describes a problem of an area, with its place and its remedy. Numbers count from 1; 0 is not of any.
 type Error struct {
 	Polygon int
 	Ring    int // of the polygon; 1 is its outer ring
@@ -65,7 +65,7 @@ func (e *Error) at(polygon, ring, vertex int) *Error {
 	return e
 }
 
-// GeometryError says where the geometry of a state went wrong.
+// GeometryError gives the place of a problem in the geometry of a state.
 type GeometryError struct {
 	Element string // the element it happened in, such as "posList"
 	Line    int    // in the file the state came from, from 1

@@ -18,7 +18,7 @@ func PointShape(p Point) *Shape {
 	return &Shape{points: []Point{p}, parts: []part{{pointPart, 0, 1}}}
 }
 
-// Kind tells whether it is polygons or keys.
+// Kind tells polygons from keys.
 func (a *Area) Kind() Kind { return a.kind }
 
 // CRS is the system of the polygons, the dataset's.
@@ -35,7 +35,7 @@ func (a *Area) Polygons() Polygons {
 	return out
 }
 
-// Meets tells whether a shape and the area share a point. Keys share none.
+// Meets reports whether a shape and the area share a point. Keys share none.
 func (a *Area) Meets(s *Shape) bool { return a.kind == Geometry && a.index().meets(s) }
 
 // Digest is a SHA-256 in hexadecimal, the same for equal areas only.
@@ -44,7 +44,7 @@ func (a *Area) Digest() string {
 	return hex.EncodeToString(hash[:])
 }
 
-// Equal tells whether two areas are the same.
+// Equal reports whether two areas are the same.
 func (a *Area) Equal(b *Area) bool { return a.canonical() == b.canonical() }
 
 // Keys gives the keys in their order, none for polygons.

@@ -87,5 +87,5 @@ func (f *feed) drain() {
 // whole tells, at the end of the wrapper, whether it is that of the whole state: what is no XML could have ended it.
 func (f *feed) whole() bool { return f.scan.Token().Offset+int64(len("</s>")) == f.total }
 
-// wrapperDepth is how deep the wrapper around a state is.
+// wrapperDepth counts the elements of the wrapper around a state.
 const wrapperDepth = 2

@@ -7,7 +7,7 @@ import (
 	"schakel/delivery/mutation/format/xmlscan"
 )
 
-// Fields says where the states of a dataset have what tells where they are.
+// Fields names the elements in which the states of a dataset have their geometry and keys.
 type Fields struct {
 	CRS CRS // of the dataset, and of geometry that does not name one, x or longitude first then
 	// Geometry is the local names of the elements below which GML counts; when empty, all GML in the state does.
@@ -45,7 +45,7 @@ func NewReader(f Fields) *Reader {
 	return r
 }
 
-// mostState is how big a single text of a state may be.
+// mostState limits the bytes of a single text of a state.
 const mostState = 64 << 20
 
 func nameSet(names []string) map[string]bool {

@@ -10,13 +10,13 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Config says what a filter lets through. Everything in it is optional.
+// Config sets which mutations a filter lets through. Everything in it is optional.
 type Config struct {
-	// Fields tells where a state has its geometry and keys.
+	// Fields names the elements with the geometry and keys of a state.
 	Fields Fields
 	// Areas are at most two as a rule: that of a subscription and that of a request. A state has to lie in each of them.
 	Areas []*Area
-	// ObjectTypes are those wanted; none given means all. The case of the first letter does not count (MUT-63).
+	// ObjectTypes lists the wanted types; none means all. The case of the first letter does not count (MUT-63).
 	ObjectTypes []string
 }
 
@@ -101,7 +101,7 @@ func (f *Filter) keeps(m *format.Mutation) bool {
 // Unreadable counts the states, up to now, whose geometry Group could not read.
 func (f *Filter) Unreadable() int64 { return f.unreadable.Load() }
 
-// Holds tells whether a state lies in all of the areas, whatever its object type. A state that cannot be read, and comes
+// Holds reports whether a state lies in all of the areas, whatever its object type. A state that cannot be read, and comes
 // with a *[GeometryError], lies in every area of polygons, and in one of keys unless it shows keys even so.
 func (f *Filter) Holds(s *format.State) (bool, error) {
 	if len(f.config.Areas) == 0 {

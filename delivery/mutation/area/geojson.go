@@ -149,7 +149,7 @@ func appendPositions(out []byte, body string) []byte {
 	return out
 }
 
-// separator is what stands between two lists or between two positions.
+// separator stands between two lists or between two positions.
 func separator(before byte) string {
 	if before == ')' {
 		return ","

@@ -52,7 +52,7 @@ func (b box) meets(c box) bool {
 	return b.minX <= c.maxX && c.minX <= b.maxX && b.minY <= c.maxY && c.minY <= b.maxY
 }
 
-// plausible tells whether a number can be a coordinate. What is beyond would spoil the exact arithmetic.
+// plausible reports whether a number can be a coordinate. What is beyond would spoil the exact arithmetic.
 func plausible(v float64) bool {
 	abs := math.Abs(v)
 	return abs <= 1e12 && (abs >= 1e-60 || v == 0)

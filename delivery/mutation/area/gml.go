@@ -177,7 +177,7 @@ func (r *Reader) ring(as partKind, tok *xmlscan.Token, ref reference) error {
 	return nil
 }
 
-// joined tells whether two points are within a millimetre, which counts as the same where lines are joined.
+// joined reports whether two points are within a millimetre, which counts as the same where lines are joined.
 func (r *Reader) joined(p, q Point) bool {
 	most := r.crs.millimetre()
 	return max(p.X-q.X, q.X-p.X, p.Y-q.Y, q.Y-p.Y) <= most

@@ -147,7 +147,7 @@ func (r *Reader) position(tok *xmlscan.Token, ref reference) error {
 	return r.fault("this is not supported in a line")
 }
 
-// countOf is how many positions a list says that it has; 0 when it does not.
+// countOf gives the number of positions that a list declares; 0 when it declares none.
 func countOf(tok *xmlscan.Token) int {
 	for _, a := range tok.Attrs {
 		if string(a.Name) == "count" {
@@ -158,7 +158,7 @@ func countOf(tok *xmlscan.Token) int {
 	return 0
 }
 
-// dimension is how many numbers make a position. Where that is not said, and the name of the system is often not that of what
+// dimension gives the number of coordinates of a position. Where that is not said, and the name of the system often differs from
 // is there, the count of a list tells, or in RD which way all numbers lie in the Netherlands.
 func (r *Reader) dimension(ref reference, count int) int {
 	n, other := len(r.numbers), 5-ref.dim
@@ -174,7 +174,7 @@ func (r *Reader) dimension(ref reference, count int) int {
 	return ref.dim
 }
 
-// likely tells whether all numbers are positions in RD when so many make one.
+// likely reports whether all numbers are positions in RD when so many make one.
 func (r *Reader) likely(dim int) bool {
 	for i := 0; i+1 < len(r.numbers); i += dim {
 		if extent(Point{r.numbers[i], r.numbers[i+1]}, RD) != nil {

@@ -2,7 +2,7 @@ package area
 
 import "bytes"
 
-// gmlKind is what to do with an element of GML.
+// gmlKind selects the treatment of an element of GML.
 type gmlKind uint8
 
 const (
@@ -58,7 +58,7 @@ func unknownObject(local []byte) bool {
 	return len(local) > 0 && local[0] >= 'A' && local[0] <= 'Z' && !bytes.HasPrefix(local, []byte("Time"))
 }
 
-// within tells what an element inside geometry is.
+// within gives the kind of an element inside geometry.
 func within(local []byte) gmlKind {
 	if kind := kindOf(local); kind != notGML {
 		return kind

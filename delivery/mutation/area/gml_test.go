@@ -86,7 +86,7 @@ func TestGeometries(t *testing.T) {
 	}
 }
 
-// degrees is where 155010,463010 is.
+// degrees holds 155010,463010 in longitude and latitude.
 func degrees(latitudeFirst bool) string {
 	lat, lon := 52.15517440+10*3235.65389e-5/3600, 5.38720621+10*5260.52916e-5/3600
 	if latitudeFirst {

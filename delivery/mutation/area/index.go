@@ -49,7 +49,7 @@ func (x *index) classify() {
 	}
 }
 
-// covers tells whether a point lies in the area or on its boundary.
+// covers reports whether a point lies in the area or on its boundary.
 func (x *index) covers(p Point) bool {
 	g := x.cells
 	if p.X < g.minX || p.X > g.maxX || p.Y < g.minY || p.Y > g.maxY {
@@ -74,7 +74,7 @@ func (x *index) locate(p Point) bool {
 	return inside
 }
 
-// ray tells whether the half line from p to the right crosses a side, of which the upper end does not count, and
+// ray reports whether the half line from p to the right crosses a side, of which the upper end does not count, and
 // whether p lies on it.
 func ray(p, a, b Point) (crosses, touches bool) {
 	above, other := a.Y > p.Y, b.Y > p.Y
@@ -116,7 +116,7 @@ func (x *index) block(b box) uint8 {
 	return first
 }
 
-// touched tells whether a segment meets the boundary.
+// touched reports whether a segment meets the boundary.
 func (x *index) touched(a, b Point) bool {
 	g := x.cells
 	if max(a.X, b.X) < g.minX || min(a.X, b.X) > g.maxX || max(a.Y, b.Y) < g.minY || min(a.Y, b.Y) > g.maxY {

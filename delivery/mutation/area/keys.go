@@ -42,7 +42,7 @@ func NewKeys(keys []string) (*Area, error) {
 	return &Area{kind: Keys, keys: out}, nil
 }
 
-// Holds tells whether a key is one of the area's.
+// Holds reports whether a key is one of the area's.
 func (a *Area) Holds(key string) bool {
 	_, found := slices.BinarySearch(a.keys, key)
 	return found

@@ -74,12 +74,12 @@ func twoSum(a, b float64) (total, rest float64) {
 	return total, rest
 }
 
-// between tells whether a point on the line through a and b lies between them, ends included.
+// between reports whether a point on the line through a and b lies between them, ends included.
 func between(a, b, p Point) bool {
 	return min(a.X, b.X) <= p.X && p.X <= max(a.X, b.X) && min(a.Y, b.Y) <= p.Y && p.Y <= max(a.Y, b.Y)
 }
 
-// meet tells whether two segments share a point, ends included. A segment may be a single point.
+// meet reports whether two segments share a point, ends included. A segment may be a single point.
 func meet(a, b, c, d Point) bool {
 	if max(a.X, b.X) < min(c.X, d.X) || max(c.X, d.X) < min(a.X, b.X) ||
 		max(a.Y, b.Y) < min(c.Y, d.Y) || max(c.Y, d.Y) < min(a.Y, b.Y) {

@@ -31,7 +31,7 @@ func (s *Shape) reset() { s.points, s.parts = s.points[:0], s.parts[:0] }
 
 func (s *Shape) of(p part) []Point { return s.points[p.from:p.to] }
 
-// meets tells whether any part shares a point with the area.
+// meets reports whether any part shares a point with the area.
 func (x *index) meets(s *Shape) bool {
 	for i := 0; i < len(s.parts); {
 		next := i + 1
@@ -82,7 +82,7 @@ func (x *index) touchedBy(line []Point) bool {
 	return false
 }
 
-// inside tells whether a polygon of the area lies in the polygon, given that their boundaries do not meet.
+// inside reports whether a polygon of the area lies in the polygon, given that their boundaries do not meet.
 func (x *index) inside(s *Shape, parts []part, bounds box) bool {
 	from, _ := slices.BinarySearchFunc(x.outer, Point{bounds.minX, bounds.minY}, comparePoints)
 	for _, corner := range x.outer[from:] {

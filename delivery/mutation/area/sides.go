@@ -22,7 +22,7 @@ func (ps Polygons) sides() error {
 	return nil
 }
 
-// crossed tells whether the half line to the right from a side crosses an odd number of others. It starts at a point of
+// crossed reports whether the half line to the right from a side crosses an odd number of others. It starts at a point of
 // the side where no other ring touches; the first one tried is nearly always good.
 func crossed(slabs *grid, edges []edge, i int) (odd bool, work int) {
 	e := &edges[i]

@@ -1,6 +1,6 @@
 package area
 
-// tolerance is how far in pixels a simplified line may be from the true one.
+// tolerance limits the distance of a simplified line from the true one, in pixels.
 const tolerance = 0.35
 
 // simplify leaves out points of an open line of pixels that lie near the line without them: first those close to the

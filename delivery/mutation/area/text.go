@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// several is how the text of more than one area begins.
+// several begins the text of more than one area.
 const several = "INTERSECTION("
 
-// Join is what files and manifests say of areas that all hold: one as it is used, more as what lies in each (MUT-41). It is
+// Join gives the text of areas that all hold for files and manifests: one as it is used, more as their intersection (MUT-41). It is
 // empty for none.
 func Join(areas []*Area) string {
 	if len(areas) == 1 {

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Options says how a delta is made.
+// Options sets when MakeDelta makes a delta.
 type Options struct {
 	Empty bool // make it also when nothing is new
 }

@@ -20,7 +20,7 @@ var (
 	ErrLineageChanged = errors.New("the history of the dataset was replaced")
 	// ErrDownloadGone: the download is over.
 	ErrDownloadGone = errors.New("the download can be fetched no more")
-	// ErrGeofilter: the geofilter cannot be used; the error behind it says where it is wrong.
+	// ErrGeofilter: the geofilter cannot be used; the error behind it gives the place.
 	ErrGeofilter = errors.New("the geofilter cannot be used")
 	// ErrTooMany: the partner waits for as many downloads as it may.
 	ErrTooMany = errors.New("too many downloads are waiting")
@@ -36,7 +36,7 @@ type RoomError struct {
 	Until time.Time // when the oldest makes room
 }
 
-// Error says what is full.
+// Error names the limit that is reached.
 func (e *RoomError) Error() string {
 	return fmt.Sprintf("%d bytes of downloads are kept for this partner, and none makes room before %s", e.Most, e.Until.UTC().Format(time.RFC3339))
 }
@@ -51,7 +51,7 @@ type GoneError struct {
 	ExpiredAt time.Time // the last moment at which it could be fetched; zero with ErrLineageChanged
 }
 
-// Error says what is gone.
+// Error names what is gone.
 func (e *GoneError) Error() string {
 	if e.Reason != "" {
 		return fmt.Sprintf("%v: %s", e.Kind, e.Reason)

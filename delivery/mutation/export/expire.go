@@ -8,11 +8,11 @@ import (
 	"schakel/store"
 )
 
-// expireMost is how many of a kind one run ends; the next run does the rest.
+// expireMost limits the rows of a kind that one run ends; the next run does the rest.
 const expireMost = 200
 
 // Expire ends what is over: deltas after their time (MUT-33), snapshots that newer ones replaced, downloads, and what is of an
-// old lineage. Files that nobody needs any more are dropped. It tells how many there were; several nodes may do it at once.
+// old lineage. Files that nothing refers to any more are dropped. It counts what ended; several nodes may do it at once.
 func (e *Exporter) Expire(ctx context.Context) (int, error) {
 	deltas, err := e.expireDeltas(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ func (w *world) expire(want int) {
 	}
 }
 
-// there tells whether a file can be read.
+// there reports whether a file can be read.
 func (w *world) there(fileID string) bool {
 	w.t.Helper()
 	f, err := w.db.MutationFile(w.ctx, fileID)

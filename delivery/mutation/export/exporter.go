@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// Retention is how long a delta can be fetched after the end of its window, that moment included (MUT-33).
+	// Retention lets a delta be fetched until so long after the end of its window, that moment included (MUT-33).
 	Retention = 31 * 24 * time.Hour
-	// KeepCustom is how long a download that was asked for can be fetched after it was ready.
+	// KeepCustom lets a requested download be fetched until so long after it was ready.
 	KeepCustom = 7 * 24 * time.Hour
-	// KeepReplaced is how long the bytes stay of what was replaced: of snapshots that are older than the newest two, after a
+	// KeepReplaced keeps replaced bytes for so long: of snapshots that are older than the newest two, after a
 	// newer one came, and of an old lineage.
 	KeepReplaced = 24 * time.Hour
-	// MostWaiting is how many downloads a partner may have asked for that are not ready yet.
+	// MostWaiting limits the requested downloads of a partner that are not ready yet.
 	MostWaiting = 20
-	// MostCustomBytes is how many bytes are kept, unless a Config says otherwise, of the downloads that a partner asked for.
+	// MostCustomBytes limits the bytes stored of the downloads that a partner requested, unless a Config says otherwise.
 	MostCustomBytes = 20 << 30
 	// FreshCustom is for how long a download that was asked for makes no room for others after it was ready.
 	FreshCustom = time.Hour
-	// keepSnapshots is how many snapshots stay, however old.
+	// keepSnapshots counts the snapshots that stay, however old.
 	keepSnapshots = 2
 )
 
-// Config is what an Exporter is made of. Only DB is needed.
+// Config holds the dependencies and limits of an Exporter. Only DB is required.
 type Config struct {
 	DB  *store.DB
 	Now func() time.Time // default time.Now
 	Log *slog.Logger
 	// Node is under which name downloads are claimed; each process has its own.
 	Node string
-	// Lease is how long a node may be silent before another makes its download again; default a minute.
+	// Lease lets a node be silent for so long before another makes its download again; default a minute.
 	Lease time.Duration
 	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions, as
 	// [store.Queries.KeptMutationDownloads] counts them; default [MostCustomBytes].
 	MostCustomBytes int64
 }
 
-// Exporter makes deliveries and tells what there is. It is for any number of goroutines.
+// Exporter makes deliveries and offers them to readers. It is safe for concurrent use.
 type Exporter struct{ cfg Config }
 
 // New makes an Exporter.

@@ -17,7 +17,7 @@ import (
 	"schakel/store"
 )
 
-// Work makes the download that waits longest, if any, and tells whether there was one. While it does, no other node makes it;
+// Work makes the download that waits longest, if any, and reports whether there was one. While it does, no other node makes it;
 // when the program stops it is given back, unless that was in the middle of the claim. What fails for a reason that stays has
 // failed; for another it is tried again when its lease is over.
 func (e *Exporter) Work(ctx context.Context) (bool, error) {
@@ -57,7 +57,7 @@ func (e *Exporter) lastWord(ctx context.Context, write func(context.Context, *st
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return write(ctx, tx) })
 }
 
-// stays tells whether trying again is of no use.
+// stays reports whether trying again is of no use.
 func stays(err error) bool {
 	for _, kind := range []error{
 		store.ErrNotFound, ErrDeltaExpired, ErrNoSnapshot, ErrGeofilter, area.ErrArea, archive.ErrZip, archive.ErrTruncated, archive.ErrLimit, archive.ErrOrder,
@@ -218,7 +218,7 @@ func (e *Exporter) commitPart(ctx context.Context, row *store.MutationDownload, 
 	})
 }
 
-// beats is how far a download is.
+// beats counts the progress of a download.
 type beats struct {
 	fileID string
 	total  int64 // groups to look at
@@ -227,7 +227,7 @@ type beats struct {
 
 func (b *beats) progress() int64 { return min(99, b.done.Load()*100/max(b.total, 1)) }
 
-// beat keeps the lease of a download while it is made, and tells how far it is. When the lease is lost it ends the work.
+// beat renews the lease of a download while it is made, and writes its progress. When the lease is lost it ends the work.
 func (e *Exporter) beat(ctx context.Context, row *store.MutationDownload, b *beats, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(e.cfg.Lease/12, time.Millisecond))
 	defer tick.Stop()

@@ -10,14 +10,14 @@ import (
 	"schakel/store"
 )
 
-// View is who reads a dataset: the own organisation, or a partner with a subscription to it.
+// View identifies the reader of a dataset: the own organisation, or a partner with a subscription to it.
 type View struct {
 	Dataset   store.Dataset
 	PartnerID string
 	Follower  *store.MutationFollower // nil: it gets everything
 }
 
-// Offer is what a reader gets of a delta or of a snapshot.
+// Offer describes a delta or a snapshot as a reader gets it.
 type Offer struct {
 	Delta     store.MutationDelta    // zero for a snapshot
 	Name      string                 // of the delta, as the reader knows it

@@ -15,7 +15,7 @@ import (
 	"schakel/store"
 )
 
-// part is what somebody wants of a dataset: object types, in areas that must all hold. The zero part is everything.
+// part selects object types of a dataset, in areas that must all hold. The zero part selects everything.
 type part struct {
 	types  []string // none: all
 	areas  []*area.Area
@@ -81,7 +81,7 @@ func unreadable(err error) bool {
 	return errors.Is(err, area.ErrArea) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errTypesGone)
 }
 
-// all tells whether it is everything.
+// all reports whether the part is the whole dataset.
 func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 && p.unread == nil }
 
 // lineage is the one of this part of a dataset (MUT-38, MUT-49).
@@ -96,7 +96,7 @@ func (p part) lineage(whole string) (string, error) {
 	return area.Lineage(base, p.areas, p.types).String(), nil
 }
 
-// text is what the files and the manifest say of the area.
+// text gives the area for the files and the manifest.
 func (p part) text() string { return area.Join(p.areas) }
 
 // located tells by what objects lie in the areas; nil without any.

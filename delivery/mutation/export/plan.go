@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// againAfter is how long work that failed waits before it is tried again.
+	// againAfter delays the next try of work that failed.
 	againAfter = time.Minute
-	// renewBefore is how long before the deltas behind the newest snapshot begin to expire another one is made, whatever the
+	// renewBefore has another snapshot made so long before the deltas behind the newest one begin to expire, whatever the
 	// schedule says: without it a copy that is rebuilt could not go on.
 	renewBefore = 7 * 24 * time.Hour
-	// stillLoad is how long nothing may come of an initial load until a first snapshot does not wait for its end any more.
+	// stillLoad ends the wait of a first snapshot for an initial load of which nothing has come for so long.
 	stillLoad = 10 * time.Minute
-	// mostAhead is how far the clocks of nodes may be apart, a wrong time zone included.
+	// mostAhead limits the difference between the clocks of nodes, a wrong time zone included.
 	mostAhead = 24 * time.Hour
 )
 

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// Expired tells whether a delta can be fetched no more: 31 times 24 hours after its end it still can, later not (MUT-33).
+// Expired reports whether a delta can be fetched no more: 31 times 24 hours after its end it still can, later not (MUT-33).
 func (e *Exporter) Expired(d store.MutationDelta) bool {
 	return !d.GoneAt.IsZero() || e.cfg.Now().After(d.ToAt.Add(Retention))
 }
@@ -109,7 +109,7 @@ func (e *Exporter) expired(v View, d store.MutationDelta) error {
 	return &GoneError{Kind: ErrDeltaExpired, DeltaID: d.ID, Lineage: v.Dataset.Lineage, ExpiredAt: d.ToAt.Add(Retention)}
 }
 
-// Delta tells what a reader gets of a delta, and has its part made when nobody asked for that yet. It answers
+// Delta offers a delta to a reader, and has its part made when nobody asked for that yet. It answers
 // ErrDeltaUnknown, or a *[GoneError].
 func (e *Exporter) Delta(ctx context.Context, v View, id string) (Offer, error) {
 	wants, err := e.wants(ctx, v)

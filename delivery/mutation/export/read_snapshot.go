@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// Latest tells what a reader gets of the newest snapshot, and has its part made when nobody asked for that yet. It answers
+// Latest offers the newest snapshot to a reader, and has its part made when nobody asked for that yet. It answers
 // ErrNoSnapshot when the lineage of now has none.
 func (e *Exporter) Latest(ctx context.Context, v View) (Offer, error) {
 	s, err := e.latest(ctx, v)

@@ -44,7 +44,7 @@ func (e *Exporter) Request(ctx context.Context, v View, r Request) (store.Mutati
 	if err != nil {
 		return row, err
 	}
-	row.Mark = names.mark // the deltas that it names are those of the subscription, whatever the geofilter is
+	row.Mark = names.mark // it names deltas of the subscription, whatever the geofilter
 	of, err := e.source(ctx, v, names, r.DeltaID)
 	if err != nil {
 		return row, err

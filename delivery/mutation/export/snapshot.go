@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	stepEvery  = 2 * time.Second // how often a snapshot tells how far it is
+	stepEvery  = 2 * time.Second // time between two reports of its progress
 	stepLooks  = 256             // states after which it looks at the time
 	baseTries  = 5               // how often a snapshot looks for its delta while others make deltas
 	lastWrites = 5 * time.Second // how long a last word may take when the program stops
@@ -107,7 +107,7 @@ func (e *Exporter) writeSnapshot(ctx context.Context, set store.Dataset, row *st
 	return m, nil
 }
 
-// step tells how far a snapshot is. It answers store.ErrConflict when another node has begun it again.
+// step writes the progress of a snapshot. It answers store.ErrConflict when another node has begun it again.
 func (e *Exporter) step(ctx context.Context, row *store.MutationSnapshot) error {
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StepMutationSnapshot(ctx, row.ID, row.Done) })
 	if errors.Is(err, store.ErrNotFound) {

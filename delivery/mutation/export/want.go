@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// lineages are those of parts of a dataset, by what they are of.
+// lineages holds the lineages of parts of a dataset, by the key of the part.
 type lineages map[string]string
 
 func partKey(f store.MutationFollower) string {

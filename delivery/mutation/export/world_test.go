@@ -155,7 +155,7 @@ func (w *world) delta() store.MutationDelta {
 	return d
 }
 
-// name is what a reader knows a delta by.
+// name gives the id by which a reader knows a delta.
 func (w *world) name(v export.View, deltaID string) string {
 	w.t.Helper()
 	names, err := w.exporter.Names(w.ctx, v)
@@ -241,7 +241,7 @@ func (r replica) lines() []string {
 	return lines
 }
 
-// holds checks that a replica is what an exact copy holds behind a group.
+// holds checks that a replica equals an exact copy behind a group.
 func (w *world) holds(r replica, seq int64, what string) {
 	w.t.Helper()
 	w.mu.Lock()

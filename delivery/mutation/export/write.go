@@ -18,7 +18,7 @@ type writtenZip struct {
 	manifest archive.Manifest
 }
 
-// header is what every file of a delivery of a dataset begins with (MUT-21).
+// header makes the header of every file of a delivery of a dataset (MUT-21).
 func header(set store.Dataset, id string, kind format.DeliveryType) (format.Header, error) {
 	spaces, err := ingest.Namespaces(set.Namespaces)
 	if err != nil {

@@ -20,7 +20,7 @@ var (
 	ErrInvalid = errors.New("this cannot be written in the mutation delivery format")
 )
 
-// Error says where a file went wrong.
+// Error gives the place of a problem in a file.
 type Error struct {
 	File         string
 	Line, Column int // from 1

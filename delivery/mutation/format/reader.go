@@ -140,7 +140,7 @@ func blank(text []byte) bool {
 	return true
 }
 
-// ours tells whether the current element is of the format, and gives its name then.
+// ours gives the name of the current element, and reports whether it is of the format.
 func (r *Reader) ours(tok *xmlscan.Token) (string, bool) {
 	space := r.scan.Namespace()
 	if space != Namespace1 && space != Namespace2 || r.header.Version != "" && space != r.header.Version {

@@ -6,7 +6,7 @@ import (
 	"schakel/delivery/mutation/format/xmlscan"
 )
 
-// mostDeviations is how many deviations of a header are told.
+// mostDeviations limits the deviations reported of a header.
 const mostDeviations = 20
 
 func (r *Reader) deviate(what string) {

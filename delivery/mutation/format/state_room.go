@@ -10,11 +10,11 @@ const (
 	// around counts the elements around a state in a file: the root, the message, the group, the mutation, its side,
 	// and the element of the dataset.
 	around = 6
-	// aroundSpaces is how many namespaces the elements around a state may declare.
+	// aroundSpaces limits the namespaces that the elements around a state declare.
 	aroundSpaces = 100
 )
 
-// room is what a state asks of a reader.
+// room measures the nesting and the declarations of a state, which readers bound.
 type room struct {
 	from, bound int // elements and namespaces around it where it was read
 	depth       int // elements in each other

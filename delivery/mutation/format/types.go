@@ -18,7 +18,7 @@ const (
 // Namespace binds a prefix, empty for the default, to a namespace.
 type Namespace = xmlscan.Namespace
 
-// DeliveryType says what the files of a delivery hold.
+// DeliveryType tells deliveries of all states from deliveries of changes.
 type DeliveryType string
 
 // The types of deliveries. Files of namespace 1.0 do not say theirs.
@@ -57,7 +57,7 @@ type Deviation struct {
 	What string
 }
 
-// Kind is what a mutation does to a version.
+// Kind names the effect of a mutation on a version.
 type Kind uint8
 
 // The kinds of mutations (MUT-05).
@@ -154,7 +154,7 @@ type State struct {
 	// Object is the name of the object's own element without prefix, such as "Woonplaats": the first one from the
 	// outside in that begins with a capital, as types do in GML, or else the first inside the outermost.
 	Object string
-	// Line is where XML starts in the file, from 1.
+	// Line counts the lines of the file up to the start of XML, from 1.
 	Line int
 
 	outer      Name // its outermost element, without a prefix

@@ -113,7 +113,7 @@ func (w *Writer) state(name string, s *State) {
 	w.text("</" + w.ml + ":" + name + ">\n")
 }
 
-// lacking is what must be declared on the state's own element, since the root does not declare it so.
+// lacking gives the namespaces to declare on the state's own element, since the root does not declare them so.
 func (w *Writer) lacking(s *State) []Namespace {
 	var out []Namespace
 	for _, n := range s.Namespaces {

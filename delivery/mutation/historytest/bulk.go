@@ -17,10 +17,10 @@ type Bulk struct {
 	next int // the object that changes next
 }
 
-// window is how many groups after its first an object is changed.
+// window counts the groups between the first of an object and its change.
 const window = 1000
 
-// Group is the next one; its states are of about a kilobyte.
+// Group makes the next group; its states are of about a kilobyte.
 func (b *Bulk) Group() *format.Group {
 	b.n++
 	var m format.Mutation

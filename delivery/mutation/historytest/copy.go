@@ -18,7 +18,7 @@ func Digest(s *format.State) string {
 	return fmt.Sprintf("%x", sum)
 }
 
-// Copy is what an exact copy holds now: a line "type id digest" for each version, sorted. keep says which are meant; nil
+// Copy lists the content of an exact copy: a line "type id digest" for each version, sorted. keep selects versions; nil
 // is all.
 func (h *History) Copy(keep func(*format.State) bool) []string {
 	lines := []string{}

@@ -23,7 +23,7 @@ func (f Frame) corners() string {
 	return fmt.Sprintf("(%g %g,%g %g,%g %g,%g %g,%g %g)", f.Left, f.Bottom, f.Right, f.Bottom, f.Right, f.Top, f.Left, f.Top, f.Left, f.Bottom)
 }
 
-// Inside tells whether a state of a history lies in the area; touching counts, and without geometry it does not.
+// Inside reports whether a state of a history lies in the area; touching counts, and without geometry it does not.
 func (r Ring) Inside(s *format.State) bool {
 	sq, ok := squareOf(s)
 	if !ok || sq.Right < r.Outer.Left || sq.Left > r.Outer.Right || sq.Top < r.Outer.Bottom || sq.Bottom > r.Outer.Top {

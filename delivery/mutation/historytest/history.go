@@ -33,7 +33,7 @@ func New(seed uint64, model Model, prefix string) *History {
 // Fill makes states so much larger, in bytes.
 func (h *History) Fill(n int) { h.filling = n }
 
-// Group is what happens next: one group, or rarely one of many mutations. WAS and WORDT bear the ids of the source.
+// Group makes the next group, rarely one of many mutations. WAS and WORDT bear the ids of the source.
 func (h *History) Group() *format.Group {
 	h.day++
 	g := &format.Group{}
@@ -172,7 +172,7 @@ func (h *History) name() string {
 	return fmt.Sprintf("naam %d <é & €>", h.rnd.IntN(1_000_000))
 }
 
-// place is where an object lies: now and then exactly on a line of the grid, so that borders touch.
+// place gives the position of an object: now and then exactly on a line of the grid, so that borders touch.
 func (h *History) place() (x, y float64) {
 	x, y = ExtentX+h.rnd.Float64()*ExtentSize, ExtentY+h.rnd.Float64()*ExtentSize
 	if h.rnd.IntN(4) == 0 {

@@ -28,7 +28,7 @@ type version struct {
 	x, y, size   float64 // of a square; size 0 is no geometry
 }
 
-// object is what a source knows of an object: the versions that are there, oldest first.
+// object holds the versions of an object that are there, oldest first.
 type object struct {
 	kind, id string
 	versions []*held

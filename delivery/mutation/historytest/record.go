@@ -7,7 +7,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Record is what a source published, in order. It tells what an exact copy holds after each group, by the ids of the
+// Record holds the publications of a source, in order. It gives the content of an exact copy after each group, by the ids of the
 // source alone. It is safe for concurrent use.
 type Record struct {
 	mu   sync.Mutex
@@ -49,14 +49,14 @@ func (r *Record) Add(groups ...*format.Group) {
 	}
 }
 
-// Len is how many groups were published.
+// Len counts the published groups.
 func (r *Record) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.log)
 }
 
-// At is what a copy holds after so many groups, as [History.Copy] gives it; nil keeps all.
+// At lists the content of a copy after so many groups, as [History.Copy] gives it; nil keeps all.
 func (r *Record) At(groups int64, keep func(kind string, s *format.State) bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

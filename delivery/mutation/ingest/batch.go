@@ -50,7 +50,7 @@ func (b *batcher) load(ctx context.Context, tx *store.Tx, batch []*group) error 
 	return w.find(ctx, tx, b)
 }
 
-// wanted is what a batch refers to.
+// wanted collects the references of a batch.
 type wanted struct {
 	ids, sources []string
 	fields       bool

@@ -15,7 +15,7 @@ func kilobyte(id string) *format.State {
 	return st(id, id+strings.Repeat(" Een pand van rode baksteen aan de Kade.", 23))
 }
 
-// BenchmarkPublish publishes groups of one change each, of states of 1 KB, and tells how many there are in a second.
+// BenchmarkPublish publishes groups of one change each, of states of 1 KB, and reports groups per second.
 func BenchmarkPublish(b *testing.B) {
 	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		for _, kind := range []string{"add", "change"} {

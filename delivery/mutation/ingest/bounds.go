@@ -49,7 +49,7 @@ func checkState(s *format.State, namespaces string) *Problem {
 // written bounds how many bytes a state has in a delivery, with what must be declared on its element.
 func written(xml int64, namespaces string) int64 { return xml + 2*int64(len(namespaces)) }
 
-// fitsDelivery refuses a group that is larger in a delivery, where every WAS has its fields, than readers take. states are those
+// fitsDelivery refuses a group that is larger in a delivery, where every WAS has its fields, than readers take. states holds those
 // that the group ended.
 func (b *batcher) fitsDelivery(g *group) *Problem {
 	var size int64

@@ -78,7 +78,7 @@ func (r *run) still(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// goesOn makes sure that the dataset is what it was for this publication: what this brought was not replaced, and nobody else
+// goesOn makes sure that the dataset did not change for this publication: what this brought was not replaced, and nobody else
 // filled what an initial load begins with.
 func (r *run) goesOn(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 	switch {

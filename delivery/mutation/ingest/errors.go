@@ -17,7 +17,7 @@ var (
 	ErrEnded = errors.New("the dataset has ended: nothing is published in it any more")
 	// ErrNotEmpty is met at an initial load of a dataset that holds something (MUT-31).
 	ErrNotEmpty = errors.New("the dataset is not empty: publish changes as a delta, go on with the load that was cut off under its own key, or give a reason to replace all that is there")
-	// ErrKind is met when neither the request nor the file says whether it is an initial load.
+	// ErrKind is met when neither the request nor the file marks it as an initial load or as changes.
 	ErrKind = errors.New("the file does not say whether it is a delta or an initial load: tell it with the request")
 	// ErrOtherContent is met when a key comes again with other content than what is in under it.
 	ErrOtherContent = errors.New("the key was used for other content: use a new key for this")
@@ -92,10 +92,10 @@ func (p Problem) place() string {
 	return strings.Join(place, ", ")
 }
 
-// mostProblems is how many problems of a group are told.
+// mostProblems limits the reported problems of a group.
 const mostProblems = 20
 
-// Refused says what is wrong with the first group that could not be taken in. All groups before it are in.
+// Refused holds the problems of the first group that could not be taken in. All groups before it are in.
 type Refused struct {
 	Publication store.MutationPublication // zero when nothing was begun
 	Problems    []Problem                 // one or more, all of one group

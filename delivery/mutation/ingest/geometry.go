@@ -64,7 +64,7 @@ func (l *locator) nowhere() string {
 	return "no geometry" + in
 }
 
-// placed names a mutation of the group in words; name is what the publication is called, which is not told again.
+// placed names a mutation of the group in words; name names the publication, which is left out.
 func (g *group) placed(i int, name string) string {
 	p := g.problem(i, "", "", "", "")
 	if p.File == name {

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// Config is what an Ingester is made of.
+// Config holds the dependencies of an Ingester.
 type Config struct {
 	DB *store.DB
 }
@@ -40,7 +40,7 @@ type Request struct {
 	Replace string
 }
 
-// Receipt tells what came of a publication.
+// Receipt reports the outcome of a publication.
 type Receipt struct {
 	Publication store.MutationPublication
 	States      []store.PublishedState // which id each state got; nil when there are more than MostStates mutations

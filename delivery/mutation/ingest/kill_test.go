@@ -119,7 +119,7 @@ func killOne(t *testing.T, url string, reports int, later time.Duration) {
 	timer.Stop()
 }
 
-// wholePrefix makes sure that the first groups are in, each of them whole, and tells how many.
+// wholePrefix makes sure that the first groups are in, each of them whole, and counts them.
 func wholePrefix(t *testing.T, db *store.DB, want []*format.Group) int {
 	t.Helper()
 	d, err := db.Dataset(t.Context(), "register")

@@ -31,7 +31,7 @@ type mutation struct {
 	nowhere    string               // why the WORDT lies in no area; empty when it does, or nobody asks
 }
 
-// was is how a WAS tells which state it means.
+// was refers to a state, as a WAS does.
 type was struct {
 	id     string
 	digest []byte // of its fields, nil when it has none

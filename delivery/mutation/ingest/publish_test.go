@@ -185,7 +185,7 @@ func TestKinds(t *testing.T) {
 		if _, err := w.ingester.Publish(w.ctx, w.request("late", of(first))); !errors.Is(err, ingest.ErrEnded) {
 			t.Errorf("published in a dataset that ended: %v", err)
 		}
-		// A file of 1.0 does not say what it is.
+		// A file of 1.0 does not name its type.
 		old := strings.NewReplacer("generiek/2.0", "generiek/1.0").Replace(string(file(t, header(format.Delta), first)))
 		start, end := strings.Index(old, "<ml:mutatieType>"), strings.Index(old, "</ml:mutatieType>")+len("</ml:mutatieType>")
 		source := ingest.FromXML("a.xml", strings.NewReader(old[:start]+old[end:]), format.Limits{})

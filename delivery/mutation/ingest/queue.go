@@ -30,7 +30,7 @@ func newQueue() *queue {
 	return q
 }
 
-// put adds a group, and tells whether more is taken. It waits while there is much.
+// put adds a group, and reports whether more is taken. It waits while there is much.
 func (q *queue) put(g *group) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What cannot be read tells where; what was cut off can be sent again.
+// What cannot be read gives its place; what was cut off can be sent again.
 // Rules: MUT-29, MUT-30.
 func TestBrokenInput(t *testing.T) {
 	good := string(file(t, header(format.Delta), group(add("1", "s1", "een")), group(add("2", "s2", "twee"))))

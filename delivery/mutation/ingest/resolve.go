@@ -7,7 +7,7 @@ import (
 	"schakel/store"
 )
 
-// add adds a group, or tells what is wrong with it and adds nothing of it.
+// add adds a group, or gives its problems and adds nothing of it.
 func (b *batcher) add(g *group) (problems []Problem) {
 	states, mutations, deaths := len(b.out.States), len(b.out.Mutations), len(b.out.Deaths)
 	b.seq++
@@ -115,7 +115,7 @@ func (b *batcher) find(g *group, i int) (*known, *Problem) {
 	return nil, &p
 }
 
-// comes tells whether a state with this id is brought by the i-th mutation or a later one.
+// comes reports whether a state with this id is brought by the i-th mutation or a later one.
 func (g *group) comes(i int, id string) bool {
 	for _, m := range g.mutations[i:] {
 		if m.wordt != nil && m.wordt.SourceID == id {
@@ -145,7 +145,7 @@ func (b *batcher) findByFields(g *group, i int) (*known, *Problem) {
 	return nil, &p
 }
 
-// fits tells whether a state is what the mutation says that was.
+// fits compares a state with the WAS of a mutation, and gives the problem when they differ.
 func (b *batcher) fits(g *group, i int, k *known) *Problem {
 	m := &g.mutations[i]
 	var p Problem

@@ -51,7 +51,7 @@ func (r *run) begin(ctx context.Context) error {
 	})
 }
 
-// audit tells who replaced a history; d is the dataset as it was.
+// audit writes the actor and reason of a replaced history; d is the dataset as it was.
 func (r *run) audit(ctx context.Context, tx *store.Tx, d store.Dataset) error {
 	now, err := tx.Dataset(ctx, d.ID)
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *run) failed(ctx context.Context, failure error) error {
 	return failure
 }
 
-// overtaken tells who changed the publication.
+// overtaken gives the error of a publication that another request changed.
 func (r *run) overtaken(ctx context.Context) error {
 	now, err := r.db.Publication(ctx, r.pub.ID)
 	if err != nil {

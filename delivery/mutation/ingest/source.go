@@ -15,7 +15,7 @@ type Source interface {
 	Header() (*format.Header, error)
 	// Next gives the next group and where it stands, or io.EOF after the whole of a sound input.
 	Next() (*format.Group, archive.Position, error)
-	// Bytes is how much of the input was read.
+	// Bytes counts the bytes read of the input.
 	Bytes() int64
 }
 

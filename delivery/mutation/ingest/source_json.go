@@ -210,7 +210,7 @@ func (s *jsonSource) expect(tokens ...json.Token) error {
 	return nil
 }
 
-// kindOf tells what was cut off, or failed on its way, from what is no JSON.
+// kindOf separates input that was cut off, or failed on its way, from input that is no JSON.
 func (s *jsonSource) kindOf(err error) error {
 	var syntax *json.SyntaxError
 	switch {

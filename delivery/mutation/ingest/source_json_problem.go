@@ -32,7 +32,7 @@ func lineOr(err error, line int) int {
 	return line
 }
 
-// typeFault says what stands where something else belongs, in the words of JSON. raw is the group, line where it begins.
+// typeFault describes a value of a wrong type, in the words of JSON. raw is the group, line where it begins.
 func typeFault(raw []byte, line int, err error) error {
 	fault, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -105,7 +105,7 @@ func halfEscape(raw []byte) int {
 	}
 }
 
-// escaped is what the escape with a number stands for that a text begins with; -1: it begins with none.
+// escaped gives the character of the numeric escape that begins a text; -1: it begins with none.
 func escaped(text []byte) rune {
 	if len(text) < escapeSize || text[0] != '\\' || text[1] != 'u' {
 		return -1

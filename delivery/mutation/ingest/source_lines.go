@@ -58,8 +58,8 @@ func (r *lineReader) line(offset int64) int {
 // rewind lets the next group have as many bytes again.
 func (r *lineReader) rewind() { r.left = r.most }
 
-// FromNDJSON reads a group a line. Blank lines do not count. The end of the input is that of the last line: whoever sends it
-// has to tell where that is, as HTTP does.
+// FromNDJSON reads a group a line. Blank lines do not count. The end of the input ends the last line, so the transport
+// has to show an input that was cut off, as HTTP does.
 func FromNDJSON(name string, r io.Reader, limits format.Limits) Source {
 	in := &counter{from: &unmarked{from: r}}
 	lines := bufio.NewScanner(in)
@@ -69,7 +69,7 @@ func FromNDJSON(name string, r io.Reader, limits format.Limits) Source {
 	return s
 }
 
-// split is bufio.ScanLines, which also tells whether a line has its end, and looks at each byte of a long line once.
+// split works as bufio.ScanLines; it also notes a line without its end, and looks at each byte of a long line once.
 func (s *lineSource) split(data []byte, atEOF bool) (int, []byte, error) {
 	seen := min(s.seen, len(data))
 	if end := bytes.IndexByte(data[seen:], '\n'); end >= 0 {
@@ -96,7 +96,7 @@ func (s *lineSource) broken(raw []byte) error {
 	return fmt.Errorf("%w: the line is not one value: %w", ErrJSON, err)
 }
 
-// jsonEnds is what encoding/json says of a value without its end; there is no type of error for it.
+// jsonEnds holds the error text of encoding/json for a value without its end; there is no type of error for it.
 const jsonEnds = "unexpected end of JSON input"
 
 type lineSource struct {

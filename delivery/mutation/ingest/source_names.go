@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// memberNames are those of a group and of what is in it.
+// memberNames lists the members of a group and of its parts.
 var memberNames = [...]string{"mutations", "objectType", "objectId", "was", "wordt", "id", "xml"}
 
 // open is an object or array that has not ended yet.
@@ -43,7 +43,7 @@ func checkNames(raw []byte) error {
 	return nil
 }
 
-// stringEnd is where the quote is that ends a string which begins at from.
+// stringEnd finds the quote that ends the string which begins at from.
 func stringEnd(raw []byte, from int) int {
 	for {
 		at := from + bytes.IndexByte(raw[from:], '"')

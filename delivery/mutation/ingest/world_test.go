@@ -171,7 +171,7 @@ func (w *world) alive() string {
 	}
 }
 
-// text is what is between the tags of a state.
+// text gives the content between the tags of a state.
 func text(raw []byte) string {
 	_, rest, _ := strings.Cut(string(raw), "naam>")
 	found, _, _ := strings.Cut(rest, "<")
@@ -204,7 +204,7 @@ func (w *world) history() (lines []string) {
 	}
 }
 
-// codes are those of the problems of a refusal, with group and mutation.
+// codes lists the codes of the problems of a refusal, with group and mutation.
 func codes(err error) string {
 	var refused *ingest.Refused
 	if !errors.As(err, &refused) {

@@ -2,5 +2,5 @@
 
 package oracle
 
-// raceEnabled tells whether the tests look for data races, which takes several times the memory.
+// raceEnabled reports whether the tests look for data races, which takes several times the memory.
 const raceEnabled = false

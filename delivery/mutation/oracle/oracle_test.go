@@ -24,7 +24,7 @@ var rounds = flag.Int("rounds", 8, "deltas of each history")
 
 const dataset = "register"
 
-// area is what some consumers ask for: a frame with a hole, on lines that objects touch.
+// area is requested by some consumers: a frame with a hole, on lines that objects touch.
 var area = historytest.Ring{
 	Outer: historytest.Frame{Left: 155200, Bottom: 463100, Right: 155900, Top: 463800},
 	Hole:  historytest.Frame{Left: 155400, Bottom: 463300, Right: 155700, Top: 463600},

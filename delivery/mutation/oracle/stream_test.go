@@ -34,7 +34,7 @@ const (
 	stageSize  = "SCHAKEL_TEST_BYTES"
 )
 
-// outcome is what a stage did.
+// outcome reports the work of a stage.
 type outcome struct {
 	Groups  int64
 	Seconds float64
@@ -59,7 +59,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// unzip writes the delivery and tells how long the plain tools take to read it.
+// unzip writes the delivery and measures the time that plain tools take to read it.
 func unzip(t *testing.T, dir, kind string) float64 {
 	t.Helper()
 	o := run(t, dir, "write", kind)
@@ -91,7 +91,7 @@ func run(t *testing.T, dir, stage, kind string) outcome {
 	return o
 }
 
-// stage is the work of such a process; it tells whether this is one.
+// stage does the work of such a process, and reports whether this is one.
 func stage() bool {
 	name, kind, found := strings.Cut(os.Getenv(stageEnv), " ")
 	if !found {

@@ -12,7 +12,7 @@ type Dataset struct {
 	DeltaZip      string   // name of the predefined download of deltas
 	FullZip       string   // name of the predefined download of the full state
 	Described     bool     // the API document is served beside the API
-	PlainRefusals bool     // a refusal does not say what is allowed
+	PlainRefusals bool     // a refusal does not list the allowed values
 }
 
 // BGT is the large-scale topography: deltas as CityGML, the full state in three formats.

@@ -26,7 +26,7 @@ func (b below) Inside(s *format.State) (bool, error) {
 	return x < int(b), err
 }
 
-// shownBelow is what the view of a copy of an area shows.
+// shownBelow lists the rows in the view of a copy of an area.
 func (w *world) shownBelow(b below) string {
 	var lines []string
 	for _, v := range w.live {

@@ -100,7 +100,7 @@ func namespaceKey(list []format.Namespace) string {
 }
 
 // chain goes from the hash of what came before a group to the one behind it: FNV-1a over the ids and sizes of its states.
-// It tells whether a delivery that is read again is the same up to where the copy is. An id stands for one state for ever; of
+// It reports whether a delivery that is read again is the same up to where the copy is. An id stands for one state for ever; of
 // a state without one the XML counts.
 func chain(hash uint64, g *format.Group) uint64 {
 	const prime = 1099511628211

@@ -15,7 +15,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// benchGroups is how many groups of one state of about 1 KB a benchmark applies at a time.
+// benchGroups counts the groups of one state of about 1 KB that a benchmark applies at a time.
 const benchGroups = 100_000
 
 // benchDelivery is a delivery of states of about 1 KB: an initial one, or one that changes each of them.

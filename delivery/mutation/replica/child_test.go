@@ -14,13 +14,13 @@ import (
 	"schakel/delivery/mutation/replica"
 )
 
-// bytesFlag is how much the test of memory plays.
+// bytesFlag counts the bytes that the test of memory plays.
 var bytesFlag = flag.Int64("follow.bytes", 300<<20, "unpacked bytes of the delivery that the test of memory follows")
 
 // childMark is the variable that makes the test binary play a follower in a process of its own.
 const childMark = "SCHAKEL_TEST_FOLLOW"
 
-// child follows a folder, or a zip on standard input, when that is what this process is for. It prints a line a transaction.
+// child follows a folder, or a zip on standard input, when this process is started for that. It prints a line a transaction.
 func child() bool {
 	database, from, is := strings.Cut(os.Getenv(childMark), " ")
 	if !is {

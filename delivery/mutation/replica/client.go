@@ -23,7 +23,7 @@ type client struct {
 	base *url.URL // without a slash at the end
 }
 
-// answer is what came back on a question.
+// answer holds the response to a request.
 type answer struct {
 	status int
 	header http.Header

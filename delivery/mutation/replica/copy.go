@@ -15,7 +15,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Copy says how far a copy is.
+// Copy holds the progress of a copy.
 type Copy struct {
 	Name         string    `json:"name"` // of the view that shows it
 	Dataset      string    `json:"dataset"`
@@ -34,7 +34,7 @@ type Copy struct {
 	spaces  dictionary
 }
 
-// Settings are what a copy was made with and keeps.
+// Settings holds the settings with which a copy was made and that it keeps.
 type Settings struct {
 	Match      string   `json:"match"`
 	Fields     []string `json:"fields,omitempty"`
@@ -162,7 +162,7 @@ func createCopy(ctx context.Context, db *database, c *Copy, now time.Time) error
 	return inDatabase("write", err)
 }
 
-// Copies tells what copies a database holds. A database that is not there holds none.
+// Copies lists the copies in a database. A database that is not there holds none.
 func Copies(ctx context.Context, name string) ([]Copy, error) {
 	db, err := openDatabase(ctx, name, false)
 	if errors.Is(err, fs.ErrNotExist) {

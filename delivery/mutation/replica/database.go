@@ -16,7 +16,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver of SQLite
 )
 
-// database is where copies are.
+// database holds copies.
 type database struct {
 	*sqlx.DB
 	postgres bool
@@ -34,7 +34,7 @@ func inDatabase(what string, err error) error {
 	return &databaseError{fmt.Errorf("%s: %w", what, err)}
 }
 
-// sqliteOptions are those of the connection that writes. In the log (WAL) a transaction is there whole or not at all after
+// sqliteOptions configures the connection that writes. In the log (WAL) a transaction is there whole or not at all after
 // any crash; with NORMAL a power cut may take the last ones, which are then done again, and no commit waits for the disk.
 const sqliteOptions = "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=30000&_txlock=immediate&_cache_size=-24576&_stmt_cache_size=32"
 
@@ -131,7 +131,7 @@ func (t *transaction) exec(query string, args ...any) (int64, error) {
 	return n, inDatabase("write", err)
 }
 
-// get scans the only row of a query, and tells whether there is one.
+// get scans the only row of a query, and reports whether there is one.
 func (t *transaction) get(query string, args []any, to ...any) (bool, error) {
 	err := t.tx.QueryRowContext(t.ctx, t.db.rebind(query), args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {

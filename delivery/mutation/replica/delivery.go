@@ -23,7 +23,7 @@ type Delivery struct {
 	Rebuild   bool                // an initial delivery is applied also when it was before
 	Until     string              // the last delta that an initial delivery may have a part of; empty: it is exact
 	Manifest  *archive.Manifest   // nil: there is none
-	Selection func() string       // tells what of the dataset was asked for, once Open has succeeded; nil: it cannot be told
+	Selection func() string       // gives the requested part of the dataset, once Open has succeeded; nil: it is not known
 	Source    string              // where it comes from, as people know it
 	Again     bool                // Open can be called again
 	// Accept looks at the header of its first file before anything is done; nil takes any.
@@ -68,7 +68,7 @@ func (d *Delivery) selection() string {
 	return d.Selection()
 }
 
-// tries is how often a delivery is read when it is not what it should be.
+// tries limits the reads of a delivery that differs from its manifest.
 const tries = 3
 
 // Apply brings a delivery into the copy, or what is left of it when a part is in. A delivery that is in already does
@@ -165,7 +165,7 @@ func (f *Follower) areaOf(h format.Header, d *Delivery) (Area, error) {
 	return area, nil
 }
 
-// both is what lies in two areas.
+// both is the intersection of two areas.
 type both [2]Area
 
 func (b both) Inside(s *format.State) (bool, error) {

@@ -13,14 +13,14 @@ type Ended struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// datasetState is what a source tells of its dataset beside deliveries.
+// datasetState holds the state of a dataset as its source reports it.
 type datasetState struct {
 	ended   *Ended // nil: not ended, or its last delta is to come
 	last    string // with ended: the delta behind which nothing comes
 	lineage string // of what is got now; empty: not known
 }
 
-// stateSource is a source that tells how its dataset stands.
+// stateSource reports the state of its dataset.
 type stateSource interface {
 	state(ctx context.Context) (datasetState, error)
 }
@@ -54,7 +54,7 @@ func (s *own) state(ctx context.Context) (datasetState, error) {
 	return state, nil
 }
 
-// currentState tells how the dataset of a copy stands that has nothing to take. Who cannot tell that leaves it open: the next
+// currentState asks the state of the dataset of a copy that has nothing to take. Without an answer it is open: the next
 // run asks again. A copy of what is got no more, such as of another area, cannot go on, though no delta says so yet (MUT-49).
 func currentState(ctx context.Context, s Source, c *Copy) (datasetState, error) {
 	source, ok := s.(stateSource)
@@ -71,7 +71,7 @@ func currentState(ctx context.Context, s Source, c *Copy) (datasetState, error) 
 	return state, nil
 }
 
-// atEnd tells whether the copy is complete because the dataset has ended, and puts that in the report.
+// atEnd reports whether the copy is complete because the dataset has ended, and puts that in the report.
 func (f *Follower) atEnd(ctx context.Context, s Source, report *Report) (bool, error) {
 	state, err := currentState(ctx, s, f.copy)
 	if err != nil || state.ended == nil || f.copy.DeltaID == "" || state.last != f.copy.DeltaID {

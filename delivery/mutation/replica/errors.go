@@ -35,7 +35,7 @@ var (
 	ErrAccess = errors.New("there is no access")
 	// ErrBusy is met when another program follows into the same copy.
 	ErrBusy = errors.New("another program follows into this copy")
-	// ErrUpToDate is what a source answers when the copy has all it has.
+	// ErrUpToDate is answered by a source when the copy has all it has.
 	ErrUpToDate = errors.New("the copy is up to date")
 	// ErrSettings is met when a copy was made with settings that cannot be changed without rebuilding it.
 	ErrSettings = errors.New("the copy was made with other settings")

@@ -1,6 +1,6 @@
 package replica
 
-// Copy says how far the copy is; nil when there is none.
+// Copy gives the state of the copy; nil when there is none.
 func (f *Follower) Copy() *Copy {
 	if f.copy == nil {
 		return nil

@@ -51,7 +51,7 @@ func NewFolder(path string) (Source, error) {
 // Name is the path.
 func (s *folder) Name() string { return s.path }
 
-// Initial gives the next file: in a folder the first is what the copy starts with. A copy that is rebuilt starts with the last
+// Initial gives the next file: in a folder a copy starts with the first. A copy that is rebuilt starts with the last
 // one that says it is an initial delivery.
 func (s *folder) Initial(context.Context) (*Delivery, error) {
 	if !s.rebuilding {

@@ -17,7 +17,7 @@ type Follower struct {
 	copy *Copy // nil: not made yet
 }
 
-// fieldName is what the name of an element to keep may be.
+// fieldName matches the name of an element to keep.
 var fieldName = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*(/[\pL_][\pL\pN_.-]*)*$`)
 
 // Open opens the database of a copy, "sqlite:PATH" or "postgres://…", and makes what it needs there.
@@ -112,7 +112,7 @@ func (f *Follower) forDataset(ctx context.Context, dataset, source string) error
 	return nil
 }
 
-// kindOf tells what a delivery is. Files of namespace 1.0 do not say it; then the source may, or else a copy starts with an
+// kindOf gives the type of a delivery. Files of namespace 1.0 do not name it; then the source may, or else a copy starts with an
 // initial delivery and goes on with deltas.
 func (f *Follower) kindOf(h format.Header, d *Delivery) (format.DeliveryType, error) {
 	if h.Type != "" && d.Type != "" && h.Type != d.Type {

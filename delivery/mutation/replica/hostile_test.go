@@ -221,7 +221,7 @@ func TestOddSources(t *testing.T) {
 	}
 }
 
-// TestSourcesThatCannotBe refuses what a source may not do, and says where.
+// TestSourcesThatCannotBe refuses what a source may not do, and names the place.
 //
 // Rules: MUT-21, MUT-35, MUT-50.
 func TestSourcesThatCannotBe(t *testing.T) {

@@ -179,7 +179,7 @@ func TestKey(t *testing.T) {
 }
 
 // TestReplay brings deltas into a copy that has all or a part of them already, as the first ones behind an initial delivery
-// of which nobody tells what it includes. The copy ends the same.
+// whose included deltas are not known. The copy ends the same.
 //
 // Rules: MUT-36.
 func TestReplay(t *testing.T) {

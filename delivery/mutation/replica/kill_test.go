@@ -37,7 +37,7 @@ func folder(t *testing.T, list ...zipped) string {
 	return dir
 }
 
-// TestKill kills a follower over and over, a moment after some transaction. What the copy then shows is what the source was
+// TestKill kills a follower over and over, a moment after some transaction. The copy then shows the source as it was
 // after the group that the copy says it is at, never a part of a group; and in the end it is the source.
 //
 // Rules: MUT-22, MUT-29, MUT-36, MUT-37.
@@ -82,7 +82,7 @@ func TestKill(t *testing.T) {
 	})
 }
 
-// shownNow is what the view shows and what it must show, by what the copy says of itself.
+// shownNow gives the rows of the view and the rows it must have, by the progress of the copy.
 func shownNow(t *testing.T, database string, after map[string]string) (shown, want string) {
 	t.Helper()
 	copies, err := replica.Copies(t.Context(), database)

@@ -33,7 +33,7 @@ type link struct {
 	Rel  string `json:"rel"`
 }
 
-// perPage is how many deltas are asked at once, and mostPages how many times that at most.
+// perPage counts the deltas of one request, and mostPages bounds the requests.
 const (
 	perPage   = 100
 	mostPages = 10_000
@@ -89,7 +89,7 @@ type listing struct {
 	seen map[string]bool
 }
 
-// add takes the deltas of a page that were not on one before, and tells how many there are.
+// add takes the deltas of a page that were not on one before, and counts them.
 func (l *listing) add(page []listed) (int, error) {
 	before := len(l.all)
 	for _, d := range page {

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Rebuild says when a copy is rebuilt from an initial delivery.
+// Rebuild sets when a copy is rebuilt from an initial delivery.
 type Rebuild uint8
 
 // When a copy is rebuilt.
@@ -21,7 +21,7 @@ const (
 )
 
 // Follow brings the copy to where the source is: from an initial delivery when there is no copy yet, and then delta by
-// delta, all of them in order (MUT-35). The report tells what was done, also beside an error.
+// delta, all of them in order (MUT-35). The report is complete also beside an error.
 func (f *Follower) Follow(ctx context.Context, s Source, when Rebuild) (Report, error) {
 	report := Report{Deliveries: []Applied{}}
 	start := f.o.Now()
@@ -73,7 +73,7 @@ func (f *Follower) follow(ctx context.Context, s Source, when Rebuild, report *R
 	}
 }
 
-// rebuilds tells whether a copy that cannot go on is rebuilt. One in which an object came back is when that was asked for
+// rebuilds reports whether a copy that cannot go on is rebuilt. One in which an object came back is when that was asked for
 // (MUT-46).
 func (f *Follower) rebuilds(err error, when Rebuild) bool {
 	if f.o.Reenter == ReenterInitial && f.copy != nil && f.copy.Reinitialise != "" && errors.Is(err, ErrReinitialise) {
@@ -150,7 +150,7 @@ type Step struct {
 	Bytes  int64               `json:"bytes,omitempty"`
 }
 
-// Plan tells what a run would do with a copy, nil for none yet, and does nothing. Behind an initial delivery it does not
+// Plan lists the steps that a run would take with a copy, nil for none yet, and takes none. Behind an initial delivery it does not
 // look: which deltas follow is known when that is there.
 func Plan(ctx context.Context, s Source, c *Copy) (steps []Step, err error) {
 	if c == nil || c.Generation == 0 || c.UnderWay != nil && c.UnderWay.Type == format.Initial {

@@ -15,7 +15,7 @@ import (
 	"schakel/delivery/mutation/format/xmlscan"
 )
 
-// Match is how the state that a WAS refers to is found in the copy. The zero value goes by the id (MUT-12).
+// Match sets how the copy finds the state that a WAS refers to. The zero value goes by the id (MUT-12).
 type Match struct {
 	AllFields bool     // by all fields: whatever has the same ones (MUT-15)
 	Key       []string // by the texts of these elements, as named in Texts (MUT-16)
@@ -57,7 +57,7 @@ func (m Match) byID() bool { return !m.AllFields && len(m.Key) == 0 }
 // longestKey bounds what is kept of a key as it is, in bytes; of a longer one the hash is kept.
 const longestKey = 400
 
-// ref is what a state is found by.
+// ref gives the reference that finds a state.
 func (m Match) ref(s *format.State) (string, error) {
 	switch {
 	case m.AllFields:
@@ -154,7 +154,7 @@ func (t *texts) take(tok *xmlscan.Token) {
 	}
 }
 
-// at tells whether the current element has a name, with those around it.
+// at reports whether the current element has a name, with those around it.
 func (t *texts) at(name string) bool {
 	for i := len(t.path) - 1; i >= 0; i-- {
 		rest, last, more := cutLast(name)
@@ -176,7 +176,7 @@ func cutLast(name string) (rest, last string, more bool) {
 	return "", name, false
 }
 
-// project is what is kept of a state in place of its XML: a JSON object with a text a name, or a list of them.
+// project gives what is stored of a state in place of its XML: a JSON object with a text a name, or a list of them.
 func project(s *format.State, names []string) (string, error) {
 	texts, err := Texts(s, names)
 	if err != nil {

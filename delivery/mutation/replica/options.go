@@ -11,11 +11,11 @@ import (
 
 // Area decides what belongs to the copy of who keeps a part of a dataset.
 type Area interface {
-	// Inside tells whether a state lies in the area.
+	// Inside reports whether a state lies in the area.
 	Inside(s *format.State) (bool, error)
 }
 
-// Verify is what happens to a WAS whose fields are not those of the copy (MUT-17).
+// Verify sets the treatment of a WAS whose fields differ from those of the copy (MUT-17).
 type Verify string
 
 // The ways to verify.
@@ -26,7 +26,7 @@ const (
 	VerifyStop   Verify = "stop"   // it is an error
 )
 
-// Reenter is what happens when an object that left the area comes back (MUT-46).
+// Reenter sets the treatment of an object that left the area and comes back (MUT-46).
 type Reenter string
 
 // The ways to take an object that comes back. Its versions of the time outside are missing.
@@ -36,7 +36,7 @@ const (
 	ReenterInitial Reenter = "request-initial" // it is tracked again, and the copy is to be rebuilt after this delivery
 )
 
-// Options say how a copy is kept. The zero value keeps every state whole and finds it by its id.
+// Options configures a copy. The zero value keeps every state whole and finds it by its id.
 type Options struct {
 	Name       string   // of the copy, and of the view that shows it; default: the dataset
 	Match      Match    // how a WAS is found

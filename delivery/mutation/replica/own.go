@@ -22,7 +22,7 @@ type own struct {
 // Name is the address.
 func (s *own) Name() string { return s.base.Redacted() }
 
-// snapshot is what the source tells of an initial delivery; its manifest stands among it.
+// snapshot holds the description of an initial delivery by its source; its manifest stands among it.
 type snapshot struct {
 	ID       string `json:"id"`
 	Includes string `json:"includesDeltaId"`

@@ -12,7 +12,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// pdok is a source as PDOK's DownloadApi.json describes: it has no manifests and no lineage, and its deltas do not say what
+// pdok is a source as PDOK's DownloadApi.json describes: it has no manifests and no lineage, and its deltas do not name what
 // comes before them. Their order is that of the list (MUT-35).
 type pdok struct {
 	*client
@@ -38,7 +38,7 @@ func (s *pdok) Initial(ctx context.Context) (*Delivery, error) {
 	return d, nil
 }
 
-// Next gives the delta that comes behind the copy's in the list. The list cannot tell what is expired from what is the last
+// Next gives the delta that comes behind the copy's in the list. The list does not separate an expired delta from the last
 // one by after-delta-id, so the whole of it is read (MUT-33). Deltas that were there when the initial delivery came may be in
 // it already, whatever it calls itself: they are brought in as if a part was (MUT-36).
 func (s *pdok) Next(ctx context.Context, c Copy) (*Delivery, error) {
@@ -114,7 +114,7 @@ func (s *pdok) custom(ctx context.Context, delta string) (*url.URL, error) {
 	return s.waitReady(ctx, status)
 }
 
-// request asks for a delivery in a format, and gives the address that tells how far it is.
+// request asks for a delivery in a format, and gives the address of its progress.
 func (s *pdok) request(ctx context.Context, delta, as string) (*url.URL, error) {
 	body, err := json.Marshal(struct {
 		Format       string   `json:"format"`
@@ -140,7 +140,7 @@ func (s *pdok) request(ctx context.Context, delta, as string) (*url.URL, error) 
 	return s.link(a.from, doc.Links.Status.Href)
 }
 
-// hint tells what may help when a source refuses to deliver all the feature types that it names itself, as some do.
+// hint suggests a remedy when a source refuses to deliver all the feature types that it names itself, as some do.
 func (s *pdok) hint(status int) string {
 	if status != http.StatusBadRequest || len(s.o.FeatureTypes) > 0 {
 		return ""

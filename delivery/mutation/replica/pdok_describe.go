@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// described is what a source's own API document says of custom downloads of deltas; what it leaves open is empty.
+// described holds what a source's own API document declares of custom downloads of deltas; what it leaves open is empty.
 type described struct{ formats, featureTypes []string }
 
 // describe reads the API document that stands beside the API, openapi.json. Few sources have one there: none, or one that cannot

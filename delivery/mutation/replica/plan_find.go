@@ -46,7 +46,7 @@ func (p *plan) unknown(it *item) error {
 	return fault(ErrUnknown, "%s of %s %s%s", p.name(it.was), it.Type(), short(it.ObjectID), dead)
 }
 
-// lost tells whether a WAS that is not in the copy, while a delta is done over what may have a part of it, should have been in
+// lost reports whether a WAS that is not in the copy, while a delta is done over what may have a part of it, should have been in
 // it at some time.
 func (p *plan) lost(it *item) (bool, error) {
 	if p.area == nil || p.doubts == nil {

@@ -56,7 +56,7 @@ func TestChain(t *testing.T) {
 	})
 }
 
-// TestBadGroup ends at a group that breaks a rule and says where it stands; the groups before it are in, nothing of it is,
+// TestBadGroup ends at a group that breaks a rule and gives its place; the groups before it are in, nothing of it is,
 // and the next run ends there again.
 //
 // Rules: MUT-05, MUT-13, MUT-19, MUT-22, MUT-26, MUT-31, MUT-45.
@@ -151,7 +151,7 @@ func TestBadGroup(t *testing.T) {
 	}
 }
 
-// w0 is what stands in the error about an id that was given before.
+// w0 begins the error about an id that was given before.
 const w0 = "now stands for another state"
 
 // one makes a group of mutations.

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Source tells what deliveries there are.
+// Source lists and opens deliveries.
 type Source interface {
-	// Name is what people know the source by; it has no secrets.
+	// Name names the source for people; it has no secrets.
 	Name() string
 	// Initial gives the newest initial delivery.
 	Initial(ctx context.Context) (*Delivery, error)
@@ -23,7 +23,7 @@ type Source interface {
 	Next(ctx context.Context, c Copy) (*Delivery, error)
 }
 
-// Kind is how a download API speaks.
+// Kind names the protocol of a download API.
 type Kind string
 
 // The kinds of download APIs.
@@ -33,7 +33,7 @@ const (
 	PDOK    Kind = "pdok"    // DownloadApi.json: list, request, status and download (MUT-50..53)
 )
 
-// RemoteOptions say where a download API is and how it is asked.
+// RemoteOptions gives the address of a download API and the limits of its use.
 type RemoteOptions struct {
 	URL  string // of the dataset, as https://host/mutations/v1/datasets/bgt
 	Kind Kind   // default: auto

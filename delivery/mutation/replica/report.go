@@ -5,7 +5,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Counts is what was done to the copy.
+// Counts sums the changes to the copy.
 type Counts struct {
 	archive.Counts
 	Entered   int64 `json:"entered"`   // came into the area as a change (MUT-44)
@@ -36,7 +36,7 @@ type Mismatch struct {
 // mostMismatches bounds how many are kept in a report; all are counted.
 const mostMismatches = 100
 
-// Progress is where the work is, after a transaction.
+// Progress reports the position after a transaction.
 type Progress struct {
 	Delivery string
 	Type     format.DeliveryType
@@ -45,7 +45,7 @@ type Progress struct {
 	Counts   Counts           // of this run
 }
 
-// Applied is what became of one delivery.
+// Applied reports one delivery.
 type Applied struct {
 	ID      string              `json:"id"`
 	Type    format.DeliveryType `json:"type"`
@@ -55,7 +55,7 @@ type Applied struct {
 	Counts  Counts              `json:"counts"`
 }
 
-// Report is what a run did.
+// Report sums up a run.
 type Report struct {
 	Copy       string     `json:"copy"`
 	Dataset    string     `json:"dataset"`

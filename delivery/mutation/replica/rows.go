@@ -14,7 +14,7 @@ type rows struct {
 	byID  bool
 }
 
-// chunk is how many values or rows one statement takes; what is left over goes by ones.
+// chunk counts the values or rows of one statement; what is left over goes by ones.
 const chunk = 64
 
 // find loads the states that are found by some refs. With bodies, what is kept of them comes along.
@@ -120,7 +120,7 @@ func (r *rows) insert(list []*entry) error {
 	return nil
 }
 
-// ref is what stands in the column ref: nothing when states are found by their ids.
+// ref gives the value of the column ref: nothing when states are found by their ids.
 func (r *rows) ref(e *entry) any {
 	if r.byID {
 		return nil

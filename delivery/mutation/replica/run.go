@@ -82,7 +82,7 @@ func (r *run) take(ctx context.Context, b *batch) error {
 }
 
 // commit writes the groups of a batch in one transaction, or those before the one that cannot be taken. The last batch of a
-// delivery that is what it should be finishes it.
+// delivery that proves whole finishes it.
 func (r *run) commit(ctx context.Context, b *batch, last bool) error {
 	var stopped *stop
 	var did *plan
@@ -236,7 +236,7 @@ func (r *run) plan(table *rows, units []unit) (*plan, *stop, error) {
 	return before, stopped, nil
 }
 
-// refsOf are what the states of groups are found by, each once, sorted so that neighbours in the index come together.
+// refsOf gives the references of the states of groups, each once, sorted so that neighbours in the index come together.
 func refsOf(units []unit) []string {
 	seen := make(map[string]bool, len(units))
 	for i := range units {

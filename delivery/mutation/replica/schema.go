@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tables are those that all copies of a database share. Times are UTC microseconds.
+// tables creates the tables that all copies of a database share. Times are UTC microseconds.
 const tables = `
 CREATE TABLE IF NOT EXISTS follow_copy (
 	name TEXT PRIMARY KEY, dataset TEXT NOT NULL, source TEXT NOT NULL, settings TEXT NOT NULL, lineage TEXT NOT NULL,
@@ -68,7 +68,7 @@ func (c *Copy) createTable(t *transaction, generation int64) error {
 	return err
 }
 
-// createIndex makes what states are found by. Ids are those of one state each; other ways may find several.
+// createIndex makes the index that finds states. An id finds one state; other keys may find several.
 func (c *Copy) createIndex(t *transaction, generation int64, m Match) error {
 	table := c.table(generation)
 	name := strings.TrimSuffix(table, `"`)

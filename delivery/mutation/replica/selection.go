@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// selection is what of a dataset is asked for. A copy is made with one and keeps it: deltas of another would not fit it
+// selection is the requested part of a dataset. A copy is made with one and keeps it: deltas of another would not fit it
 // (MUT-49).
 type selection struct {
 	Predefined   string   `json:"predefined,omitempty"`
@@ -22,7 +22,7 @@ type selection struct {
 // formerFormat is the one that was asked for before there was a choice. Copies of that time remember none.
 const formerFormat = "gml"
 
-// String is how a copy remembers it.
+// String gives the selection as a copy remembers it.
 func (s selection) String() string {
 	if s.Format == formerFormat {
 		s.Format = ""

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// accept looks whether what comes is what is missing.
+// accept checks that a response brings the missing bytes.
 func (s *stream) accept(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:

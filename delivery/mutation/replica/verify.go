@@ -26,7 +26,7 @@ func (p *plan) verify(it *item, e *entry) error {
 	return fault(ErrMismatch, "%s of %s %s; expected %s, found %s", p.name(it.was), m.ObjectType, short(m.ObjectID), m.Expected, m.Found)
 }
 
-// compare tells whether a state has the same fields as one of the copy, and what the copy has.
+// compare reports whether a state has the same fields as one of the copy, and what the copy has.
 func (p *plan) compare(s *format.State, e *entry) (same bool, found string, err error) {
 	if e.row != 0 && e.body == "" {
 		full, err := p.body(e.row)
@@ -67,7 +67,7 @@ func readNamespaces(key string) (out []format.Namespace) {
 	return out
 }
 
-// namespacesJSON is what the view shows of them: a JSON object of prefixes.
+// namespacesJSON gives namespaces for the view: a JSON object of prefixes.
 func namespacesJSON(key string) string {
 	out := map[string]string{}
 	for _, n := range readNamespaces(key) {

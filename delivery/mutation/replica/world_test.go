@@ -135,7 +135,7 @@ func (v version) shown() string {
 	return "Ding|" + v.object + "|" + strings.Replace(v.xml, "<d:o>", `<d:o xmlns:d="urn:d">`, 1) + `|{"d":"urn:d"}`
 }
 
-// shown is what the view of an exact copy shows.
+// shown lists the rows in the view of an exact copy.
 func (w *world) shown() string {
 	lines := make([]string, len(w.live))
 	for i, v := range w.live {
@@ -175,7 +175,7 @@ func pack(t testing.TB, kind format.DeliveryType, id, previous string, groups []
 	return zipped{out.Bytes(), m}
 }
 
-// delivery is what a source gives of a zip that it has a manifest of.
+// delivery describes a zip with a manifest as a source does.
 func (z zipped) delivery() replica.Delivery {
 	return replica.Delivery{
 		Type: z.Type, Chained: z.Type == format.Delta, Previous: z.Previous, Lineage: z.Lineage, Manifest: &z.Manifest, Again: true,

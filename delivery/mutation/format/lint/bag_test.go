@@ -9,7 +9,7 @@ import (
 )
 
 // TestBAG2 judges a delivery as BAG 2.0 has them: of namespace 1.0, with bagInfo before the message, without object types, and
-// without ids on states. That is how they are, and nothing is told of it; what is wrong in one is told still.
+// without ids on states. That is normal and no finding; a problem inside one is still a finding.
 //
 // Rules: MUT-19, MUT-61, MUT-64.
 func TestBAG2(t *testing.T) {

@@ -63,7 +63,7 @@ func textOf(raw []byte, name string) (string, bool) {
 	}
 }
 
-// opens tells whether the name from i to j is that of a start tag.
+// opens reports whether the name from i to j is that of a start tag.
 func opens(raw []byte, i, j int) bool {
 	start := bytes.LastIndexByte(raw[:i], '<')
 	if start < 0 || j >= len(raw) || strings.IndexByte(" \t\r\n>", raw[j]) < 0 {

@@ -2,7 +2,7 @@ package lint
 
 import "fmt"
 
-// Severity says how bad a finding is.
+// Severity grades a finding.
 type Severity string
 
 // The severities. An error makes a consumer's copy wrong, or makes it refuse the delivery; a warning may be meant so.

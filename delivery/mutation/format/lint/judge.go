@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// life is what is known of one id while its uses go by in order.
+// life follows one id while its uses go by in order.
 type life struct {
 	key   [32]byte
 	uses  int

@@ -12,7 +12,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Options says how to look. A zero field takes its default.
+// Options sets what a Linter checks and keeps. A zero field takes its default.
 type Options struct {
 	Complete bool           // the history starts at its beginning; so it does when the first file is an initial state
 	Periods  []Period       // default Periods()

@@ -16,7 +16,7 @@ import (
 )
 
 // file is a delivery of namespace 2.0 in which a line is a group: "+1" adds state 1, "1>2" changes 1 into 2, "-2"
-// deletes 2. A letter behind an id is what the state holds, and one before the line the object it is of.
+// deletes 2. A letter behind an id gives the content of the state, and one before the line its object.
 func file(kind string, lines ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<d:d xmlns:d=\"urn:d\" xmlns:ml=%q>\n<ml:mutatieBericht><ml:dataset>d</ml:dataset><ml:inhoud><ml:mutatieType>%s</ml:mutatieType>"+

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// recordSize is what a record takes in a file, in bytes.
+// recordSize counts the bytes of a record in a file.
 const recordSize = 32 + 3*8 + 3*4
 
 // record is one use of an id.

@@ -27,12 +27,12 @@ func (l *Linter) Any(name string, r io.Reader) error {
 	return l.File(name, in)
 }
 
-// isZip says of the first four bytes that they are those of a zip, which may be empty.
+// isZip reports whether the first four bytes begin a zip, which may be empty.
 func isZip(start []byte) bool {
 	return bytes.Equal(start, []byte("PK\x03\x04")) || bytes.Equal(start, []byte("PK\x05\x06"))
 }
 
-// Zip looks at the files of a delivery. Errors are as those of File; a broken zip is a finding, and so is what is none.
+// Zip looks at the files of a delivery. It fails as File does; a broken zip is a finding, and so is a file that is no zip.
 func (l *Linter) Zip(name string, r io.Reader) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	switch start, err := in.Peek(4); {

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// startBuffer is what a scanner begins with; it grows only for a token or a captured piece that does not fit.
+// startBuffer sizes the first buffer of a scanner; it grows only for a token or a captured piece that does not fit.
 const startBuffer = 64 << 10
 
-// firstSize is how large a buffer for r begins: no larger than what there is to read, and room to see its end, when r can
+// firstSize gives the first size of a buffer for r: no larger than what there is to read, and room to see its end, when r can
 // tell. Small pieces of XML come by the million.
 func firstSize(r io.Reader) int {
 	if sized, ok := r.(interface{ Len() int }); ok {
@@ -41,7 +41,7 @@ func (b *buffer) have(n int) (bool, error) {
 	return true, nil
 }
 
-// failure is what went wrong below; the end of the document is no failure here.
+// failure gives the error of the reader below; the end of the document is no failure here.
 func (b *buffer) failure() error {
 	if errors.Is(b.ended, io.EOF) {
 		return nil
@@ -96,5 +96,5 @@ func indexOf(in []byte, text string) int {
 // view is the token from i to j.
 func (b *buffer) view(i, j int) []byte { return b.buf[b.tok+i : b.tok+j] }
 
-// offset is where the current token starts in the document.
+// offset gives the position of the current token in the document.
 func (b *buffer) offset() int64 { return b.base + int64(b.tok) }

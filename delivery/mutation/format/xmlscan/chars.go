@@ -108,7 +108,7 @@ func nameStart(r rune) bool {
 	return false
 }
 
-// nameRest is what NameChar adds to NameStartChar.
+// nameRest holds the characters that NameChar adds to NameStartChar.
 func nameRest(r rune) bool {
 	return r >= '0' && r <= '9' || r == '-' || r == '.' || r == 0xB7 || r >= 0x300 && r <= 0x36F ||
 		r >= 0x203F && r <= 0x2040

@@ -17,7 +17,7 @@ var (
 	ErrMalformed = errors.New("the document is not well-formed")
 )
 
-// SyntaxError says where a document went wrong.
+// SyntaxError gives the place of a problem in a document.
 type SyntaxError struct {
 	Line, Column int    // both from 1; the column counts bytes
 	What         string // empty when Err says it all

@@ -55,7 +55,7 @@ func (s *Scanner) Outer(to []Outer) []Outer {
 	return to
 }
 
-// Own tells whether the current element itself declares a prefix, empty for the default.
+// Own reports whether the current element itself declares a prefix, empty for the default.
 func (s *Scanner) Own(prefix string) bool {
 	for i := len(s.scope.bound) - 1; i >= 0 && s.scope.bound[i].depth == len(s.opens); i-- {
 		if s.scope.bound[i].Prefix == prefix {
@@ -65,7 +65,7 @@ func (s *Scanner) Own(prefix string) bool {
 	return false
 }
 
-// Bound is how many declarations hold for the current element, those that others hide included.
+// Bound counts the declarations that hold for the current element, hidden ones included.
 func (s *Scanner) Bound() int { return len(s.scope.bound) }
 
 // Declare makes namespaces hold for the whole document, as if an element around it had declared them. It comes before

@@ -148,13 +148,13 @@ func (s *Scanner) outside() error {
 	return nil
 }
 
-// Depth is how many elements are open; the one of a Start or End token is among them.
+// Depth counts the open elements; the one of a Start or End token is among them.
 func (s *Scanner) Depth() int { return len(s.opens) }
 
 // Capture keeps the bytes from the current token on, until Captured is called.
 func (s *Scanner) Capture() { s.capture = s.offset() }
 
-// Held is how many bytes are captured until the end of the current token.
+// Held counts the bytes captured until the end of the current token.
 func (s *Scanner) Held() int { return int(s.offset()-s.capture) + s.size }
 
 // Captured ends a capture and gives its bytes, the current token included. They hold until the next token.
@@ -164,7 +164,7 @@ func (s *Scanner) Captured() []byte {
 	return s.buf[from : s.tok+s.size]
 }
 
-// Place is where the current token starts: its line and its column in bytes, from 1.
+// Place gives the start of the current token: its line and its column in bytes, from 1.
 func (s *Scanner) Place() (line, column int) { return s.line, s.column() }
 
 // Token is the current token, which Next gave.

@@ -226,7 +226,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		want, err := standard(bytes.TrimPrefix(doc, []byte("\xEF\xBB\xBF")))
 		if err != nil {
-			// The tables of names there are those of an older edition.
+			// encoding/xml has the tables of names of an older edition.
 			if ascii(doc) {
 				t.Fatalf("taken, but: %v", err)
 			}

@@ -74,7 +74,7 @@ func (c *scope) attributes(attrs []Attr) error {
 	return nil
 }
 
-// same tells whether two attributes with different prefixes have one name after all.
+// same reports whether two attributes with different prefixes have one name after all.
 func (c *scope) same(a, b []byte) bool {
 	pa, pb := prefixOf(a), prefixOf(b)
 	if len(pa) == 0 || len(pb) == 0 || !bytes.Equal(a[len(pa):], b[len(pb):]) {
