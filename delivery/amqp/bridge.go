@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -151,12 +152,12 @@ type Bridge struct {
 
 // New makes a bridge that is not started.
 func New(cfg Config) *Bridge {
-	setDefault(&cfg.AnswerWait, 4*time.Hour)
-	setDefault(&cfg.SyncTimeout, 15*time.Second)
-	setDefault(&cfg.Poll, 2*time.Second)
-	setDefault(&cfg.Patience, 10*time.Second)
-	setDefault(&cfg.Concurrency, 8)
-	setDefault(&cfg.CheckWait, 5*time.Second)
+	cfg.AnswerWait = cmp.Or(cfg.AnswerWait, 4*time.Hour)
+	cfg.SyncTimeout = cmp.Or(cfg.SyncTimeout, 15*time.Second)
+	cfg.Poll = cmp.Or(cfg.Poll, 2*time.Second)
+	cfg.Patience = cmp.Or(cfg.Patience, 10*time.Second)
+	cfg.Concurrency = cmp.Or(cfg.Concurrency, 8)
+	cfg.CheckWait = cmp.Or(cfg.CheckWait, 5*time.Second)
 	if cfg.Refresh == nil {
 		cfg.Refresh = func(context.Context, string) error { return nil }
 	}
@@ -176,13 +177,6 @@ func New(cfg Config) *Bridge {
 	b.dir.Store(&directory{})
 	b.writes = &writes{db: cfg.DB}
 	return b
-}
-
-func setDefault[T comparable](to *T, value T) {
-	var zero T
-	if *to == zero {
-		*to = value
-	}
 }
 
 // Join gives the bridge its engine, of which it is a way out; it must be called before Start.

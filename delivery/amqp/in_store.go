@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -56,10 +57,7 @@ func (b *Bridge) insertIn(ctx context.Context, tx *store.Tx, in *incoming) error
 // markDuplicate ends a stored message of which the same was handled under its messageId meanwhile.
 func (b *Bridge) markDuplicate(ctx context.Context, tx *store.Tx, in *incoming, known store.AMQPMessage) error {
 	in.row.Status, in.row.ReferenceID, in.row.Encoded, in.row.EventID = store.AMQPDuplicate, known.ID, nil, ""
-	in.row.ContentDigest = in.stored.ContentDigest
-	if in.row.ContentDigest == "" {
-		in.row.ContentDigest = "duplicate:" + in.row.ID
-	}
+	in.row.ContentDigest = cmp.Or(in.stored.ContentDigest, "duplicate:"+in.row.ID)
 	in.row.Reason, in.row.Codes, in.row.Detail = "", nil, "The sender sent this messageId again, and that message was handled."
 	if _, err := tx.ReprocessAMQPMessage(ctx, &in.row, in.stored.Status); err != nil {
 		return err

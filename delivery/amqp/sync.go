@@ -1,7 +1,9 @@
 package amqp
 
 import (
+	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"sync"
@@ -311,4 +313,15 @@ func (b *Bridge) composeReply(ctx context.Context, in *incoming, answer []byte) 
 		ConversationID: in.message.ConversationID, Timestamp: b.cfg.Now(), TTL: b.cfg.SyncTimeout,
 		FromHerID: int(in.own.HerID), ToHerID: int(in.row.Her), Body: sealed,
 	})
+}
+
+// soapFault is the answer to a request that could not be handled (AMQP-96): a SOAP 1.2 fault of the sender's or the
+// receiver's making.
+func soapFault(whose, reason string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?><env:Envelope xmlns:env="` + msghead.NamespaceSOAP12 + `"><env:Body><env:Fault><env:Code><env:Value>env:` +
+		whose + `</env:Value></env:Code><env:Reason><env:Text xml:lang="en">`)
+	_ = xml.EscapeText(&b, []byte(reason)) // writing to a buffer does not fail
+	b.WriteString(`</env:Text></env:Reason></env:Fault></env:Body></env:Envelope>`)
+	return b.Bytes()
 }

@@ -1,6 +1,7 @@
 package cpa
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -56,10 +57,7 @@ func (r *reader) communication(root *xmlscan.Node) {
 	from, until := root.FindLocal("Valid", "From"), root.FindLocal("Valid", "To")
 	d.ValidFrom, d.ValidUntil = r.moment(from, from.Text()), r.moment(until, until.Text())
 	for _, n := range root.FindLocal("ElectronicAddresses").AllLocal("ElectronicAddress") {
-		code := n.FindLocal("TypeCodeValue").Text()
-		if code == "" {
-			code = n.FindLocal("Type", "CodeValue").Text()
-		}
+		code := cmp.Or(n.FindLocal("TypeCodeValue").Text(), n.FindLocal("Type", "CodeValue").Text())
 		d.address(code, n.FindLocal("Address").Text())
 	}
 	r.check(root.Line, d)
@@ -119,11 +117,7 @@ func (r *reader) rest(party *partyJSON) Details {
 	d.ValidFrom = r.moment(&xmlscan.Node{}, party.Valid.From)
 	d.ValidUntil = r.moment(&xmlscan.Node{}, party.Valid.To)
 	for _, a := range party.ElectronicAddresses {
-		code := a.TypeCodeValue
-		if code == "" {
-			code = a.Type.CodeValue
-		}
-		d.address(code, a.Address)
+		d.address(cmp.Or(a.TypeCodeValue, a.Type.CodeValue), a.Address)
 	}
 	r.check(0, d)
 	return d

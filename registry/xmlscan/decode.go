@@ -11,12 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEncoding says that a document is not in UTF-8 or UTF-16, or says one encoding and is in another (AMQP-135).
+// ErrEncoding says that a document is not in UTF-8 or UTF-16, or says one encoding and is in another.
 var ErrEncoding = errors.New("document is not encoded in UTF-8 or UTF-16")
-
-// ExpectedCharset is the IANA name of the character set that senders should use, the data of the error
-// transport:invalid-encoding (AMQP-135).
-const ExpectedCharset = "utf-8"
 
 // Decode gives a document in UTF-8 without a byte order mark. It takes UTF-8, and UTF-16 with a byte order mark or
 // with a recognisable first character. Errors wrap ErrEncoding, or ErrTooLarge.

@@ -3,8 +3,6 @@
 package apprec
 
 import (
-	"time"
-
 	"schakel/delivery/amqp/msghead"
 )
 
@@ -144,9 +142,4 @@ type Original struct {
 	IssueDate string
 	// ID is the MsgId of the message.
 	ID string
-}
-
-// Generated reads GenDate; see msghead.ParseTime.
-func (a AppRec) Generated(zone *time.Location) (time.Time, bool) {
-	return msghead.ParseTime(a.GenDate, zone)
 }

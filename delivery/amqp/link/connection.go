@@ -184,3 +184,6 @@ func (c *Connection) ready(ctx context.Context, queue string) (*senders, error) 
 		}
 	}
 }
+
+// hangUp ends a connection that cannot be trusted any more; it is made again.
+func (c *Connection) hangUp(w *wire) { _ = w.raw.Close() }

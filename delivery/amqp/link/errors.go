@@ -136,3 +136,12 @@ func (d Dialect) outcome(queue string, state amqp.DeliveryState) error {
 		return &Error{Kind: Lost, Queue: queue, Err: fmt.Errorf("outcome %T", state)}
 	}
 }
+
+// isDetach reports whether an error ended a link alone and left its session whole.
+func isDetach(err error) bool {
+	if _, ended := errors.AsType[*amqp.LinkError](err); ended {
+		return true
+	}
+	_, refused := err.(*amqp.Error) // bare: one that is wrapped ended more than the link
+	return refused
+}

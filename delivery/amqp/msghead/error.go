@@ -21,7 +21,7 @@ var (
 )
 
 // ExpectedCharset goes into the error transport:invalid-encoding, for the sender to use (AMQP-135).
-const ExpectedCharset = xmlscan.ExpectedCharset
+const ExpectedCharset = "utf-8"
 
 // Error describes a problem of a document. It wraps one of ErrEncoding, ErrHeader, ErrBody and ErrValues and, where
 // there is one, the cause. It quotes names of elements, never the content of the message.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -50,18 +51,12 @@ func New(cfg Config) *Exporter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if cfg.Node == "" {
 		cfg.Node = cfg.DB.NewID("node")
 	}
-	if cfg.Lease == 0 {
-		cfg.Lease = time.Minute
-	}
-	if cfg.MostCustomBytes == 0 {
-		cfg.MostCustomBytes = MostCustomBytes
-	}
+	cfg.Lease = cmp.Or(cfg.Lease, time.Minute)
+	cfg.MostCustomBytes = cmp.Or(cfg.MostCustomBytes, MostCustomBytes)
 	return &Exporter{cfg: cfg}
 }
 

@@ -49,19 +49,21 @@ func splitName(name string) (id, mark string) {
 
 // Names maps deltas to the ids that a reader knows now.
 func (e *Exporter) Names(ctx context.Context, v View) (Names, error) {
-	wants, err := e.wants(ctx, v)
-	if err != nil {
-		return Names{}, err
-	}
-	return e.names(v, wants)
+	_, names, err := e.reads(ctx, v)
+	return names, err
 }
 
-func (e *Exporter) names(v View, wants part) (Names, error) {
+// reads gives the part of a dataset that a reader gets, and the names under which it knows deltas.
+func (e *Exporter) reads(ctx context.Context, v View) (part, Names, error) {
+	wants, err := e.wants(ctx, v)
+	if err != nil {
+		return wants, Names{}, err
+	}
 	lineage, err := wants.lineage(v.Dataset.Lineage)
 	if errors.Is(err, ErrUnreadable) {
-		return Names{any: true}, nil
+		return wants, Names{any: true}, nil
 	}
-	return namesOf(lineage, v.Dataset.Lineage), err
+	return wants, namesOf(lineage, v.Dataset.Lineage), err
 }
 
 // fit reports whether a name with a mark is one that a reader may go on by.

@@ -21,11 +21,7 @@ func (e *Exporter) Deltas(ctx context.Context, v View, afterID string, p store.P
 	f := store.MutationDeltaFilter{
 		DatasetID: v.Dataset.ID, Lineage: v.Dataset.Lineage, Page: p, Since: store.At(e.cfg.Now().Add(-Retention)),
 	}
-	wants, err := e.wants(ctx, v)
-	if err != nil {
-		return nil, 0, err
-	}
-	names, err := e.names(v, wants)
+	wants, names, err := e.reads(ctx, v)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -112,11 +108,7 @@ func (e *Exporter) expired(v View, d store.MutationDelta) error {
 // Delta offers a delta to a reader, and has its part made when nobody asked for that yet. It answers
 // ErrDeltaUnknown, or a *[GoneError].
 func (e *Exporter) Delta(ctx context.Context, v View, id string) (Offer, error) {
-	wants, err := e.wants(ctx, v)
-	if err != nil {
-		return Offer{}, err
-	}
-	names, err := e.names(v, wants)
+	wants, names, err := e.reads(ctx, v)
 	if err != nil {
 		return Offer{}, err
 	}

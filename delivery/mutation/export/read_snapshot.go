@@ -47,11 +47,7 @@ func (e *Exporter) SnapshotOf(ctx context.Context, v View, id string) (Offer, er
 }
 
 func (e *Exporter) snapshot(ctx context.Context, v View, s store.MutationSnapshot) (Offer, error) {
-	wants, err := e.wants(ctx, v)
-	if err != nil {
-		return Offer{}, err
-	}
-	names, err := e.names(v, wants)
+	wants, names, err := e.reads(ctx, v)
 	if err != nil {
 		return Offer{}, err
 	}

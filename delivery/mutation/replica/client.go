@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,9 +61,7 @@ func (a answer) problem() error {
 			p.Detail = "" // a page for people
 		}
 	}
-	if p.Detail == "" {
-		p.Detail = p.Title
-	}
+	p.Detail = cmp.Or(p.Detail, p.Title)
 	e := &statusError{status: a.status, kind: p.Type[strings.LastIndexByte(p.Type, '/')+1:], text: short(p.Detail)}
 	if a.from != nil {
 		e.asked = short(a.from.Path)

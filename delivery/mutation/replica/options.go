@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -71,21 +72,15 @@ func (o Options) filled() Options {
 	o.Archive.Others = true
 	or(&o.Mutations, 4000)
 	or(&o.Bytes, 4<<20)
-	if o.Verify == "" {
-		o.Verify = VerifyOff
-	}
-	if o.Reenter == "" {
-		o.Reenter = ReenterAccept
-	}
+	o.Verify = cmp.Or(o.Verify, VerifyOff)
+	o.Reenter = cmp.Or(o.Reenter, ReenterAccept)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Wait == nil {
 		o.Wait = waitFor
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}

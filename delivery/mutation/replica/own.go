@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -127,8 +128,6 @@ func (s *own) delta(ctx context.Context, item listed) (*Delivery, error) {
 	if item.Previous != nil {
 		d.Previous = *item.Previous
 	}
-	if d.Lineage == "" {
-		d.Lineage = item.Lineage
-	}
+	d.Lineage = cmp.Or(d.Lineage, item.Lineage)
 	return d, nil
 }
