@@ -61,7 +61,7 @@ type Config struct {
 	Now  func() time.Time
 	Log  *slog.Logger
 	Node string // name of this process among those on the database
-	// Connect opens the connection to a broker; changed is told each change of its state.
+	// Connect opens the connection to a broker; changed receives each change of its state.
 	Connect func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (Conn, error)
 	// Keys gives the certificates of an own party with their private keys.
 	Keys func(ctx context.Context, partyID string) ([]Key, error)
@@ -101,7 +101,7 @@ type Config struct {
 
 // Options deviate from the profile where an operator chooses so; the zero value is the profile as we read it.
 type Options struct {
-	// AnswerWait is after which time an AppRec is overdue when the party does not say otherwise; default 4 h (AMQP-117).
+	// AnswerWait makes an AppRec overdue when the party sets no time of its own; default 4 h (AMQP-117).
 	AnswerWait time.Duration
 	// MissingFields answers a missing field with required-field-missing; by default with invalid-field-value (INC-04).
 	MissingFields bool
@@ -147,7 +147,7 @@ type Bridge struct {
 
 	stating sync.Mutex
 	states  map[string]link.State // of connections, by broker
-	changed bool                  // since they were kept
+	changed bool                  // since they were stored
 }
 
 // New makes a bridge that is not started.
@@ -179,7 +179,7 @@ func New(cfg Config) *Bridge {
 	return b
 }
 
-// Join gives the bridge its engine, of which it is a way out; it must be called before Start.
+// Join gives the bridge the engine that it is a transport of; it must be called before Start.
 func (b *Bridge) Join(e Engine) { b.engine = e }
 
 // Name implements the program's service interface.

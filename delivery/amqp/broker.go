@@ -14,7 +14,7 @@ import (
 // errNoBroker says that a broker is not in use, or not connected for the first time yet.
 var errNoBroker = errors.New("there is no connection to the broker of this party")
 
-// connectionStale is after how long without a word a node's state of a connection is forgotten.
+// connectionStale ends a node's state of a connection that was not renewed for so long.
 const connectionStale = 10 * time.Minute
 
 // broker is a broker in use, with the readers of its queues.
@@ -24,7 +24,7 @@ type broker struct {
 	readers map[queue]context.CancelFunc
 }
 
-// align connects to the brokers there are, reads the queues there are and lets go of all others. A broker whose settings
+// align connects to the brokers there are, reads the queues there are and releases all others. A broker whose settings
 // changed is connected again.
 func (b *Bridge) align(ctx context.Context) {
 	dir := b.dir.Load()
@@ -151,7 +151,7 @@ func (b *Bridge) saveStates(ctx context.Context) error {
 	})
 }
 
-// connectionRow is a state as it is kept: that of sending, unless a queue cannot be read.
+// connectionRow makes the row of a state: that of sending, unless a queue cannot be read.
 func connectionRow(id, node string, s link.State) store.AMQPConnection {
 	row := store.AMQPConnection{BrokerID: id, Node: node, Phase: string(s.Phase), Reconnects: int64(s.Reconnects), Since: store.At(s.Since)}
 	if s.Phase != link.Opened {

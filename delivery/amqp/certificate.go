@@ -173,5 +173,5 @@ func (b *Bridge) blame(ctx context.Context, p *party, signer *x509.Certificate, 
 	return err
 }
 
-// errOurs is a fault on our side: the sender is never told (AMQP-48).
+// errOurs is a fault on our side: the sender never gets an error for it (AMQP-48).
 var errOurs = errors.New("this Schakel is not set up for it")

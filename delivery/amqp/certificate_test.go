@@ -141,7 +141,7 @@ func TestRollOver(t *testing.T) {
 	})
 }
 
-// TestResponderDown has the responder of the certificates away: nobody is told, the message waits and is
+// TestResponderDown has the responder of the certificates away: no error goes out, the message waits and is
 // processed once when the responder is back. What goes out waits likewise.
 //
 // Rules: AMQP-48, AMQP-60, AMQP-61, AMQP-80
@@ -173,7 +173,7 @@ func TestResponderDown(t *testing.T) {
 	}
 }
 
-// TestOwnCertificates has own certificates that do not serve: one of the wrong usage is not used from the start and is told,
+// TestOwnCertificates has own certificates that do not serve: one of the wrong usage is not used from the start and is reported,
 // an expired one holds what would be signed with it.
 //
 // Rules: AMQP-58, AMQP-59, AMQP-69, AMQP-98

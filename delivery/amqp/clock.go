@@ -9,7 +9,7 @@ import (
 // ClockState reports whether the clock of this machine follows a time server, as the profile requires (AMQP-54).
 type ClockState struct {
 	Synchronised bool
-	Known        bool          // whether the system told
+	Known        bool          // the system reported it
 	Error        time.Duration // the largest error it may have, as the system says
 	Detail       string        // for people
 }

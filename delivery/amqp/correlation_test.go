@@ -76,7 +76,7 @@ func TestCorrelationOfReply(t *testing.T) {
 }
 
 // TestUnwritableAnswer has the queue for every AppRec be full: it is tried again, and when that has failed too often people are
-// told, and can have it tried again or dropped.
+// notified, and can have it tried again or dropped.
 //
 // Rules: AMQP-13, AMQP-114
 func TestUnwritableAnswer(t *testing.T) {

@@ -203,7 +203,7 @@ func TestCutSending(t *testing.T) {
 }
 
 // TestDuplicates sends one business message many times: under the same messageId and under others, at once and after a restart.
-// It is processed once and its AppRec sent once; nothing is told about the others.
+// It is processed once and its AppRec sent once; no error goes out about the others.
 //
 // Rules: AMQP-105, AMQP-116
 func TestDuplicates(t *testing.T) {

@@ -52,8 +52,8 @@ func hasty(c *amqp.Config) {
 	}
 }
 
-// TestDeadLetters has our own store fail: a message is tried ten times and no more, its sender is told nothing, it comes among
-// the dead letters and people are told. A person puts it back, byte for byte, on the queue named in its to, or drops it.
+// TestDeadLetters has our own store fail: a message is tried ten times and no more, its sender gets no answer, it comes among
+// the dead letters and people are notified. A person puts it back, byte for byte, on the queue named in its to, or drops it.
 //
 // Rules: AMQP-02, AMQP-11, AMQP-13, AMQP-45, AMQP-48, AMQP-51, AMQP-52, AMQP-53, AMQP-85, INC-06, INC-27
 func TestDeadLetters(t *testing.T) {

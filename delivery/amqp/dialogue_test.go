@@ -97,7 +97,7 @@ func TestSynchronous(t *testing.T) {
 	p.a.message(store.AMQPOut, store.AMQPRequest, again, store.AMQPRejected)
 }
 
-// TestLargeMessage sends a business message that was kept apart from its event, and takes it in whole.
+// TestLargeMessage sends a business message that is oversize data of its event, and takes it in whole.
 //
 // Rules: AMQP-41, EDU-01a.
 func TestLargeMessage(t *testing.T) {

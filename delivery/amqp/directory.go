@@ -213,7 +213,7 @@ func (d *directory) queues() map[string][]queue {
 	return all
 }
 
-// watch reads the directory again when it is told to and now and then, and reads from the queues that are in it.
+// watch reads the directory again when asked and now and then, and reads from the queues that are in it.
 func (b *Bridge) watch(ctx context.Context) {
 	for b.pauseOr(ctx, b.reload) {
 		before := b.dir.Load()

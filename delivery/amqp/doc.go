@@ -1,10 +1,10 @@
 // Package amqp is the bridge between the engine and message brokers that speak
-// AMQP 1.0: one more way out and one more way in.
+// AMQP 1.0: one more transport and one more intake.
 //
 // For parties of the Norwegian health exchange it follows the AMQP profile of
 // helsenorge.no (AMQP-01 to AMQP-140). An event with a business message goes out
 // signed and encrypted, and stays open until its AppRec comes back. What comes in is
-// checked in a fixed order, kept, answered, and settled last. For other parties it
+// checked in a fixed order, stored, answered, and settled last. For other parties it
 // follows the AMQP binding of CloudEvents.
 //
 // The guarantee: what a broker gave us and we settled is in the database, with its
@@ -13,5 +13,5 @@
 // message is written and stays (AMQP-121), an event that was taken in before is the
 // same event (guarantee G4), an answer has the same messageId each time (AMQP-139).
 // The known hole: an answer that the broker accepted just before a crash is written
-// again under its messageId; it is for the other side to see that it is the same.
+// again under its messageId; it is for the other party to see that it is the same.
 package amqp

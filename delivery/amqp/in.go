@@ -256,7 +256,7 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 	in.known = true
 	known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, in.queue.name, in.row.Her, in.row.MessageID)
 	if errors.Is(err, store.ErrNotFound) {
-		// The same business message came under two messageIds at once, and the other is kept by now.
+		// The same business message came under two messageIds at once, and the other is stored by now.
 		return fmt.Errorf("handled by another reader at this moment: %w", errDuplicate)
 	}
 	if err != nil {
@@ -272,7 +272,7 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 }
 
 // discard drops a business message that was handled under another messageId; the AppRec is sent once (AMQP-116). When its
-// content is another than that of the first, people are told: its sender thinks that it was taken.
+// content is another than that of the first, people are notified: its sender thinks that it was taken.
 func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMessage) error {
 	in.row.Status, in.row.ReferenceID = store.AMQPDuplicate, known.ID
 	in.row.Reason, in.row.Codes = "", nil

@@ -31,7 +31,7 @@ func (b *Bridge) answerRow(in *incoming, kind, queue, id string) *store.AMQPMess
 	}
 }
 
-// errorRow is the error message to a sender (AMQP-12, AMQP-79); nil when there is nobody to tell.
+// errorRow makes the row of an error message to a sender (AMQP-12, AMQP-79); nil when no sender is known.
 func (b *Bridge) errorRow(in *incoming, r *refused) *store.AMQPMessage {
 	if in.from == nil || in.from.Own || in.from.ErrorQueue == "" {
 		return nil
@@ -122,7 +122,7 @@ func (b *Bridge) accept(ctx context.Context, in *incoming, doc *document) (strin
 	if err != nil {
 		return "", err
 	}
-	// An AppRec takes over responsibility for it; an answer of the other side to a question of ours does not (AMQP-17).
+	// An AppRec takes over responsibility for it; an answer of the other party to a question of ours does not (AMQP-17).
 	return b.submit(ctx, in.from, ev, in.from.ID, in.queue.role != roleReply)
 }
 

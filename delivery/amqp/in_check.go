@@ -22,7 +22,7 @@ type document struct {
 	process store.AMQPProcess
 }
 
-// errUnknownSender says that the sender is not known, so nobody can be told.
+// errUnknownSender is the cause of a refusal that no known party can be notified of.
 var errUnknownSender = errors.New("the sender is not known")
 
 // check makes the checks of section G in their order; the first that fails wins: fields, process, duplicate, certificate,

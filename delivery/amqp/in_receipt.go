@@ -107,7 +107,7 @@ func receiptOf(got apprec.AppRec) receipt {
 	return r
 }
 
-// storeReceipt keeps a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
+// storeReceipt stores a receipt with what it says about a message of ours, in one transaction. A message that has its AppRec
 // keeps it: the first one counts, but for an AMQP error or negative AppRec after nothing worse.
 func (b *Bridge) storeReceipt(ctx context.Context, in *incoming, about *store.AMQPMessage, r receipt) error {
 	row := in.row
@@ -136,7 +136,7 @@ func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about 
 	if about == nil || r.status == "" {
 		return nil
 	}
-	// That it was written may be kept at this moment: neither may overwrite the other.
+	// That it was written may be stored at this moment: neither may overwrite the other.
 	if err := tx.Lock(ctx, "amqp_message", about.ID); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// reportRefusal logs why a message is refused or rejected, and keeps it as it came when that is so set. why quotes nothing of
+// reportRefusal logs why a message is refused or rejected, and stores it as it came when that is so set. why quotes nothing of
 // the business document.
 func (b *Bridge) reportRefusal(ctx context.Context, in *incoming, why string) {
 	b.cfg.Log.WarnContext(ctx, "a message is refused", "messageId", in.row.MessageID, "queue", in.queue.name, "her", in.row.Her, "subject", in.row.Subject, "why", why)
@@ -25,7 +25,7 @@ func digest(document []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Body gives the body of a message that came in and is kept, encrypted as it came. [store.ErrNotFound] when it is not kept;
+// Body gives the body of a message that came in and is stored, encrypted as it came. [store.ErrNotFound] when it is not stored;
 // only the own organisation may have it.
 func (b *Bridge) Body(ctx context.Context, by outbox.Actor, id string) ([]byte, error) {
 	m, err := b.cfg.DB.AMQPMessage(ctx, id)

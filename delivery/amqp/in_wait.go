@@ -24,7 +24,7 @@ const (
 
 // postpone keeps a message whose certificate cannot be checked now, as it came, and has it checked again after a while
 // (AMQP-61, AMQP-63). It leaves the queue: how often it may be tried is ours to decide then, and not the broker's, so that no
-// outage makes a dead letter of it, and it does not delay the messages behind it. Its sender is told nothing, and stays
+// outage makes a dead letter of it, and it does not delay the messages behind it. Its sender gets no answer, and stays
 // responsible for it until its AppRec (AMQP-16).
 func (b *Bridge) postpone(ctx context.Context, in *incoming, cause error) error {
 	b.outages.Store(in.row.PartyID, true)

@@ -13,7 +13,7 @@ import (
 	"schakel/delivery/amqp/message"
 )
 
-// fault is one way in which a message is broken under way, and what its sender is told.
+// fault is one way in which a message is broken under way, and the answer to its sender.
 type fault struct {
 	name   string
 	change func(r *relay, m *goamqp.Message, document []byte)
@@ -21,7 +21,7 @@ type fault struct {
 	condition message.Condition // of the AMQP error, or
 	data      string            // of it; a key of JSON that must be there when it begins with a brace
 	codes     []string          // of the negative AppRec
-	anonymous bool              // it does not say to whom the answer is, so nobody is told
+	anonymous bool              // it names no sender, so no answer goes out
 	unnamed   bool              // it has no messageId to refer to
 }
 

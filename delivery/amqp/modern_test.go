@@ -52,7 +52,7 @@ func foreign(t *testing.T, document []byte, from, to identity) []byte {
 }
 
 // TestModernAlgorithms: a message that a foreign tool seals with RSA-PSS, RSA-OAEP and AES-GCM is processed. When a setting
-// rejects one of them, it is refused; the entry and the log name the algorithm, and the sender is told no more than that it
+// rejects one of them, it is refused; the entry and the log name the algorithm, and the sender learns no more than that it
 // could not be decrypted.
 //
 // Rules: AMQP-68, AMQP-101, AMQP-131

@@ -99,7 +99,7 @@ func TestAnswerAgain(t *testing.T) {
 	}
 }
 
-// TestAfterTheAppRec: what goes wrong after a positive AppRec is told to the sender by neither AppRec nor error.
+// TestAfterTheAppRec: a failure after a positive AppRec reaches the sender by neither AppRec nor error.
 //
 // Rules: AMQP-75
 func TestAfterTheAppRec(t *testing.T) {
@@ -116,7 +116,7 @@ func TestAfterTheAppRec(t *testing.T) {
 	}
 }
 
-// TestClock: that the clock follows no time server is told.
+// TestClock: a clock that follows no time server is reported.
 //
 // Rules: AMQP-54
 func TestClock(t *testing.T) {
@@ -178,7 +178,7 @@ func TestLiberal(t *testing.T) {
 }
 
 // TestCloudEvents exchanges events with a party of no health exchange in the AMQP binding of CloudEvents, in both modes. What
-// its client may not send is kept aside.
+// its client may not send is set aside.
 //
 // Rules: CE-01
 func TestCloudEvents(t *testing.T) {

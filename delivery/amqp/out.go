@@ -14,7 +14,7 @@ import (
 	"schakel/store"
 )
 
-// Reasons of a delivery that was not written, or was refused by the other side; an AMQP error and an AppRec have their own
+// Reasons of a delivery that was not written, or was refused by the other party; an AMQP error and an AppRec have their own
 // codes.
 const (
 	ReasonNoParty     = "amqp-no-party"    // the endpoint has no party
@@ -134,7 +134,7 @@ func finalTrouble(err error) error {
 	return err
 }
 
-// dueAt is when the AppRec of a message to a party is overdue (AMQP-117).
+// dueAt gives the time from which the AppRec of a message to a party is overdue (AMQP-117).
 func (b *Bridge) dueAt(to *party) store.Time {
 	wait := b.cfg.AnswerWait
 	if to.AnswerWaitMS > 0 {

@@ -15,7 +15,7 @@ import (
 	"schakel/store"
 )
 
-// order is a business message on its way out.
+// order is a business message to send.
 type order struct {
 	process  store.AMQPProcess
 	own, to  *party
@@ -78,7 +78,7 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 	return o, nil
 }
 
-// documentOf is the business message of an event: its data, or what was kept apart because it is large (EDU-01a).
+// documentOf gives the business message of an event: its data, or its oversize data from the store (EDU-01a).
 func (b *Bridge) documentOf(ctx context.Context, eventID string, ev *event.Event) ([]byte, error) {
 	if ev.DataKind != event.DataNone {
 		return ev.Data, nil

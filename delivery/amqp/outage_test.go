@@ -38,7 +38,7 @@ func impatient(c *amqp.Config) {
 }
 
 // TestOutageOfRevocation has the sources of revocation away for more tries than a broker allows: no message becomes a dead
-// letter, nobody is told, people see why they wait, also after a restart; each is handled once when a source is back.
+// letter, no error goes out, people see why they wait, also after a restart; each is handled once when a source is back.
 //
 // Rules: AMQP-48, AMQP-51, AMQP-61, AMQP-63
 func TestOutageOfRevocation(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/amqp/msghead"
 )
 
-// refused is an error that the sender is told by an AMQP error (section G, first part).
+// refused is an error that goes to the sender as an AMQP error (section G, first part).
 type refused struct {
 	message.Refusal
 
@@ -28,7 +28,7 @@ func (r *refused) Error() string {
 	return text
 }
 
-// explain says to our own people what the sender is told, and the cause that it is not told: the algorithm, key or field.
+// explain gives our own people the answer to the sender, and the cause that is left out of it: the algorithm, key or field.
 func (r *refused) explain() string {
 	text := r.Description()
 	if r.Data != "" {
@@ -45,7 +45,7 @@ func (r *refused) Unwrap() error { return r.cause }
 
 func refuse(r message.Refusal, cause error) *refused { return &refused{r, cause} }
 
-// refusalOf turns what is wrong with the certificate, the body or the signature into what the sender is told. False is
+// refusalOf turns a problem of the certificate, the body or the signature into the answer to the sender. False is
 // our own fault, or nobody's: the message waits (AMQP-48, AMQP-61).
 func refusalOf(err error) (*refused, bool) {
 	if f, ok := errors.AsType[*cms.Failure](err); ok {
@@ -73,7 +73,7 @@ func cmsRefusal(f *cms.Failure) message.Refusal {
 	return message.RefuseCertificate(message.Condition(f.Kind), f.Expected, f.Actual)
 }
 
-// rejected is an error that the sender is told by a negative AppRec (section G, second part).
+// rejected is an error that goes to the sender as a negative AppRec (section G, second part).
 type rejected struct {
 	codes []string // of code list 8221
 	text  string
@@ -99,7 +99,7 @@ const (
 	codeInvalid      = "T02" // AMQP-111, AMQP-112
 )
 
-// headFault turns what is wrong with a document into what the sender is told.
+// headFault turns a problem of a document into the answer to the sender.
 func (b *Bridge) headFault(err error) error {
 	switch {
 	case err == nil:

@@ -18,8 +18,8 @@ import (
 	"schakel/store"
 )
 
-// TestRefusalSaysWhy: the log and the entry of a message that is refused name the cause, which its sender is not told. Its
-// body is kept, encrypted as it came, when that is so set, and is for the own organisation alone.
+// TestRefusalSaysWhy: the log and the entry of a message that is refused name the cause, which its sender does not learn. Its
+// body is stored, encrypted as it came, when that is so set, and is for the own organisation alone.
 //
 // Rules: AMQP-12, AMQP-15
 func TestRefusalSaysWhy(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDuplicatesPerSender(t *testing.T) {
 	}
 }
 
-// TestOtherContent: other content under a MsgId that was handled is not handled, people are told of it, and they can take the
+// TestOtherContent: other content under a MsgId that was handled is not handled, people are notified of it, and they can take the
 // entry off their list. The same content is a plain duplicate.
 //
 // Rules: AMQP-116

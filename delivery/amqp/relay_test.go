@@ -48,7 +48,7 @@ func newRelay(t *testing.T, change ...func(*amqp.Config)) *relay {
 	return r
 }
 
-// tapped is an identity as the other side knows it: by queues of the test.
+// tapped is an identity as the other party knows it: by queues of the test.
 func (r *relay) tapped(t *testing.T, id identity) identity {
 	t.Helper()
 	for _, queue := range []*string{&id.Async, &id.Sync, &id.Error} {

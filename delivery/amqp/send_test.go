@@ -301,7 +301,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestOverdue moves the clock on: the AppRec is overdue after the party's time, people are told once, a person may send
+// TestOverdue moves the clock on: the AppRec is overdue after the party's time, people are notified once, a person may send
 // the same message again once, and nothing is ever sent again by itself.
 //
 // Rules: AMQP-16, AMQP-76, AMQP-89, AMQP-117, AMQP-118, AMQP-122, INC-08

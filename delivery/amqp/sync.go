@@ -107,7 +107,7 @@ func (b *Bridge) unanswered(ctx context.Context, id string) error {
 	silent := &held{reason: ReasonUnanswered, detail: "No answer came in time. It is not asked again by itself: resend it to ask once more.", written: true}
 	var result error
 	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "amqp_message", id); err != nil { // its answer may be kept at this moment
+		if err := tx.Lock(ctx, "amqp_message", id); err != nil { // its answer may be stored at this moment
 			return err
 		}
 		m, err := tx.AMQPMessage(ctx, id)

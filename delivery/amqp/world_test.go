@@ -71,7 +71,7 @@ type side struct {
 	newer   []amqp.Key // own keys beside those of me
 }
 
-// inbox is a way out of the own organisation that remembers what came.
+// inbox is a transport of the own organisation that remembers what came.
 type inbox struct {
 	mu     sync.Mutex
 	got    []store.Claimed

@@ -26,7 +26,7 @@ func (v Version) String() string {
 	return "unknown"
 }
 
-// Namespace is that of the root element of a version.
+// Namespace gives the namespace of the root element of a version.
 func (v Version) Namespace() string {
 	if v == V10 {
 		return msghead.NamespaceAppRec10
@@ -56,7 +56,7 @@ func VersionOf(namespace string) Version {
 // Status gives the outcome of a message at its receiver, a code of code list 8258.
 type Status string
 
-// The statuses of code list 8258. A reader can meet others: they are kept as they came and mean neither yes nor no.
+// The statuses of code list 8258. A reader can meet others: they stay as they came and mean neither yes nor no.
 const (
 	OK       Status = "1"
 	Rejected Status = "2"
@@ -122,7 +122,7 @@ type AppRec struct {
 	Version Version
 	// ID is the id of the acknowledgement itself.
 	ID string
-	// GenDate is when it was made, as it stands there.
+	// GenDate is the time of the acknowledgement, as it stands there.
 	GenDate string
 	// Status is the code, known or not; the receiver wrote StatusText beside it.
 	Status     Status

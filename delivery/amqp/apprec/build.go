@@ -18,7 +18,7 @@ type Answer struct {
 	Version Version
 	// ID is the id of the acknowledgement, unique for each message that is answered.
 	ID string
-	// At is when it is made; it is written in UTC, in whole seconds.
+	// At is the time of the acknowledgement; it is written in UTC, in whole seconds.
 	At time.Time
 	// Info is the header of the message that is answered: its sender becomes the receiver.
 	Info msghead.Info

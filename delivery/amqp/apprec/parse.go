@@ -16,7 +16,7 @@ var (
 	ErrIncomplete = errors.New("acknowledgement lacks its status or the id of its message")
 )
 
-// Parse reads an acknowledgement of either version. A status that is not in the code list is kept, never an error
+// Parse reads an acknowledgement of either version. A status that is not in the code list stays as it is, never an error
 // (AMQP-88). Only a missing status, or a missing id of the message, makes an acknowledgement useless: then the error is
 // ErrIncomplete, with what could be read. Role, departments and further ids are passed over.
 func Parse(doc []byte) (AppRec, error) {

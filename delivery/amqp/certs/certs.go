@@ -4,7 +4,7 @@
 // else looked up in its revocation list (AMQP-60).
 //
 // When nobody can be asked, the answer is the error kind Unavailable: the work
-// is to be aborted and tried again later, and nobody is told (AMQP-61).
+// is to be aborted and tried again later, and no party is notified (AMQP-61).
 package certs
 
 import (

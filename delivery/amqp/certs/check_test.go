@@ -146,7 +146,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestIssuerExpires: a chain that is kept ends with the first of its certificates.
+// TestIssuerExpires: a chain in the cache ends with the first of its certificates.
 //
 // Rules: AMQP-58
 func TestIssuerExpires(t *testing.T) {

@@ -21,7 +21,7 @@ type list struct {
 	until   time.Time // of no use after this
 }
 
-// askLists looks c up in the lists that it names, which are kept until they are
+// askLists looks c up in the lists that it names, which are cached until they are
 // replaced. An error means that none could be had.
 func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (status, error) {
 	var failed error
@@ -45,7 +45,7 @@ func (v *Validator) askLists(ctx context.Context, c, issuer *x509.Certificate, n
 	return statusUnknown, fmt.Errorf("%w: revocation list: %w", errSource, failed)
 }
 
-// listAt gives the list of one issuer at one address. One that is kept serves
+// listAt gives the list of one issuer at one address. One in the cache serves
 // on, while it is valid and Config.Grace beyond that, when a new one cannot be had.
 func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
 	key := Thumbprint(issuer) + " " + url

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// failure is that nothing came from an address, and until when it is not asked again.
+// failure holds the error of an address, and the time until which it is not asked again.
 type failure struct {
 	until time.Time
 	err   error

@@ -91,7 +91,7 @@ func readOCSP(body []byte, c, issuer *x509.Certificate, now time.Time) (answer, 
 	case until.IsZero() && now.Sub(response.ThisUpdate) > time.Hour:
 		return answer{}, errors.New("the answer is old and has no end")
 	case until.IsZero():
-		until = now // newer ones are always to be had: not kept
+		until = now // newer ones are always to be had: not cached
 	case now.After(until.Add(skew)):
 		return answer{}, errors.New("the answer has ended")
 	}

@@ -40,7 +40,7 @@ type Config struct {
 	// RestAfter keeps a source that gave no answer from being asked again, so that a hanging one does not delay every
 	// message. Default: it is asked each time.
 	RestAfter       time.Duration
-	CacheSize       int   // answers and lists that are kept; default 1024, and 64 lists
+	CacheSize       int   // answers and lists in the cache; default 1024, and 64 lists
 	MaxOCSP, MaxCRL int64 // largest answer and list in bytes; default 64 KiB and 16 MiB
 }
 

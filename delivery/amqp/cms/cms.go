@@ -13,7 +13,7 @@
 // looks like a wrong key, and no algorithm hangs on a global of a library.
 //
 // A known hole that the profile leaves: CBC has no check sum, and the profile
-// wants decryption-failed and invalid-signature told apart. Whoever may send to
+// wants decryption-failed and invalid-signature kept distinct. Whoever may send to
 // the queue under a registered address could learn from the difference, one
 // message a guess. Duplicates are refused and errors go to the registered queue
 // only, which makes that impractical.
@@ -44,7 +44,7 @@ const DefaultBytes = 32 << 20
 // Limits bounds what is read. The zero value is ready for use.
 type Limits struct {
 	Bytes int // largest body, in bytes; 0 means DefaultBytes
-	// Rejected are the names of algorithms that are not accepted, of those that Algorithms lists.
+	// Rejected names the algorithms that are not accepted, out of Algorithms.
 	Rejected []string
 }
 

@@ -31,7 +31,7 @@ type oaepParameters struct {
 func keyOptions(algorithm pkix.AlgorithmIdentifier, size int) (crypto.DecrypterOpts, []string, error) {
 	switch {
 	case algorithm.Algorithm.Equal(oidRSA()):
-		//nolint:staticcheck // SA1019: most of the profile's parties write no other padding, and a wrong one is not told
+		//nolint:staticcheck // SA1019: most of the profile's parties write no other padding, and a wrong one is not reported
 		return &rsa.PKCS1v15DecryptOptions{SessionKeyLen: size}, []string{KeyRSA}, nil
 	case !algorithm.Algorithm.Equal(oidOAEP()):
 		return nil, nil, unknownAlgorithm(algorithm.Algorithm.String() + " for the content key")

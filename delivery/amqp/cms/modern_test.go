@@ -230,7 +230,7 @@ func attributesOf(t testing.TB, kind asn1.ObjectIdentifier) (attributes, aad []b
 }
 
 // TestAuthenticatedAttributes reads messages whose attributes are authenticated too, and with tags and nonces of other sizes.
-// Whatever does not fit is not told apart.
+// All that does not fit gives one error.
 //
 // Rules: AMQP-101, AMQP-131
 func TestAuthenticatedAttributes(t *testing.T) {

@@ -75,7 +75,7 @@ func TestDecryptionFailed(t *testing.T) {
 			return
 		}
 		text := failure.Error()
-		if name == "algorithm" { // it stands in the clear; the sender is told the same in any case
+		if name == "algorithm" { // it stands in the clear; the sender gets the same answer in any case
 			text = oneText
 		}
 		texts = append(texts, text+failure.Expected+failure.Actual)

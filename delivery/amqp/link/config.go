@@ -52,13 +52,13 @@ type Config struct {
 	// SendTimeout bounds the wait for the outcome of a send. Default 30 s.
 	SendTimeout time.Duration
 	// Retry bounds the waits between connections and before a message that failed is
-	// given back: the first and the longest wait. Defaults 1 s and 1 minute.
+	// released: the first and the longest wait. Defaults 1 s and 1 minute.
 	Retry Retry
 	// Clock gives the time for State. Default time.Now.
 	Clock func() time.Time
 	// Jitter gives a number from 0 to 1 by which waits differ. Default random.
 	Jitter func() float64
-	// OnChange, when set, is told every new State, one after the other. It must return
+	// OnChange, when set, receives every new State, one after the other. It must return
 	// soon and must not call the Connection.
 	OnChange func(State)
 	// Log defaults to nothing.

@@ -132,7 +132,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	}
 }
 
-// TestStateSaysWhy: who is told that there is no connection finds the reason in its state.
+// TestStateSaysWhy: a caller without a connection finds the reason in its state.
 //
 // Rule: AMQP-08
 func TestStateSaysWhy(t *testing.T) {

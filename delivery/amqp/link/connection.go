@@ -115,7 +115,7 @@ func (c *Connection) run(ctx context.Context, done chan struct{}) {
 			return
 		}
 		failures = c.failures(failures, opened)
-		c.board.set("", Waiting, err) // first, so that who is told looks at a state that says why
+		c.board.set("", Waiting, err) // first, so that a caller that fails finds the reason in the state
 		c.install(nil, err)
 		c.cfg.Log.WarnContext(ctx, "broker connection lost", "broker", c.url.Host, "failures", failures, "error", err)
 		if !pause(ctx, c.cfg.wait(failures)) {

@@ -17,7 +17,7 @@ type Delivery struct {
 	// DeliveryCount counts the earlier deliveries, as far as the broker reports them:
 	// always 0 where Dialect.CountsDeliveries is false.
 	DeliveryCount int
-	// EnqueuedAt is when the broker took it in, zero where it does not tell.
+	// EnqueuedAt is the time at which the broker took it in, zero where it does not report that.
 	EnqueuedAt time.Time
 
 	receiver *amqp.Receiver
@@ -59,7 +59,7 @@ func (d *Delivery) Modify(ctx context.Context, undeliverable bool) error {
 // Settled reports whether one of the methods above was called and did not fail.
 func (d *Delivery) Settled() bool { return d.settled.Load() }
 
-// settle does so once. What was decided is told also when the context has ended.
+// settle does so once. The broker gets the decision also when the context has ended.
 func (d *Delivery) settle(ctx context.Context, do func(context.Context) error) error {
 	if !d.settled.CompareAndSwap(false, true) {
 		return ErrSettled
@@ -84,7 +84,7 @@ func (c *Connection) delivery(queue string, from *amqp.Receiver, m *amqp.Message
 	return d
 }
 
-// enqueuedAt reads what Service Bus notes, and RabbitMQ when it is told to.
+// enqueuedAt reads what Service Bus notes, and RabbitMQ when configured so.
 func enqueuedAt(annotations amqp.Annotations) time.Time {
 	for _, name := range []string{"x-opt-enqueued-time", "x-opt-rabbitmq-received-time"} {
 		switch at := annotations[name].(type) {

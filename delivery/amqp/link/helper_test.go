@@ -89,7 +89,7 @@ func encode(t testing.TB, m message.Message) *amqp.Message {
 	return out
 }
 
-// take receives so many messages, settling each as told, and gives them.
+// take receives so many messages, settling each as asked, and gives them.
 func take(t testing.TB, c *link.Connection, queue string, count int, settle func(context.Context, *link.Delivery) error) []*link.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithCancel(within(t))

@@ -16,9 +16,9 @@ type Lifetime struct {
 	// Known reports whether the broker says with which arguments a queue was made. A time to live that a policy of the broker sets
 	// is not among them.
 	Known bool
-	// TTL is after how long a message expires, 0 for never.
+	// TTL limits the life of a message, 0 for no limit.
 	TTL time.Duration
-	// Expires is after how long without readers the queue is removed with all its messages, 0 for never.
+	// Expires has the queue removed with all its messages after so long without readers, 0 for never.
 	Expires time.Duration
 }
 

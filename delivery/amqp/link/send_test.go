@@ -180,7 +180,7 @@ func TestSendThroughNamespace(t *testing.T) {
 	})
 }
 
-// A user without the right to write is refused, and told so.
+// A user without the right to write is refused with an error.
 func TestSendDenied(t *testing.T) {
 	t.Parallel()
 	b := brokertest.Start(t, brokertest.RabbitMQ4)

@@ -57,7 +57,7 @@ func UnpackCorrelation(packed []byte, text string) any {
 	return text
 }
 
-// correlation reads a correlationId. Any text, number, binary or UUID will do: an answer gives back what came, and the text
+// correlation reads a correlationId. Any text, number, binary or UUID will do: an answer carries what came, and the text
 // is for finding and showing it, with what cannot be shown left out.
 func (d *decoder) correlation(value any) (text string, as any) {
 	known := true

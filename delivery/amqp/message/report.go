@@ -72,7 +72,7 @@ func (r Refusal) Description() string {
 // our own, both as registered (AMQP-79, INC-16); now is when the message was tried. It
 // carries nothing of the business document and no content type (INC-14, INC-15).
 // A message without a messageId cannot be referred to: originalMessageId is left out.
-// Whether the sender may be told at all is for the caller to know (AMQP-48).
+// The caller decides whether a report may go to the sender at all (AMQP-48).
 func Report(original Message, r Refusal, to, replyTo string, now time.Time) Message {
 	correlation, as := original.CorrelationID, original.Correlation
 	if correlation == "" {

@@ -77,7 +77,7 @@ type Info struct {
 	Type Code
 	// MIGVersion is the version the sender says it follows.
 	MIGVersion string
-	// GenDate is when the message was made, as it stands in the message, which may be without a zone.
+	// GenDate is the time of the message, as it stands in the message, which may be without a zone.
 	GenDate string
 	// MsgID is the id of the business message; it stays the same when the message is sent again (AMQP-116, AMQP-119).
 	MsgID string

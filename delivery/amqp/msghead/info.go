@@ -10,7 +10,7 @@ import (
 )
 
 // msgInfo reads the header of a MsgHead, which must be its first element. Without the id and the sender's HER-id nobody
-// could be told anything about the message, so a header without them counts as unreadable, as does one of another
+// could be answered about the message, so a header without them counts as unreadable, as does one of another
 // version.
 func (p *parser) msgInfo() error {
 	start, err := p.start()

@@ -1,6 +1,6 @@
 // Package pkitest makes a public key infrastructure for tests: a root, an
 // intermediate, leaves for the usages of the profile, and a responder and
-// revocation lists on loopback that can be told to fail. Only tests may import it.
+// revocation lists on loopback that can be made to fail. Only tests may import it.
 package pkitest
 
 import (

@@ -143,7 +143,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// compile compiles a schema. Name is told in errors that do not name a file themselves.
+// compile compiles a schema. Name goes into errors that do not name a file themselves.
 func compile(ctx context.Context, all fs.FS, name string, text []byte) (*xsd.Schema, error) {
 	doc, err := helium.NewParser().Parse(ctx, text)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadRefuses looks at what is told about folders that cannot be used: the file, the line and the cause.
+// TestLoadRefuses looks at the errors of folders that cannot be used: the file, the line and the cause.
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

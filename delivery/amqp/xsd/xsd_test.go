@@ -99,7 +99,7 @@ func lint(t *testing.T, doc []byte) (bool, string) {
 	return err == nil, string(out)
 }
 
-// TestFindings looks at what is told about a broken message.
+// TestFindings looks at the findings of a broken message.
 //
 // Rules: AMQP-111
 func TestFindings(t *testing.T) {

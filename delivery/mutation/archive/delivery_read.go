@@ -14,7 +14,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// DeliveryReader reads the groups of a delivery from its zip as a stream. It is for one goroutine.
+// DeliveryReader reads the groups of a delivery from its zip as a stream. It is not safe for concurrent use.
 type DeliveryReader struct {
 	zip    *Reader
 	in     *tally
@@ -39,7 +39,7 @@ func NewDeliveryReader(r io.Reader, limits Limits, bounds format.Limits) *Delive
 	return &DeliveryReader{zip: NewReader(io.TeeReader(r, in), limits), in: in, bounds: bounds}
 }
 
-// Header is the one of the first file; it reads as far as that. io.EOF says that the zip has no file.
+// Header gives the header of the first file; it reads as far as that. io.EOF says that the zip has no file.
 func (d *DeliveryReader) Header() (format.Header, error) {
 	if d.file == nil && d.err == nil {
 		d.err = d.nextFile()
@@ -74,7 +74,7 @@ func (d *DeliveryReader) Next() (*format.Group, Position, error) {
 }
 
 // nextXML goes to the next file that is one of the delivery. Some put a text or a list of checksums beside them; where that
-// is allowed it is told and passed over, unless it could be XML under another name.
+// is allowed it is reported and passed over, unless it could be XML under another name.
 func (d *DeliveryReader) nextXML() (*File, io.Reader, error) {
 	for {
 		f, err := d.zip.Next()

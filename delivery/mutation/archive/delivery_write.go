@@ -12,9 +12,9 @@ import (
 const (
 	// perFile counts the mutations of one XML file when nothing else is asked (MUT-20).
 	perFile = 5000
-	// fileBytes is after how many bytes a file ends, however few mutations it has: readers take no more than a few times that.
+	// fileBytes ends a file after so many bytes, however few mutations it has: readers take no more than a few times that.
 	fileBytes = 1 << 30
-	// manyFiles is after how many files the next ones get more mutations than asked, and growFiles after how many of those they
+	// Behind manyFiles files the next ones get more mutations than asked, and behind every growFiles of those they
 	// get twice as many again. So no delivery has more files than readers take, nor than six digits can number (MUT-27).
 	manyFiles = 100_000
 	growFiles = 5_000
@@ -28,7 +28,7 @@ type DeliveryOptions struct {
 	PerFile int
 }
 
-// DeliveryWriter writes a delivery: groups into XML files, and those into one zip. It is for one goroutine.
+// DeliveryWriter writes a delivery: groups into XML files, and those into one zip. It is not safe for concurrent use.
 type DeliveryWriter struct {
 	zip    *Writer
 	header format.Header

@@ -7,7 +7,7 @@ type Limits struct {
 	Total   int64 // bytes of all of them unpacked; default 4 TiB
 	Ratio   int64 // unpacked to packed bytes of one file, and of all of them; default 200
 	Free    int64 // unpacked bytes before the ratio counts; default 1 MiB
-	Others  bool  // files that are no XML are told instead of refused in a delivery
+	Others  bool  // files that are no XML are reported instead of refused in a delivery
 }
 
 func (l Limits) filled() Limits {

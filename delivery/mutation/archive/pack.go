@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// packStep is after how many bytes of a file it is looked how well they pack.
+	// packStep is the number of bytes of a file after which their packing is measured.
 	packStep = 32 << 10
 	// packFree counts the bytes that may pack as well as they do.
 	packFree = 512 << 10
 	// packDense limits the bytes that come of each, to half of what readers take for a bomb.
 	packDense = 100
-	// packLoose is when it is tight again after it was loose.
+	// packLoose limits the bytes that come of each before packing is tight again after it was loose.
 	packLoose = 50
 	// packTight is the level that reaches most of the ratio on XML at a third of the time of the default one.
 	packTight = flate.BestSpeed

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Reader reads a zip from a stream, file by file. It is for one goroutine.
+// Reader reads a zip from a stream, file by file. It is not safe for concurrent use.
 type Reader struct {
 	in       *input
 	limits   Limits

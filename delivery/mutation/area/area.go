@@ -29,7 +29,7 @@ type Area struct {
 
 // Options sets the reading of the text of an area.
 type Options struct {
-	// Dataset is the system of the dataset, in which the area is kept. It is needed.
+	// Dataset is the system of the dataset, in which the area is stored. It is required.
 	Dataset CRS
 	// Given is the system of WKT that does not name one; by default that of the dataset.
 	Given CRS

@@ -30,7 +30,7 @@ type batch struct {
 }
 
 // Copy filters a delivery from one zip into another, in order. Reading, filtering and writing go on at the same time,
-// and memory does not grow with the delivery. After each batch progress, which may be nil, is told how many groups have
+// and memory does not grow with the delivery. After each batch progress, which may be nil, receives how many groups have
 // been dealt with. A stopped context is seen when the reader next answers. The writer is not closed: its Close gives the manifest. After an error what was written is of no use.
 func Copy(ctx context.Context, in *archive.DeliveryReader, out *archive.DeliveryWriter, f *Filter, progress func(groups int64)) error {
 	work, ctx := errgroup.WithContext(ctx)

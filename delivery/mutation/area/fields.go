@@ -18,7 +18,7 @@ type Fields struct {
 	Unlocated bool
 }
 
-// Reader reads the geometry and the keys of states. It is for one goroutine.
+// Reader reads the geometry and the keys of states. It is not safe for concurrent use.
 type Reader struct {
 	feed
 	crs      CRS

@@ -20,7 +20,7 @@ type Config struct {
 	ObjectTypes []string
 }
 
-// Filter keeps the mutations that concern an area. It is for any number of goroutines.
+// Filter keeps the mutations that concern an area. It is safe for concurrent use.
 type Filter struct {
 	config     Config
 	types      map[string]bool

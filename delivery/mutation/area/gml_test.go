@@ -95,7 +95,7 @@ func degrees(latitudeFirst bool) string {
 	return fmt.Sprintf("%.9f %.9f", lon, lat)
 }
 
-// TestBrokenGeometry: what cannot be read is told with its element and line, and counts as inside.
+// TestBrokenGeometry: what cannot be read is reported with its element and line, and counts as inside.
 //
 // Rules: MUT-42.
 func TestBrokenGeometry(t *testing.T) {

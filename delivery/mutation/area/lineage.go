@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Canonical is the one text for a filter, whatever the order in which its areas and object types were given: a line for
+// Canonical gives the one text for a filter, whatever the order in which its areas and object types were given: a line for
 // each area, then the object types. It is empty for a filter that lets everything through.
 func Canonical(areas []*Area, objectTypes []string) string {
 	var lines []string
@@ -24,7 +24,7 @@ func Canonical(areas []*Area, objectTypes []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lineage is the lineage of what a filter leaves of a dataset: the UUIDv5 of the canonical text under the dataset's
+// Lineage gives the lineage of what a filter leaves of a dataset: the UUIDv5 of the canonical text under the dataset's
 // lineage, so that the same filter keeps it and another area begins a new one (MUT-38, MUT-49). Without a filter it is
 // the dataset's own.
 func Lineage(dataset uuid.UUID, areas []*Area, objectTypes []string) uuid.UUID {

@@ -19,7 +19,7 @@ type Options struct {
 
 // MakeDelta makes the next delta of a dataset: all groups behind the one before it, up to the last there is now. When there are
 // none it answers ErrNothingNew, having noted that the dataset is up to date. store.ErrConflict says that another node was
-// faster, or that the history was replaced meanwhile; nothing was kept then.
+// faster, or that the history was replaced meanwhile; nothing was stored then.
 func (e *Exporter) MakeDelta(ctx context.Context, datasetID string, o Options) (store.MutationDelta, error) {
 	until := store.At(e.cfg.Now()) // before the last group is looked up, so that all that came before it are in
 	next, err := e.cfg.DB.NextMutationDelta(ctx, datasetID)
@@ -102,7 +102,7 @@ func (e *Exporter) writeDelta(ctx context.Context, set store.Dataset, d store.Mu
 	return m, nil
 }
 
-// commitDelta keeps the delta with its zip, and with what its followers want of it.
+// commitDelta stores the delta with its zip, and with what its followers want of it.
 func (e *Exporter) commitDelta(ctx context.Context, set store.Dataset, d *store.MutationDelta, m *writtenZip) error {
 	known, err := e.lineages(ctx, set, d.Lineage)
 	if err != nil {

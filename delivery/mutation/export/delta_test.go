@@ -162,7 +162,7 @@ func TestTwoNodes(t *testing.T) {
 	})
 }
 
-// TestLineage: a replaced history begins a chain of its own, and what was in the making is not kept.
+// TestLineage: a replaced history begins a chain of its own, and what was in the making is not stored.
 //
 // Rules: MUT-38.
 func TestLineage(t *testing.T) {

@@ -30,7 +30,7 @@ var (
 	ErrObjectType = errors.New("the object type is not there")
 )
 
-// RoomError says that as much is kept of what a partner asked for as may be, and that nothing of it makes room yet.
+// RoomError reports that the stored downloads of a partner reach their limit, and that none of them makes room yet.
 type RoomError struct {
 	Most  int64     // bytes
 	Until time.Time // when the oldest makes room

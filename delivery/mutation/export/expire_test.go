@@ -26,7 +26,7 @@ func (w *world) there(fileID string) bool {
 }
 
 // TestRetention: a delta is there until 744 hours after its end, that moment included; then who asks for it, or for what comes
-// behind the one before it, is told so. Behind the last one there is nothing, and an unknown one is unknown.
+// behind the one before it, gets that answer. Behind the last one there is nothing, and an unknown one is unknown.
 //
 // Rules: MUT-33, MUT-35.
 func TestRetention(t *testing.T) {

@@ -38,7 +38,7 @@ type Config struct {
 	Node string
 	// Lease lets a node be silent for so long before another makes its download again; default a minute.
 	Lease time.Duration
-	// MostCustomBytes bounds the bytes that are kept of what a partner asked for besides its subscriptions, as
+	// MostCustomBytes bounds the bytes stored of what a partner requested besides its subscriptions, as
 	// [store.Queries.KeptMutationDownloads] counts them; default [MostCustomBytes].
 	MostCustomBytes int64
 }

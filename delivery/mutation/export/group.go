@@ -6,14 +6,14 @@ import (
 	"schakel/store"
 )
 
-// groups makes what is written of what the store has. It remembers the namespaces of states, which are few.
+// groups makes groups of files from rows of the store. It remembers the namespaces of states, which are few.
 type groups struct {
 	known map[string][]format.Namespace
 }
 
 func newGroups() *groups { return &groups{known: make(map[string][]format.Namespace)} }
 
-// group is a group of the history as it stands in a file.
+// group makes the group of a file from one of the history.
 func (g *groups) group(record store.GroupRecord) (*format.Group, error) {
 	out := &format.Group{Mutations: make([]format.Mutation, len(record.Mutations))}
 	for i, m := range record.Mutations {
@@ -30,7 +30,7 @@ func (g *groups) group(record store.GroupRecord) (*format.Group, error) {
 	return out, nil
 }
 
-// added is a state of a snapshot: a group of its own that adds it (MUT-31).
+// added makes a state of a snapshot: a group of its own that adds it (MUT-31).
 func (g *groups) added(row *store.MutationState) (*format.Group, error) {
 	wordt, err := g.state(row)
 	if err != nil {

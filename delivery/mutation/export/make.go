@@ -18,7 +18,7 @@ import (
 )
 
 // Work makes the download that waits longest, if any, and reports whether there was one. While it does, no other node makes it;
-// when the program stops it is given back, unless that was in the middle of the claim. What fails for a reason that stays has
+// when the program stops it is released, unless that was in the middle of the claim. What fails for a reason that stays has
 // failed; for another it is tried again when its lease is over.
 func (e *Exporter) Work(ctx context.Context) (bool, error) {
 	var row store.MutationDownload

@@ -10,7 +10,7 @@ import (
 
 // Names are the names under which a reader knows deltas. Who gets everything knows them by their ids. To the id of a part's delta
 // a mark of the part's lineage is added: a follower that goes on by a name of its old part, after its area or object types were
-// changed, is told so, and does not get deltas of the new part for those of the old one (MUT-38, MUT-49).
+// changed, gets an error, and does not get deltas of the new part for those of the old one (MUT-38, MUT-49).
 type Names struct {
 	mark string
 	any  bool // what the reader gets cannot be read, so no name is refused for its mark
@@ -28,7 +28,7 @@ func namesOf(lineage, whole string) Names {
 	return Names{mark: mark[:min(len(mark), 12)]}
 }
 
-// NameOf is the name of a delta under a mark; an empty mark leaves the id as it is.
+// NameOf gives the name of a delta under a mark; an empty mark leaves the id as it is.
 func NameOf(id, mark string) string {
 	if id == "" || mark == "" {
 		return id
@@ -36,7 +36,7 @@ func NameOf(id, mark string) string {
 	return id + "-" + mark
 }
 
-// Of is the name of a delta; there is none for an empty id.
+// Of gives the name of a delta; there is none for an empty id.
 func (n Names) Of(id string) string { return NameOf(id, n.mark) }
 
 // splitName is the reverse of NameOf.

@@ -32,7 +32,7 @@ func (w *world) during(do func()) error {
 }
 
 // TestOvertaken: a snapshot that comes to nothing because its history was replaced, or another node began it again, is no failure
-// that anybody must be told of.
+// that anybody must be notified of.
 //
 // Rules: MUT-34, MUT-38.
 func TestOvertaken(t *testing.T) {

@@ -84,7 +84,7 @@ func unreadable(err error) bool {
 // all reports whether the part is the whole dataset.
 func (p part) all() bool { return len(p.types) == 0 && len(p.areas) == 0 && p.unread == nil }
 
-// lineage is the one of this part of a dataset (MUT-38, MUT-49).
+// lineage gives the lineage of this part of a dataset (MUT-38, MUT-49).
 func (p part) lineage(whole string) (string, error) {
 	if p.unread != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnreadable, p.unread)

@@ -199,7 +199,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestTakenOver: the download of a node that died is made by another, and what the dead one still writes is not kept.
+// TestTakenOver: the download of a node that died is made by another, and what the dead one still writes is not stored.
 func TestTakenOver(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v := w.follow("north", ring.WKT())

@@ -150,7 +150,7 @@ func tryAgain(due time.Time, seen store.ClusterTask) time.Time {
 	return due
 }
 
-// afterFailure is when work that failed is tried again: what took long before it failed waits as long.
+// afterFailure gives the time at which work that failed is tried again: what took long before it failed waits as long.
 func afterFailure(seen store.ClusterTask) time.Time {
 	return seen.FinishedAt.Add(max(againAfter, seen.FinishedAt.Sub(seen.StartedAt.Time)))
 }

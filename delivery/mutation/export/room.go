@@ -17,7 +17,7 @@ func mayWait(ctx context.Context, tx *store.Tx, partnerID string) error {
 	return err
 }
 
-// makeRoom ends what was ready first of what a partner asked for, until less is kept than may be. What is fresh stays, so
+// makeRoom ends what was ready first of what a partner asked for, until less is stored than the limit. What is fresh stays, so
 // that nobody loses what it is about to fetch: then it answers a *[RoomError].
 func (e *Exporter) makeRoom(ctx context.Context, partnerID string) error {
 	for {

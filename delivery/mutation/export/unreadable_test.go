@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// TestUnreadableGeometry: a state whose geometry cannot be read comes with every area, and who runs the program is told how
+// TestUnreadableGeometry: a state whose geometry cannot be read comes with every area, and the log reports how
 // many there are.
 //
 // Rules: MUT-42.

@@ -16,7 +16,7 @@ type Limits struct {
 	Header    int // elements in the header; default 10,000
 }
 
-// DefaultLimits are the bounds that a reader keeps when it is told no other; whoever writes stays within them.
+// DefaultLimits bound a reader that is given no others; writers stay within them.
 func DefaultLimits() Limits { return Limits{}.filled() }
 
 func (l Limits) filled() Limits {
@@ -33,7 +33,7 @@ func (l Limits) filled() Limits {
 	return l
 }
 
-// Reader reads one file. It is for one goroutine.
+// Reader reads one file. It is not safe for concurrent use.
 type Reader struct {
 	scan   *xmlscan.Scanner
 	file   string

@@ -100,7 +100,7 @@ func (r *Reader) headerElement(name, written string) error {
 	return r.unknown(written)
 }
 
-// contents reads inhoud. What is not in the schema is passed over and told: files of one namespace differ (MUT-61).
+// contents reads inhoud. What is not in the schema is passed over and reported: files of one namespace differ (MUT-61).
 func (r *Reader) contents() error {
 	for {
 		tok, err := r.element()

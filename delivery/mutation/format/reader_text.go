@@ -9,7 +9,7 @@ import (
 // longestValue bounds a value of the header, which may be a polygon, in bytes.
 const longestValue = 4 << 20
 
-// value reads the text of a header element that may stand there once. The same again is told, another is refused.
+// value reads the text of a header element that may stand there once. The same again is reported, another is refused.
 func (r *Reader) value(to *string, name string) error {
 	text, err := r.content()
 	if err != nil {

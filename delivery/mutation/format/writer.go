@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/mutation/format/xmlscan"
 )
 
-// Writer writes one file of namespace 2.0, the same bytes for the same groups. It is for one goroutine.
+// Writer writes one file of namespace 2.0, the same bytes for the same groups. It is not safe for concurrent use.
 type Writer struct {
 	out  *bufio.Writer
 	root Name

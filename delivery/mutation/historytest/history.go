@@ -14,7 +14,7 @@ const (
 	ExtentSize       = 1000.0
 )
 
-// History is a source with a random history. The same seed gives the same. It is for one goroutine.
+// History is a source with a random history. The same seed gives the same. It is not safe for concurrent use.
 type History struct {
 	rnd     *rand.Rand
 	model   Model
@@ -47,7 +47,7 @@ func (h *History) Group() *format.Group {
 	return g
 }
 
-// step adds what happens to one object.
+// step adds a change of one object.
 func (h *History) step(g *format.Group) {
 	if len(h.objects) < 3 || h.rnd.IntN(4) == 0 {
 		h.create(g)

@@ -69,7 +69,7 @@ func (r *run) commit(ctx context.Context, batch []*group, whole bool) error {
 }
 
 // still makes sure that nobody went on with the publication, or ended it, since this run last wrote it. That comes first: what
-// another brought would be told as a mistake in the groups.
+// another brought would be reported as a mistake in the groups.
 func (r *run) still(ctx context.Context, tx *store.Tx) error {
 	now, err := tx.Publication(ctx, r.pub.ID)
 	if err == nil && (now.Groups != r.pub.Groups || now.Status != r.pub.Status) {

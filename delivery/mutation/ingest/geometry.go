@@ -28,7 +28,7 @@ func newLocator(d store.Dataset) *locator {
 	return nil
 }
 
-// locate refuses a new state whose geometry cannot be read. Whether such a state lies in an area cannot be told, so that
+// locate refuses a new state whose geometry cannot be read. Such a state can lie in any area or none, so that
 // it would go to every subscriber, whatever part of the dataset it was allowed (MUT-42). A state may have no geometry, or no
 // key, at all; as it goes to no subscriber with an area then, nowhere says why. What is in already, from before this was
 // looked at, is compared with what is sent again and not judged.

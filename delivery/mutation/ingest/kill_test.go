@@ -96,7 +96,7 @@ func TestPublishAfterAKill(t *testing.T) {
 	}
 }
 
-// killOne starts a publisher and kills it a moment after it told so often that it goes on.
+// killOne starts a publisher and kills it a moment after it reported so often that it goes on.
 func killOne(t *testing.T, url string, reports int, later time.Duration) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPublishAfterAKill$")

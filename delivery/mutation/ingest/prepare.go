@@ -37,7 +37,7 @@ type was struct {
 	digest []byte // of its fields, nil when it has none
 }
 
-// preparer looks at groups. It is for one goroutine.
+// preparer looks at groups. It is not safe for concurrent use.
 type preparer struct {
 	dataset store.Dataset
 	kind    string

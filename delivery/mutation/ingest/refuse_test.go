@@ -210,7 +210,7 @@ func TestLinesOfJSON(t *testing.T) {
 	}
 }
 
-// What stands where something else belongs in JSON is told in the words of JSON, with its line.
+// A value of a wrong type is reported in the words of JSON, with its line.
 func TestTypesOfJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -124,7 +124,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Of two requests with one key one goes on, and the other is told; nothing is in twice.
+// Of two requests with one key one goes on, and the other is refused; nothing is in twice.
 // Rules: MUT-10, MUT-22.
 func TestSameKeyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

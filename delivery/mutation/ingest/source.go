@@ -9,9 +9,9 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Source gives what is to be published. It is for one goroutine. Of JSON a WAS may have an id and no XML.
+// Source gives what is to be published. It is not safe for concurrent use. Of JSON a WAS may have an id and no XML.
 type Source interface {
-	// Header is that of the file, or nil when the source has none.
+	// Header gives the header of the file, or nil when the source has none.
 	Header() (*format.Header, error)
 	// Next gives the next group and where it stands, or io.EOF after the whole of a sound input.
 	Next() (*format.Group, archive.Position, error)

@@ -63,7 +63,7 @@ func add(object, id, text string) format.Mutation { return mut(object, nil, st(i
 
 func group(m ...format.Mutation) *format.Group { return &format.Group{Mutations: m} }
 
-// header is that of files in tests.
+// header makes the header of files in tests.
 func header(kind format.DeliveryType) format.Header {
 	return format.Header{
 		Root: format.Name{Prefix: "p", Space: "urn:p", Local: "mutaties"}, Dataset: "panden", Type: kind, DeliveryID: "d1", ObjectTypes: []string{"pand"},

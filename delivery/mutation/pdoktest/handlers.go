@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// firstDay is when the window of the first delta begins; each one takes a day.
+// firstDay begins the window of the first delta; each one takes a day.
 var firstDay = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func answer(w http.ResponseWriter, status int, doc any) {

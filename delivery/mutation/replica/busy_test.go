@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/mutation/replica"
 )
 
-// TestTwoFollowers lets two programs follow into one copy at the same time: one of them may be told so, and the copy is right.
+// TestTwoFollowers lets two programs follow into one copy at the same time: one of them may be refused, and the copy is right.
 //
 // Rules: MUT-22, MUT-37.
 func TestTwoFollowers(t *testing.T) {

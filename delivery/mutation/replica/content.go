@@ -15,7 +15,7 @@ import (
 // headBytes bounds the part of a file that is looked at before it is known whether the copy may have it already, in bytes.
 const headBytes = 64 << 10
 
-// content reads a file and hashes its bytes, by which it is told from others: deliveries of several registers share a delivery id
+// content reads a file and hashes its bytes, which distinguish it from others: deliveries of several registers share a delivery id
 // (leveringsId).
 type content struct {
 	io.Closer

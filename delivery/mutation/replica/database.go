@@ -22,7 +22,7 @@ type database struct {
 	postgres bool
 }
 
-// databaseError is an error of the database, as told from one of a delivery.
+// databaseError is an error of the database, as opposed to one of a delivery.
 type databaseError struct{ error }
 
 func (e *databaseError) Unwrap() error { return e.error }

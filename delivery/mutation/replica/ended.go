@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ended is that the source will bring nothing more of a dataset, and that the copy has all of it.
+// Ended reports that the source will bring nothing more of a dataset, and that the copy has all of it.
 type Ended struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// Follower keeps one copy. It is for one goroutine.
+// Follower keeps one copy. It is not safe for concurrent use.
 type Follower struct {
 	o    Options
 	db   *database

@@ -28,8 +28,8 @@ func gone(t testing.TB, was, object string, x int) format.Mutation {
 	return format.Mutation{ObjectType: "Ding", ObjectID: object, Was: thing(t, was, object, x)}
 }
 
-// TestVerify spoils a field of the copy: a WAS that does not fit is told with its id, what was expected and what was found,
-// and by choice stops the work, is told only, or brings a lost state back.
+// TestVerify spoils a field of the copy: a WAS that does not fit is reported with its id, what was expected and what was found,
+// and by choice stops the work, is reported only, or brings a lost state back.
 //
 // Rules: MUT-17.
 func TestVerify(t *testing.T) {

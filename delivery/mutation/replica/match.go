@@ -54,7 +54,7 @@ func (m Match) String() string {
 
 func (m Match) byID() bool { return !m.AllFields && len(m.Key) == 0 }
 
-// longestKey bounds what is kept of a key as it is, in bytes; of a longer one the hash is kept.
+// longestKey bounds a key that is stored as it is, in bytes; of a longer one the hash is stored.
 const longestKey = 400
 
 // ref gives the reference that finds a state.

@@ -6,7 +6,7 @@ import (
 	"schakel/delivery/mutation/format"
 )
 
-// mostNamespaces bounds the different sets of declarations that are kept apart from the XML; a state with another one
+// mostNamespaces bounds the different sets of declarations that are stored apart from the XML; a state with another one
 // gets its declarations on its own XML.
 const mostNamespaces = 4096
 

@@ -22,7 +22,7 @@ type Verify string
 // The ways to verify.
 const (
 	VerifyOff    Verify = "off"    // it is not looked at
-	VerifyWarn   Verify = "warn"   // it is told; the WORDT takes its place as always
+	VerifyWarn   Verify = "warn"   // it is reported; the WORDT takes its place as always
 	VerifyRepair Verify = "repair" // as warn, and a WAS that the copy has lost is no error either
 	VerifyStop   Verify = "stop"   // it is an error
 )
@@ -48,7 +48,7 @@ type Options struct {
 	Tombstones bool     // remember what left the area
 	Reenter    Reenter  // needs Tombstones; default: accept
 
-	// AreaOf reads the area that a manifest tells, and by what objects lie in it, when that is told. Area counts beside it.
+	// AreaOf reads the area of a manifest, and what places objects in it, when the manifest has them. Area counts beside it.
 	// Nil refuses deliveries of a part.
 	AreaOf func(text string, by *archive.Located) (Area, error)
 
@@ -60,7 +60,7 @@ type Options struct {
 	Now      func() time.Time                                 // default: time.Now
 	Wait     func(ctx context.Context, d time.Duration) error // default: a timer
 	Log      *slog.Logger                                     // default: none
-	Progress func(Progress)                                   // told after each transaction
+	Progress func(Progress)                                   // called after each transaction
 }
 
 func (o Options) filled() Options {

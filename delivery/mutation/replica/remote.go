@@ -87,7 +87,7 @@ func (o RemoteOptions) filled() RemoteOptions {
 	return o
 }
 
-// NewRemote makes a source of a download API, and finds out of which kind it is unless that is told.
+// NewRemote makes a source of a download API, and finds out of which kind it is unless that is given.
 func NewRemote(ctx context.Context, o RemoteOptions) (Source, error) {
 	o = o.filled()
 	base, err := url.Parse(strings.TrimRight(o.URL, "/"))

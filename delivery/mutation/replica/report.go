@@ -33,7 +33,7 @@ type Mismatch struct {
 	Found      string `json:"found"`    // what the copy has; empty: nothing
 }
 
-// mostMismatches bounds how many are kept in a report; all are counted.
+// mostMismatches bounds the mismatches in a report; all are counted.
 const mostMismatches = 100
 
 // Progress reports the position after a transaction.

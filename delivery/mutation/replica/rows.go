@@ -17,7 +17,7 @@ type rows struct {
 // chunk counts the values or rows of one statement; what is left over goes by ones.
 const chunk = 64
 
-// find loads the states that are found by some refs. With bodies, what is kept of them comes along.
+// find loads the states that are found by some refs. With bodies, what is stored of them comes along.
 func (r *rows) find(refs []string, bodies bool) ([]*entry, error) {
 	column, body := "ref", `'', 0`
 	if r.byID {
@@ -60,7 +60,7 @@ func padded[T any](list []T) []any {
 	return args
 }
 
-// body loads what is kept of one state.
+// body loads what is stored of one state.
 func (r *rows) body(row int64) (*entry, error) {
 	e := &entry{row: row}
 	var ns int64

@@ -40,7 +40,7 @@ func (r *run) all(ctx context.Context) error {
 			return nil
 		}
 	}
-	return ctx.Err() // the reading side ends without a last batch when it was told to
+	return ctx.Err() // the reading side ends without a last batch when it was stopped
 }
 
 // done puts what was done in the report.

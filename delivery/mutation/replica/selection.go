@@ -19,7 +19,7 @@ type selection struct {
 	GeoFilter    string   `json:"geofilter,omitempty"`
 }
 
-// formerFormat is the one that was asked for before there was a choice. Copies of that time remember none.
+// formerFormat was requested before there was a choice. Copies of that time remember none.
 const formerFormat = "gml"
 
 // String gives the selection as a copy remembers it.

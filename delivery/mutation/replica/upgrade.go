@@ -5,8 +5,8 @@ import "database/sql"
 // columns came into the tables after the first copies were made.
 func columns() []struct{ table, name string } {
 	return []struct{ table, name string }{
-		{"follow_delivery", "delivery_id"}, // of a delivery that is told by its bytes, whose id is a hash of them
-		{"follow_delivery", "head"},        // SHA-256 of its first bytes; empty: it is told by its id
+		{"follow_delivery", "delivery_id"}, // of a delivery that is known by its bytes, whose id is a hash of them
+		{"follow_delivery", "head"},        // SHA-256 of its first bytes; empty: it is known by its id
 		{"follow_namespaces", "markup"},    // the declarations as attributes
 	}
 }
@@ -43,7 +43,7 @@ func (t *transaction) lacks(table, column string) (bool, error) {
 	return !found, err
 }
 
-// markUp writes the declarations of copies that were made before they were kept as attributes, and rebuilds their views.
+// markUp writes the declarations of copies that were made before they were stored as attributes, and rebuilds their views.
 func (t *transaction) markUp() error {
 	type space struct {
 		copy, key string

@@ -167,8 +167,8 @@ func beginEmpty(t *testing.T, f *replica.Follower, doc string) {
 	apply(t, f, plain(packed(t, strings.NewReplacer(">delta<", ">initial<", "<ml:leveringsId>", "<ml:leveringsId>0-").Replace(doc[:from])+doc[to+len(end):])))
 }
 
-// TestBrokenSample judges the sample that PDOK broke: its header has something twice, which is told, and a WAS in it lacks a
-// field that the state it refers to had, which stops the copy, or is told, as one likes.
+// TestBrokenSample judges the sample that PDOK broke: its header has something twice, which is reported, and a WAS in it lacks a
+// field that the state it refers to had, which stops the copy, or is reported, by choice.
 //
 // Rules: MUT-17, MUT-61, MUT-63.
 func TestBrokenSample(t *testing.T) {

@@ -23,7 +23,7 @@ type Options struct {
 	Limits   format.Limits  // of files
 }
 
-// Linter looks at files in the order they are given. It is for one goroutine; Report ends it.
+// Linter looks at files in the order they are given. It is not safe for concurrent use; Report ends it.
 type Linter struct {
 	options  Options
 	report   Report
@@ -155,7 +155,7 @@ func (l *Linter) mutation(h format.Header, g *format.Group, m *format.Mutation) 
 	if m.Wordt != nil {
 		l.dates(g, m.Wordt)
 	}
-	if same { // told already
+	if same { // reported already
 		return nil
 	}
 	return l.state(h, g, m, m.Wordt, l.seq+1)

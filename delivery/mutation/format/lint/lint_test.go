@@ -141,7 +141,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestSamples judges the sample messages: the one that is not valid is told so, and that its second WAS lacks a field of
+// TestSamples judges the sample messages: the one that is not valid is reported so, and that its second WAS lacks a field of
 // the state it refers to; another one writes a type otherwise than its header, and one has geometry that a tool made up.
 //
 // Rules: MUT-60, MUT-63, MUT-64
@@ -207,7 +207,7 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestMany has more uses of ids than fit in the memory given, and more findings than are kept.
+// TestMany has more uses of ids than fit in the memory given, and more findings than it stores.
 //
 // Rules: MUT-64
 func TestMany(t *testing.T) {
@@ -232,7 +232,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// What has the name of a zip and is none is told as that, and not as XML that is wrong; what begins as a zip is one whatever
+// What has the name of a zip and is none is reported as that, and not as invalid XML; what begins as a zip is one whatever
 // its name.
 func TestNoZip(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func (l *Linter) Zip(name string, r io.Reader) error {
 	return nil
 }
 
-// zipError tells of a broken zip, unless the file it broke in has told that already. A name that stands in the zip twice is that of
+// zipError reports a broken zip, unless the file it broke in has reported that already. A name that stands in the zip twice is that of
 // another file.
 func (l *Linter) zipError(name, last string, err error) {
 	var place *archive.Error

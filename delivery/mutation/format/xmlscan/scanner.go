@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Scanner reads tokens. It is for one goroutine.
+// Scanner reads tokens. It is not safe for concurrent use.
 type Scanner struct {
 	buffer
 	limits  Limits
