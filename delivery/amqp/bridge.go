@@ -77,7 +77,7 @@ type Config struct {
 	Schemas *xsd.Set
 	// CMS bounds the bodies that are read, and names the algorithms that are rejected. Default all that the package accepts.
 	CMS cms.Limits
-	// Schedule says when a failed delivery is tried again.
+	// Schedule gives the time at which a failed delivery is tried again.
 	Schedule func(ctx context.Context, c store.Claimed) webhook.Schedule
 	// Handle has an endpoint of ours answer a synchronous request (AMQP-94).
 	Handle func(ctx context.Context, endpointID string, e *event.Event, key string) (answer []byte, err error)

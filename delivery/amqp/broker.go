@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// errNoBroker says that a broker is not in use, or not connected for the first time yet.
+// errNoBroker reports that a broker is not in use, or not connected for the first time yet.
 var errNoBroker = errors.New("there is no connection to the broker of this party")
 
 // connectionStale ends a node's state of a connection that was not renewed for so long.

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// errNoCertificate says that nobody registered a certificate for the purpose.
+// errNoCertificate reports that nobody registered a certificate for the purpose.
 var errNoCertificate = errors.New("no certificate is registered for this")
 
 // withFresh does something with the certificates of a party. When it fails for a reason that fresh ones may cure, the

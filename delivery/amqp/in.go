@@ -247,7 +247,7 @@ func (b *Bridge) answerSoon(ctx context.Context, answer *store.AMQPMessage) {
 	}
 }
 
-// errDuplicate says that a messageId was read before (AMQP-105).
+// errDuplicate reports that a messageId was read before (AMQP-105).
 var errDuplicate = errors.New("a message with this messageId was read before")
 
 // again handles a message that was read before: it is logged and dropped (AMQP-105). When that was ourselves before a crash,

@@ -58,7 +58,7 @@ func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) o
 	return b.result(ctx, c, attempt, err)
 }
 
-// errPartyUnread says that a party is there which this node has not read yet, as when it has just started.
+// errPartyUnread reports that a party is there which this node has not read yet, as when it has just started.
 var errPartyUnread = errors.New("the party of this endpoint is not in use yet")
 
 // noParty tells why there is no party for an endpoint: it waits for one that was not read yet, and for a person when there is

@@ -130,7 +130,7 @@ func MayDrop(m store.AMQPMessage) bool {
 	return slices.Contains(operationStates(OperationDrop), m.Status) && whyNotDropped(m) == ""
 }
 
-// whyNotDropped says why a message in one of the right states does not wait for a person.
+// whyNotDropped gives the reason that a message in one of the right states does not wait for a person.
 func whyNotDropped(m store.AMQPMessage) string {
 	switch {
 	case m.Status == store.AMQPDuplicate && m.Reason != store.AMQPOtherContent:

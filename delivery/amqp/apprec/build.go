@@ -26,7 +26,7 @@ type Answer struct {
 	Errors []Error
 }
 
-// ErrAnswer says that an Answer lacks what an acknowledgement must have.
+// ErrAnswer reports that an Answer lacks what an acknowledgement must have.
 var ErrAnswer = errors.New("acknowledgement is incomplete")
 
 // maxDetail bounds the text of one error.

@@ -10,9 +10,9 @@ import (
 
 // Errors of Parse.
 var (
-	// ErrNotAppRec says that a document is no AppRec 1.0 or 1.1, or no XML at all.
+	// ErrNotAppRec reports that a document is no AppRec 1.0 or 1.1, or no XML at all.
 	ErrNotAppRec = errors.New("not an application acknowledgement")
-	// ErrIncomplete says that an acknowledgement lacks its status or the id of the message it is about.
+	// ErrIncomplete reports that an acknowledgement lacks its status or the id of the message it is about.
 	ErrIncomplete = errors.New("acknowledgement lacks its status or the id of its message")
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind says why a certificate may not be used.
+// Kind is the reason that a certificate may not be used.
 type Kind string
 
 // Why a certificate may not be used.

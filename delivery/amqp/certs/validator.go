@@ -16,7 +16,7 @@ type Doer interface {
 // Anchor is a root that is trusted.
 type Anchor struct {
 	Certificate *x509.Certificate
-	// NoRevocation says that what hangs below this root is never asked about:
+	// NoRevocation means that what hangs below this root is never asked about:
 	// for a test PKI without a responder. Default: asked, and refused when a
 	// certificate names nobody to ask.
 	NoRevocation bool

@@ -27,7 +27,7 @@ func Algorithms() []string {
 	return []string{KeyRSA, KeyOAEP, KeyOAEPSHA1, ContentAESCBC, ContentAESGCM, ContentTripleDES, SignatureRSA, SignaturePSS, SignatureECDSA}
 }
 
-// CheckRejected says which name of a list of rejected algorithms is not known.
+// CheckRejected answers an error for a name of rejected algorithms that is not known.
 func CheckRejected(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Algorithms(), name) {

@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// ErrRecipient says that a certificate has no RSA key to encrypt for.
+// ErrRecipient reports that a certificate has no RSA key to encrypt for.
 var ErrRecipient = errors.New("the recipient's certificate has no RSA key")
 
 // Envelope encrypts for one recipient with AES-256-CBC and RSA PKCS#1 v1.5

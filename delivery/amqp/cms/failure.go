@@ -22,7 +22,7 @@ const (
 	InvalidSignature Kind = "transport:invalid-signature"
 )
 
-// ErrOtherSigner says that the signature is sound, but made with a certificate
+// ErrOtherSigner reports that the signature is sound, but made with a certificate
 // that is not among the wanted ones. Fresh certificates from the address
 // registry may cure it (AMQP-62).
 var ErrOtherSigner = errors.New("signed with a certificate that is not registered for the sender")

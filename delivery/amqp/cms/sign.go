@@ -12,7 +12,7 @@ import (
 	"fmt"
 )
 
-// ErrKey says that an identity has no key, or one that cannot do what is asked.
+// ErrKey reports that an identity has no key, or one that cannot do what is asked.
 var ErrKey = errors.New("the certificate has no key that fits")
 
 // Sign puts content into a SignedData, whole and not detached (AMQP-66, AMQP-69),

@@ -24,9 +24,9 @@ type Dialect struct {
 	// virtualHost gives the host name of the open frame for a path of the URL.
 	virtualHost func(path string) string
 
-	// deadBelow says that every queue has a dead-letter queue of its own.
+	// deadBelow means that every queue has a dead-letter queue of its own.
 	deadBelow bool
-	// managed says that the broker answers requests about its queues over AMQP.
+	// managed means that the broker answers requests about its queues over AMQP.
 	managed bool
 	// maxCredit bounds the credit of a receiver; 0 is no bound.
 	maxCredit int
@@ -36,11 +36,11 @@ type Dialect struct {
 	// probeEvery limits the trust in the answer of a probe before a send; 0 trusts it
 	// until a send fails.
 	probeEvery time.Duration
-	// rejectsWhenFull says that rejected without an error means a queue that is full or has no leader now.
+	// rejectsWhenFull means that rejected without an error means a queue that is full or has no leader now.
 	rejectsWhenFull bool
-	// noModify says that the outcome modified ends the session; released stands in for it.
+	// noModify means that the outcome modified ends the session; released stands in for it.
 	noModify bool
-	// noDeliveryCount says that the delivery-count of messages is always 0.
+	// noDeliveryCount means that the delivery-count of messages is always 0.
 	noDeliveryCount bool
 }
 

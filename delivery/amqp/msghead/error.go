@@ -12,11 +12,11 @@ import (
 var (
 	// ErrEncoding is answered with transport:invalid-encoding and ExpectedCharset (AMQP-135).
 	ErrEncoding = xmlscan.ErrEncoding
-	// ErrHeader says that the header cannot be interpreted: answered with transport:not-well-formed-xml (AMQP-106).
+	// ErrHeader reports that the header cannot be interpreted: answered with transport:not-well-formed-xml (AMQP-106).
 	ErrHeader = errors.New("the header of the message cannot be read")
-	// ErrBody says that the header was read and the rest is no XML: answered with an AppRec T01 (AMQP-110).
+	// ErrBody reports that the header was read and the rest is no XML: answered with an AppRec T01 (AMQP-110).
 	ErrBody = errors.New("the message cannot be read after its header")
-	// ErrValues says that required values are missing: answered with an AppRec T02 (AMQP-112).
+	// ErrValues reports that required values are missing: answered with an AppRec T02 (AMQP-112).
 	ErrValues = errors.New("required values are missing or wrong")
 )
 

@@ -1,13 +1,13 @@
 package xsd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"testing/fstest"
 
 	"github.com/lestrrat-go/helium"
 )
@@ -125,20 +125,15 @@ func readBounded(folder fs.FS, name string) ([]byte, error) {
 // overlay is the folder with the files of our own in it.
 type overlay struct {
 	fs.FS
-	own map[string]string
+	own fstest.MapFS
 }
 
 // Open opens a file of our own, else one of the folder. The compiler puts ./ before the names in the schema it starts
 // with, which the file system does not take.
 func (o overlay) Open(name string) (fs.File, error) {
 	name = path.Clean(name)
-	if text, ok := o.own[name]; ok {
-		return memory(name, text)
+	if o.own[name] != nil {
+		return o.own.Open(name)
 	}
 	return o.FS.Open(name)
-}
-
-// memory makes a file of a text.
-func memory(name, text string) (fs.File, error) {
-	return &memoryFile{Reader: bytes.NewReader([]byte(text)), name: name}, nil
 }

@@ -1,6 +1,7 @@
 package xsd
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -49,7 +50,7 @@ func load(ctx context.Context, folder fs.FS) (*Set, error) {
 	}
 	for name := range all.own {
 		for _, space := range []string{soap11, soap12} {
-			if _, taken := namespaces[space]; !taken && strings.Contains(all.own[name], space) {
+			if _, taken := namespaces[space]; !taken && bytes.Contains(all.own[name].Data, []byte(space)) {
 				namespaces[space] = name
 			}
 		}

@@ -33,12 +33,12 @@ const (
 
 // Errors of this package.
 var (
-	// ErrNoSchema says that the set has no schema for a document, or for a document within it. What that means is a
+	// ErrNoSchema reports that the set has no schema for a document, or for a document within it. What that means is a
 	// setting of the operator; it is never a fault of the sender.
 	ErrNoSchema = errors.New("no schema for this namespace")
-	// ErrNotXML says that a document is not well-formed, or passes the bounds.
+	// ErrNotXML reports that a document is not well-formed, or passes the bounds.
 	ErrNotXML = errors.New("document cannot be read as XML")
-	// ErrFolder says that a folder has no schema that can be used.
+	// ErrFolder reports that a folder has no schema that can be used.
 	ErrFolder = errors.New("schemas cannot be loaded")
 )
 

@@ -1,6 +1,9 @@
 package xsd
 
-import "strings"
+import (
+	"strings"
+	"testing/fstest"
+)
 
 // Namespaces of SOAP envelopes.
 const (
@@ -10,14 +13,14 @@ const (
 
 // builtin holds schemas of our own for SOAP envelopes, by file name: just enough to get at the message in the body,
 // which is held to its own schema.
-func builtin() map[string]string {
-	return map[string]string{
-		"soap-envelope-1.1.builtin.xsd": envelope(soap11),
-		"soap-envelope-1.2.builtin.xsd": envelope(soap12),
+func builtin() fstest.MapFS {
+	return fstest.MapFS{
+		"soap-envelope-1.1.builtin.xsd": {Data: envelope(soap11)},
+		"soap-envelope-1.2.builtin.xsd": {Data: envelope(soap12)},
 	}
 }
 
-func envelope(namespace string) string {
+func envelope(namespace string) []byte {
 	const text = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="NS" elementFormDefault="qualified">
 <xs:element name="Envelope"><xs:complexType><xs:sequence>
 <xs:element name="Header" minOccurs="0"><xs:complexType><xs:sequence>
@@ -28,5 +31,5 @@ func envelope(namespace string) string {
 <xs:anyAttribute processContents="skip"/></xs:complexType></xs:element>
 </xs:sequence><xs:anyAttribute processContents="skip"/></xs:complexType></xs:element>
 </xs:schema>`
-	return strings.Replace(text, "NS", namespace, 1)
+	return []byte(strings.Replace(text, "NS", namespace, 1))
 }

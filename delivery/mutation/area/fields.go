@@ -14,7 +14,7 @@ type Fields struct {
 	Geometry []string
 	// Keys is the local names of the elements whose text, without the space around it, is a key.
 	Keys []string
-	// Unlocated says that a state without geometry, or without keys, lies in every area; by default it lies in none.
+	// Unlocated means that a state without geometry, or without keys, lies in every area; by default it lies in none.
 	Unlocated bool
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	DB  *store.DB
 	Now func() time.Time // default time.Now
 	Log *slog.Logger
-	// Node is under which name downloads are claimed; each process has its own.
+	// Node names this process in claims of downloads; each process has its own.
 	Node string
 	// Lease lets a node be silent for so long before another makes its download again; default a minute.
 	Lease time.Duration

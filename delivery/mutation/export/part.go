@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -27,13 +26,13 @@ type areaSource interface {
 	MutationArea(ctx context.Context, id string) (store.MutationArea, error)
 }
 
-// errTypesGone says that a dataset has no object type any more that is wanted: none of them is not all of them.
+// errTypesGone reports that a dataset has no object type any more that is wanted: none of them is not all of them.
 var errTypesGone = errors.New("the dataset has none of its object types any more")
 
 // partOf reads what a subscription, or a download, wants.
 func partOf(ctx context.Context, from areaSource, set store.Dataset, areaID, geofilter string, types []string) (part, error) {
 	wants := part{types: someTypes(set, types)}
-	if len(types) > 0 && len(wants.types) == 0 && !slices.ContainsFunc(types, func(t string) bool { return format.FoldType(t) == format.FoldType(set.ObjectTypes[0]) }) {
+	if len(types) > 0 && len(wants.types) == 0 && !format.HasType(types, set.ObjectTypes[0]) {
 		return wants, errTypesGone
 	}
 	if areaID != "" {
@@ -119,7 +118,7 @@ func (p part) filter(set store.Dataset) (*area.Filter, error) {
 func someTypes(set store.Dataset, wanted []string) []string {
 	var some []string
 	for _, t := range set.ObjectTypes {
-		if slices.ContainsFunc(wanted, func(w string) bool { return format.FoldType(w) == format.FoldType(t) }) {
+		if format.HasType(wanted, t) {
 			some = append(some, t)
 		}
 	}
@@ -136,7 +135,7 @@ func askedTypes(set store.Dataset, subscribed, asked []string) ([]string, error)
 		offered = set.ObjectTypes
 	}
 	for _, t := range asked {
-		if !slices.ContainsFunc(offered, func(o string) bool { return format.FoldType(o) == format.FoldType(t) }) {
+		if !format.HasType(offered, t) {
 			return nil, fmt.Errorf("%w: %q; there are %s", ErrObjectType, t, strings.Join(offered, ", "))
 		}
 	}

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"slices"
 	"strings"
 
 	"schakel/delivery/mutation/format/xmlscan"
@@ -21,14 +20,8 @@ func (w *Writer) wraps(s *State) bool {
 	if w.object == "" {
 		return false
 	}
-	if s.outer.Space != w.root.Space {
-		return true
-	}
 	local := s.outer.Local
-	if slices.ContainsFunc(w.types, func(t string) bool { return FoldType(t) == FoldType(local) }) {
-		return true
-	}
-	return s.Object == local && !strings.HasSuffix(strings.ToLower(local), ObjectElement)
+	return s.outer.Space != w.root.Space || HasType(w.types, local) || s.Object == local && !strings.HasSuffix(strings.ToLower(local), ObjectElement)
 }
 
 // isWrapped reports whether the token announces an element that a writer put around an object.

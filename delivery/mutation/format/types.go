@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -140,6 +141,11 @@ func FoldType(name string) string {
 		return name
 	}
 	return string(unicode.ToLower(first)) + name[size:]
+}
+
+// HasType reports whether a list of object types has one, in either case of its first letter.
+func HasType(types []string, name string) bool {
+	return slices.ContainsFunc(types, func(t string) bool { return FoldType(t) == FoldType(name) })
 }
 
 // State is a version of an object at one moment.

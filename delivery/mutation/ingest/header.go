@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/delivery/mutation/format"
@@ -32,10 +33,8 @@ func headerProblem(name, detail, remedy string) error {
 
 // objectType finds how the dataset writes a type: files differ in the first letter (MUT-63).
 func objectType(d store.Dataset, name string) (string, bool) {
-	for _, t := range d.ObjectTypes {
-		if t == name {
-			return t, true
-		}
+	if slices.Contains(d.ObjectTypes, name) {
+		return name, true
 	}
 	for _, t := range d.ObjectTypes {
 		if format.FoldType(t) == format.FoldType(name) {

@@ -1,10 +1,7 @@
 package replica_test
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +10,6 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/pdoktest"
 	"schakel/delivery/mutation/replica"
-	"schakel/store/needs"
 )
 
 // TestFormatIsFound follows sources of each format. Which one that is, is described by the source, said by its refusals, found by
@@ -139,17 +135,7 @@ func TestCopyOfOldKeepsItsFormat(t *testing.T) {
 // Rules: MUT-50, MUT-51, MUT-52, MUT-53.
 func TestPDOKTestIsFaithful(t *testing.T) {
 	t.Parallel()
-	raw := needs.File(t, "mutation", "DownloadApi.json")
-	var api struct {
-		Paths map[string]map[string]struct {
-			Responses map[string]struct {
-				Content map[string]struct{ Schema struct{ Required []string } }
-			}
-		}
-	}
-	if err := json.Unmarshal(raw, &api); err != nil {
-		t.Fatal(err)
-	}
+	api := readDownloadAPI(t)
 	for name, set := range map[string]pdoktest.Dataset{"BGT": pdoktest.BGT(), "DKK": pdoktest.DKK()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,28 +143,11 @@ func TestPDOKTestIsFaithful(t *testing.T) {
 			s.SetInitial(pdokDelivery(pack(t, format.Initial, "d-1", "", nil)))
 			s.SetFull([]byte("full"))
 			s.AddDelta(pdokDelivery(pack(t, format.Delta, "d-1", "", nil)))
-			client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 			ask := func(want int, path, method, real, body string) map[string]any {
 				t.Helper()
-				req, err := http.NewRequestWithContext(t.Context(), method, s.URL+real, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp, err := client.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				answer, err := io.ReadAll(resp.Body)
-				described, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
-				if !known && resp.StatusCode != http.StatusBadRequest || resp.StatusCode != want || err != nil { // a refusal is not described
-					t.Errorf("%s %s: status %d, want %d, %v", method, real, resp.StatusCode, want, err)
-				}
-				var doc map[string]any
-				for _, field := range described.Content["application/json"].Schema.Required {
-					if json.Unmarshal(answer, &doc) != nil || doc[field] == nil {
-						t.Errorf("%s %s: %s is missing in %s", method, real, field, answer)
-					}
+				status, known, doc := api.ask(t, path, method, s.URL+real, body)
+				if !known && status != http.StatusBadRequest || status != want { // a refusal is not described
+					t.Errorf("%s %s: status %d, want %d", method, real, status, want)
 				}
 				return doc
 			}

@@ -229,46 +229,62 @@ func TestPDOKRequest(t *testing.T) {
 	}
 }
 
+// downloadAPI is PDOK's description of its API: the responses of each path and method, with their required fields.
+type downloadAPI struct {
+	Paths map[string]map[string]struct {
+		Responses map[string]struct {
+			Content map[string]struct{ Schema struct{ Required []string } }
+		}
+	}
+}
+
+func readDownloadAPI(t *testing.T) (api downloadAPI) {
+	t.Helper()
+	if err := json.Unmarshal(needs.File(t, "mutation", "DownloadApi.json"), &api); err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// ask sends a request, reports whether the API describes the status for the path and method, and checks that the answer has
+// the required fields.
+func (api downloadAPI) ask(t *testing.T, path, method, url, body string) (status int, known bool, doc map[string]any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, url, err)
+	}
+	described, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
+	for _, field := range described.Content["application/json"].Schema.Required {
+		if json.Unmarshal(answer, &doc) != nil || doc[field] == nil {
+			t.Errorf("%s %s: %s is missing in %s", method, url, field, answer)
+		}
+	}
+	return resp.StatusCode, known, doc
+}
+
 // TestFakeIsFaithful holds the paths, statuses and fields of the fake against the description of the API.
 //
 // Rules: MUT-50, MUT-51, MUT-52, MUT-53.
 func TestFakeIsFaithful(t *testing.T) {
 	t.Parallel()
-	raw := needs.File(t, "mutation", "DownloadApi.json")
-	var api struct {
-		Paths map[string]map[string]struct {
-			Responses map[string]struct {
-				Content map[string]struct{ Schema struct{ Required []string } }
-			}
-		}
-	}
-	if err := json.Unmarshal(raw, &api); err != nil {
-		t.Fatal(err)
-	}
+	api := readDownloadAPI(t)
 	s, o := newPDOK(t)
 	s.initial = func() zipped { return pack(t, format.Initial, "d-1", "", nil) }
 	s.deltas = []zipped{pack(t, format.Delta, "d-1", "", nil)}
 	ask := func(path, method, real, body string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, o.URL+real, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		answer, err := io.ReadAll(resp.Body)
-		described, known := api.Paths[path][strings.ToLower(method)].Responses[fmt.Sprint(resp.StatusCode)]
-		if !known || err != nil {
-			t.Errorf("%s %s: status %d is not described, %v", method, path, resp.StatusCode, err)
-		}
-		var doc map[string]any
-		for _, field := range described.Content["application/json"].Schema.Required {
-			if json.Unmarshal(answer, &doc) != nil || doc[field] == nil {
-				t.Errorf("%s %s: %s is missing in %s", method, path, field, answer)
-			}
+		if status, known, _ := api.ask(t, path, method, o.URL+real, body); !known {
+			t.Errorf("%s %s: status %d is not described", method, path, status)
 		}
 	}
 	ask("/dataset", http.MethodGet, "/dataset", "")
