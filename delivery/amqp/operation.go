@@ -40,8 +40,8 @@ type operation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (w operation) text() string {
-	raw, err := json.Marshal(w)
+func (o operation) text() string {
+	raw, err := json.Marshal(o)
 	if err != nil {
 		panic("strings cannot fail to encode: " + err.Error())
 	}

@@ -308,7 +308,8 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 	return finalTrouble(conn.Send(ctx, o.row.Queue, m))
 }
 
-// sealTrouble separates failures that wait from those that need a person: that the validation server cannot be asked waits (AMQP-61).
+// sealTrouble separates failures that wait from those that need a person: that the validation server cannot be asked waits
+// (AMQP-61).
 func sealTrouble(err error) error {
 	if kind := certs.KindOf(err); (kind != "" && kind != certs.Unavailable) || errors.Is(err, errNoCertificate) {
 		return &held{reason: ReasonCertificate, detail: "It cannot be signed and encrypted: " + err.Error() + ". Register a certificate that is valid, then resend."}

@@ -26,13 +26,13 @@ const (
 
 // Errors of Parse.
 var (
-	// ErrNotXML says that a document is no XML and no JSON, or passes the bounds.
+	// ErrNotXML reports that a document is no XML and no JSON, or passes the bounds.
 	ErrNotXML = errors.New("document cannot be read as XML or JSON")
-	// ErrNotProfile says that a document is none of the kinds this package reads.
+	// ErrNotProfile reports that a document is none of the kinds this package reads.
 	ErrNotProfile = errors.New("document is no CPA, CPP or communication details")
-	// ErrNoHerID says that a party has no HER-id that is a number.
+	// ErrNoHerID reports that a party has no HER-id that is a number.
 	ErrNoHerID = errors.New("document names no party with a HER-id")
-	// ErrNoChannel says that no party can be reached over AMQP.
+	// ErrNoChannel reports that no party can be reached over AMQP.
 	ErrNoChannel = errors.New("document names no AMQP queue")
 )
 

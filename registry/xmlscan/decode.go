@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEncoding says that a document is not in UTF-8 or UTF-16, or says one encoding and is in another.
+// ErrEncoding reports that a document is not in UTF-8 or UTF-16, or says one encoding and is in another.
 var ErrEncoding = errors.New("document is not encoded in UTF-8 or UTF-16")
 
 // Decode gives a document in UTF-8 without a byte order mark. It takes UTF-8, and UTF-16 with a byte order mark or

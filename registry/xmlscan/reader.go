@@ -38,9 +38,9 @@ const (
 
 // Errors of a document that this package does not read, wrapped in a *SyntaxError.
 var (
-	// ErrTooLarge says that a document passes one of the bounds.
+	// ErrTooLarge reports that a document passes one of the bounds.
 	ErrTooLarge = errors.New("document passes the bounds")
-	// ErrDocumentType says that a document has a DOCTYPE, which is never needed and often an attack.
+	// ErrDocumentType reports that a document has a DOCTYPE, which is never needed and often an attack.
 	ErrDocumentType = errors.New("document type declarations are not allowed")
 )
 

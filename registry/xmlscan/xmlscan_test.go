@@ -30,6 +30,35 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestNamespaces finds elements in any namespace, and no attribute of another one.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	root, err := xmlscan.Parse([]byte("<a xmlns='u' xmlns:v='v' v:x='1'><v:b v:x='2' v:y='3' y='4'/><b/></a>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := root.AllLocal("b"); len(all) != 2 || len(root.All("b")) != 1 || root.FindLocal("b") != all[0] || root.Find("b") != all[1] {
+		t.Errorf("%d in any namespace, %d in that of the root", len(all), len(root.All("b")))
+	}
+	if b := root.FindLocal("b"); root.Attribute("x") != "" || b.Attribute("x") != "2" || b.Attribute("y") != "3" || root.FindLocal("c", "d").Attribute("x") != "" {
+		t.Errorf("x %q, %q, y %q", root.Attribute("x"), b.Attribute("x"), b.Attribute("y"))
+	}
+}
+
+// TestLimits reads a document up to the limits of a caller.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	doc := []byte("<a><b/><b><c/></b></a>")
+	if _, err := xmlscan.ParseWithin(doc, xmlscan.Limits{Depth: 3, Elements: 4}); err != nil {
+		t.Error(err)
+	}
+	for _, limits := range []xmlscan.Limits{{Depth: 2, Elements: 4}, {Depth: 3, Elements: 3}} {
+		if _, err := xmlscan.ParseWithin(doc, limits); !errors.Is(err, xmlscan.ErrTooLarge) {
+			t.Errorf("%+v: %v", limits, err)
+		}
+	}
+}
+
 // TestParseRefuses goes through what is refused, and that the cause and the place are told.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,9 @@
 // no double. What is broken off leaves an unfinished file, which is pruned.
 //
 // A delta can be fetched until 31 times 24 hours after the end of its window, that moment included (MUT-33); afterwards it is
-// known that it was there, so that a follower that asks is answered to rebuild from a snapshot. Of snapshots the newest two stay, and any
-// other for a day after a newer one came. Downloads that were asked for stay seven days, those of a subscription as long as
-// their delta or snapshot. What an old lineage had can be fetched no more, and its bytes go after a day.
+// known that it was there, so that a follower that asks is answered to rebuild from a snapshot. Of snapshots the newest two
+// stay, and any other for a day after a newer one came. Downloads that were asked for stay seven days, those of a subscription
+// as long as their delta or snapshot. What an old lineage had can be fetched no more, and its bytes go after a day.
 //
 // A part is made from the finished zip: mutations pass byte for byte. It has a lineage of its own, which follows from the
 // dataset's and the filter, so that another area is another lineage (MUT-38, MUT-49). Parts with the same bytes are made once.

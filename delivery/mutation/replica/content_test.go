@@ -15,7 +15,8 @@ import (
 	"schakel/delivery/mutation/replica"
 )
 
-// Zips on disk that share a delivery id are all applied, each once; those whose bytes are in the copy are skipped, and that is reported.
+// Zips on disk that share a delivery id are all applied, each once; those whose bytes are in the copy are skipped, and that is
+// reported.
 //
 // Rules: MUT-01, MUT-21, MUT-36.
 func TestRepeatedDeliveryIDs(t *testing.T) {

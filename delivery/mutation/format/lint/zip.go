@@ -77,8 +77,8 @@ func (l *Linter) Zip(name string, r io.Reader) error {
 	return nil
 }
 
-// zipError reports a broken zip, unless the file it broke in has reported that already. A name that stands in the zip twice is that of
-// another file.
+// zipError reports a broken zip, unless the file it broke in has reported that already. A name that stands in the zip twice is
+// that of another file.
 func (l *Linter) zipError(name, last string, err error) {
 	var place *archive.Error
 	if errors.As(err, &place) && place.Entry == last && last != "" && !errors.Is(err, archive.ErrName) {
