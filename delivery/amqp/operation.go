@@ -125,13 +125,13 @@ func (b *Bridge) operationLoop(ctx context.Context) {
 func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 	ctx, cancel := context.WithTimeout(ctx, operationLease/2)
 	defer cancel()
-	var w operation
-	if err := json.Unmarshal([]byte(m.Asked), &w); err != nil {
-		w = operation{}
+	var o operation
+	if err := json.Unmarshal([]byte(m.Asked), &o); err != nil {
+		o = operation{}
 	}
-	by := outbox.Actor{Kind: w.Kind, ID: w.ID, Name: w.Name}
+	by := outbox.Actor{Kind: o.Kind, ID: o.ID, Name: o.Name}
 	var err error
-	switch w.Do {
+	switch o.Do {
 	case OperationResend:
 		err = b.Resend(ctx, by, m.ID)
 	case OperationPutBack:
@@ -139,7 +139,7 @@ func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 	case OperationReprocess:
 		err = b.Reprocess(ctx, by, m.ID)
 	case OperationDrop:
-		err = b.Drop(ctx, by, m.ID, w.Reason)
+		err = b.Drop(ctx, by, m.ID, o.Reason)
 	case operationRelease:
 		_, err = b.reprocess(ctx, m)
 	}
