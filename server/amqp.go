@@ -22,6 +22,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -64,12 +65,12 @@ func (f AMQPFlags) Validate() error {
 }
 
 // validator judges enterprise certificates.
-func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
-	client, err := out.revocationHTTP()
+func (f AMQPFlags) validator(out cli.OutboundFlags) (*certs.Validator, error) {
+	client, err := out.RevocationHTTP()
 	if err != nil {
 		return nil, err
 	}
-	cfg := certs.Config{HTTP: client, Now: clock, Grace: f.AMQPRevocationGrace, RestAfter: revocationRest}
+	cfg := certs.Config{HTTP: client, Now: cli.Clock, Grace: f.AMQPRevocationGrace, RestAfter: revocationRest}
 	if f.AMQPTrust != "" {
 		raw, err := os.ReadFile(f.AMQPTrust)
 		if err != nil {
@@ -90,7 +91,7 @@ func (f AMQPFlags) validator(out OutboundFlags) (*certs.Validator, error) {
 }
 
 // addresses is the address registry; nil when there is none.
-func (f AMQPFlags) addresses(out OutboundFlags) (registry.AddressRegistry, error) {
+func (f AMQPFlags) addresses(out cli.OutboundFlags) (registry.AddressRegistry, error) {
 	if f.AMQPAddresses == "" {
 		return nil, nil
 	}
@@ -104,7 +105,7 @@ func (f AMQPFlags) addresses(out OutboundFlags) (registry.AddressRegistry, error
 	if err != nil {
 		return nil, fmt.Errorf("--amqp-address-registry: %w", err)
 	}
-	client, err := out.mirrorHTTP(0)
+	client, err := out.MirrorHTTP(0)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	if hook.Asker, err = cfg.newAsker(p.registry, log); err != nil {
+	if hook.Asker, err = newAsker(cfg.OutboundFlags, p.registry, log); err != nil {
 		return nil, err
 	}
 	var schemas *xsd.Set
@@ -135,7 +136,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	live := liveSchedule(p.registry.Profile)
 	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
-		DB: p.db, Now: clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
+		DB: p.db, Now: cli.Clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
 		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()
@@ -188,7 +189,7 @@ func connector(services *registry.Services, log *slog.Logger) func(context.Conte
 		}
 		c, err := link.New(link.Config{
 			URL: b.URL, Dialect: dialect, Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
-			Clock: clock, OnChange: changed, Log: log,
+			Clock: cli.Clock, OnChange: changed, Log: log,
 		})
 		if err != nil {
 			return nil, err
@@ -294,7 +295,7 @@ func (r amqpReady) Ready(ctx context.Context) error {
 		return err
 	}
 	for _, q := range queues {
-		if loss := amqp.LossText(q, clock()); loss != "" {
+		if loss := amqp.LossText(q, cli.Clock()); loss != "" {
 			troubles = append(troubles, "Queue "+q.Name+": "+loss+".")
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -72,7 +72,7 @@ func (a *amqpDepth) collectExpiring(ctx context.Context, ch chan<- prometheus.Me
 	}
 	losing := 0
 	for _, q := range queues {
-		if q.Loses(clock()) {
+		if q.Loses(cli.Clock()) {
 			losing++
 		}
 	}
@@ -92,7 +92,7 @@ func (a *amqpDepth) collect(ctx context.Context, ch chan<- prometheus.Metric, na
 	}
 	age := 0.0
 	if !oldest.IsZero() {
-		age = clock().Sub(oldest.Time).Seconds()
+		age = cli.Clock().Sub(oldest.Time).Seconds()
 	}
 	ch <- prometheus.MustNewConstMetric(a.depth, prometheus.GaugeValue, float64(n), name)
 	ch <- prometheus.MustNewConstMetric(a.age, prometheus.GaugeValue, age, name)

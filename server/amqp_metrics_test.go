@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	"schakel/delivery/amqp"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -51,7 +51,7 @@ func TestQueuesWithATimeToLiveAreCounted(t *testing.T) {
 		if counted != 1 {
 			t.Errorf("%v queues are counted, want 1", counted)
 		}
-		ready := amqpReady{amqp.New(amqp.Config{DB: db, Now: clock}), db}
+		ready := amqpReady{amqp.New(amqp.Config{DB: db, Now: cli.Clock}), db}
 		if err := ready.Ready(ctx); err == nil || !strings.Contains(err.Error(), "Queue 100_async: its messages expire after 15m0s") || strings.Contains(err.Error(), "100_error") {
 			t.Errorf("ready: %v", err)
 		}

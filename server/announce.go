@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -46,7 +47,7 @@ type announcer struct {
 
 // announcer tells partners of the contracts of this Schakel.
 func (p *program) announcer(log *slog.Logger) *announcer {
-	return &announcer{db: p.db, accept: p.engine.Accept, base: p.base, now: clock, log: log, told: map[string]time.Time{}}
+	return &announcer{db: p.db, accept: p.engine.Accept, base: p.base, now: cli.Clock, log: log, told: map[string]time.Time{}}
 }
 
 // Name implements Service.
@@ -59,7 +60,7 @@ func (a *announcer) Start(ctx context.Context) error {
 	}
 	ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	a.done.Go(func() {
-		for pause(ctx, announceEvery) {
+		for cli.Pause(ctx, announceEvery) {
 			if err := a.turn(ctx); err != nil && ctx.Err() == nil {
 				a.log.WarnContext(ctx, "contract events wait; they are tried again", "error", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/server/cli/clitest"
 	"schakel/store"
 	"schakel/web"
 )
@@ -72,7 +73,7 @@ func TestAnnouncer(t *testing.T) {
 		if id == "owned" || id == "own" {
 			owned(t, p, id, owner)
 		}
-		draft, err := p.registry.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(goodContract)})
+		draft, err := p.registry.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(clitest.GoodContract)})
 		must(t, err)
 		_, err = p.registry.Contracts.Publish(ctx, admin, id, "1.0.0", registry.PublishInput{Digest: draft.Digest})
 		must(t, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
 )
@@ -31,11 +32,11 @@ func (c *BackupCmd) Help() string {
 }
 
 // Run writes the backup and says what is in it.
-func (c *BackupCmd) Run(ctx context.Context, streams Streams) error {
+func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err := existing(c.Database); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, c.Database, store.Options{Now: clock})
+	db, err := store.Open(ctx, c.Database, store.Options{Now: cli.Clock})
 	if err != nil {
 		return err
 	}

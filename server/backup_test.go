@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/needs"
 	"schakel/store/storetest"
@@ -23,7 +24,7 @@ import (
 func command(t *testing.T, args ...string) (code int, out, problems string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	code = execute(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
 	return code, o.String(), e.String()
 }
 
@@ -54,17 +55,17 @@ func TestBackupAndRestore(t *testing.T) {
 	database, key := used(t)
 	dir := t.TempDir()
 	file, target := filepath.Join(dir, "b.zip"), "sqlite:"+filepath.Join(dir, "new", "s.db")
-	says(t, exitOK, "backup written to "+file, "backup", "--database", database, "--to", file)
+	says(t, cli.ExitOK, "backup written to "+file, "backup", "--database", database, "--to", file)
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("file %v, %v; want it readable for its owner alone", info, err)
 	}
 	code, out, _ := command(t, "backup", "--database", database, "--to", "-")
-	if code != exitOK || !strings.HasPrefix(out, "PK") || strings.Contains(out, "backup written") {
+	if code != cli.ExitOK || !strings.HasPrefix(out, "PK") || strings.Contains(out, "backup written") {
 		t.Errorf("standard output: exit code %d, %.20q", code, out)
 	}
-	says(t, exitOK, "is whole", "restore", "--from", file, "--check", "--secret-key-file", key)
-	says(t, exitOK, "read back and compared", "restore", "--from", file, "--database", target, "--secret-key-file", key)
-	says(t, exitFailed, "move it away first", "restore", "--from", file, "--database", target)
+	says(t, cli.ExitOK, "is whole", "restore", "--from", file, "--check", "--secret-key-file", key)
+	says(t, cli.ExitOK, "read back and compared", "restore", "--from", file, "--database", target, "--secret-key-file", key)
+	says(t, cli.ExitFailed, "move it away first", "restore", "--from", file, "--database", target)
 
 	cfg := inDir(t.TempDir())
 	cfg.Database, cfg.SecretKeyFile = target, key
@@ -72,7 +73,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(p.start(t.Context(), Streams{Out: io.Discard}), p.stop(t.Context())); err != nil {
+	if err := errors.Join(p.start(t.Context(), cli.Streams{Out: io.Discard}), p.stop(t.Context())); err != nil {
 		t.Error(err)
 	}
 }
@@ -81,27 +82,27 @@ func TestRestoreIntoPostgres(t *testing.T) {
 	t.Parallel()
 	database, key := used(t)
 	file, target := filepath.Join(t.TempDir(), "b.zip"), storetest.PostgresURL(t)
-	says(t, exitOK, "from sqlite", "backup", "--database", database, "--to", file)
-	says(t, exitOK, "read back", "restore", "--from", file, "--database", target, "--secret-key-file", key)
-	says(t, exitFailed, "make an empty database", "restore", "--from", file, "--database", target)
-	says(t, exitOK, "from postgres", "backup", "--database", target, "--to", file)
+	says(t, cli.ExitOK, "from sqlite", "backup", "--database", database, "--to", file)
+	says(t, cli.ExitOK, "read back", "restore", "--from", file, "--database", target, "--secret-key-file", key)
+	says(t, cli.ExitFailed, "make an empty database", "restore", "--from", file, "--database", target)
+	says(t, cli.ExitOK, "from postgres", "backup", "--database", target, "--to", file)
 }
 
 func TestRestoreWarnsOfTheKey(t *testing.T) {
 	t.Parallel()
 	database, key := used(t)
 	file := filepath.Join(t.TempDir(), "b.zip")
-	says(t, exitOK, "sealed with key", "backup", "--database", database, "--to", file)
+	says(t, cli.ExitOK, "sealed with key", "backup", "--database", database, "--to", file)
 	other := filepath.Join(t.TempDir(), "other.key")
 	check := []string{"restore", "--check", "--from", file, "--secret-key-file"}
-	says(t, exitOK, "there is no key file", append(check, other)...)
+	says(t, cli.ExitOK, "there is no key file", append(check, other)...)
 	if _, err := os.Stat(other); err == nil {
 		t.Error("looking for a key made one")
 	}
 	if _, err := registry.OpenVault(other); err != nil {
 		t.Fatal(err)
 	}
-	says(t, exitOK, "Schakel does not start with this file", append(check, other)...)
+	says(t, cli.ExitOK, "Schakel does not start with this file", append(check, other)...)
 	if _, _, problems := command(t, append(check, key)...); problems != "" {
 		t.Errorf("the right key: %s", problems)
 	}
@@ -112,17 +113,17 @@ func TestBackupRefuses(t *testing.T) {
 	database, _ := used(t)
 	dir := t.TempDir()
 	absent, file := filepath.Join(dir, "absent.db"), filepath.Join(dir, "b.zip")
-	says(t, exitFailed, "there is no database", "backup", "--database", "sqlite:"+absent, "--to", file)
+	says(t, cli.ExitFailed, "there is no database", "backup", "--database", "sqlite:"+absent, "--to", file)
 	if _, err := os.Stat(absent); err == nil {
 		t.Error("a mistyped path became a database")
 	}
-	says(t, exitUsage, "--to", "backup", "--database", database)
-	says(t, exitFailed, "make file", "backup", "--database", database, "--to", filepath.Join(dir, "no", "such", "b.zip"))
+	says(t, cli.ExitUsage, "--to", "backup", "--database", database)
+	says(t, cli.ExitFailed, "make file", "backup", "--database", database, "--to", filepath.Join(dir, "no", "such", "b.zip"))
 	if err := os.WriteFile(file, []byte("no backup at all, only a file that is long enough to hold the seal of one, or nearly so"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	says(t, exitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
-	says(t, exitOK, "backup written", "backup", "--database", database, "--to", file)
+	says(t, cli.ExitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
+	says(t, cli.ExitOK, "backup written", "backup", "--database", database, "--to", file)
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestBackupRefuses(t *testing.T) {
 	if err := os.WriteFile(file, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	says(t, exitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
+	says(t, cli.ExitFailed, "damaged or cut off", "restore", "--from", file, "--database", "sqlite:"+absent)
 	if left, _ := filepath.Glob(absent + "*"); left != nil {
 		t.Errorf("a refused restore left %v", left)
 	}
@@ -174,7 +175,7 @@ const asVictim = "SCHAKEL_TEST_ARGS"
 // Killed in the middle, a backup leaves no half file under its name, and a restore no half database.
 func TestKilledInTheMiddle(t *testing.T) {
 	if args := os.Getenv(asVictim); args != "" {
-		os.Exit(execute(t.Context(), strings.Split(args, "\n"), Streams{Out: os.Stdout, Err: os.Stderr}))
+		os.Exit(execute(t.Context(), strings.Split(args, "\n"), cli.Streams{Out: os.Stdout, Err: os.Stderr}))
 	}
 	t.Parallel()
 	needs.Full(t, "many processes, one after the other")
@@ -188,25 +189,25 @@ func TestKilledInTheMiddle(t *testing.T) {
 	for i := range 5 {
 		killAfter(t, time.Duration(60+i*15)*time.Millisecond, backup)
 		if _, err := os.Stat(file); err == nil {
-			says(t, exitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", key)
+			says(t, cli.ExitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", key)
 		}
 	}
-	says(t, exitOK, "backup written", backup...) // what the killed ones left is no hindrance
+	says(t, cli.ExitOK, "backup written", backup...) // what the killed ones left is no hindrance
 	for i := range 5 {
 		killAfter(t, time.Duration(80+i*60)*time.Millisecond, restore)
 		if _, err := os.Stat(target); err == nil {
-			says(t, exitOK, "backup written", "backup", "--database", "sqlite:"+target, "--to", filepath.Join(dir, "again.zip"))
+			says(t, cli.ExitOK, "backup written", "backup", "--database", "sqlite:"+target, "--to", filepath.Join(dir, "again.zip"))
 			if err := os.Remove(target); err != nil {
 				t.Fatal(err)
 			}
 		} else if _, err := os.Stat(target + ".restoring"); err == nil {
-			says(t, exitFailed, "remove that folder and try again", restore...)
+			says(t, cli.ExitFailed, "remove that folder and try again", restore...)
 		}
 		if err := os.RemoveAll(target + ".restoring"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	says(t, exitOK, "read back", restore...)
+	says(t, cli.ExitOK, "read back", restore...)
 }
 
 // large adds enough rows that a backup takes a while.
@@ -251,7 +252,7 @@ func TestBackupOfARunningSchakel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+	if err := p.start(t.Context(), cli.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -266,8 +267,8 @@ func TestBackupOfARunningSchakel(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "b.zip")
 	for range 3 {
-		says(t, exitOK, "backup written", "backup", "--database", cfg.Database, "--to", file)
-		says(t, exitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", cfg.SecretKeyFile)
+		says(t, cli.ExitOK, "backup written", "backup", "--database", cfg.Database, "--to", file)
+		says(t, cli.ExitOK, "is whole", "restore", "--check", "--from", file, "--secret-key-file", cfg.SecretKeyFile)
 	}
 	stop()
 	written.Wait()

@@ -17,6 +17,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
 	"schakel/web"
@@ -63,20 +64,20 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 			return nil, err
 		}
 	}
-	if p.accounts, err = registry.NewAccounts(p.db, clock); err != nil {
+	if p.accounts, err = registry.NewAccounts(p.db, cli.Clock); err != nil {
 		return nil, err
 	}
-	if p.outbound, err = cfg.OutboundFlags.client(); err != nil {
+	if p.outbound, err = cfg.OutboundFlags.Client(); err != nil {
 		return nil, err
 	}
 	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, mailServer: cfg.SMTPHost != "", profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
 	if err != nil {
 		return nil, err
 	}
-	if reg.PublicHTTP, err = cfg.OutboundFlags.publicHTTP(cfg.MaxDocumentBytes); err != nil {
+	if reg.PublicHTTP, err = cfg.OutboundFlags.PublicHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
-	if reg.MirrorHTTP, err = cfg.OutboundFlags.mirrorHTTP(cfg.MaxDocumentBytes); err != nil {
+	if reg.MirrorHTTP, err = cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
 	if reg.Addresses, err = cfg.AMQPFlags.addresses(cfg.OutboundFlags); err != nil {
@@ -105,7 +106,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Way{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
-	p.exporter = export.New(export.Config{DB: p.db, Now: clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
+	p.exporter = export.New(export.Config{DB: p.db, Now: cli.Clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
 	p.counts = newMutationCounts(p.db)
 	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))
@@ -123,7 +124,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	webCfg := web.Config{
-		BaseURL: base, Version: release.Current().String(), Now: clock, Log: log,
+		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining,
 	}
@@ -165,12 +166,12 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 
 // openStore opens the database and brings it to this version.
 func openStore(ctx context.Context, database string) (*store.DB, error) {
-	return openWith(ctx, database, store.Options{Now: clock})
+	return openWith(ctx, database, store.Options{Now: cli.Clock})
 }
 
 // openAlone is openStore for a program that runs the engine, which takes a SQLite file for its own.
 func openAlone(ctx context.Context, database string) (*store.DB, error) {
-	return openWith(ctx, database, store.Options{Now: clock, Alone: true})
+	return openWith(ctx, database, store.Options{Now: cli.Clock, Alone: true})
 }
 
 func openWith(ctx context.Context, database string, o store.Options) (*store.DB, error) {
@@ -208,7 +209,7 @@ func (p *program) storeService() Service {
 func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error), draining chan struct{}) error {
 	var secure *tls.Config
 	if cfg.TLSCert != "" {
-		certs, err := loadCertificate(cfg.TLSCert, cfg.TLSKey, clock)
+		certs, err := loadCertificate(cfg.TLSCert, cfg.TLSKey, cli.Clock)
 		if err != nil {
 			return err
 		}
@@ -228,7 +229,7 @@ func (f OIDCFlags) oidc(client *http.Client) (*web.OIDCConfig, error) {
 	if f.OIDCIssuer == "" {
 		return nil, nil
 	}
-	secret, err := readSecretFile(f.OIDCClientSecretFile)
+	secret, err := cli.ReadSecretFile(f.OIDCClientSecretFile)
 	if err != nil {
 		return nil, fmt.Errorf("OpenID client secret: %w", err)
 	}

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 
 	"github.com/alecthomas/kong"
+	"schakel/server/cli"
+	"schakel/server/contractcmd"
+	"schakel/server/mutationcmd"
 	"schakel/server/release"
 	"schakel/store"
 )
@@ -29,8 +32,8 @@ type CLI struct {
 	Token   TokenCmd   `cmd:"" help:"Get an access token as a machine client, for curl and scripts."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
-	Contract  ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
-	Mutations MutationsCmd `cmd:"" help:"Publish, follow and check mutation files."`
+	Contract  contractcmd.ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
+	Mutations mutationcmd.MutationsCmd `cmd:"" help:"Publish, follow and check mutation files."`
 
 	Changelog ChangelogCmd `cmd:"" help:"Print what changed in each version."`
 }
@@ -39,7 +42,7 @@ type CLI struct {
 type ChangelogCmd struct{}
 
 // Run writes the Markdown as it is, for a terminal and for a pager alike.
-func (*ChangelogCmd) Run(streams Streams) error {
+func (*ChangelogCmd) Run(streams cli.Streams) error {
 	_, err := io.WriteString(streams.Out, release.Changelog())
 	return err
 }
@@ -52,7 +55,7 @@ type DemoCmd struct {
 }
 
 // Run runs the demo until the context ends.
-func (c *DemoCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *DemoCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	return runDemo(ctx, *c, streams, log)
 }
 
@@ -63,7 +66,7 @@ type ServeCmd struct {
 	HTTPFlags
 	MailFlags
 	OIDCFlags
-	OutboundFlags
+	cli.OutboundFlags
 	DeliveryFlags
 	PullFlags
 	AMQPFlags
@@ -75,7 +78,7 @@ type ServeCmd struct {
 }
 
 // Run serves until the context ends, which SIGTERM and Ctrl-C make happen.
-func (c *ServeCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *ServeCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	paceCollector()
 	return run(ctx, *c, streams, log)
 }
@@ -86,9 +89,9 @@ type MigrateCmd struct {
 }
 
 // Run migrates and says from what version to what.
-func (c *MigrateCmd) Run(ctx context.Context, streams Streams) error {
+func (c *MigrateCmd) Run(ctx context.Context, streams cli.Streams) error {
 	// Alone, because a running program must not have its tables changed under it.
-	db, err := store.Open(ctx, c.Database, store.Options{Now: clock, Alone: true})
+	db, err := store.Open(ctx, c.Database, store.Options{Now: cli.Clock, Alone: true})
 	if err != nil {
 		return err
 	}

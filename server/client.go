@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/registry"
 	"schakel/registry/token"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -44,7 +45,7 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return fmt.Errorf("find own organisation: %w", err)
 	}
-	accounts, err := registry.NewAccounts(db, clock)
+	accounts, err := registry.NewAccounts(db, cli.Clock)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (c *ClientAddCmd) Validate() error {
 }
 
 // Run makes the client. Its secret or private key is printed here, or written to the file that was named, and nowhere else.
-func (c *ClientAddCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *ClientAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	in := registry.NewClient{
 		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources,
 	}
@@ -136,7 +137,7 @@ func (c *ClientAddCmd) keys(in *registry.NewClient) (pair token.KeyPair, err err
 	if strings.HasSuffix(c.KeyFile, ".pem") {
 		text = strings.TrimSpace(pair.PEM)
 	}
-	return pair, writeKeyFile(c.KeyFile, text)
+	return pair, cli.WriteKeyFile(c.KeyFile, text)
 }
 
 // ClientListCmd lists clients.
@@ -146,7 +147,7 @@ type ClientListCmd struct {
 }
 
 // Run prints a line a client.
-func (c *ClientListCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *ClientListCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	return c.withRegistry(ctx, log, func(s *registry.Services) error {
 		all, err := s.Clients.List(ctx, registry.SystemActor().Scope(), c.Partner)
 		if err != nil {
@@ -170,7 +171,7 @@ type ClientRevokeCmd struct {
 }
 
 // Run revokes the client.
-func (c *ClientRevokeCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *ClientRevokeCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	return c.withRegistry(ctx, log, func(s *registry.Services) error {
 		if err := s.Clients.Revoke(ctx, registry.SystemActor(), c.ID, c.Reason); err != nil {
 			return err
@@ -187,7 +188,7 @@ type ClientNewKeyCmd struct {
 
 // Run makes the key (SEC-05). Nodes that run see it within seconds, and the earlier one stays in the key set for as long as
 // its last token is valid.
-func (c *ClientNewKeyCmd) Run(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (c *ClientNewKeyCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	return c.withRegistry(ctx, log, func(s *registry.Services) error {
 		if err := s.SigningKeys.RotateSigningKey(ctx, registry.SystemActor()); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/token"
+	"schakel/server/cli"
 )
 
 // keyClient adds a client of the own organisation that authenticates with private_key_jwt, and writes its key to a file.
@@ -21,7 +22,7 @@ func keyClient(t *testing.T, p *program, scopes ...string) (id, keyFile string) 
 	})
 	must(t, err)
 	keyFile = filepath.Join(t.TempDir(), "client.jwk.json")
-	must(t, writeKeyFile(keyFile, pair.Private))
+	must(t, cli.WriteKeyFile(keyFile, pair.Private))
 	return client.ID, keyFile
 }
 
@@ -31,13 +32,13 @@ func keyClient(t *testing.T, p *program, scopes ...string) (id, keyFile string) 
 func TestTokenCommand(t *testing.T) {
 	t.Parallel()
 	p := built(t)
-	must(t, p.start(t.Context(), Streams{Out: &strings.Builder{}}))
+	must(t, p.start(t.Context(), cli.Streams{Out: &strings.Builder{}}))
 	t.Cleanup(func() { must(t, p.stop(t.Context())) })
 	base := "http://" + p.public.Addr()
 	ask := func(want int, args ...string) string {
 		t.Helper()
 		var out strings.Builder
-		if code := execute(t.Context(), append([]string{"token", "--url", base, "--token-audience", p.base + "/oauth/token"}, args...), Streams{Out: &out, Err: &out}); code != want {
+		if code := execute(t.Context(), append([]string{"token", "--url", base, "--token-audience", p.base + "/oauth/token"}, args...), cli.Streams{Out: &out, Err: &out}); code != want {
 			t.Fatalf("%v: exit %d, want %d: %s", args, code, want, out.String())
 		}
 		return strings.TrimSpace(out.String())
@@ -45,29 +46,29 @@ func TestTokenCommand(t *testing.T) {
 	id, jwk := keyClient(t, p, registry.ScopeRegistryRead)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/registry/v1/contracts", nil)
 	must(t, err)
-	req.Header.Set("Authorization", "Bearer "+ask(exitOK, "--client-id", id, "--client-key-file", jwk))
+	req.Header.Set("Authorization", "Bearer "+ask(cli.ExitOK, "--client-id", id, "--client-key-file", jwk))
 	answer, err := http.DefaultClient.Do(req)
 	must(t, err)
 	must(t, answer.Body.Close())
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("the token is answered with %d", answer.StatusCode)
 	}
-	ask(exitOK, "--client-id", id, "--client-key-file", jwk, "--scope", "registry.read")
-	if text := ask(exitFailed, "--client-id", id, "--client-key-file", jwk, "--token-audience", "https://other.example"); !strings.Contains(text, "aud must be") {
+	ask(cli.ExitOK, "--client-id", id, "--client-key-file", jwk, "--scope", "registry.read")
+	if text := ask(cli.ExitFailed, "--client-id", id, "--client-key-file", jwk, "--token-audience", "https://other.example"); !strings.Contains(text, "aud must be") {
 		t.Errorf("another audience: %s", text)
 	}
-	if text := ask(exitFailed, "--client-id", id, "--client-key-file", jwk, "--scope", "registry.write"); !strings.Contains(text, "scope") {
+	if text := ask(cli.ExitFailed, "--client-id", id, "--client-key-file", jwk, "--scope", "registry.write"); !strings.Contains(text, "scope") {
 		t.Errorf("a scope that the client has not: %s", text)
 	}
 	_, other := keyClient(t, p, registry.ScopeRegistryRead)
-	ask(exitFailed, "--client-id", id, "--client-key-file", other)
+	ask(cli.ExitFailed, "--client-id", id, "--client-key-file", other)
 	public := filepath.Join(t.TempDir(), "public.json")
 	pair, err := token.NewKeyPair()
 	must(t, err)
 	must(t, os.WriteFile(public, []byte(pair.Public), 0o600))
-	if text := ask(exitFailed, "--client-id", id, "--client-key-file", public); !strings.Contains(text, "only public keys") {
+	if text := ask(cli.ExitFailed, "--client-id", id, "--client-key-file", public); !strings.Contains(text, "only public keys") {
 		t.Errorf("a public key: %s", text)
 	}
-	ask(exitUsage, "--client-key-file", jwk)
-	ask(exitUsage, "--client-id", id, "--client-key-file", jwk, "--client-secret", "x")
+	ask(cli.ExitUsage, "--client-key-file", jwk)
+	ask(cli.ExitUsage, "--client-id", id, "--client-key-file", jwk, "--client-secret", "x")
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/registry/token"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -48,26 +48,26 @@ func (f DeliveryFlags) Validate() error {
 // newWebhook makes the way out over HTTPS.
 func newWebhook(services *registry.Services, guard *outbound.Client, log *slog.Logger) *outbox.Webhook {
 	return &outbox.Webhook{
-		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log}),
-		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: clock,
+		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log}),
+		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: cli.Clock,
 	}
 }
 
 // newAsker makes the sender that asks endpoints of ours and keeps their answers whole.
-func (f OutboundFlags) newAsker(services *registry.Services, log *slog.Logger) (*webhook.Sender, error) {
-	guard, err := f.asking()
+func newAsker(f cli.OutboundFlags, services *registry.Services, log *slog.Logger) (*webhook.Sender, error) {
+	guard, err := f.Asking()
 	if err != nil {
 		return nil, err
 	}
 	return webhook.NewSender(webhook.Config{
-		Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: clock, Logger: log, AnswerBytes: maxAnswerBytes,
+		Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log, AnswerBytes: cli.MaxAnswerBytes,
 	}), nil
 }
 
 // newEngine makes the delivery engine with its ways out.
 func newEngine(db *store.DB, services *registry.Services, ways map[string]outbox.Way, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
-		DB: db, Now: clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
+		DB: db, Now: cli.Clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
 		WhyNot: services.Clients.WhyNot, Ways: ways,
 	})
 }
@@ -81,7 +81,7 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 	if err != nil {
 		return webhook.SigningKey{}, err
 	}
-	now := clock()
+	now := cli.Clock()
 	for _, k := range keys {
 		if !k.CreatedAt.After(now) && (k.RetiredAt.IsZero() || now.Before(k.RetiredAt)) {
 			return webhook.SigningKey{KID: k.KID, Alg: k.Alg, Private: k.Private}, nil
@@ -94,7 +94,7 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 func newIssuer(services *registry.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
 	return token.New(token.Config{
 		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", LiveAuthMethods: services.Clients.AuthMethods,
-		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: clock,
+		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: cli.Clock,
 	})
 }
 

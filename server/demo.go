@@ -13,12 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"schakel/server/cli"
 	"schakel/server/demo"
 )
 
 // runDemo serves two Schakels and what they need around them until the context
 // ends, and removes the scratch folder when it made it.
-func runDemo(ctx context.Context, c DemoCmd, streams Streams, log *slog.Logger) (err error) {
+func runDemo(ctx context.Context, c DemoCmd, streams cli.Streams, log *slog.Logger) (err error) {
 	log = calm(ctx, log)
 	dir := c.Dir
 	if dir == "" {
@@ -105,7 +106,7 @@ func buildDemo(ctx context.Context, c DemoCmd, dir string, broker *demoBroker, l
 		dir: dir, broker: broker, control: "http://" + listener.Addr().String(), group: NewGroup(log),
 		password: "demo-" + rand.Text()[:12],
 	}
-	d.receiver = demo.NewReceiver(d.control, clock)
+	d.receiver = demo.NewReceiver(d.control, cli.Clock)
 	if err := d.buildBoth(ctx, c, log, fail); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -153,7 +154,7 @@ func demoConfig(dir, name, addr string, own demo.Organisation) ServeCmd {
 		},
 		OrganisationFlags: OrganisationFlags{Organisation: own.Name, OIN: own.OIN()},
 		HTTPFlags:         HTTPFlags{Addr: addr, AdminAddr: "127.0.0.1:0"},
-		OutboundFlags: OutboundFlags{
+		OutboundFlags: cli.OutboundFlags{
 			AllowOutbound: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, PlainHTTP: true,
 		},
 		DeliveryFlags: DeliveryFlags{
@@ -190,13 +191,13 @@ func (d *demonstration) trickle(ctx context.Context, log *slog.Logger) {
 		{Base: d.a.base, Own: demo.OwnA(), Client: d.made.PublisherA, Types: demo.EventTypes(), Every: 700 * time.Millisecond},
 		{Base: d.b.base, Own: demo.OwnB(), Client: d.made.PublisherB, Types: []string{demo.TypeEnrolled, demo.TypeUnenrolled}, Every: 5 * time.Second},
 	} {
-		t.Now, t.Log = clock, log
+		t.Now, t.Log = cli.Clock, log
 		go t.Run(ctx)
 	}
 }
 
 // tell prints where to go and who can log in.
-func (d *demonstration) tell(ctx context.Context, streams Streams) error {
+func (d *demonstration) tell(ctx context.Context, streams cli.Streams) error {
 	state, err := d.a.registry.Profile.Load(ctx)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/rabbitmq"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/server/demo"
 	"schakel/store"
 )
@@ -49,7 +50,7 @@ func findBroker(dir string, roots ...string) (*demoBroker, error) {
 			continue // it is as if it were not there
 		}
 		b.installation, b.failed = i, nil
-		b.authority, err = demo.NewAuthority(clock)
+		b.authority, err = demo.NewAuthority(cli.Clock)
 		return b, err
 	}
 	return b, nil
@@ -175,7 +176,7 @@ func (d *demonstration) exchange(ctx context.Context, log *slog.Logger) (*demo.D
 		return nil, err
 	}
 	system := func(base string, own demo.Organisation, client demo.Credentials) *demo.Trickle {
-		return &demo.Trickle{Base: base, Own: own, Client: client, Now: clock, Log: log}
+		return &demo.Trickle{Base: base, Own: own, Client: client, Now: cli.Clock, Log: log}
 	}
 	return &demo.Dialogue{
 		Exchange: x, Every: 3 * time.Second, Log: log,
@@ -186,7 +187,7 @@ func (d *demonstration) exchange(ctx context.Context, log *slog.Logger) (*demo.D
 // foreign writes what the systems of others get wrong.
 func (d *demonstration) foreign(ctx context.Context, x *demo.Exchange) error {
 	c, err := link.New(link.Config{
-		URL: d.broker.node.URL, Dialect: d.broker.installation.Version.Dialect(), Username: rabbitmq.User, Password: rabbitmq.Password, Clock: clock,
+		URL: d.broker.node.URL, Dialect: d.broker.installation.Version.Dialect(), Username: rabbitmq.User, Password: rabbitmq.Password, Clock: cli.Clock,
 	})
 	if err != nil {
 		return err
@@ -194,5 +195,5 @@ func (d *demonstration) foreign(ctx context.Context, x *demo.Exchange) error {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	return errors.Join(x.Foreign(ctx, c, clock()), c.Stop(context.WithoutCancel(ctx)))
+	return errors.Join(x.Foreign(ctx, c, cli.Clock()), c.Stop(context.WithoutCancel(ctx)))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"schakel/delivery/freeport"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/needs"
 )
@@ -62,7 +63,7 @@ func TestDemoWithoutBroker(t *testing.T) {
 	if err != nil || len(parties) != 0 {
 		t.Errorf("%d parties, %v", len(parties), err)
 	}
-	if err := d.tell(t.Context(), Streams{Out: out}); err != nil {
+	if err := d.tell(t.Context(), cli.Streams{Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.Count(text, "For this demonstration") != 1 || !strings.Contains(text, "For this demonstration SEC-02 is relaxed: ") {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/server/demo"
+	"schakel/server/mutationcmd"
 )
 
 // How the demonstration of a dataset goes: something happens to a building every few seconds, a delta goes out each
@@ -23,7 +25,7 @@ const (
 // buildings shows a dataset that changes and a copy that follows a part of it, and says where to look.
 func (d *demonstration) buildings(ctx context.Context, out io.Writer, log *slog.Logger) {
 	feed := &demo.BuildingsFeed{
-		System: &demo.Trickle{Base: d.a.base, Client: d.made.Buildings.Publisher, Scope: registry.ScopeMutationsPublish, Now: clock, Log: log},
+		System: &demo.Trickle{Base: d.a.base, Client: d.made.Buildings.Publisher, Scope: registry.ScopeMutationsPublish, Now: cli.Clock, Log: log},
 		Every:  buildingsPace,
 	}
 	err := feed.Load(ctx)
@@ -51,18 +53,18 @@ func (d *demonstration) buildingsURL() string {
 
 // follow keeps a copy as the partner would, with the command for that, until the context ends.
 func (d *demonstration) follow(ctx context.Context, copyAt string, log *slog.Logger) {
-	cmd := MutationsFollowCmd{
-		CopyFlags: CopyFlags{Database: "sqlite:" + copyAt},
-		FollowSourceFlags: FollowSourceFlags{
+	cmd := mutationcmd.MutationsFollowCmd{
+		CopyFlags: mutationcmd.CopyFlags{Database: "sqlite:" + copyAt},
+		FollowSourceFlags: mutationcmd.FollowSourceFlags{
 			URL: d.buildingsURL(), Kind: "auto",
-			MutationCredentials: MutationCredentials{ClientCredentials: ClientCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret}},
+			MutationCredentials: mutationcmd.MutationCredentials{ClientCredentials: cli.ClientCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret}},
 		},
-		FollowCopyFlags: FollowCopyFlags{Match: "id", Verify: "off"},
-		FollowAreaFlags: FollowAreaFlags{CRS: 28992, GeometryElement: []string{"geometrie"}, OnReenter: "accept"},
+		FollowCopyFlags: mutationcmd.FollowCopyFlags{Match: "id", Verify: "off"},
+		FollowAreaFlags: mutationcmd.FollowAreaFlags{CRS: 28992, GeometryElement: []string{"geometrie"}, OnReenter: "accept"},
 	}
 	for ctx.Err() == nil {
 		pause := buildingsFetch
-		if err := cmd.Run(ctx, Streams{Out: io.Discard, Err: io.Discard}, slog.New(slog.DiscardHandler)); err != nil {
+		if err := cmd.Run(ctx, cli.Streams{Out: io.Discard, Err: io.Discard}, slog.New(slog.DiscardHandler)); err != nil {
 			log.DebugContext(ctx, "the copy of the demonstration waits", "error", err)
 			pause = buildingsRetry
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -83,7 +84,7 @@ func (d *diskWatch) Name() string { return "disk" }
 func (d *diskWatch) Start(ctx context.Context) error {
 	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.done.Go(func() {
-		for d.look(ctx); pause(ctx, diskEvery); {
+		for d.look(ctx); cli.Pause(ctx, diskEvery); {
 			d.look(ctx)
 		}
 	})

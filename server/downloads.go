@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/cli"
 )
 
 // downloadsEvery is how often it is written who fetched what.
@@ -27,7 +28,7 @@ func (d *downloads) Name() string { return "downloads" }
 func (d *downloads) Start(ctx context.Context) error {
 	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.done.Go(func() {
-		for pause(ctx, downloadsEvery) {
+		for cli.Pause(ctx, downloadsEvery) {
 			if err := d.noted.Write(ctx); err != nil && ctx.Err() == nil {
 				d.log.WarnContext(ctx, "who downloaded contracts is not written; it is tried again", "error", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/server/cli/clitest"
 	"schakel/store"
 )
 
@@ -18,7 +19,7 @@ func TestDownloadsAreWrittenWhenTheProgramStops(t *testing.T) {
 	admin := registry.SystemActor()
 	_, err = p.registry.Contracts.Create(ctx, admin, registry.ContractInput{ID: "schools", Kind: "openapi", Title: "Schools", Visibility: store.VisibilityPublic})
 	must(t, err)
-	draft, err := p.registry.Contracts.Upload(ctx, admin, "schools", registry.Upload{Content: []byte(goodContract)})
+	draft, err := p.registry.Contracts.Upload(ctx, admin, "schools", registry.Upload{Content: []byte(clitest.GoodContract)})
 	must(t, err)
 	_, err = p.registry.Contracts.Publish(ctx, admin, "schools", "1.0.0", registry.PublishInput{Digest: draft.Digest})
 	must(t, err)

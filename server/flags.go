@@ -1,19 +1,12 @@
 package main
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
-	"time"
-
-	"schakel/delivery/outbound"
-	"schakel/registry"
 )
 
 // DatabaseFlags say where the data is.
@@ -57,13 +50,6 @@ type OIDCFlags struct {
 	OIDCScopes           []string `name:"oidc-scope" default:"openid,email,profile" help:"Scopes to ask for."`
 	OIDCAdminEmails      []string `name:"oidc-admin-email" placeholder:"ADDRESS" help:"Verified e-mail address that becomes administrator at its first login (repeatable)."`
 	OIDCAdminClaim       string   `name:"oidc-admin-claim" placeholder:"CLAIM=VALUE" help:"Claim that makes someone administrator at the first login, as groups=schakel-admins."`
-}
-
-// OutboundFlags bound where the program itself may connect to.
-type OutboundFlags struct {
-	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
-	PlainHTTP     bool           `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
-	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
 }
 
 // LimitFlags bound what one request may carry.
@@ -147,63 +133,4 @@ func (f LimitFlags) Validate() error {
 		return errors.New("--max-custom-bytes must be at least 1048576")
 	}
 	return nil
-}
-
-// clock is the one place where the program takes the time.
-func clock() time.Time { return time.Now() }
-
-// client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
-// an endpoint may say.
-func (f OutboundFlags) client() (*outbound.Client, error) {
-	return f.guard(outbound.Config{ResponseTimeout: registry.LongestTimeout})
-}
-
-// mirrorHTTP makes the guarded client that fetches from registers of others: to the same addresses as all others, but for
-// answers of the size of a contract, or of a list of them.
-func (f OutboundFlags) mirrorHTTP(document int64) (*http.Client, error) {
-	guard, err := f.guard(outbound.Config{MaxResponseBytes: max(document, 8<<20) + 1, ResponseTimeout: time.Minute})
-	if err != nil {
-		return nil, err
-	}
-	return guard.HTTPClient(), nil
-}
-
-// publicHTTP makes the guarded client that fetches what documents of partners refer to: from public addresses alone, since
-// their owners read the answers.
-func (f OutboundFlags) publicHTTP(document int64) (*http.Client, error) {
-	f.AllowOutbound, f.PlainHTTP = nil, false
-	return f.mirrorHTTP(document)
-}
-
-// revocationHTTP makes the guarded client that asks issuers about their certificates; they answer over plain HTTP, signed.
-func (f OutboundFlags) revocationHTTP() (*http.Client, error) {
-	guard, err := f.guard(outbound.Config{MaxResponseBytes: 16<<20 + 1, AllowUnsigned: true})
-	if err != nil {
-		return nil, err
-	}
-	return guard.HTTPClient(), nil
-}
-
-// maxAnswerBytes is the longest answer to a question that came by AMQP; no broker takes a longer message.
-const maxAnswerBytes = 16 << 20
-
-// asking makes the guarded client that asks endpoints of ours, whose answers go on to who asked.
-func (f OutboundFlags) asking() (*outbound.Client, error) {
-	return f.guard(outbound.Config{MaxResponseBytes: maxAnswerBytes})
-}
-
-// guard makes a guarded client by the flags.
-func (f OutboundFlags) guard(cfg outbound.Config) (*outbound.Client, error) {
-	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP
-	if f.CAFile != "" {
-		pem, err := os.ReadFile(f.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read CA file: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
-		}
-	}
-	return outbound.New(cfg), nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"schakel/server/cli"
 )
 
 // guides are the README and the Markdown beside what it describes that the README leads to.
@@ -21,8 +22,8 @@ var guides = []string{
 // against what there is.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	var cli CLI
-	parser, err := newParser(&cli, Streams{Out: io.Discard, Err: io.Discard})
+	var all CLI
+	parser, err := cli.NewParser(&all, cli.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -83,7 +84,7 @@ func (l *leases) turn(ctx context.Context, seen store.ClusterTask, work func(con
 
 // keep keeps the lease while the work is done, and ends that when the lease is lost.
 func (l *leases) keep(ctx context.Context, name string, lost func()) {
-	for pause(ctx, l.beat) {
+	for cli.Pause(ctx, l.beat) {
 		err := l.db.Write(ctx, func(tx *store.Tx) error {
 			return tx.StepTask(ctx, name, l.node, store.At(tx.Now.Add(l.lease)))
 		})

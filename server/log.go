@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+
+	"schakel/server/cli"
 )
 
 // LogFlags choose how the program writes its log to standard error.
@@ -15,7 +17,7 @@ type LogFlags struct {
 func (f LogFlags) logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: f.LogLevel}
 	if f.LogFormat == "json" {
-		return slog.New(newRepeats(slog.NewJSONHandler(w, opts), clock))
+		return slog.New(newRepeats(slog.NewJSONHandler(w, opts), cli.Clock))
 	}
-	return slog.New(newRepeats(slog.NewTextHandler(w, opts), clock))
+	return slog.New(newRepeats(slog.NewTextHandler(w, opts), cli.Clock))
 }

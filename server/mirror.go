@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -34,7 +35,7 @@ type mirrors struct {
 
 func (p *program) mirrors(node string, log *slog.Logger) *mirrors {
 	return &mirrors{
-		db: p.db, runs: p.registry.Mirrors, log: log, now: clock,
+		db: p.db, runs: p.registry.Mirrors, log: log, now: cli.Clock,
 		leases: leases{db: p.db, log: log, node: node, lease: mirrorLease, beat: mirrorBeat, most: mirrorMost},
 	}
 }
@@ -46,7 +47,7 @@ func (m *mirrors) Name() string { return "mirrors" }
 func (m *mirrors) Start(ctx context.Context) error {
 	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.done.Go(func() {
-		for pause(ctx, mirrorPoll) {
+		for cli.Pause(ctx, mirrorPoll) {
 			if err := m.look(ctx); err != nil && ctx.Err() == nil {
 				m.log.WarnContext(ctx, "mirrors wait; this is tried again", "error", err)
 			}

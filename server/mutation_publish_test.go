@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
+	"schakel/server/cli"
+	"schakel/server/cli/clitest"
+	"schakel/server/mutationcmd"
 	"schakel/store"
 )
 
@@ -29,7 +30,7 @@ type publishWorld struct {
 func newPublishWorld(t *testing.T) *publishWorld {
 	t.Helper()
 	p := built(t)
-	must(t, p.start(t.Context(), Streams{Out: io.Discard}))
+	must(t, p.start(t.Context(), cli.Streams{Out: io.Discard}))
 	t.Cleanup(func() {
 		if err := p.stop(t.Context()); err != nil {
 			t.Error(err)
@@ -94,7 +95,7 @@ func (w *publishWorld) pass(from net.Conn) {
 }
 
 // run publishes, and reads the report.
-func (w *publishWorld) run(t *testing.T, input string, args ...string) (code int, r publishReport, problems string) {
+func (w *publishWorld) run(t *testing.T, input string, args ...string) (code int, r mutationcmd.PublishReport, problems string) {
 	t.Helper()
 	code, out, problems := commandWith(t, input, append(append([]string{"mutations", "publish", "--json"}, w.flags...), args...)...)
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
@@ -103,37 +104,20 @@ func (w *publishWorld) run(t *testing.T, input string, args ...string) (code int
 	return code, r, problems
 }
 
-// parcelLines are groups of one parcel each, one a line.
-func parcelLines(name string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `{"mutations":[{"objectType":"Perceel","objectId":"%s%d","wordt":{"id":"%[1]s%[2]d","xml":"<d:Perceel xmlns:d=\"urn:d\"><d:nr>%[3]s</d:nr></d:Perceel>"}}]}`+"\n", name, i, strings.Repeat("7", 900))
-	}
-	return b.String()
-}
-
-// parcelFile is a file of the format in a folder.
-func parcelFile(t *testing.T, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
-
 // TestMutationsPublish sends each form to a running Schakel, twice: the second time nothing changes.
 //
 // Rules: MUT-05, MUT-22.
 func TestMutationsPublish(t *testing.T) {
 	t.Parallel()
 	w := newPublishWorld(t)
-	packed, _ := parcelZip(t, format.Delta, "d-1", "", "", "z0:1", "z1:1")
-	xml := `<?xml version="1.0"?>` + parcelXML(t)
+	packed, _ := clitest.ParcelZip(t, format.Delta, "d-1", "", "", "z0:1", "z1:1")
+	xml := `<?xml version="1.0"?>` + clitest.ParcelXML(t)
 	files := []string{
-		parcelFile(t, "load.xml", xml), parcelFile(t, "delta.zip", string(packed)), parcelFile(t, "lines.ndjson", parcelLines("n", 3)),
-		parcelFile(t, "groups.json", `{"groups":[`+strings.TrimSpace(parcelLines("j", 1))+`]}`),
+		clitest.ParcelFile(t, "load.xml", xml), clitest.ParcelFile(t, "delta.zip", string(packed)), clitest.ParcelFile(t, "lines.ndjson", clitest.ParcelLines("n", 3)),
+		clitest.ParcelFile(t, "groups.json", `{"groups":[`+strings.TrimSpace(clitest.ParcelLines("j", 1))+`]}`),
 	}
 	code, first, problems := w.run(t, "", files...)
-	if code != exitOK || first.Counts.Groups != 7 || first.Counts.Adds != 7 {
+	if code != cli.ExitOK || first.Counts.Groups != 7 || first.Counts.Adds != 7 {
 		t.Fatalf("exit %d, %+v\n%s", code, first, problems)
 	}
 	for i, want := range []struct {
@@ -141,43 +125,22 @@ func TestMutationsPublish(t *testing.T) {
 		from, to   int64
 	}{{"xml", "delta", 1, 1}, {"zip", "delta", 2, 3}, {"ndjson", "groups", 4, 6}, {"json", "groups", 7, 7}} {
 		f := first.Files[i]
-		if f.Status != filePublished || f.Form != want.form || f.Kind != want.kind || f.FirstSeq != want.from || f.LastSeq != want.to || f.PublicationID == "" || len(f.States) == 0 || f.Bytes == 0 {
+		if f.Status != mutationcmd.FilePublished || f.Form != want.form || f.Kind != want.kind || f.FirstSeq != want.from || f.LastSeq != want.to || f.PublicationID == "" || len(f.States) == 0 || f.Bytes == 0 {
 			t.Errorf("%+v", f)
 		}
 	}
 	code, again, problems := w.run(t, "", files...)
 	for i, f := range again.Files {
-		if f.Status != fileReplayed || !f.Replayed || f.Key != first.Files[i].Key || f.PublicationID != first.Files[i].PublicationID {
+		if f.Status != mutationcmd.StatusReplayed || !f.Replayed || f.Key != first.Files[i].Key || f.PublicationID != first.Files[i].PublicationID {
 			t.Errorf("exit %d, again %+v\n%s", code, f, problems)
 		}
 	}
-	code, piped, problems := w.run(t, parcelLines("s", 2), "-")
-	if code != exitOK || piped.Files[0].Form != "ndjson" || piped.Files[0].LastSeq != 9 {
+	code, piped, problems := w.run(t, clitest.ParcelLines("s", 2), "-")
+	if code != cli.ExitOK || piped.Files[0].Form != "ndjson" || piped.Files[0].LastSeq != 9 {
 		t.Errorf("standard input: exit %d, %+v\n%s", code, piped, problems)
 	}
-	says(t, exitOK, "lines.ndjson: replayed, 3 groups: 3 adds, 0 changes, 0 deletes, seq 4 to 6; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[2])...)
-	says(t, exitOK, "groups.json: replayed, 1 group: 1 add, 0 changes, 0 deletes, seq 7 to 7; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[3])...)
-}
-
-// parcelXML is a delta with one parcel, without its declaration.
-func parcelXML(t *testing.T) string {
-	t.Helper()
-	var b strings.Builder
-	space := format.Namespace{Prefix: "d", URI: "urn:d"}
-	w, err := format.NewWriter(&b, format.Header{
-		Root: format.Name{Prefix: "d", Space: "urn:d", Local: "dMutaties"}, Dataset: "percelen-nl", Type: format.Delta, DeliveryID: "d-0",
-		ObjectTypes: []string{"Perceel"}, Namespaces: []format.Namespace{space},
-	})
-	must(t, err)
-	s, err := format.ParseState("x", []byte(`<d:Perceel><d:nr>1</d:nr></d:Perceel>`), space)
-	must(t, err)
-	must(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{ObjectType: "Perceel", ObjectID: "x", Wordt: s}}}))
-	must(t, w.Close())
-	_, rest, found := strings.Cut(b.String(), "?>")
-	if !found {
-		return b.String()
-	}
-	return rest
+	says(t, cli.ExitOK, "lines.ndjson: replayed, 3 groups: 3 adds, 0 changes, 0 deletes, seq 4 to 6; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[2])...)
+	says(t, cli.ExitOK, "groups.json: replayed, 1 group: 1 add, 0 changes, 0 deletes, seq 7 to 7; publication ", append(append([]string{"mutations", "publish"}, w.flags...), files[3])...)
 }
 
 // TestMutationsPublishCut cuts the line in the middle: a file is sent again and goes on behind what is in, in the same run or in
@@ -189,29 +152,29 @@ func TestMutationsPublishCut(t *testing.T) {
 	w := newPublishWorld(t)
 	w.cutAfter.Store(6 << 20)
 	w.cuts.Store(1)
-	code, r, problems := w.run(t, "", parcelFile(t, "a.ndjson", parcelLines("a", 9000)))
-	if f := r.Files[0]; code != exitOK || f.Tries < 2 || f.FirstSeq != 1 || f.LastSeq != 9000 || f.Counts.Groups != 9000 || !strings.Contains(problems, "again in") {
+	code, r, problems := w.run(t, "", clitest.ParcelFile(t, "a.ndjson", clitest.ParcelLines("a", 9000)))
+	if f := r.Files[0]; code != cli.ExitOK || f.Tries < 2 || f.FirstSeq != 1 || f.LastSeq != 9000 || f.Counts.Groups != 9000 || !strings.Contains(problems, "again in") {
 		t.Errorf("exit %d, %+v\n%s", code, f, problems)
 	}
 
 	w.cuts.Store(1000)
-	b := parcelFile(t, "b.ndjson", parcelLines("b", 9000))
+	b := clitest.ParcelFile(t, "b.ndjson", clitest.ParcelLines("b", 9000))
 	code, r, problems = w.run(t, "", "--max-time", "1s", b, b)
 	f := r.Files[0]
-	if code != exitFailed || f.Status != fileUnfinished || f.Groups == nil || *f.Groups == 0 || *f.Groups >= 9000 || r.Files[1].Status != fileUnsent || !strings.Contains(problems, "groups are in; key ") {
+	if code != cli.ExitFailed || f.Status != mutationcmd.FileUnfinished || f.Groups == nil || *f.Groups == 0 || *f.Groups >= 9000 || r.Files[1].Status != mutationcmd.FileUnsent || !strings.Contains(problems, "groups are in; key ") {
 		t.Errorf("exit %d, %+v\n%s", code, r, problems)
 	}
 	w.cuts.Store(0)
 	code, r, problems = w.run(t, "", b)
-	if g := r.Files[0]; code != exitOK || g.Key != f.Key || g.PublicationID != f.PublicationID || g.Counts.Groups != 9000 || g.Replayed {
+	if g := r.Files[0]; code != cli.ExitOK || g.Key != f.Key || g.PublicationID != f.PublicationID || g.Counts.Groups != 9000 || g.Replayed {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
 
 	w.cuts.Store(1)
-	lines := parcelLines("c", 9000)
+	lines := clitest.ParcelLines("c", 9000)
 	code, r, problems = w.run(t, lines, "-")
 	f = r.Files[0]
-	if code != exitFailed || f.Tries != 1 || f.Groups == nil || *f.Groups == 0 || !strings.Contains(problems, "cannot be sent again") {
+	if code != cli.ExitFailed || f.Tries != 1 || f.Groups == nil || *f.Groups == 0 || !strings.Contains(problems, "cannot be sent again") {
 		t.Errorf("exit %d, %+v\n%s", code, f, problems)
 	}
 	for range 100 { // the other side may still be at work on what it got before the line was cut
@@ -219,7 +182,7 @@ func TestMutationsPublishCut(t *testing.T) {
 			break
 		}
 	}
-	if g := r.Files[0]; code != exitOK || g.Counts.Groups != 9000 || g.PublicationID != f.PublicationID {
+	if g := r.Files[0]; code != cli.ExitOK || g.Counts.Groups != 9000 || g.PublicationID != f.PublicationID {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
 }
@@ -231,39 +194,39 @@ func TestMutationsPublishRefused(t *testing.T) {
 	t.Parallel()
 	w := newPublishWorld(t)
 	remove := `{"mutations":[{"objectType":"Perceel","objectId":"g0","was":{"id":"%s"}}]}` + "\n"
-	wrong := parcelFile(t, "g.ndjson", parcelLines("g", 2)+fmt.Sprintf(remove, "never"))
+	wrong := clitest.ParcelFile(t, "g.ndjson", clitest.ParcelLines("g", 2)+fmt.Sprintf(remove, "never"))
 	code, r, problems := w.run(t, "", wrong, wrong)
 	f := r.Files[0]
-	if code != exitFailed || f.Status != fileRefused || f.HTTPStatus != 422 || f.Code != "mutations-refused" || *f.Groups != 2 || f.Tries != 1 || r.Files[1].Status != fileUnsent ||
+	if code != cli.ExitFailed || f.Status != mutationcmd.FileRefused || f.HTTPStatus != 422 || f.Code != "mutations-refused" || *f.Groups != 2 || f.Tries != 1 || r.Files[1].Status != mutationcmd.FileUnsent ||
 		!strings.Contains(problems, "2 groups are in; key "+f.Key) {
 		t.Fatalf("exit %d, %+v\n%s", code, r, problems)
 	}
 	if e := f.Errors[0]; e.File != wrong || e.Line != 3 || e.Group != 3 || e.Mutation != 1 || e.Code != "unknown-was" || e.Detail == "" {
 		t.Errorf("%+v", e)
 	}
-	says(t, exitFailed, wrong+":3:", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
-	says(t, exitFailed, ": group 3, mutation 1: unknown-was: ", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
-	mended := parcelFile(t, "mended.ndjson", parcelLines("g", 2)+fmt.Sprintf(remove, "g0"))
+	says(t, cli.ExitFailed, wrong+":3:", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
+	says(t, cli.ExitFailed, ": group 3, mutation 1: unknown-was: ", append(append([]string{"mutations", "publish"}, w.flags...), wrong)...)
+	mended := clitest.ParcelFile(t, "mended.ndjson", clitest.ParcelLines("g", 2)+fmt.Sprintf(remove, "g0"))
 	code, r, problems = w.run(t, "", "--key", f.Key, mended)
-	if g := r.Files[0]; code != exitOK || g.Counts.Groups != 3 || g.Counts.Deletes != 1 || g.PublicationID != f.PublicationID {
+	if g := r.Files[0]; code != cli.ExitOK || g.Counts.Groups != 3 || g.Counts.Deletes != 1 || g.PublicationID != f.PublicationID {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
-	initial := parcelFile(t, "initial.json", `{"groups":[`+strings.TrimSpace(parcelLines("i", 1))+`]}`)
+	initial := clitest.ParcelFile(t, "initial.json", `{"groups":[`+strings.TrimSpace(clitest.ParcelLines("i", 1))+`]}`)
 	code, r, problems = w.run(t, "", "--kind", "initial", initial)
-	if g := r.Files[0]; code != exitFailed || g.Code != "dataset-not-empty" || g.Groups == nil || *g.Groups != 0 {
+	if g := r.Files[0]; code != cli.ExitFailed || g.Code != "dataset-not-empty" || g.Groups == nil || *g.Groups != 0 {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
 	code, r, problems = w.run(t, "", "--kind", "initial", "--replace-reason", "It was wrong.", initial)
-	if g := r.Files[0]; code != exitOK || g.Kind != "initial" || g.Counts.Adds != 1 {
+	if g := r.Files[0]; code != cli.ExitOK || g.Kind != "initial" || g.Counts.Adds != 1 {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
-	packed, _ := parcelZip(t, format.Delta, "d-1", "", "", "z0:1", "i0:1", "z0:1")
-	code, r, problems = w.run(t, "", parcelFile(t, "twice.zip", string(packed)))
-	if g := r.Files[0]; code != exitFailed || len(g.Errors) == 0 || !strings.Contains(g.Errors[0].File, "twice.zip:") || g.Errors[0].Code != "id-used" {
+	packed, _ := clitest.ParcelZip(t, format.Delta, "d-1", "", "", "z0:1", "i0:1", "z0:1")
+	code, r, problems = w.run(t, "", clitest.ParcelFile(t, "twice.zip", string(packed)))
+	if g := r.Files[0]; code != cli.ExitFailed || len(g.Errors) == 0 || !strings.Contains(g.Errors[0].File, "twice.zip:") || g.Errors[0].Code != "id-used" {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
 	code, r, problems = w.run(t, "", "--token-audience", "https://other.example", initial)
-	if g := r.Files[0]; code != exitFailed || g.Status != fileUnfinished || g.Groups != nil || g.Tries != 1 {
+	if g := r.Files[0]; code != cli.ExitFailed || g.Status != mutationcmd.FileUnfinished || g.Groups != nil || g.Tries != 1 {
 		t.Errorf("exit %d, %+v\n%s", code, g, problems)
 	}
 }

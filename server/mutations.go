@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -40,7 +41,7 @@ type mutations struct {
 
 func (p *program) mutations(log *slog.Logger) *mutations {
 	m := &mutations{
-		db: p.db, datasets: p.registry.Datasets, exporter: p.exporter, log: log, now: clock, counts: p.counts,
+		db: p.db, datasets: p.registry.Datasets, exporter: p.exporter, log: log, now: cli.Clock, counts: p.counts,
 		tells: &mutationTeller{db: p.db, accept: p.engine.Accept, base: p.base, told: map[string]string{}},
 	}
 	node := p.db.NewID("node")
@@ -72,7 +73,7 @@ func (m *mutations) Start(ctx context.Context) error {
 // often does something now and then, and logs what goes wrong.
 func (m *mutations) often(ctx context.Context, every time.Duration, trouble string, do func(context.Context) error) {
 	m.done.Go(func() {
-		for pause(ctx, every) {
+		for cli.Pause(ctx, every) {
 			if err := do(ctx); err != nil && ctx.Err() == nil {
 				m.log.WarnContext(ctx, trouble, "error", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"schakel/delivery/mutation/export"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -14,7 +15,7 @@ import (
 // skewedNode makes deliveries from a database by a clock that is ahead of others.
 func skewedNode(t *testing.T, url string, ahead time.Duration) *mutations {
 	t.Helper()
-	now := func() time.Time { return clock().Add(ahead) }
+	now := func() time.Time { return cli.Clock().Add(ahead) }
 	db, err := store.Open(t.Context(), url, store.Options{Now: now})
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -96,7 +96,7 @@ func (m *mutationCounts) collectFailing(ctx context.Context, ch chan<- prometheu
 // collect tells how old what is known of a dataset is; nothing of one that never had a delta.
 func (m *mutationCounts) collect(ctx context.Context, ch chan<- prometheus.Metric, set store.Dataset) {
 	if !set.CheckedAt.IsZero() {
-		ch <- prometheus.MustNewConstMetric(m.checked, prometheus.GaugeValue, clock().Sub(set.CheckedAt.Time).Seconds(), set.ID)
+		ch <- prometheus.MustNewConstMetric(m.checked, prometheus.GaugeValue, cli.Clock().Sub(set.CheckedAt.Time).Seconds(), set.ID)
 	}
 	last, err := m.db.LastMutationDelta(ctx, set.ID)
 	switch {
@@ -104,6 +104,6 @@ func (m *mutationCounts) collect(ctx context.Context, ch chan<- prometheus.Metri
 	case err != nil:
 		ch <- prometheus.NewInvalidMetric(m.age, err)
 	default:
-		ch <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, clock().Sub(last.ToAt.Time).Seconds(), set.ID)
+		ch <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, cli.Clock().Sub(last.ToAt.Time).Seconds(), set.ID)
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
 	"schakel/registry/contract"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"
 )
@@ -217,7 +217,7 @@ func TestMutationFails(t *testing.T) {
 	newDataset(t, p, "gebouwen", 1)
 	newDataset(t, p, "wegen", 1)
 	m := p.mutations(quiet())
-	now := clock()
+	now := cli.Clock()
 	m.now = func() time.Time { return now }
 	spaces := func(text string) {
 		must(t, p.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateDataset(ctx, spaced(t, p, "gebouwen", text)) }))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/server/cli"
 )
 
 // ProfileCmd holds the commands for the settings of the chain collaboration. They
@@ -34,14 +35,14 @@ func (f ProfileFlags) withProfiles(ctx context.Context, do func(*registry.Profil
 		return err
 	}
 	defer db.Close()
-	return do(registry.NewProfiles(db, clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
+	return do(registry.NewProfiles(db, cli.Clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
 }
 
 // ProfileShowCmd lists the settings.
 type ProfileShowCmd struct{ ProfileFlags }
 
 // Run prints the settings as a table that fits a terminal of 100 columns.
-func (c *ProfileShowCmd) Run(ctx context.Context, streams Streams) error {
+func (c *ProfileShowCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
@@ -56,7 +57,7 @@ func (c *ProfileShowCmd) Run(ctx context.Context, streams Streams) error {
 		if relaxed == 0 {
 			_, err = fmt.Fprintln(streams.Out, "\nThe settings relax no rule of the profile.")
 		} else {
-			_, err = fmt.Fprintf(streams.Out, "\n%s less than the profile asks for.\n", plural(int64(relaxed), "setting asks", "settings ask"))
+			_, err = fmt.Fprintf(streams.Out, "\n%s less than the profile asks for.\n", cli.Plural(int64(relaxed), "setting asks", "settings ask"))
 		}
 		return err
 	})
@@ -117,7 +118,7 @@ type ProfileExportCmd struct {
 }
 
 // Run writes the file.
-func (c *ProfileExportCmd) Run(ctx context.Context, streams Streams) error {
+func (c *ProfileExportCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
@@ -145,7 +146,7 @@ type ProfileImportCmd struct {
 }
 
 // Run prints what changes and changes it.
-func (c *ProfileImportCmd) Run(ctx context.Context, streams Streams) error {
+func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 	content, err := readProfileFile(c.File, streams.In)
 	if err != nil {
 		return err

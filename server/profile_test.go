@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -23,7 +24,7 @@ func (w profileWorld) run(t *testing.T, want int, input string, args ...string) 
 	t.Helper()
 	var out bytes.Buffer
 	args = append([]string{"profile", args[0], "--database", w.database}, args[1:]...)
-	if code := execute(t.Context(), args, Streams{In: strings.NewReader(input), Out: &out, Err: &out}); code != want {
+	if code := execute(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &out, Err: &out}); code != want {
 		t.Fatalf("%v: exit %d, want %d: %s", args, code, want, out.String())
 	}
 	return out.String()
@@ -35,7 +36,7 @@ func TestProfileCommands(t *testing.T) {
 	dir := t.TempDir()
 	a := profileWorld{"sqlite:" + filepath.Join(dir, "a.db")}
 	b := profileWorld{"sqlite:" + filepath.Join(dir, "b.db")}
-	shown := a.run(t, exitOK, "", "show")
+	shown := a.run(t, cli.ExitOK, "", "show")
 	for _, line := range strings.Split(shown, "\n") {
 		if len(line) > 100 {
 			t.Errorf("show does not fit 100 columns: %q", line)
@@ -49,30 +50,30 @@ func TestProfileCommands(t *testing.T) {
 			t.Errorf("show lacks %q", line)
 		}
 	}
-	file := a.run(t, exitOK, "", "export")
+	file := a.run(t, cli.ExitOK, "", "export")
 	changed := strings.Replace(file, "  require_key: require\n", "  require_key: warn\n", 1)
 	path := filepath.Join(dir, "profile.yaml")
 	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said := b.run(t, exitOK, "", "import", "--dry-run", path)
+	said := b.run(t, cli.ExitOK, "", "import", "--dry-run", path)
 	if !strings.Contains(said, "idempotency.require_key: require -> warn (relaxes IDEM-02)") || !strings.Contains(said, "nothing was changed") {
 		t.Errorf("dry run: %s", said)
 	}
-	if again := b.run(t, exitOK, "", "export"); again != file {
+	if again := b.run(t, cli.ExitOK, "", "export"); again != file {
 		t.Error("a dry run changed something")
 	}
-	if said = b.run(t, exitOK, changed, "import", "-", "--reason", "old systems"); !strings.Contains(said, "saved as version 1") {
+	if said = b.run(t, cli.ExitOK, changed, "import", "-", "--reason", "old systems"); !strings.Contains(said, "saved as version 1") {
 		t.Errorf("import: %s", said)
 	}
-	if said = b.run(t, exitOK, "", "import", path); !strings.Contains(said, "nothing changes") {
+	if said = b.run(t, cli.ExitOK, "", "import", path); !strings.Contains(said, "nothing changes") {
 		t.Errorf("the same again: %s", said)
 	}
-	if shown = b.run(t, exitOK, "", "show"); !strings.Contains(shown, "relaxed: profile") || !strings.Contains(shown, "1 setting asks less") {
+	if shown = b.run(t, cli.ExitOK, "", "show"); !strings.Contains(shown, "relaxed: profile") || !strings.Contains(shown, "1 setting asks less") {
 		t.Errorf("show after the import:\n%s", shown)
 	}
 	out := filepath.Join(dir, "out.yaml")
-	b.run(t, exitOK, "", "export", out)
+	b.run(t, cli.ExitOK, "", "export", out)
 	written, err := os.ReadFile(out)
 	if err != nil || !strings.Contains(string(written), "  # RELAXED: the profile asks for require.\n  require_key: warn\n") {
 		t.Errorf("export: %v %s", err, written)
@@ -88,19 +89,19 @@ func TestProfileCommandRefusals(t *testing.T) {
 		"schakel-profile: 1\nevent: {}\n": `Line 2: There is no group "event". Did you mean events?`,
 		"schakel-profile: 1\nidempotency:\n  ttl: 2h\n": "Line 3: idempotency.ttl: Choose from 24h to 672h",
 	} {
-		said := w.run(t, exitFailed, input, "import", "-")
+		said := w.run(t, cli.ExitFailed, input, "import", "-")
 		if !strings.Contains(said, wants) || !strings.Contains(said, "nothing was changed") {
 			t.Errorf("%q: %s", input, said)
 		}
 	}
-	w.run(t, exitFailed, "", "import", filepath.Join(t.TempDir(), "none.yaml"))
+	w.run(t, cli.ExitFailed, "", "import", filepath.Join(t.TempDir(), "none.yaml"))
 }
 
 // TestProfileFlags: where nobody chose, the flags count, for the commands too.
 func TestProfileFlags(t *testing.T) {
 	t.Parallel()
 	w := profileWorld{"sqlite:" + filepath.Join(t.TempDir(), "a.db")}
-	said := w.run(t, exitOK, "", "export", "--retry-waits", "1s,2s", "--max-event-bytes", "70000", "--max-batch-bytes", "70000", "--key-lifetime", "48h")
+	said := w.run(t, cli.ExitOK, "", "export", "--retry-waits", "1s,2s", "--max-event-bytes", "70000", "--max-batch-bytes", "70000", "--key-lifetime", "48h")
 	for _, line := range []string{"retry_waits: 1s, 2s\n", "max_event_bytes: 70000\n", "max_batch_bytes: 70002\n", "ttl: 48h\n", "deadline: 48h\n"} {
 		if !strings.Contains(said, line) {
 			t.Errorf("export lacks %q", line)

@@ -6,20 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"schakel/server/cli"
 )
 
 // PublishCmd sends one event, or a batch, to a Schakel. The same
 // Idempotency-Key goes with every try, so a try too many is one event still.
 type PublishCmd struct {
-	ClientCredentials
+	cli.ClientCredentials
 	URL            string        `name:"url" required:"" placeholder:"URL" help:"Base address of the Schakel, as https://events.example.nl."`
 	IdempotencyKey string        `placeholder:"UUID" help:"Key of this request (UUIDv4). Default: a new one. Give the one of a failed run to try that again."`
 	MaxTime        time.Duration `default:"1m" help:"How long to keep trying while the other side is busy or unreachable."`
@@ -44,7 +43,7 @@ func (c *PublishCmd) Validate() error {
 			return errors.New("--idempotency-key must be a UUID of version 4")
 		}
 	}
-	if err := checkPublishURL(c.URL); err != nil {
+	if err := cli.CheckURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
 	if c.ClientID == "" {
@@ -53,22 +52,8 @@ func (c *PublishCmd) Validate() error {
 	return nil
 }
 
-// checkPublishURL refuses to send a secret in the clear to another machine.
-func checkPublishURL(raw string) error {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.User != nil {
-		return errors.New("must be an https address without a user name")
-	}
-	ip := net.ParseIP(u.Hostname())
-	local := u.Hostname() == "localhost" || (ip != nil && ip.IsLoopback())
-	if u.Scheme == "https" || (u.Scheme == "http" && local) {
-		return nil
-	}
-	return errors.New("must be https; http only goes to this machine itself")
-}
-
 // Run sends the event and prints the answer.
-func (c *PublishCmd) Run(ctx context.Context, streams Streams) error {
+func (c *PublishCmd) Run(ctx context.Context, streams cli.Streams) error {
 	body, err := c.read(streams.In)
 	if err != nil {
 		return err

@@ -7,23 +7,24 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
+
+	"schakel/server/cli"
 )
 
 // publisher sends one request until it is settled.
 type publisher struct {
-	*machine
+	*cli.Machine
 	eventURL string
 	key      string
 }
 
 func newPublisher(c *PublishCmd, key string) (*publisher, error) {
 	base := strings.TrimRight(c.URL, "/")
-	m, err := c.machine("publish", base, "events.publish")
+	m, err := c.Machine("publish", base, "events.publish")
 	if err != nil {
 		return nil, err
 	}
-	return &publisher{eventURL: base + "/events/v1/events", key: key, machine: m}, nil
+	return &publisher{eventURL: base + "/events/v1/events", key: key, Machine: m}, nil
 }
 
 // send tries until the event is taken, refused, or the context ends.
@@ -32,67 +33,39 @@ func (p *publisher) send(ctx context.Context, header http.Header, body []byte) (
 	for try := 0; ; try++ {
 		a, err := p.try(ctx, header, body)
 		switch {
-		case err == nil && a.status >= 200 && a.status < 300:
-			return a.body, nil
-		case err == nil && a.status == http.StatusUnauthorized && !freshToken:
-			p.token, freshToken = "", true // it may have expired between two tries
+		case err == nil && a.Status >= 200 && a.Status < 300:
+			return a.Body, nil
+		case err == nil && a.Status == http.StatusUnauthorized && !freshToken:
+			p.Token, freshToken = "", true // it may have expired between two tries
 			continue
-		case err == nil && !temporary(a.status):
-			return a.body, &exitError{exitRefused, fmt.Errorf("refused with status %d", a.status)}
+		case err == nil && !cli.Temporary(a.Status):
+			return a.Body, &cli.ExitError{Code: cli.ExitRefused, Err: fmt.Errorf("refused with status %d", a.Status)}
 		}
-		if waitErr := wait(ctx, max(backoff(try), a.retryAfter)); waitErr != nil {
-			return a.body, gaveUp(a, err)
+		if waitErr := cli.Wait(ctx, max(cli.Backoff(try), a.RetryAfter)); waitErr != nil {
+			return a.Body, gaveUp(a, err)
 		}
 	}
 }
 
-func gaveUp(a answer, err error) error {
+func gaveUp(a cli.Answer, err error) error {
 	if err == nil {
-		err = fmt.Errorf("last answer had status %d", a.status)
+		err = fmt.Errorf("last answer had status %d", a.Status)
 	}
-	return &exitError{exitGaveUp, fmt.Errorf("gave up: %w", err)}
+	return &cli.ExitError{Code: cli.ExitGaveUp, Err: fmt.Errorf("gave up: %w", err)}
 }
 
-// temporary says of a status that the same request may succeed later.
-func temporary(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	}
-	return status >= 500
-}
-
-// backoff is 0.5 s, doubled every try, at most 15 s.
-func backoff(try int) time.Duration {
-	return min(500*time.Millisecond<<min(try, 10), 15*time.Second)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
-		return context.DeadlineExceeded // no use in waiting for a try that will not come
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
-func (p *publisher) try(ctx context.Context, header http.Header, body []byte) (answer, error) {
-	if p.token == "" {
-		if a, err := p.fetchToken(ctx); err != nil || a.status != http.StatusOK {
+func (p *publisher) try(ctx context.Context, header http.Header, body []byte) (cli.Answer, error) {
+	if p.Token == "" {
+		if a, err := p.FetchToken(ctx); err != nil || a.Status != http.StatusOK {
 			return a, err
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.eventURL, bytes.NewReader(body))
 	if err != nil {
-		return answer{}, fmt.Errorf("make request: %w", err)
+		return cli.Answer{}, fmt.Errorf("make request: %w", err)
 	}
 	req.Header = header.Clone()
-	req.Header.Set("Authorization", "Bearer "+p.token)
+	req.Header.Set("Authorization", "Bearer "+p.Token)
 	req.Header.Set("Idempotency-Key", strconv.Quote(p.key))
-	return p.do(req)
+	return p.Do(req)
 }

@@ -12,20 +12,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"schakel/server/cli"
+	"schakel/server/cli/clitest"
 )
-
-// roundTripper answers requests without a network, so that time can be the test's.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func answerWith(status int, header http.Header, body string) *http.Response {
-	if header == nil {
-		header = http.Header{}
-	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
-}
 
 // TestPublishRetries checks what settles a request, how long it waits in between,
 // and that every try carries the same key.
@@ -39,30 +29,30 @@ func TestPublishRetries(t *testing.T) {
 		tries   int
 		took    time.Duration
 	}{
-		{"taken", []*http.Response{answerWith(202, nil, "{}")}, 0, 1, 0},
-		{"refused", []*http.Response{answerWith(400, nil, "{}")}, exitRefused, 1, 0},
-		{"key used for another event", []*http.Response{answerWith(422, nil, "{}")}, exitRefused, 1, 0},
-		{"redirect", []*http.Response{answerWith(307, http.Header{"Location": {"https://evil.example"}}, "")}, exitRefused, 1, 0},
-		{"busy twice", []*http.Response{answerWith(503, nil, ""), answerWith(409, nil, ""), answerWith(202, nil, "")}, 0, 3, 1500 * time.Millisecond},
-		{"told to wait", []*http.Response{answerWith(429, after("7"), ""), answerWith(202, nil, "")}, 0, 2, 7 * time.Second},
-		{"told nonsense", []*http.Response{answerWith(429, after("-7"), ""), answerWith(202, nil, "")}, 0, 2, 500 * time.Millisecond},
-		{"told to wait too long", []*http.Response{answerWith(429, after("3600"), "")}, exitGaveUp, 1, 0},
-		{"token died", []*http.Response{answerWith(401, nil, ""), answerWith(202, nil, "")}, 0, 2, 0},
-		{"token refused", []*http.Response{answerWith(401, nil, "")}, exitRefused, 2, 0},
-		{"never well", []*http.Response{answerWith(500, nil, "")}, exitGaveUp, 8, 45*time.Second + 500*time.Millisecond},
+		{"taken", []*http.Response{clitest.AnswerWith(202, nil, "{}")}, 0, 1, 0},
+		{"refused", []*http.Response{clitest.AnswerWith(400, nil, "{}")}, cli.ExitRefused, 1, 0},
+		{"key used for another event", []*http.Response{clitest.AnswerWith(422, nil, "{}")}, cli.ExitRefused, 1, 0},
+		{"redirect", []*http.Response{clitest.AnswerWith(307, http.Header{"Location": {"https://evil.example"}}, "")}, cli.ExitRefused, 1, 0},
+		{"busy twice", []*http.Response{clitest.AnswerWith(503, nil, ""), clitest.AnswerWith(409, nil, ""), clitest.AnswerWith(202, nil, "")}, 0, 3, 1500 * time.Millisecond},
+		{"told to wait", []*http.Response{clitest.AnswerWith(429, after("7"), ""), clitest.AnswerWith(202, nil, "")}, 0, 2, 7 * time.Second},
+		{"told nonsense", []*http.Response{clitest.AnswerWith(429, after("-7"), ""), clitest.AnswerWith(202, nil, "")}, 0, 2, 500 * time.Millisecond},
+		{"told to wait too long", []*http.Response{clitest.AnswerWith(429, after("3600"), "")}, cli.ExitGaveUp, 1, 0},
+		{"token died", []*http.Response{clitest.AnswerWith(401, nil, ""), clitest.AnswerWith(202, nil, "")}, 0, 2, 0},
+		{"token refused", []*http.Response{clitest.AnswerWith(401, nil, "")}, cli.ExitRefused, 2, 0},
+		{"never well", []*http.Response{clitest.AnswerWith(500, nil, "")}, cli.ExitGaveUp, 8, 45*time.Second + 500*time.Millisecond},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				keys := map[string]int{}
-				p, err := newPublisher(&PublishCmd{URL: "https://schakel.example.nl/", ClientCredentials: ClientCredentials{ClientID: "c", ClientSecret: "s"}}, "key-1")
+				p, err := newPublisher(&PublishCmd{URL: "https://schakel.example.nl/", ClientCredentials: cli.ClientCredentials{ClientID: "c", ClientSecret: "s"}}, "key-1")
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				p.Client.Transport = clitest.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Path == "/oauth/token" {
-						return answerWith(200, nil, `{"access_token":"t"}`), nil
+						return clitest.AnswerWith(200, nil, `{"access_token":"t"}`), nil
 					}
 					n := keys[r.Header.Get("Idempotency-Key")]
 					keys[r.Header.Get("Idempotency-Key")]++
@@ -74,7 +64,7 @@ func TestPublishRetries(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				_, err = p.send(ctx, http.Header{}, []byte("{}"))
-				if code := exitCode(err, Streams{Err: io.Discard}); code != tt.code {
+				if code := cli.ExitCode(err, cli.Streams{Err: io.Discard}); code != tt.code {
 					t.Errorf("exit code %d, want %d: %v", code, tt.code, err)
 				}
 				if len(keys) != 1 || keys[`"key-1"`] != tt.tries {
@@ -136,8 +126,8 @@ func TestPublishCommand(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			args := append([]string{"publish", "--url", server.URL, "--client-id", "cli", "--client-secret-file", secret}, tt.args...)
-			code := execute(t.Context(), args, Streams{In: strings.NewReader(tt.input), Out: &out, Err: &errs})
-			if code != exitOK || out.String() != "{\"accepted\":1}\n" {
+			code := execute(t.Context(), args, cli.Streams{In: strings.NewReader(tt.input), Out: &out, Err: &errs})
+			if code != cli.ExitOK || out.String() != "{\"accepted\":1}\n" {
 				t.Errorf("code %d, out %q, err %q", code, out.String(), errs.String())
 			}
 		})
@@ -150,7 +140,7 @@ func TestPublishURL(t *testing.T) {
 		"https://events.example.nl": true, "http://localhost:8080": true, "http://127.0.0.1": true, "http://[::1]:1": true,
 		"http://events.example.nl": false, "http://localhost.evil.example": false, "ftp://x": false, "https://u:p@x": false, "x": false, "": false,
 	} {
-		if err := checkPublishURL(raw); (err == nil) != ok {
+		if err := cli.CheckURL(raw); (err == nil) != ok {
 			t.Errorf("%q: %v, want ok=%v", raw, err, ok)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"schakel/delivery/pull"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -23,5 +24,5 @@ func (f PullFlags) Validate() error {
 
 // service makes what serves consumers that fetch; their calls are answered at once when draining is closed.
 func (f PullFlags) service(db *store.DB, draining <-chan struct{}, log *slog.Logger) *pull.Service {
-	return pull.New(pull.Config{DB: db, Now: clock, Log: log, MaxReceives: f.PullMaxReceives, Draining: draining})
+	return pull.New(pull.Config{DB: db, Now: cli.Clock, Log: log, MaxReceives: f.PullMaxReceives, Draining: draining})
 }

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"
 )
@@ -40,7 +41,7 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 	}
 	return registry.Config{
 		OwnDocuments: own, MailServer: f.mailServer,
-		DB: db, Now: clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
+		DB: db, Now: cli.Clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles},
 		ReadArea: area.Boundary,
 	}, nil
@@ -71,13 +72,13 @@ func newMailer(cfg registry.Config, f MailFlags) (*registry.Mailer, error) {
 	if f.SMTPHost == "" {
 		return registry.NewMailer(cfg, nil), nil
 	}
-	password, err := readSecretFile(f.SMTPPasswordFile)
+	password, err := cli.ReadSecretFile(f.SMTPPasswordFile)
 	if err != nil {
 		return nil, fmt.Errorf("mail password: %w", err)
 	}
 	sender, err := registry.NewSMTPSender(registry.SMTP{
 		Host: f.SMTPHost, Port: f.SMTPPort, TLS: f.SMTPTLS, User: f.SMTPUser, Password: password, From: f.SMTPFrom,
-	}, clock)
+	}, cli.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}

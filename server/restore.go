@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -26,7 +27,7 @@ func (c *RestoreCmd) Help() string {
 }
 
 // Run checks the backup, restores it, and says what to look after.
-func (c *RestoreCmd) Run(ctx context.Context, streams Streams) error {
+func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	f, err := os.Open(c.From)
 	if err != nil {
 		return fmt.Errorf("open backup: %w", err)
@@ -45,7 +46,7 @@ func (c *RestoreCmd) Run(ctx context.Context, streams Streams) error {
 	}
 	describe(streams.Out, c.From+" is whole", b.Manifest)
 	if !c.Check {
-		if err := b.Restore(ctx, c.Database, store.Options{Now: clock}); err != nil {
+		if err := b.Restore(ctx, c.Database, store.Options{Now: cli.Clock}); err != nil {
 			return err
 		}
 		fmt.Fprintln(streams.Out, "restored; every row was read back and compared")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -178,7 +179,7 @@ func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	return &retention{db: db, log: log, now: clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts(), first: f.makePartitions}, nil
+	return &retention{db: db, log: log, now: cli.Clock, node: db.NewID("node"), tasks: tasks, counts: newRetentionCounts(), first: f.makePartitions}, nil
 }
 
 // tellRaised warns where the settings have something kept longer than the flags say: the identity of an event must be known

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -74,21 +75,9 @@ func (r *retention) loop(ctx context.Context, t pruneTask) {
 			next = r.now().Add(taskPoll)
 		}
 		wait := min(max(next.Sub(r.now()), time.Second), taskPoll)
-		if !pause(ctx, wait) {
+		if !cli.Pause(ctx, wait) {
 			return
 		}
-	}
-}
-
-// pause waits, and tells whether the context still lives.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 
@@ -147,7 +136,7 @@ func (r *retention) run(ctx context.Context, t pruneTask, cursor string) error {
 		}
 		cursor = p.Cursor
 		// As long again as it took, so that others get at least half of the database's time.
-		if !pause(ctx, max(time.Since(began), shortPause)) {
+		if !cli.Pause(ctx, max(time.Since(began), shortPause)) {
 			return ctx.Err()
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -180,7 +181,7 @@ func TestRetentionFlags(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
-			parser, err := newParser(&CLI{}, Streams{Out: io.Discard, Err: io.Discard})
+			parser, err := cli.NewParser(&CLI{}, cli.Streams{Out: io.Discard, Err: io.Discard})
 			if err != nil {
 				t.Fatal(err)
 			}

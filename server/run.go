@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"schakel/server/cli"
 )
 
 // stopTimeout is how long all parts together get to finish what is in flight.
@@ -14,7 +16,7 @@ const stopTimeout = 9 * time.Second
 
 // run builds the program, starts it, waits for the context to end or a part to
 // fail, and stops it in reverse.
-func run(ctx context.Context, cfg ServeCmd, streams Streams, log *slog.Logger) error {
+func run(ctx context.Context, cfg ServeCmd, streams cli.Streams, log *slog.Logger) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	p, err := build(ctx, cfg, log, fail)
@@ -25,7 +27,7 @@ func run(ctx context.Context, cfg ServeCmd, streams Streams, log *slog.Logger) e
 }
 
 // runUntilDone starts all parts and stops them when the context ends.
-func (p *program) runUntilDone(ctx context.Context, streams Streams, log *slog.Logger) error {
+func (p *program) runUntilDone(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	// Being told to stop while starting is no failure of the start.
 	if err := p.start(ctx, streams); err != nil && ctx.Err() == nil {
 		return errors.Join(err, p.stop(ctx))
@@ -40,7 +42,7 @@ func (p *program) runUntilDone(ctx context.Context, streams Streams, log *slog.L
 }
 
 // start starts all parts and says where to go.
-func (p *program) start(ctx context.Context, streams Streams) error {
+func (p *program) start(ctx context.Context, streams cli.Streams) error {
 	if err := p.group.Start(ctx); err != nil {
 		return err
 	}

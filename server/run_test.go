@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"schakel/registry/token"
+	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
 )
@@ -57,7 +58,7 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := p.start(t.Context(), Streams{Out: &out}); err != nil {
+	if err := p.start(t.Context(), cli.Streams{Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	_, path, found := strings.Cut(out.String(), "/setup/")
@@ -104,7 +105,7 @@ func TestReadyTellsThatTheClockWasAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+	if err := p.start(t.Context(), cli.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	ready := func(want string) {
@@ -153,7 +154,7 @@ func TestRunEndsWell(t *testing.T) {
 			"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 			"--database", "sqlite:" + filepath.Join(dir, "s.db"), "--secret-key-file", filepath.Join(dir, "s.key"),
 		},
-			Streams{Out: signalWriter{up}, Err: io.Discard})
+			cli.Streams{Out: signalWriter{up}, Err: io.Discard})
 	}()
 	select {
 	case <-up:
@@ -161,7 +162,7 @@ func TestRunEndsWell(t *testing.T) {
 		t.Fatalf("ended with %d before it was up", code)
 	}
 	cancel() // what SIGTERM does to the context of main
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("exit code %d, want 0", code)
 	}
 }
@@ -178,7 +179,7 @@ func TestRunToldToStopWhileStarting(t *testing.T) {
 		cancel(context.Canceled)
 		return ctx.Err()
 	}})
-	if err := p.runUntilDone(ctx, Streams{Out: io.Discard}, quiet()); err != nil {
+	if err := p.runUntilDone(ctx, cli.Streams{Out: io.Discard}, quiet()); err != nil {
 		t.Errorf("got %v, want a clean end", err)
 	}
 }
@@ -189,13 +190,13 @@ func TestRunFailsWhenAddressIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.start(t.Context(), Streams{Out: io.Discard}); err != nil {
+	if err := first.start(t.Context(), cli.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = first.stop(context.Background()) })
 	cfg := inDir(t.TempDir())
 	cfg.Addr = first.public.Addr()
-	err = run(t.Context(), cfg, Streams{Out: io.Discard}, quiet())
+	err = run(t.Context(), cfg, cli.Streams{Out: io.Discard}, quiet())
 	if err == nil || !strings.Contains(err.Error(), "start http") {
 		t.Errorf("got %v, want that http does not start", err)
 	}
@@ -257,31 +258,31 @@ func TestCommandLine(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--help"}, exitOK, "publish"},
-		{[]string{"serve", "--help"}, exitOK, "SCHAKEL_BASE_URL"},
-		{[]string{"demo", "--help"}, exitOK, "scratch"},
-		{[]string{"--version"}, exitOK, release.Current().String() + "\n"},
-		{[]string{"changelog"}, exitOK, "## [Unreleased]"},
-		{[]string{"nonsense"}, exitUsage, "nonsense"},
-		{[]string{"serve", "--base-url", "events.example.nl"}, exitUsage, "--base-url"},
-		{[]string{"serve", "--tls-cert", "x"}, exitUsage, "--tls-key"},
-		{[]string{"serve", "--smtp-host", "x"}, exitUsage, "--smtp-from"},
-		{[]string{"serve", "--oidc-issuer", "https://x"}, exitUsage, "--oidc-client-id"},
-		{[]string{"serve", "--max-event-bytes", "1000"}, exitUsage, "65536"},
-		{[]string{"publish", "--url", "http://events.example.nl", "--client-id", "x"}, exitUsage, "https"},
-		{[]string{"migrate", "--database", "mysql://x"}, exitFailed, "sqlite:PATH"},
-		{[]string{"migrate", "--database", db}, exitOK, "database at version"},
-		{[]string{"user", "add", "--database", db, "--name", "Ada", "not an address"}, exitFailed, "email:"},
-		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, exitOK, "/account/invitation/"},
-		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, exitFailed, "email:"},
-		{[]string{"user", "add", "--database", db, "--name", "P", "--role", "partner", "--partner", "ptn_x", "p@example.nl"}, exitFailed, "ptn_x"},
-		{[]string{"user", "reset", "--database", db, "--base-url", "https://e.nl/", "Ada@example.nl"}, exitOK, "https://e.nl/account/invitation/"},
-		{[]string{"user", "reset", "--database", db, "nobody@example.nl"}, exitFailed, "not found"},
-		{[]string{"user", "list", "--database", db}, exitOK, "ada@example.nl"},
+		{[]string{"--help"}, cli.ExitOK, "publish"},
+		{[]string{"serve", "--help"}, cli.ExitOK, "SCHAKEL_BASE_URL"},
+		{[]string{"demo", "--help"}, cli.ExitOK, "scratch"},
+		{[]string{"--version"}, cli.ExitOK, release.Current().String() + "\n"},
+		{[]string{"changelog"}, cli.ExitOK, "## [Unreleased]"},
+		{[]string{"nonsense"}, cli.ExitUsage, "nonsense"},
+		{[]string{"serve", "--base-url", "events.example.nl"}, cli.ExitUsage, "--base-url"},
+		{[]string{"serve", "--tls-cert", "x"}, cli.ExitUsage, "--tls-key"},
+		{[]string{"serve", "--smtp-host", "x"}, cli.ExitUsage, "--smtp-from"},
+		{[]string{"serve", "--oidc-issuer", "https://x"}, cli.ExitUsage, "--oidc-client-id"},
+		{[]string{"serve", "--max-event-bytes", "1000"}, cli.ExitUsage, "65536"},
+		{[]string{"publish", "--url", "http://events.example.nl", "--client-id", "x"}, cli.ExitUsage, "https"},
+		{[]string{"migrate", "--database", "mysql://x"}, cli.ExitFailed, "sqlite:PATH"},
+		{[]string{"migrate", "--database", db}, cli.ExitOK, "database at version"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "not an address"}, cli.ExitFailed, "email:"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, cli.ExitOK, "/account/invitation/"},
+		{[]string{"user", "add", "--database", db, "--name", "Ada", "ada@example.nl"}, cli.ExitFailed, "email:"},
+		{[]string{"user", "add", "--database", db, "--name", "P", "--role", "partner", "--partner", "ptn_x", "p@example.nl"}, cli.ExitFailed, "ptn_x"},
+		{[]string{"user", "reset", "--database", db, "--base-url", "https://e.nl/", "Ada@example.nl"}, cli.ExitOK, "https://e.nl/account/invitation/"},
+		{[]string{"user", "reset", "--database", db, "nobody@example.nl"}, cli.ExitFailed, "not found"},
+		{[]string{"user", "list", "--database", db}, cli.ExitOK, "ada@example.nl"},
 	}
 	for _, tt := range tests { // one after the other: they share the database
 		var out bytes.Buffer
-		code := execute(t.Context(), tt.args, Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+		code := execute(t.Context(), tt.args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 		if code != tt.code || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: code %d, want %d with %q:\n%s", tt.args, code, tt.code, tt.want, out.String())
 		}
@@ -292,8 +293,8 @@ func TestEnvironment(t *testing.T) { // not parallel: it sets the environment
 	t.Setenv("SCHAKEL_ADDR", "127.0.0.1:1234")
 	t.Setenv("SCHAKEL_ALLOW_OUTBOUND", "10.0.0.0/8,192.168.0.0/16")
 	t.Setenv("SCHAKEL_VERSION", "1")
-	var cli CLI
-	parser, err := newParser(&cli, Streams{Out: io.Discard, Err: io.Discard})
+	var all CLI
+	parser, err := cli.NewParser(&all, cli.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestEnvironment(t *testing.T) { // not parallel: it sets the environment
 		t.Fatal(err)
 	}
 	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16")}
-	if got := cli.Serve; got.Addr != "127.0.0.1:1234" || fmt.Sprint(got.AllowOutbound) != fmt.Sprint(want) {
+	if got := all.Serve; got.Addr != "127.0.0.1:1234" || fmt.Sprint(got.AllowOutbound) != fmt.Sprint(want) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -316,12 +317,12 @@ func TestClientCommands(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		args = append(append([]string{"client"}, args...), at...)
-		if code := execute(t.Context(), args, Streams{Out: &out, Err: &out}); code != want {
+		if code := execute(t.Context(), args, cli.Streams{Out: &out, Err: &out}); code != want {
 			t.Fatalf("%s: code %d, want %d: %s", args, code, want, out.String())
 		}
 		return out.String()
 	}
-	if text := command(exitFailed, "list"); !strings.Contains(text, "start schakel serve once") {
+	if text := command(cli.ExitFailed, "list"); !strings.Contains(text, "start schakel serve once") {
 		t.Errorf("before the first start: %s", text)
 	}
 	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
@@ -329,45 +330,45 @@ func TestClientCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.db.Close() })
-	command(exitFailed, "add", "x", "--scope", "everything")
-	made := command(exitOK, "add", "Student records", "--publish-type", "nl.example.*", "--publish-source", "urn:example:*")
+	command(cli.ExitFailed, "add", "x", "--scope", "everything")
+	made := command(cli.ExitOK, "add", "Student records", "--publish-type", "nl.example.*", "--publish-source", "urn:example:*")
 	_, rest, _ := strings.Cut(made, "client id: ")
 	id, rest, _ := strings.Cut(rest, "\n")
 	_, key, found := strings.Cut(strings.TrimSpace(rest), "private key, shown this once:")
 	if _, err := token.ReadClientKey([]byte(key)); !found || err != nil {
 		t.Fatalf("no private key in %q: %v", made, err)
 	}
-	list := command(exitOK, "list")
+	list := command(cli.ExitOK, "list")
 	if !strings.Contains(list, id) || !strings.Contains(list, "Student records") {
 		t.Errorf("list: %s", list)
 	}
-	if text := command(exitFailed, "add", "Old system", "--scope", "registry.read", "--auth-method", "client_secret_basic"); !strings.Contains(text, "authMethod") {
+	if text := command(cli.ExitFailed, "add", "Old system", "--scope", "registry.read", "--auth-method", "client_secret_basic"); !strings.Contains(text, "authMethod") {
 		t.Errorf("a strict Schakel allows a secret: %s", text)
 	}
 	for _, name := range []string{"key.json", "key.pem"} {
 		keyFile := filepath.Join(t.TempDir(), name)
-		command(exitFailed, "add", "x", "--scope", "everything", "--key-file", keyFile)
-		command(exitOK, "add", "Pipeline "+name, "--scope", "registry.read", "--key-file", keyFile)
+		command(cli.ExitFailed, "add", "x", "--scope", "everything", "--key-file", keyFile)
+		command(cli.ExitOK, "add", "Pipeline "+name, "--scope", "registry.read", "--key-file", keyFile)
 		if info, err := os.Stat(keyFile); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the key file: %v, %v", info, err)
 		}
-		if _, err := readClientKey(keyFile); err != nil {
+		if _, err := cli.ReadClientKey(keyFile); err != nil {
 			t.Errorf("the key file cannot be read: %v", err)
 		}
-		if text := command(exitFailed, "add", "Again", "--scope", "registry.read", "--key-file", keyFile); !strings.Contains(text, "exists") {
+		if text := command(cli.ExitFailed, "add", "Again", "--scope", "registry.read", "--key-file", keyFile); !strings.Contains(text, "exists") {
 			t.Errorf("a second client over the key of the first: %s", text)
 		}
 	}
-	command(exitOK, "revoke", id)
-	if list := command(exitOK, "list"); !strings.Contains(list, store.ClientRevoked) {
+	command(cli.ExitOK, "revoke", id)
+	if list := command(cli.ExitOK, "list"); !strings.Contains(list, store.ClientRevoked) {
 		t.Errorf("list after the end: %s", list)
 	}
-	command(exitFailed, "revoke", id)
+	command(cli.ExitFailed, "revoke", id)
 	before, err := p.db.SigningKeys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	command(exitOK, "new-key")
+	command(cli.ExitOK, "new-key")
 	after, err := p.db.SigningKeys(t.Context())
 	if err != nil || len(after) != len(before)+1 || !after[0].RetiredAt.IsZero() {
 		t.Errorf("keys after the new one: %+v, %v", after, err)

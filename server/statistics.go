@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -32,7 +33,7 @@ func (s *statistics) Start(ctx context.Context) error {
 			if err := s.db.Optimize(ctx); err != nil && ctx.Err() == nil {
 				s.log.WarnContext(ctx, "cannot update the statistics of the database; this is tried again", "error", err)
 			}
-			if !pause(ctx, statisticsEvery) {
+			if !cli.Pause(ctx, statisticsEvery) {
 				return
 			}
 		}

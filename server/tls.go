@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"schakel/server/cli"
 )
 
 // cipherSuites are the TLS 1.2 suites NCSC rates good or sufficient (SEC-21).
@@ -70,7 +72,7 @@ func (f *certificateFile) load() error {
 	if f.cert != nil && info.ModTime().Equal(f.changed) {
 		return nil
 	}
-	if err := checkSecretFile(f.keyPath); err != nil {
+	if err := cli.CheckSecretFile(f.keyPath); err != nil {
 		return fmt.Errorf("load TLS key: %w", err)
 	}
 	cert, err := tls.LoadX509KeyPair(f.certPath, f.keyPath)

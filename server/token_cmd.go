@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/server/cli"
 )
 
 // TokenCmd gets an access token, for use with curl and the like (SEC-01, SEC-02).
 type TokenCmd struct {
-	ClientCredentials
+	cli.ClientCredentials
 	URL    string   `name:"url" required:"" placeholder:"URL" help:"Base address of the Schakel, as https://events.example.nl."`
 	Scopes []string `name:"scope" help:"Scope that the token must have (repeatable). Default: all that the client has."`
 }
@@ -24,7 +25,7 @@ func (c *TokenCmd) Help() string {
 
 // Validate checks what flags cannot say one by one.
 func (c *TokenCmd) Validate() error {
-	if err := checkPublishURL(c.URL); err != nil {
+	if err := cli.CheckURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
 	if c.ClientID == "" {
@@ -34,18 +35,18 @@ func (c *TokenCmd) Validate() error {
 }
 
 // Run prints the token.
-func (c *TokenCmd) Run(ctx context.Context, streams Streams) error {
-	m, err := c.machine("token", hostOf(c.URL), strings.Join(c.Scopes, " "))
+func (c *TokenCmd) Run(ctx context.Context, streams cli.Streams) error {
+	m, err := c.Machine("token", cli.HostOf(c.URL), strings.Join(c.Scopes, " "))
 	if err != nil {
 		return err
 	}
-	a, err := m.fetchToken(ctx)
+	a, err := m.FetchToken(ctx)
 	if err != nil {
 		return err
 	}
-	if a.status != http.StatusOK {
-		return refusedToken(a)
+	if a.Status != http.StatusOK {
+		return cli.RefusedToken(a)
 	}
-	fmt.Fprintln(streams.Out, m.token)
+	fmt.Fprintln(streams.Out, m.Token)
 	return nil
 }

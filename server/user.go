@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"schakel/registry"
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -36,7 +37,7 @@ func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *registr
 		return err
 	}
 	defer db.Close()
-	accounts, err := registry.NewAccounts(db, clock)
+	accounts, err := registry.NewAccounts(db, cli.Clock)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ type UserAddCmd struct {
 }
 
 // Run makes the account and prints its one-time link.
-func (c *UserAddCmd) Run(ctx context.Context, streams Streams) error {
+func (c *UserAddCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withAccounts(ctx, func(db *store.DB, accounts *registry.Accounts) error {
 		if c.Partner != "" {
 			if _, err := db.Partner(ctx, c.Partner); err != nil {
@@ -77,7 +78,7 @@ type UserResetCmd struct {
 }
 
 // Run prints the one-time link.
-func (c *UserResetCmd) Run(ctx context.Context, streams Streams) error {
+func (c *UserResetCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withAccounts(ctx, func(_ *store.DB, accounts *registry.Accounts) error {
 		purpose, token, err := accounts.PasswordLink(ctx, c.Email)
 		if err != nil {
@@ -95,7 +96,7 @@ type UserListCmd struct {
 }
 
 // Run prints a line an account.
-func (c *UserListCmd) Run(ctx context.Context, streams Streams) error {
+func (c *UserListCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withAccounts(ctx, func(db *store.DB, _ *registry.Accounts) error {
 		all, err := db.Accounts(ctx, c.Partner)
 		if err != nil {

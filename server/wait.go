@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/server/cli"
 	"schakel/store"
 )
 
@@ -25,7 +26,7 @@ func whenThere(ctx context.Context, database string, log *slog.Logger, open func
 			return db, err
 		}
 		log.WarnContext(ctx, "the database is not there yet; waiting for it", "error", err, "longest", databaseWait)
-		if !pause(ctx, databaseLook) {
+		if !cli.Pause(ctx, databaseLook) {
 			return nil, err
 		}
 	}

@@ -1,0 +1,81 @@
+// Package contractcmd holds the commands with which a build pipeline validates, compares, publishes and fetches contracts.
+package contractcmd
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"schakel/registry/contract"
+)
+
+// ContractCmd holds the commands with which a build pipeline looks at contracts
+// and keeps them in a register. Their exit codes are those of contractExits.
+type ContractCmd struct {
+	Validate ContractValidateCmd `cmd:"" help:"Look whether documents are right, without a register."`
+	Diff     ContractDiffCmd     `cmd:"" help:"Tell what changed between two documents, and whom it breaks."`
+	Bundle   ContractBundleCmd   `cmd:"" help:"Fetch what a document refers to at addresses, once, and write a zip of all of it."`
+	Publish  ContractPublishCmd  `cmd:"" help:"Upload a document to a register and publish it."`
+	Pull     ContractPullCmd     `cmd:"" help:"Fetch a document from a register, checked against its digest."`
+}
+
+// contractExits tells in the help what the commands exit with.
+const contractExits = `Exit codes: 0 all is well; 1 something was found that --fail-on asks to fail on, the register refused the document, or a file is not as it should be; 2 wrong flags, a file that cannot be read, or a register that cannot be reached or does not let this client in.`
+
+// maxContractInput bounds a file that is read, in bytes.
+const maxContractInput = 64 << 20
+
+// maxContractFiles bounds how many files of a folder are packed.
+const maxContractFiles = 5000
+
+// document is a contract that was read, from a file or a register.
+type document struct {
+	name     string // as people know it: a path, or id@version
+	folder   bool   // packed from the files of a folder
+	content  []byte // as it would be uploaded
+	read     *contract.Upload
+	findings []contract.Finding // why it could not be read; else not filled in
+}
+
+// digest is the SHA-256 of the content, as "sha256:…" in lower-case hexadecimal.
+func (d *document) digest() string {
+	sum := sha256.Sum256(d.content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// parse reads what a document says; findings tell why it cannot.
+func (d *document) parse(main string) (err error) {
+	if d.content == nil {
+		d.content = []byte{}
+	}
+	if d.read, d.findings, err = contract.ReadUpload(d.content, main, contract.Limits{}); err != nil {
+		return fmt.Errorf("read %s: %w", d.name, err)
+	}
+	return nil
+}
+
+// place is where a finding is, for people: the file in a folder or zip when it is
+// in one, and the line and column.
+func (d *document) place(f contract.Finding) string {
+	file, line, column := d.spot(f)
+	if line == 0 {
+		return file
+	}
+	if column == 0 {
+		return fmt.Sprintf("%s:%d", file, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, line, column)
+}
+
+// spot is the file, line and column of a finding; 0 is not known. The parts of a
+// folder are files by themselves, those of a zip stand behind an exclamation mark.
+func (d *document) spot(f contract.Finding) (file string, line, column int) {
+	switch {
+	case f.File == "":
+		return d.name, f.Line, f.Column
+	case d.folder:
+		return strings.TrimSuffix(d.name, "/") + "/" + f.File, f.FileLine, 0
+	}
+	return d.name + "!" + f.File, f.FileLine, 0
+}

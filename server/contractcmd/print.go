@@ -1,0 +1,125 @@
+package contractcmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"schakel/registry/contract"
+	"schakel/server/cli"
+)
+
+// printJudgements prints what was found in documents.
+func printJudgements(w io.Writer, format string, all []judgement) error {
+	if format == cli.FormatJSON {
+		list := make([]judgementAnswer, len(all))
+		for i, j := range all {
+			list[i] = newJudgementAnswer(j)
+		}
+		return cli.PrintJSON(w, map[string]any{"files": list})
+	}
+	for _, j := range all {
+		for _, f := range j.findings {
+			text := strings.TrimSpace(f.Detail + " " + f.Remedy)
+			if format == cli.FormatGitHub {
+				file, line, column := j.spot(f)
+				fmt.Fprintln(w, workflowCommand(f.Severity, file, line, column, f.Code, text))
+			} else {
+				fmt.Fprintf(w, "%s: %s %s: %s\n", j.place(f), f.Severity, f.Code, text)
+			}
+		}
+		if format != cli.FormatGitHub {
+			fmt.Fprintln(w, j.summary())
+		}
+	}
+	return nil
+}
+
+// summary is what a document is and how it does, in a line.
+func (j judgement) summary() string {
+	what := "cannot be read"
+	if j.read != nil {
+		d := j.read.Document
+		what = fmt.Sprintf("%s %s, version %s", d.Kind, d.SpecVersion, d.Version)
+	}
+	line := fmt.Sprintf("%s: %s: %d errors, %d warnings", j.name, what, j.count(contract.SeverityError), j.count(contract.SeverityWarning))
+	if j.score >= 0 {
+		line += fmt.Sprintf(", score %d of 100", j.score)
+	}
+	return line
+}
+
+// workflowCommand is a line with which GitHub Actions marks a place in a file. A
+// file behind an exclamation mark is in a zip, which it cannot mark.
+func workflowCommand(severity, file string, line, column int, title, text string) string {
+	level := map[string]string{contract.SeverityError: "error", contract.SeverityWarning: "warning"}[severity]
+	if level == "" {
+		level = "notice"
+	}
+	if outer, inner, zipped := strings.Cut(file, "!"); zipped {
+		text = fmt.Sprintf("%s, line %d: %s", inner, line, text)
+		file, line, column = outer, 0, 0
+	}
+	command := "::" + level + " file=" + commandProperty(file)
+	if line > 0 {
+		command += fmt.Sprintf(",line=%d", line)
+	}
+	if column > 0 {
+		command += fmt.Sprintf(",col=%d", column)
+	}
+	return command + ",title=" + commandProperty(title) + "::" + commandData(text)
+}
+
+// commandData writes text so that it cannot end a workflow command or begin another.
+func commandData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+// commandProperty is commandData for a property, which a colon or comma ends as well.
+func commandProperty(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// judgementAnswer is a document with its findings, as the register answers them.
+type judgementAnswer struct {
+	File        string          `json:"file"`
+	Kind        string          `json:"kind,omitempty"`
+	SpecVersion string          `json:"specVersion,omitempty"`
+	Format      string          `json:"format,omitempty"`
+	Title       string          `json:"title,omitempty"`
+	Version     string          `json:"version,omitempty"`
+	EventTypes  []string        `json:"eventTypes,omitempty"`
+	Publishable bool            `json:"publishable"`
+	Score       *int            `json:"score,omitempty"`
+	Findings    []findingAnswer `json:"findings"`
+}
+
+type findingAnswer struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Pointer  string `json:"pointer"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	File     string `json:"file,omitempty"`
+	FileLine int    `json:"fileLine,omitempty"`
+	Detail   string `json:"detail"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+func newJudgementAnswer(j judgement) judgementAnswer {
+	a := judgementAnswer{File: j.name, Findings: []findingAnswer{}, Publishable: j.publishable}
+	if j.read != nil {
+		d := j.read.Document
+		a.Kind, a.SpecVersion, a.Format, a.Title, a.Version = string(d.Kind), d.SpecVersion, d.Format, d.Title, d.Version
+		for _, t := range d.EventTypes() {
+			a.EventTypes = append(a.EventTypes, t.Type)
+		}
+	}
+	if j.score >= 0 {
+		a.Score = &j.score
+	}
+	for _, f := range j.findings {
+		a.Findings = append(a.Findings, findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy})
+	}
+	return a
+}
