@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Queues whose messages expire are counted, and /readyz names them.

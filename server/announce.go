@@ -99,7 +99,7 @@ func (a *announcer) keep(ctx context.Context, before string, through time.Time) 
 	return nil
 }
 
-// turn tells what happened since the last turn.
+// turn announces what happened since the last turn.
 func (a *announcer) turn(ctx context.Context) error {
 	through, err := a.through(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ type contractChanged struct {
 	URL        string `json:"url"`
 }
 
-// audience is who may know of a contract when the event is made: with the visibility named or internal only the partners
+// audience returns who may know of a contract when the event is made: with the visibility named or internal only the partners
 // it is shown to by name, and the one that owns it. Who is named later gets nothing of before (EDU-06d, EDU-07).
 func (a *announcer) audience(ctx context.Context, about store.Contract) (store.Audience, error) {
 	var named []string

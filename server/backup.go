@@ -31,7 +31,7 @@ func (c *BackupCmd) Help() string {
 		"That key is not in it: keep a copy of that file, elsewhere."
 }
 
-// Run writes the backup and says what is in it.
+// Run writes the backup and prints what it contains.
 func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err := existing(c.Database); err != nil {
 		return err
@@ -77,7 +77,7 @@ func existing(database string) error {
 	return err
 }
 
-// describe says what is in a backup, on a few lines.
+// describe summarises a backup in a few lines.
 func describe(w io.Writer, what string, m store.BackupManifest) {
 	fmt.Fprintf(w, "%s\ntaken at %s from %s, schema version %d, by Schakel %s\n%d rows in %d tables\n",
 		what, m.TakenAt.Format(time.RFC3339), m.Database, m.SchemaVersion, m.Program, m.Rows(), len(m.Tables))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -19,22 +18,6 @@ import (
 	"schakel/store/needs"
 	"schakel/store/storetest"
 )
-
-// command runs the program with these arguments and returns its exit code and what it said.
-func command(t *testing.T, args ...string) (code int, out, problems string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	code = execute(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
-	return code, o.String(), e.String()
-}
-
-// says runs the program, wants this exit code and these words from it.
-func says(t *testing.T, want int, words string, args ...string) {
-	t.Helper()
-	if code, out, problems := command(t, args...); code != want || !strings.Contains(out+problems, words) {
-		t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", args, code, want, words, out, problems)
-	}
-}
 
 // used makes a database as a Schakel leaves it behind, with its key file, and names both.
 func used(t *testing.T) (database, key string) {

@@ -57,7 +57,7 @@ func BenchmarkPublishToReceipt(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used of the processors so far, which other work on the machine changes less than the clock.
+// cpuTime returns the processor time that the process has used so far, which other work on the machine changes less than the clock.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -32,8 +32,8 @@ type CLI struct {
 	Token   TokenCmd   `cmd:"" help:"Get an access token as a machine client, for curl and scripts."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
-	Contract  contractcmd.ContractCmd  `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
-	Mutations mutationcmd.MutationsCmd `cmd:"" help:"Publish, follow and check mutation files."`
+	Contract  contractcmd.Commands `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
+	Mutations mutationcmd.Commands `cmd:"" help:"Publish, follow and check mutation files."`
 
 	Changelog ChangelogCmd `cmd:"" help:"Print what changed in each version."`
 }

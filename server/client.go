@@ -25,7 +25,7 @@ type ClientCmd struct {
 	NewKey ClientNewKeyCmd `cmd:"" help:"Sign access tokens with a new key. Those that are out stay valid until they end."`
 }
 
-// RegistryFlags say where the data is, for commands that use the register.
+// RegistryFlags locate the data for commands that use the register.
 type RegistryFlags struct {
 	DatabaseFlags
 	BaseURL string `default:"http://localhost:8080" help:"Address at which others reach the portal."`

@@ -32,7 +32,7 @@ func TestContractBundle(t *testing.T) {
 		}
 	}))
 	t.Cleanup(towns.Close)
-	at := clitest.Written(t, map[string]string{"one.yaml": bundleDocument(towns.URL + "/school.yaml"), "gone.yaml": bundleDocument(towns.URL + "/gone.yaml")})
+	at := clitest.WriteFiles(t, map[string]string{"one.yaml": bundleDocument(towns.URL + "/school.yaml"), "gone.yaml": bundleDocument(towns.URL + "/gone.yaml")})
 	loopback := []string{"--plain-http-loopback", "--allow-outbound=127.0.0.0/8"}
 	run := func(code int, want string, args ...string) {
 		t.Helper()

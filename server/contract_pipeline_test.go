@@ -41,14 +41,14 @@ func startRegister(t *testing.T) (flags []string) {
 	return []string{"--url", "http://" + p.public.Addr(), "--client-id", id, "--client-key-file", keyFile, "--token-audience", p.base + "/oauth/token"}
 }
 
-// TestContractPipeline is what a build pipeline does, against a whole Schakel.
+// TestContractPipeline does the work of a build pipeline against a whole Schakel.
 //
 // Rules: EDU-06b, EDU-06e.
 func TestContractPipeline(t *testing.T) {
 	t.Parallel()
 	flags := startRegister(t)
 	breaking := strings.Replace(strings.Replace(clitest.GoodContract, "required: [name, town]", "required: [name]", 1), "version: 1.0.0", "version: 1.1.0", 1)
-	at := clitest.Written(t, map[string]string{
+	at := clitest.WriteFiles(t, map[string]string{
 		"one.yaml": clitest.GoodContract, "broken.yaml": clitest.BrokenContract, "breaking.yaml": breaking,
 		"other.yaml": strings.Replace(clitest.GoodContract, "The schools.", "All schools.", 1),
 	})
@@ -115,7 +115,7 @@ func TestContractPullChecksDigest(t *testing.T) {
 				_, _ = io.WriteString(w, tt.body)
 			}))
 			t.Cleanup(server.Close)
-			path := clitest.Written(t, nil)("out.yaml")
+			path := clitest.WriteFiles(t, nil)("out.yaml")
 			code, out, errs := commandWith(t, "", "contract", "pull", "schools@1.0.0", "-o", path, "--url", server.URL, "--token", "key")
 			if _, err := os.Stat(path); code != tt.code || (err == nil) != (code == 0) {
 				t.Errorf("exit code %d, file: %v\n%s%s", code, err, out, errs)
@@ -153,7 +153,7 @@ func TestContractPublishNamesItsBytes(t *testing.T) {
 				_, _ = io.WriteString(w, `{"code":"draft-changed","detail":"Version 1.0.0 was not published: its draft was replaced since you looked at it."}`)
 			}))
 			t.Cleanup(server.Close)
-			at := clitest.Written(t, map[string]string{"one.yaml": clitest.GoodContract})
+			at := clitest.WriteFiles(t, map[string]string{"one.yaml": clitest.GoodContract})
 			code, out, errs := commandWith(t, "", "contract", "publish", at("one.yaml"), "--id", "schools", "--url", server.URL, "--token", "key")
 			if code != tt.code || !strings.Contains(out+errs, tt.want) {
 				t.Errorf("exit code %d, want %d with %q\n%s%s", code, tt.code, tt.want, out, errs)

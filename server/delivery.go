@@ -17,7 +17,7 @@ import (
 	"schakel/store"
 )
 
-// DeliveryFlags say how failed deliveries are tried again, as long as no
+// DeliveryFlags set how failed deliveries are retried, as long as no
 // administrator chose otherwise among the settings.
 type DeliveryFlags struct {
 	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`

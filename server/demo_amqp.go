@@ -56,10 +56,10 @@ func findBroker(dir string, roots ...string) (*demoBroker, error) {
 	return b, nil
 }
 
-// found tells whether there is a RabbitMQ to start.
+// found reports whether there is a RabbitMQ to start.
 func (b *demoBroker) found() bool { return b.authority != nil }
 
-// flags are those of a Schakel that trusts the certificates of the parties; one with schemas refuses what they refuse.
+// flags returns the flags of a Schakel that trusts the certificates of the parties; one with schemas refuses what they refuse.
 func (b *demoBroker) flags(schemas bool) (AMQPFlags, error) {
 	if !b.found() {
 		return AMQPFlags{}, nil

@@ -16,7 +16,7 @@ import (
 	"schakel/store/needs"
 )
 
-// demoGiveUp is how long a test waits for what the demonstration must show.
+// demoGiveUp sets how long a test waits for what the demonstration must show.
 const demoGiveUp = 3 * time.Minute
 
 // TestDemoDialogue runs the demonstration on a RabbitMQ and wants a message in every state that it is to show.
@@ -136,7 +136,7 @@ func awaitMessage(t *testing.T, db *store.DB, want store.AMQPFilter, out *lines)
 	}
 }
 
-// lines is what was printed.
+// lines collects what was printed.
 type lines struct {
 	mu  sync.Mutex
 	all bytes.Buffer

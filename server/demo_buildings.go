@@ -22,7 +22,7 @@ const (
 	buildingsRetry = 3 * time.Second
 )
 
-// buildings shows a dataset that changes and a copy that follows a part of it, and says where to look.
+// buildings shows a dataset that changes and a copy that follows a part of it, and prints where to look.
 func (d *demonstration) buildings(ctx context.Context, out io.Writer, log *slog.Logger) {
 	feed := &demo.BuildingsFeed{
 		System: &demo.Trickle{Base: d.a.base, Client: d.made.Buildings.Publisher, Scope: registry.ScopeMutationsPublish, Now: cli.Clock, Log: log},
@@ -53,11 +53,11 @@ func (d *demonstration) buildingsURL() string {
 
 // follow keeps a copy as the partner would, with the command for that, until the context ends.
 func (d *demonstration) follow(ctx context.Context, copyAt string, log *slog.Logger) {
-	cmd := mutationcmd.MutationsFollowCmd{
+	cmd := mutationcmd.Follow{
 		CopyFlags: mutationcmd.CopyFlags{Database: "sqlite:" + copyAt},
 		FollowSourceFlags: mutationcmd.FollowSourceFlags{
 			URL: d.buildingsURL(), Kind: "auto",
-			MutationCredentials: mutationcmd.MutationCredentials{ClientCredentials: cli.ClientCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret}},
+			Credentials: mutationcmd.Credentials{ClientCredentials: cli.ClientCredentials{ClientID: d.made.Buildings.Follower.ID, ClientSecret: d.made.Buildings.Follower.Secret}},
 		},
 		FollowCopyFlags: mutationcmd.FollowCopyFlags{Match: "id", Verify: "off"},
 		FollowAreaFlags: mutationcmd.FollowAreaFlags{CRS: 28992, GeometryElement: []string{"geometrie"}, OnReenter: "accept"},

@@ -28,7 +28,7 @@ const (
 	diskFull             // intake rejects events, or is about to
 )
 
-// space is the room on a volume, in bytes; Free is what this program may use.
+// space is the room on a volume, in bytes; Free counts what this program may use.
 type space struct{ Free, Size uint64 }
 
 // level decides when to alert: below a tenth of the volume, or 5 GiB of a large one, and when there is next to nothing left.

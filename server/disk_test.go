@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"schakel/store/storetest"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // The administrators hear of a disk that runs full while events are still taken, once, and again when it runs full again.

@@ -10,7 +10,7 @@ import (
 	"schakel/server/cli"
 )
 
-// downloadsEvery is how often it is written who fetched what.
+// downloadsEvery sets how often downloads of contracts are written to the database.
 const downloadsEvery = 10 * time.Second
 
 // downloads writes now and then who fetched versions of contracts, which no download waits for.

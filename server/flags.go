@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// DatabaseFlags say where the data is.
+// DatabaseFlags locate the data.
 type DatabaseFlags struct {
 	Database      string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH, or postgres://… when several nodes share the work."`
 	SecretKeyFile string `default:"./data/schakel.key" help:"Key that encrypts secrets at rest; made when there is none. Keep a copy: without it stored secrets are lost."`
 }
 
-// OrganisationFlags say who runs this Schakel.
+// OrganisationFlags identify the organisation that runs this Schakel.
 type OrganisationFlags struct {
 	Organisation string `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
 	OIN          string `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
 }
 
-// HTTPFlags say where the program listens and how it is reached.
+// HTTPFlags set the addresses on which the program listens and at which it is reached.
 type HTTPFlags struct {
 	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`
 	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
@@ -31,7 +31,7 @@ type HTTPFlags struct {
 	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
 }
 
-// MailFlags say how mail is sent.
+// MailFlags configure the mail server.
 type MailFlags struct {
 	SMTPHost         string `name:"smtp-host" placeholder:"HOST" help:"Mail server. Default: none, mails are kept but not sent; administrators read them in the portal and hand links over."`
 	SMTPPort         int    `name:"smtp-port" default:"587" help:"Port of the mail server."`
@@ -79,7 +79,7 @@ func (f HTTPFlags) Validate() error {
 	return nil
 }
 
-// baseURL is the address others use, without a slash at the end.
+// baseURL returns the address others use, without a slash at the end.
 func (f HTTPFlags) baseURL() (*url.URL, error) {
 	if f.BaseURL != "" {
 		u, err := url.Parse(strings.TrimRight(f.BaseURL, "/"))

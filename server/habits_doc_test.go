@@ -73,7 +73,7 @@ func undocumentedSpec(d *ast.GenDecl, s ast.Spec) (out []*ast.Ident) {
 	return out
 }
 
-// exportedReceiver tells whether a function can be seen from outside: a method of
+// exportedReceiver reports whether a function can be seen from outside: a method of
 // a hidden type cannot.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {

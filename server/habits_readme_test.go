@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"schakel/server/cli"
+
+	"github.com/alecthomas/kong"
 )
 
 // guides are the README and the Markdown beside what it describes that the README leads to.

@@ -13,13 +13,13 @@ import (
 const repeatEvery = time.Second
 
 // repeats passes log records on, but of those that report the same message about an unavailable database, such as a full disk, one a
-// second: each says how many were left out since the last. Everything that is tried meanwhile fails in the same way.
+// second, with the number left out since the last. Everything that is tried meanwhile fails in the same way.
 type repeats struct {
 	slog.Handler
 	seen *repeated
 }
 
-// repeated is what was logged, shared by all loggers of a program. It is safe for concurrent use.
+// repeated remembers what was logged, for all loggers of a program. It is safe for concurrent use.
 type repeated struct {
 	mu  sync.Mutex
 	now func() time.Time

@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 )
 
-// smallHeap is what the heap may grow to before it is collected, bytes, as long as little of it lives. Under load the engine
+// smallHeap sets the size to which the heap may grow before it is collected, in bytes, as long as little of it lives. Under load the engine
 // makes much garbage that lives for milliseconds; a collection at the usual twice of what lives would come fifty times a
 // second. The whole process stays under 100 MB with this.
 const smallHeap = 18 << 20
@@ -48,7 +48,7 @@ func percentFor(live uint64) int {
 	return int(min(max(free*100/int64(live), usualPercent), maxPercent))
 }
 
-// liveHeap is what the last collection found alive, bytes.
+// liveHeap returns the bytes that the last collection found alive.
 func liveHeap() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

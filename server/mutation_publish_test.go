@@ -187,7 +187,7 @@ func TestMutationsPublishCut(t *testing.T) {
 	}
 }
 
-// TestMutationsPublishRefused tells where a mistake is, how much is in, and goes on behind that with the mended file.
+// TestMutationsPublishRefused expects the place of a mistake and how much is in, and goes on behind that with the mended file.
 //
 // Rules: MUT-05, MUT-12, MUT-22.
 func TestMutationsPublishRefused(t *testing.T) {

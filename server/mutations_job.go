@@ -9,10 +9,10 @@ import (
 	"schakel/store"
 )
 
-// conflictTries is how often a delta is begun anew while others cut.
+// conflictTries sets how often a delta is begun anew while others cut.
 const conflictTries = 5
 
-// mutationJob is what is made of each dataset now and then.
+// mutationJob makes something of each dataset now and then.
 type mutationJob struct {
 	kind   string // as store.TroubleDelta
 	task   func(datasetID string) string
@@ -63,7 +63,7 @@ func (m *mutations) note(ctx context.Context, set store.Dataset, kind string, fa
 	}
 }
 
-// failureText says what failed, for an administrator.
+// failureText describes a failure for an administrator.
 func failureText(failure error) string {
 	if store.Away(failure) {
 		return "the database could not be reached, or has no room (" + failure.Error() + ")."

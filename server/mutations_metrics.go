@@ -93,7 +93,7 @@ func (m *mutationCounts) collectFailing(ctx context.Context, ch chan<- prometheu
 	}
 }
 
-// collect tells how old what is known of a dataset is; nothing of one that never had a delta.
+// collect reports the age of the last delta of each dataset, and nothing for one that never had a delta.
 func (m *mutationCounts) collect(ctx context.Context, ch chan<- prometheus.Metric, set store.Dataset) {
 	if !set.CheckedAt.IsZero() {
 		ch <- prometheus.MustNewConstMetric(m.checked, prometheus.GaugeValue, cli.Clock().Sub(set.CheckedAt.Time).Seconds(), set.ID)

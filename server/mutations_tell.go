@@ -33,7 +33,7 @@ type mutationTeller struct {
 	told   map[string]string // lineage by dataset, as far as this node knows
 }
 
-// turn tells what was not told yet.
+// turn announces what was not announced yet.
 func (m *mutationTeller) turn(ctx context.Context) error {
 	sets, _, err := m.db.Datasets(ctx, store.DatasetFilter{})
 	if err != nil {
@@ -56,7 +56,7 @@ func (m *mutationTeller) readers(ctx context.Context, set store.Dataset) ([]stor
 	return readers, nil
 }
 
-// deltas tells those who get the dataset whole.
+// deltas announces deltas to followers of the whole dataset.
 func (m *mutationTeller) deltas(ctx context.Context, set store.Dataset) error {
 	rows, err := m.db.MutationDeltasToTell(ctx, set.ID, tellMost)
 	if err != nil || len(rows) == 0 {
@@ -85,7 +85,7 @@ func (m *mutationTeller) deltas(ctx context.Context, set store.Dataset) error {
 	return nil
 }
 
-// parts tells those who get a part of the dataset, each when that is ready.
+// parts announces deltas to followers of a part of the dataset, each when its part is ready.
 func (m *mutationTeller) parts(ctx context.Context, set store.Dataset) error {
 	rows, err := m.db.MutationDownloadsToTell(ctx, set.ID, tellMost)
 	if err != nil || len(rows) == 0 {

@@ -10,14 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
 	"schakel/registry/contract"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // newDataset adds a dataset with n buildings.
@@ -83,7 +84,7 @@ func built(t *testing.T) *program {
 }
 
 // TestMutationTeller: followers are told of each delta when what they get of it is ready, each in the same event however often
-// that is told, and of a replaced history. The events are those of the contract.
+// that is told, and of a replaced history. The events match the contract.
 //
 // Rules: MUT-38.
 func TestMutationTeller(t *testing.T) {
@@ -299,7 +300,7 @@ func TestMutationAsked(t *testing.T) {
 	}
 }
 
-// scraped is what Prometheus gets.
+// scraped returns the metrics as Prometheus reads them.
 func scraped(t *testing.T, p *program) string {
 	t.Helper()
 	got := httptest.NewRecorder()

@@ -24,7 +24,7 @@ func profileDefaults(d DeliveryFlags, l LimitFlags) registry.Profile {
 	return p
 }
 
-// livePolicy is what the engine takes from the profile.
+// livePolicy gives the engine the settings of the profile.
 func livePolicy(profiles *registry.Profiles) func(context.Context) (outbox.Policy, error) {
 	return func(ctx context.Context) (outbox.Policy, error) {
 		p, err := profiles.Current(ctx)

@@ -21,7 +21,7 @@ type ProfileCmd struct {
 	Import ProfileImportCmd `cmd:"" help:"Take over the settings of a file; says what changes."`
 }
 
-// ProfileFlags say where the data is, and what holds where nobody chose.
+// ProfileFlags locate the data, and set the defaults of settings that nobody chose.
 type ProfileFlags struct {
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
 	DeliveryFlags

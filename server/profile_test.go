@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // profileWorld runs the commands on one database.

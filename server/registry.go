@@ -16,7 +16,7 @@ import (
 	"schakel/web"
 )
 
-// registryFlags are what the services of the register need of the flags.
+// registryFlags holds the flags that the services of the register need.
 type registryFlags struct {
 	keyFile      string
 	baseURL      string
@@ -25,7 +25,7 @@ type registryFlags struct {
 	mailServer   bool
 }
 
-// registryConfig is what the services of the register are made of. A key that is not the one the stored secrets were
+// registryConfig configures the services of the register. A key that is not the one the stored secrets were
 // sealed with is an error here, and not at the first delivery.
 func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f registryFlags, log *slog.Logger) (registry.Config, error) {
 	vault, err := registry.OpenVault(f.keyFile)

@@ -26,7 +26,7 @@ func (c *RestoreCmd) Help() string {
 		"what was accepted, changed or revoked after it is lost. Everybody has to log in again."
 }
 
-// Run checks the backup, restores it, and says what to look after.
+// Run checks the backup, restores it, and prints what to look after.
 func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	f, err := os.Open(c.From)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	return nil
 }
 
-// keyWarning says what is wrong with the key file for secrets sealed with the key named; empty when it fits.
+// keyWarning describes why the key file does not open secrets sealed with the key named; empty when it does.
 func keyWarning(path, id string) string {
 	if id == "" {
 		return ""

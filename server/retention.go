@@ -21,17 +21,17 @@ const (
 	minKeepEvents = 8 * day
 )
 
-// keepQuarantine is how long a quarantined request is kept after it was decided.
+// keepQuarantine sets how long a quarantined request is kept after it was decided.
 const keepQuarantine = 90 * day
 
-// keepMirrors is how long the runs of mirrors are kept, and other bytes whose alarm was settled.
+// keepMirrors sets how long the runs of mirrors are kept, and other bytes whose alarm was settled.
 const keepMirrors = 90 * day
 
-// keepDownloads is how long it is kept that somebody fetched a version of a contract: over a year, for some build once a year.
+// keepDownloads sets how long the downloads of a contract version are kept: over a year, for some build once a year.
 const keepDownloads = 400 * day
 
-// keepMutations is how long the groups of a delta are kept after its end, as long as the delta itself (MUT-33); keepPublications
-// is how long it is told what a publication brought, and sending it again changes nothing; keepGone is how long a
+// keepMutations sets how long the groups of a delta are kept after its end, as long as the delta itself (MUT-33); keepPublications
+// sets how long the result of a publication can be read, and sending it again changes nothing; keepGone sets how long a
 // download that is gone is told from one that never was.
 const (
 	keepMutations    = 31 * day
@@ -45,7 +45,7 @@ const (
 	defaultSchedule = "17 * * * *"
 )
 
-// RetentionFlags say how long things are kept; 0 keeps them for ever.
+// RetentionFlags set how long things are kept; 0 keeps them for ever.
 type RetentionFlags struct {
 	KeepEvents        time.Duration `default:"720h" help:"How long an event is kept with its deliveries and attempts, after the last of them ended. Events that are waiting, held or in the dead-letter queue stay. At least 192h; 0 keeps all."`
 	KeepAttemptBodies time.Duration `default:"336h" help:"How long the bodies of answers to attempts are kept. 0 keeps them as long as the event."`
@@ -90,7 +90,7 @@ func (f RetentionFlags) schedule() (cron.Schedule, error) {
 	return cron.ParseStandard(f.PruneSchedule)
 }
 
-// lifetime tells how long something lives, as the settings are now.
+// lifetime returns how long something is kept, by the settings of this moment.
 type lifetime func(context.Context) (time.Duration, error)
 
 // pruneTask is a kind of things that are removed when they are old. Its name is also that of its row in the database
@@ -172,7 +172,7 @@ func (f RetentionFlags) makePartitions(tx *store.Tx, ctx context.Context, _ stor
 	return store.Pruned{Done: true}, tx.MakePartitions(ctx, store.PartitionSpan(f.KeepEvents))
 }
 
-// newRetention makes the service that removes what is over. keys is how long an Idempotency-Key lives: people can lengthen
+// newRetention makes the service that removes what is over. keys returns the lifetime of an Idempotency-Key: people can lengthen
 // that while the program runs, and events are then kept longer too.
 func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logger) (*retention, error) {
 	tasks, err := f.tasks(keys)

@@ -8,7 +8,7 @@ import (
 	"schakel/registry"
 )
 
-// liveKeyLifetime is how long an Idempotency-Key lives by the profile.
+// liveKeyLifetime sets how long an Idempotency-Key lives by the profile.
 func liveKeyLifetime(profiles *registry.Profiles) lifetime {
 	return func(ctx context.Context) (time.Duration, error) {
 		p, err := profiles.Current(ctx)

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// retentionCounts are what this process did.
+// retentionCounts counts the work of this process.
 type retentionCounts struct {
 	rows, failed *prometheus.CounterVec
 }
@@ -26,7 +26,7 @@ func newRetentionCounts() *retentionCounts {
 	}
 }
 
-// metrics are what this process did, and what came of the last run of each task on whichever node.
+// metrics returns the counts of this process, and the result of the last run of each task on any node.
 func (r *retention) metrics() []prometheus.Collector {
 	for _, t := range r.tasks { // so that they stand at 0 before the first run
 		r.counts.rows.WithLabelValues(t.name)

@@ -60,7 +60,7 @@ func (r *retention) Stop(ctx context.Context) error {
 	return waitFor(ctx, &r.done)
 }
 
-// Ready implements Readier: it tells whether the tasks can be read.
+// Ready implements Readier: it fails while the tasks cannot be read.
 func (r *retention) Ready(ctx context.Context) error {
 	_, err := r.db.ClusterTasks(ctx)
 	return err

@@ -13,11 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

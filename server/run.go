@@ -10,7 +10,7 @@ import (
 	"schakel/server/cli"
 )
 
-// stopTimeout is how long all parts together get to finish what is in flight.
+// stopTimeout sets how long all parts together get to finish what is in flight.
 // The rest of the ten seconds that are promised is for ending the process.
 const stopTimeout = 9 * time.Second
 
@@ -41,7 +41,7 @@ func (p *program) runUntilDone(ctx context.Context, streams cli.Streams, log *sl
 	return err
 }
 
-// start starts all parts and says where to go.
+// start starts all parts and prints the address of the portal.
 func (p *program) start(ctx context.Context, streams cli.Streams) error {
 	if err := p.group.Start(ctx); err != nil {
 		return err

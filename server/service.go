@@ -18,7 +18,7 @@ type Service interface {
 	Stop(ctx context.Context) error
 }
 
-// Readier is a Service that can say whether it can do its work now. The answer
+// Readier lets a Service report whether it can do its work now. The answer
 // is a line of /readyz.
 type Readier interface {
 	Ready(ctx context.Context) error
@@ -33,7 +33,7 @@ type Readiness struct {
 // warning is the readiness of a component that does its work, but needs a look.
 type warning string
 
-// Error tells what to look at.
+// Error implements error.
 func (w warning) Error() string { return string(w) }
 
 // errNotStarted is the readiness of a service that is not running (yet, or any more).
@@ -87,7 +87,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Ready asks every service that can tell whether it is ready, in start order.
+// Ready asks every Readier, in start order.
 func (g *Group) Ready(ctx context.Context) []Readiness {
 	running := g.running()
 	var all []Readiness

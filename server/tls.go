@@ -50,7 +50,7 @@ type certificateFile struct {
 	checked time.Time
 }
 
-// certificateRecheck is how long a loaded certificate is used before the file
+// certificateRecheck sets how long a loaded certificate is used before the file
 // is looked at again.
 const certificateRecheck = time.Minute
 

@@ -18,7 +18,7 @@ type TokenCmd struct {
 	Scopes []string `name:"scope" help:"Scope that the token must have (repeatable). Default: all that the client has."`
 }
 
-// Help is what --help adds.
+// Help implements kong.HelpProvider.
 func (c *TokenCmd) Help() string {
 	return "Prints the token alone, so that TOKEN=$(schakel token …) works. The scopes are " + strings.Join(registry.AllScopes(), ", ") + "."
 }

@@ -20,7 +20,7 @@ type UserCmd struct {
 	List  UserListCmd  `cmd:"" help:"List the accounts of the administrators, or of a partner."`
 }
 
-// LinkFlags say where the data is and how links begin.
+// LinkFlags locate the data and set the address with which links begin.
 type LinkFlags struct {
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
 	BaseURL  string `default:"http://localhost:8080" help:"Address at which others reach the portal."`

@@ -21,7 +21,7 @@ func CheckURL(raw string) error {
 	return errors.New("must be https; http only goes to this machine itself")
 }
 
-// HostOf is an address without its path.
+// HostOf returns an address without its path.
 func HostOf(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	host, _, _ := strings.Cut(rest, "/")

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Clock is the one place where the program takes the time.
+// Clock returns the time of the machine. The program takes it nowhere else.
 func Clock() time.Time { return time.Now() }
 
-// Pause waits, and tells whether the context still lives.
+// Pause waits for d, and reports whether the context still lives.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -36,7 +36,7 @@ func (f *ClientCredentials) Validate() error {
 	return nil
 }
 
-// Machine makes what calls a Schakel as this client with a scope. base is the address of the Schakel without a path.
+// Machine makes a machine that calls a Schakel as this client with a scope. base is the address of the Schakel without a path.
 func (f *ClientCredentials) Machine(agent, base, scope string) (*Machine, error) {
 	m := NewMachine(agent, base, f.TokenURL)
 	m.ID, m.secret, m.scope, m.audience = f.ClientID, f.ClientSecret, scope, cmp.Or(f.TokenAudience, m.tokenURL)
@@ -53,6 +53,7 @@ func (f *ClientCredentials) Machine(agent, base, scope string) (*Machine, error)
 	return m, nil
 }
 
+// ReadClientKey reads the private key of a client. A file that others can read is refused.
 func ReadClientKey(path string) (*token.ClientKey, error) {
 	text, err := ReadSecretFile(path)
 	if err != nil {

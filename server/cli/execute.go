@@ -13,7 +13,7 @@ import (
 	"schakel/server/release"
 )
 
-// helpShown is how kong's own exit (after --help) travels back to execute.
+// helpShown carries kong's own exit, after --help, back to Execute as a panic.
 type helpShown int
 
 // Execute parses the arguments by a grammar of kong and runs the command in them; it returns the exit code. newLog makes
@@ -56,11 +56,12 @@ func NewParser(grammar any, streams Streams) (*kong.Kong, error) {
 	)
 }
 
-func ExitCode(err error, io Streams) int {
+// ExitCode prints an error and returns the exit code it asks for.
+func ExitCode(err error, streams Streams) int {
 	if err == nil {
 		return ExitOK
 	}
-	fmt.Fprintln(io.Err, "schakel:", err)
+	fmt.Fprintln(streams.Err, "schakel:", err)
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		return e.Code
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Streams are the standard streams a command reads and writes.
+// Streams holds the standard streams a command reads and writes.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -21,7 +21,7 @@ const (
 	ExitSkipped = 3 // mutations follow: done, and some of the zips were left out
 )
 
-// ExitError is an error that asks for an exit code of its own.
+// ExitError asks for an exit code of its own.
 type ExitError struct {
 	Code int
 	Err  error
@@ -30,17 +30,17 @@ type ExitError struct {
 // Error implements error.
 func (e *ExitError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// errFound ends a command that did its work and found what should stop a pipeline;
-// what that is, was printed.
+// FoundError ends a command that did its work and found something that must stop a pipeline. The command has printed what it
+// found; the error gives the summary.
 type FoundError string
 
-// Error says it in a line.
+// Error implements error.
 func (e FoundError) Error() string { return string(e) }
 
-// PipelineError gives an error of a contract command its exit code.
+// PipelineError gives an error of a command for pipelines its exit code: 1 for a FoundError, else 2.
 func PipelineError(err error) error {
 	if err == nil {
 		return nil

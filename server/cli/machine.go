@@ -32,6 +32,7 @@ type Machine struct {
 	Token             string           // empty: not fetched yet
 }
 
+// NewMachine makes a client of the Schakel at base, without credentials. An empty tokenURL stands for its own token endpoint.
 func NewMachine(agent, base, tokenURL string) *Machine {
 	m := &Machine{agent: agent, tokenURL: tokenURL, Client: &http.Client{
 		Timeout:       30 * time.Second,
@@ -43,7 +44,7 @@ func NewMachine(agent, base, tokenURL string) *Machine {
 	return m
 }
 
-// Answer is what came back on one request.
+// Answer holds the response to one request.
 type Answer struct {
 	Status     int
 	RetryAfter time.Duration
@@ -87,6 +88,7 @@ func (m *Machine) FetchToken(ctx context.Context) (Answer, error) {
 	return a, nil
 }
 
+// Do sends a request and reads the answer, of at most maxAnswer bytes.
 func (m *Machine) Do(req *http.Request) (Answer, error) {
 	req.Header.Set("User-Agent", "schakel-"+m.agent+"/"+release.Current().Version)
 	resp, err := m.Client.Do(req)

@@ -51,7 +51,7 @@ func (f OutboundFlags) RevocationHTTP() (*http.Client, error) {
 	return guard.HTTPClient(), nil
 }
 
-// MaxAnswerBytes is the longest answer to a question that came by AMQP; no broker takes a longer message.
+// MaxAnswerBytes bounds the answer to a question that came by AMQP; no broker takes a longer message.
 const MaxAnswerBytes = 16 << 20
 
 // Asking makes the guarded client that asks endpoints of ours, whose answers go on to who asked.

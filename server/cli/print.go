@@ -8,12 +8,13 @@ import (
 	"schakel/templates/ui"
 )
 
-// The ways to print what was found.
+// Formats of printed findings.
 const (
 	FormatJSON   = "json"
 	FormatGitHub = "github"
 )
 
+// PrintJSON prints a value as indented JSON.
 func PrintJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

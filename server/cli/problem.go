@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Problem is an answer that is not a success (RFC 9457).
+// Problem describes why a request did not succeed (RFC 9457).
 type Problem struct {
 	Title  string         `json:"title"`
 	Detail string         `json:"detail"`
@@ -14,6 +14,7 @@ type Problem struct {
 	Errors []ProblemError `json:"errors"`
 }
 
+// ProblemError names one fault in the request.
 type ProblemError struct {
 	Pointer  string `json:"pointer,omitempty"`
 	Line     int    `json:"line,omitempty"`
@@ -23,7 +24,7 @@ type ProblemError struct {
 	Detail   string `json:"detail"`
 }
 
-// Problem reads what an answer complains of; what is no problem+json gives an empty one.
+// Problem reads the problem+json of an answer; an answer of another kind gives an empty one.
 func (a Answer) Problem() (p Problem) {
 	if json.Unmarshal(a.Body, &p) != nil {
 		return Problem{}
@@ -31,7 +32,7 @@ func (a Answer) Problem() (p Problem) {
 	return p
 }
 
-// Refusal is an answer as an error in one line.
+// Refusal returns an answer as an error in one line.
 func (a Answer) Refusal() error {
 	p := a.Problem()
 	text := strings.TrimSpace(p.Detail)

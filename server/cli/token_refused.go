@@ -40,7 +40,7 @@ func (r tokenRefused) Error() string {
 	return text
 }
 
-// Is tells a follower that asking again makes no difference.
+// Is matches replica.ErrAccess, so that a follower knows that asking again makes no difference.
 func (r tokenRefused) Is(target error) bool {
 	return target == replica.ErrAccess && !Temporary(r.status)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A refused token says where to look: at the client, at the address, or nowhere because it passes.
+// TestRefusedTokenSaysWhereToLook expects the error to point at the client, at the address, or nowhere because it passes.
 func TestRefusedTokenSaysWhereToLook(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

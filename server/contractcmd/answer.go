@@ -2,7 +2,7 @@ package contractcmd
 
 import "schakel/registry/compare"
 
-// differenceAnswer is what changed, as the register answers it.
+// differenceAnswer holds the changes in the JSON form of the register.
 type differenceAnswer struct {
 	From             string         `json:"from"`
 	To               string         `json:"to"`

@@ -15,8 +15,8 @@ import (
 	"schakel/server/cli"
 )
 
-// ContractBundleCmd fetches what a document refers to at addresses, once, and writes a zip of all of it.
-type ContractBundleCmd struct {
+// Bundle fetches what a document refers to at addresses, once, and writes a zip of all of it.
+type Bundle struct {
 	cli.OutboundFlags
 	Output   string        `short:"o" required:"" placeholder:"FILE" help:"Zip to write."`
 	Main     string        `placeholder:"NAME" help:"The document in a zip or folder. Default: the only file at its top, or the one called openapi or asyncapi."`
@@ -26,8 +26,8 @@ type ContractBundleCmd struct {
 	Source   string        `arg:"" name:"source" help:"File to bundle: JSON, YAML, a zip, a folder, an https address, or - for standard input."`
 }
 
-// Help is what --help adds.
-func (c *ContractBundleCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Bundle) Help() string {
 	return "Each $ref to an https address is fetched, and so is what the fetched files refer to; so are the documents of operationRef, and examples of externalValue, which become a value, or a warning when they cannot be fetched as JSON, YAML or text. The zip holds the document, the files, and " +
 		contract.ManifestName + ", which tells for each address its file, when it was fetched and its SHA-256. What a zip holds already is not fetched again, " +
 		"so the zip can be bundled anew when its document changes; delete an entry to fetch it again. A zip that would hold the same files is left as it is. " +
@@ -35,11 +35,11 @@ func (c *ContractBundleCmd) Help() string {
 }
 
 // Run fetches and writes.
-func (c *ContractBundleCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Bundle) Run(ctx context.Context, streams cli.Streams) error {
 	return cli.PipelineError(c.run(ctx, streams))
 }
 
-func (c *ContractBundleCmd) run(ctx context.Context, streams cli.Streams) error {
+func (c *Bundle) run(ctx context.Context, streams cli.Streams) error {
 	guard, err := c.Guard(outbound.Config{MaxResponseBytes: 16<<20 + 1})
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *ContractBundleCmd) run(ctx context.Context, streams cli.Streams) error 
 }
 
 // read gets the document, from an address when it is one; findings say why that failed.
-func (c *ContractBundleCmd) read(ctx context.Context, cfg bundle.Config, streams cli.Streams) (d *document, from contract.Pinned, err error) {
+func (c *Bundle) read(ctx context.Context, cfg bundle.Config, streams cli.Streams) (d *document, from contract.Pinned, err error) {
 	address, isAddress := contract.Address(c.Source)
 	if !isAddress {
 		d, err = readDocument(c.Source, streams.In)
@@ -80,9 +80,9 @@ func (c *ContractBundleCmd) read(ctx context.Context, cfg bundle.Config, streams
 	return d, from, nil
 }
 
-// keep writes the zip, unless it is there already, and says what is in it. What the document still refers to in vain is
+// keep writes the zip, unless it is there already, and prints its contents. What the document still refers to in vain is
 // printed, and an error.
-func (c *ContractBundleCmd) keep(made bundle.Result, d *document, streams cli.Streams) error {
+func (c *Bundle) keep(made bundle.Result, d *document, streams cli.Streams) error {
 	out := streams.Out
 	if c.Format == cli.FormatJSON {
 		out = streams.Err
@@ -112,7 +112,7 @@ func (c *ContractBundleCmd) keep(made bundle.Result, d *document, streams cli.St
 }
 
 // mainIn is the name of the document in the zip that was made; the manifest tells that of a document by itself.
-func (c *ContractBundleCmd) mainIn(d *document) string {
+func (c *Bundle) mainIn(d *document) string {
 	if d.folder || contract.IsArchive(d.content) {
 		return strings.TrimSpace(c.Main)
 	}

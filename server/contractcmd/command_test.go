@@ -12,7 +12,7 @@ import (
 func commandWith(t *testing.T, input string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var grammar struct {
-		Contract ContractCmd `cmd:""`
+		Contract Commands `cmd:""`
 	}
 	var o, e strings.Builder
 	code = clitest.Execute(t.Context(), &grammar, args, cli.Streams{In: strings.NewReader(input), Out: &o, Err: &e})

@@ -10,17 +10,17 @@ import (
 	"schakel/registry/contract"
 )
 
-// ContractCmd holds the commands with which a build pipeline looks at contracts
-// and keeps them in a register. Their exit codes are those of contractExits.
-type ContractCmd struct {
-	Validate ContractValidateCmd `cmd:"" help:"Look whether documents are right, without a register."`
-	Diff     ContractDiffCmd     `cmd:"" help:"Tell what changed between two documents, and whom it breaks."`
-	Bundle   ContractBundleCmd   `cmd:"" help:"Fetch what a document refers to at addresses, once, and write a zip of all of it."`
-	Publish  ContractPublishCmd  `cmd:"" help:"Upload a document to a register and publish it."`
-	Pull     ContractPullCmd     `cmd:"" help:"Fetch a document from a register, checked against its digest."`
+// Commands holds the commands with which a build pipeline looks at contracts
+// and keeps them in a register. contractExits documents their exit codes.
+type Commands struct {
+	Validate Validate `cmd:"" help:"Look whether documents are right, without a register."`
+	Diff     Diff     `cmd:"" help:"Tell what changed between two documents, and whom it breaks."`
+	Bundle   Bundle   `cmd:"" help:"Fetch what a document refers to at addresses, once, and write a zip of all of it."`
+	Publish  Publish  `cmd:"" help:"Upload a document to a register and publish it."`
+	Pull     Pull     `cmd:"" help:"Fetch a document from a register, checked against its digest."`
 }
 
-// contractExits tells in the help what the commands exit with.
+// contractExits lists the exit codes, for the help of the commands.
 const contractExits = `Exit codes: 0 all is well; 1 something was found that --fail-on asks to fail on, the register refused the document, or a file is not as it should be; 2 wrong flags, a file that cannot be read, or a register that cannot be reached or does not let this client in.`
 
 // maxContractInput bounds a file that is read, in bytes.
@@ -55,7 +55,7 @@ func (d *document) parse(main string) (err error) {
 	return nil
 }
 
-// place is where a finding is, for people: the file in a folder or zip when it is
+// place returns the position of a finding, for people: the file in a folder or zip when it is
 // in one, and the line and column.
 func (d *document) place(f contract.Finding) string {
 	file, line, column := d.spot(f)
@@ -68,7 +68,7 @@ func (d *document) place(f contract.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", file, line, column)
 }
 
-// spot is the file, line and column of a finding; 0 is not known. The parts of a
+// spot returns the file, line and column of a finding; 0 means unknown. The parts of a
 // folder are files by themselves, those of a zip stand behind an exclamation mark.
 func (d *document) spot(f contract.Finding) (file string, line, column int) {
 	switch {

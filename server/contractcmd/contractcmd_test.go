@@ -11,7 +11,7 @@ import (
 
 func TestContractValidate(t *testing.T) {
 	t.Parallel()
-	at := clitest.Written(t, map[string]string{
+	at := clitest.WriteFiles(t, map[string]string{
 		"good.yaml": clitest.GoodContract, "broken,one.yaml": clitest.BrokenContract, "not.yaml": "a: [",
 		"parts/openapi.yaml": strings.Replace(clitest.GoodContract, "'#/components/schemas/School'", "school.yaml", 1),
 		"parts/school.yaml":  "type: object\nrequired: [name]\nproperties:\n  name: {type: strin}\n",
@@ -72,7 +72,7 @@ func TestContractValidateJSON(t *testing.T) {
 
 func TestContractDiff(t *testing.T) {
 	t.Parallel()
-	at := clitest.Written(t, map[string]string{
+	at := clitest.WriteFiles(t, map[string]string{
 		"old.yaml": clitest.GoodContract, "bad.yaml": "x",
 		"new.yaml":  strings.Replace(clitest.GoodContract, "required: [name, town]", "required: [name]", 1),
 		"more.yaml": strings.Replace(clitest.GoodContract, "paths:", "paths:\n  /towns: {get: {operationId: listTowns, responses: {\"200\": {description: Towns}}}}", 1),
@@ -123,8 +123,8 @@ func TestWorkflowCommand(t *testing.T) {
 func TestPackFolderIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"openapi.yaml": clitest.GoodContract, "b/part.json": "{}", "c.txt": "no document"}
-	one, err := packFolder(clitest.Written(t, files)(""))
-	two, err2 := packFolder(clitest.Written(t, files)(""))
+	one, err := packFolder(clitest.WriteFiles(t, files)(""))
+	two, err2 := packFolder(clitest.WriteFiles(t, files)(""))
 	if err != nil || err2 != nil || !bytes.Equal(one, two) {
 		t.Errorf("%v, %v: %d and %d bytes", err, err2, len(one), len(two))
 	}

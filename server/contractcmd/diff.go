@@ -14,8 +14,8 @@ import (
 	"schakel/server/cli"
 )
 
-// ContractDiffCmd compares two documents as the register does.
-type ContractDiffCmd struct {
+// Diff compares two documents as the register does.
+type Diff struct {
 	RegisterFlags
 	Format string `enum:"text,json,github" default:"text" help:"How changes are printed: text, json, or github (workflow commands that mark the lines in a pull request)."`
 	FailOn string `enum:"breaking,warning,never" default:"breaking" help:"Least change that makes the exit code 1: breaking, warning, or never."`
@@ -24,17 +24,17 @@ type ContractDiffCmd struct {
 	New    string `arg:"" help:"What is to be, in the same ways."`
 }
 
-// Help is what --help adds.
-func (c *ContractDiffCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Diff) Help() string {
 	return "A change is breaking when someone who holds to the old document has to adapt. " + contractExits
 }
 
 // Run compares and prints.
-func (c *ContractDiffCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Diff) Run(ctx context.Context, streams cli.Streams) error {
 	return cli.PipelineError(c.run(ctx, streams))
 }
 
-func (c *ContractDiffCmd) run(ctx context.Context, streams cli.Streams) error {
+func (c *Diff) run(ctx context.Context, streams cli.Streams) error {
 	before, err := c.load(ctx, c.Old, streams.In)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *ContractDiffCmd) run(ctx context.Context, streams cli.Streams) error {
 }
 
 // load reads a document that can be compared.
-func (c *ContractDiffCmd) load(ctx context.Context, name string, in io.Reader) (*document, error) {
+func (c *Diff) load(ctx context.Context, name string, in io.Reader) (*document, error) {
 	d, err := c.find(ctx, name, in)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (c *ContractDiffCmd) load(ctx context.Context, name string, in io.Reader) (
 }
 
 // find reads a file, or a version of a contract when there is no such file.
-func (c *ContractDiffCmd) find(ctx context.Context, name string, in io.Reader) (*document, error) {
+func (c *Diff) find(ctx context.Context, name string, in io.Reader) (*document, error) {
 	id, version, ok := splitContract(name)
 	if _, err := os.Stat(name); !ok || version == "" || !errors.Is(err, os.ErrNotExist) {
 		return readDocument(name, in)
@@ -100,7 +100,7 @@ func splitContract(name string) (id, version string, ok bool) {
 	return m[1], m[2], true
 }
 
-// difference is what changed between two documents.
+// difference holds the changes between two documents.
 type difference struct {
 	before, after *document
 	changes       []compare.Change
@@ -149,7 +149,7 @@ func (d difference) count(level compare.Level) (n int) {
 	return n
 }
 
-// counts says how many changes there are and what version number fits them.
+// counts writes how many changes there are and which version number fits them.
 func (d difference) counts() string {
 	if len(d.changes) == 0 {
 		return "no changes"

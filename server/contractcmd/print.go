@@ -35,7 +35,7 @@ func printJudgements(w io.Writer, format string, all []judgement) error {
 	return nil
 }
 
-// summary is what a document is and how it does, in a line.
+// summary describes a document and counts its findings, in a line.
 func (j judgement) summary() string {
 	what := "cannot be read"
 	if j.read != nil {

@@ -15,9 +15,9 @@ import (
 	"schakel/server/cli"
 )
 
-// ContractPublishCmd keeps a document in a register as a version that never
+// Publish keeps a document in a register as a version that never
 // changes. Publishing the same bytes again changes nothing.
-type ContractPublishCmd struct {
+type Publish struct {
 	RegisterFlags
 	ID         string `name:"id" required:"" placeholder:"ID" help:"Contract in the register."`
 	AsVersion  string `placeholder:"VERSION" help:"Version to publish. Default: the one in the document."`
@@ -30,17 +30,17 @@ type ContractPublishCmd struct {
 	File       string `arg:"" help:"File to publish: JSON, YAML, a zip, or a folder with a document and the files it refers to; - is standard input."`
 }
 
-// Help is what --help adds.
-func (c *ContractPublishCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Publish) Help() string {
 	return "The client needs the scope registry.write. Only the bytes of FILE are published: when someone replaces the draft meanwhile, the command fails. " + contractExits
 }
 
 // Run uploads a document, and publishes the draft as long as it holds those bytes.
-func (c *ContractPublishCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Publish) Run(ctx context.Context, streams cli.Streams) error {
 	return cli.PipelineError(c.run(ctx, streams))
 }
 
-func (c *ContractPublishCmd) run(ctx context.Context, streams cli.Streams) error {
+func (c *Publish) run(ctx context.Context, streams cli.Streams) error {
 	d, err := readDocument(c.File, streams.In)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ type keptVersion struct {
 }
 
 // upload keeps the document as a draft, or finds it published with the same bytes.
-func (c *ContractPublishCmd) upload(ctx context.Context, r *register, d *document, streams cli.Streams) (keptVersion, error) {
+func (c *Publish) upload(ctx context.Context, r *register, d *document, streams cli.Streams) (keptVersion, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"version": c.AsVersion, "main": c.Main, "fileName": c.fileName(d)} {
 		if value != "" {
@@ -96,7 +96,7 @@ func (c *ContractPublishCmd) upload(ctx context.Context, r *register, d *documen
 	return c.settle(a, d, "upload "+c.ID, streams.Out)
 }
 
-func (c *ContractPublishCmd) fileName(d *document) string {
+func (c *Publish) fileName(d *document) string {
 	switch {
 	case c.File == "-":
 		return ""
@@ -107,7 +107,7 @@ func (c *ContractPublishCmd) fileName(d *document) string {
 }
 
 // create makes the contract that the register does not have.
-func (c *ContractPublishCmd) create(ctx context.Context, r *register, d *document) error {
+func (c *Publish) create(ctx context.Context, r *register, d *document) error {
 	if err := d.parse(c.Main); err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (c *ContractPublishCmd) create(ctx context.Context, r *register, d *documen
 	return err
 }
 
-// publish makes a draft a version that never changes; done says what came of it.
-func (c *ContractPublishCmd) publish(ctx context.Context, r *register, d *document, version string, streams cli.Streams) (kept keptVersion, done string, err error) {
+// publish turns a draft into an immutable version; done describes the result.
+func (c *Publish) publish(ctx context.Context, r *register, d *document, version string, streams cli.Streams) (kept keptVersion, done string, err error) {
 	path := versionPath(c.ID, version)
 	if c.Draft {
 		a, err := r.call(ctx, http.MethodGet, path, "", nil)
@@ -159,8 +159,8 @@ func (c *ContractPublishCmd) publish(ctx context.Context, r *register, d *docume
 }
 
 // settle reads an answer about a version. What the register found in the document
-// is printed, and an error of kind foundError; other refusals are plain errors.
-func (c *ContractPublishCmd) settle(a cli.Answer, d *document, doing string, out io.Writer) (kept keptVersion, err error) {
+// is printed, and a cli.FoundError; other refusals are plain errors.
+func (c *Publish) settle(a cli.Answer, d *document, doing string, out io.Writer) (kept keptVersion, err error) {
 	switch {
 	case a.Status >= 200 && a.Status < 300:
 		if err := json.Unmarshal(a.Body, &kept); err != nil || kept.Version == "" {

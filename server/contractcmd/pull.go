@@ -16,8 +16,8 @@ import (
 	"schakel/server/cli"
 )
 
-// ContractPullCmd fetches a document, to build with.
-type ContractPullCmd struct {
+// Pull fetches a document, to build with.
+type Pull struct {
 	RegisterFlags
 	Output string `short:"o" required:"" placeholder:"FILE" help:"File to keep it in, written only when it changes; - is standard output."`
 	As     string `enum:"original,json,yaml" default:"original" help:"Form: original (byte for byte what was uploaded), json or yaml."`
@@ -26,13 +26,13 @@ type ContractPullCmd struct {
 	Name   string `arg:"" name:"contract" help:"ID or ID@VERSION; without a version the latest stable one."`
 }
 
-// Help is what --help adds.
-func (c *ContractPullCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Pull) Help() string {
 	return "The bytes are checked against the digest that the register tells. " + contractExits
 }
 
 // Validate checks what flags cannot say one by one.
-func (c *ContractPullCmd) Validate() error {
+func (c *Pull) Validate() error {
 	if err := c.RegisterFlags.Validate(); err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func (c *ContractPullCmd) Validate() error {
 }
 
 // Run fetches the document and keeps it.
-func (c *ContractPullCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Pull) Run(ctx context.Context, streams cli.Streams) error {
 	return cli.PipelineError(c.run(ctx, streams))
 }
 
-func (c *ContractPullCmd) run(ctx context.Context, streams cli.Streams) error {
+func (c *Pull) run(ctx context.Context, streams cli.Streams) error {
 	id, version, _ := splitContract(c.Name)
 	if version == "" {
 		version = "latest"
@@ -76,7 +76,7 @@ func (c *ContractPullCmd) run(ctx context.Context, streams cli.Streams) error {
 }
 
 // keep writes the document where it belongs, or says that it is not there.
-func (c *ContractPullCmd) keep(content []byte, name string, streams cli.Streams) error {
+func (c *Pull) keep(content []byte, name string, streams cli.Streams) error {
 	if c.Output == "-" {
 		_, err := streams.Out.Write(content)
 		return err
@@ -98,7 +98,7 @@ func (c *ContractPullCmd) keep(content []byte, name string, streams cli.Streams)
 	return nil
 }
 
-// fileHolds tells whether a file has exactly these bytes; one that is not there has not.
+// fileHolds reports whether a file has exactly these bytes; one that is not there has not.
 func fileHolds(path string, content []byte) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

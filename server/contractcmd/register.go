@@ -117,8 +117,8 @@ func (r *register) try(ctx context.Context, method, path, contentType, key, matc
 }
 
 // fetch gets a version of a contract in a form ("original", "content",
-// "content.json" or "content.yaml"), and checks that it is what the register says
-// it sent. The version is the one that "latest" stands for.
+// "content.json" or "content.yaml"), and checks it against the digest in the
+// answer. The version is the one that "latest" stands for.
 func (r *register) fetch(ctx context.Context, id, version, form string) (content []byte, exact string, err error) {
 	a, err := r.call(ctx, http.MethodGet, versionPath(id, version)+"/"+form, "", nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"schakel/server/cli"
 )
 
-// ContractValidateCmd looks at documents as the register does at an upload.
-type ContractValidateCmd struct {
+// Validate looks at documents as the register does at an upload.
+type Validate struct {
 	Format string   `enum:"text,json,github" default:"text" help:"How findings are printed: text, json, or github (workflow commands that mark the lines in a pull request)."`
 	FailOn string   `enum:"error,warning" default:"error" help:"Least finding that makes the exit code 1: error or warning."`
 	Advice bool     `help:"Also hold the documents against the rules of the NL API Design Rules and for events, and count their score."`
@@ -20,17 +20,17 @@ type ContractValidateCmd struct {
 	Files  []string `arg:"" name:"file" help:"Files to look at: JSON, YAML, a zip, or a folder with a document and the files it refers to; - is standard input."`
 }
 
-// Help is what --help adds.
-func (c *ContractValidateCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Validate) Help() string {
 	return "OpenAPI 3.0, 3.1 and 3.2 and AsyncAPI 2.6, 3.0 and 3.1. Nothing is fetched, and no register is needed; a register can refuse a version of a specification besides, when its chain asks for newer ones. " + contractExits
 }
 
 // Run looks at the files and prints what is found.
-func (c *ContractValidateCmd) Run(_ context.Context, streams cli.Streams) error {
+func (c *Validate) Run(_ context.Context, streams cli.Streams) error {
 	return cli.PipelineError(c.run(streams))
 }
 
-func (c *ContractValidateCmd) run(streams cli.Streams) error {
+func (c *Validate) run(streams cli.Streams) error {
 	var all []judgement
 	bad := 0
 	for _, name := range c.Files {
@@ -56,7 +56,7 @@ func (c *ContractValidateCmd) run(streams cli.Streams) error {
 	return nil
 }
 
-// judgement is what was found in one document.
+// judgement holds the findings of one document.
 type judgement struct {
 	*document
 	findings    []contract.Finding
@@ -82,7 +82,7 @@ func judge(d *document, advice bool) judgement {
 	return j
 }
 
-// failsOn tells whether a finding is as bad as a severity, or worse.
+// failsOn reports whether a finding is as bad as a severity, or worse.
 func (j judgement) failsOn(severity string) bool {
 	return contract.HasErrors(j.findings) || severity == contract.SeverityWarning && j.count(severity) > 0
 }

@@ -132,5 +132,5 @@ func dialogueProcess() registry.AMQPProcessInput {
 	}
 }
 
-// subjectText is what a subject is called in a message.
+// subjectText gives the name of a subject in a message.
 func subjectText(code string) string { return cpa.Subjects()[code] }

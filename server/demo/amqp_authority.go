@@ -24,7 +24,7 @@ type Authority struct {
 	certificate *x509.Certificate
 }
 
-// certificateLife is how long its certificates last: longer than any demonstration.
+// certificateLife sets how long its certificates last: longer than any demonstration.
 const certificateLife = 365 * 24 * time.Hour
 
 // NewAuthority makes an authority with a key of its own.

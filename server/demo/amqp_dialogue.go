@@ -22,12 +22,12 @@ type Dialogue struct {
 // step is one thing that happens in the dialogue.
 type step func(ctx context.Context) error
 
-// first is what happens once, so that every page has something to show; after that some of it happens now and then.
+// first does once what every page needs, so that every page has something to show; after that some of it happens now and then.
 func (d *Dialogue) first() []step {
 	return []step{d.message, d.answer, d.trial, d.tooLong, d.referral, d.question}
 }
 
-// rareAfter is how many steps there are between two things that go wrong.
+// rareAfter sets the number of steps between two faults.
 const rareAfter = 20
 
 // Run publishes until the context ends. What fails is logged and left behind.

@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// agreed is what a Schakel has of an exchange.
+// agreed holds the side of one Schakel in an exchange.
 type agreed struct{ broker, party string }
 
 // join makes a Schakel a party of the exchange, whose system gets what comes in.
@@ -44,7 +44,7 @@ func partyInput(i Identity, broker string) registry.AMQPPartyInput {
 	return registry.AMQPPartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: i.Name, HerID: int64(i.HerID), Enabled: true}
 }
 
-// counterpart is what is agreed with another party.
+// counterpart holds the agreements with another party.
 type counterpart struct {
 	Identity
 	subscribes []string

@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/amqp/msghead"
 )
 
-// parentHer is what the HER-id of an organisation adds to that of its service.
+// parentHer gives the difference between the HER-id of an organisation and that of its service.
 const parentHer = 1_000_000
 
 // letter is a business message that is made up.

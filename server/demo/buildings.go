@@ -9,7 +9,7 @@ import (
 )
 
 // The dataset of the demonstration: school buildings of a made-up register in and around Zutphen, kept as the BAG keeps
-// its objects: a version that ends gets its end, and another one says what is so from then on.
+// its objects: a version that ends gets its end, and another one holds from then on.
 const (
 	BuildingsID    = "schoolgebouwen"
 	buildingsSpace = "urn:nl:voorbeeld:schoolgebouwen:1.0"
@@ -37,7 +37,7 @@ type building struct {
 	turn    float64 // radians
 }
 
-// stateID is what the register calls a state of a building.
+// stateID returns the id of a state of a building in the register.
 func (b building) stateID() string { return fmt.Sprintf("sg-%04d-%d", b.number, b.version) }
 
 func (b building) objectID() string { return fmt.Sprintf("9901200000%06d", b.number) }
@@ -91,7 +91,7 @@ type state struct {
 	XML string `json:"xml,omitempty"`
 }
 
-// group is what happens in one go.
+// group holds the mutations of one change.
 type group struct {
 	Mutations []mutation `json:"mutations"`
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// firstBuildings is how many there are at first.
+// firstBuildings sets the number of buildings at first.
 const firstBuildings = 120
 
 // BuildingsFeed publishes the buildings and what happens to them, as their register would: with a token, at the public API.

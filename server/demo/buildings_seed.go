@@ -9,14 +9,14 @@ import (
 	"schakel/store"
 )
 
-// Buildings is what the demonstration of a dataset is made of.
+// Buildings configures the demonstration of a dataset.
 type Buildings struct {
 	Publisher Credentials // of the own organisation; publishes mutations
 	Follower  Credentials // of the partner that keeps a copy of its area
 	Login     Login       // of that partner
 }
 
-// BuildingsArea is what the partner follows: its part of the town, without what lies in the middle of it.
+// BuildingsArea bounds the part that the partner follows: its part of the town, without what lies in the middle of it.
 const BuildingsArea = "POLYGON((208300 460300,210100 459900,210900 460800,211000 462300,209900 463400,208600 463100,208000 461800,208300 460300)," +
 	"(209100 461200,209900 461100,210000 462000,209300 462200,209100 461200))"
 

@@ -9,20 +9,20 @@ import (
 	"schakel/store"
 )
 
-// Credentials are those of a machine client.
+// Credentials identify a machine client.
 type Credentials struct{ ID, Secret string }
 
-// batchWait is how long events wait for others to fill a batch, in seconds.
+// batchWait sets how long events wait for others to fill a batch, in seconds.
 const batchWait = 5
 
-// Target is where a partner receives, and how a token for it is asked.
+// Target locates where a partner receives, and how a token for it is requested.
 type Target struct {
 	Name, URL, TokenURL string
 	Credentials
 	Scope string
 	// Windows say when it may be sent to, as registry.EndpointInput has them; empty is at any time.
 	Windows string
-	// Batch is how many events go in one request; 0 is one.
+	// Batch sets how many events go in one request; 0 means one.
 	Batch int64
 }
 

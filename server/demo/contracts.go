@@ -1,4 +1,4 @@
-// Package demo is what `schakel demo` shows: two example contracts, a chain of
+// Package demo makes the data that `schakel demo` shows: two example contracts, a chain of
 // made-up partners in every state, a receiver that fails at times and a trickle
 // of events.
 //

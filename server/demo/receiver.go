@@ -17,7 +17,7 @@ const (
 	HookStrict = "strict" // answers 400 to one in eight events, for a minute
 )
 
-// sulk is how long an event that met bad luck is refused; a resend after that works.
+// sulk sets how long an event that met bad luck is refused; a resend after that works.
 const sulk = time.Minute
 
 // Receiver plays the systems of partners: a token endpoint and webhooks, some of

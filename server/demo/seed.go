@@ -17,7 +17,7 @@ func OwnB() Organisation {
 	return Organisation{Name: "Samenwerkingsverband Horizon", KVK: "23456789", Contact: "Bram Jansen", Email: "bram@horizon.example"}
 }
 
-// Seeded is what the seeding made that others need to know.
+// Seeded names what the seeding made and others need to know.
 type Seeded struct {
 	PublisherA, PublisherB Credentials // of the own organisation of each
 	Partners               []Login     // who can log in at the first Schakel

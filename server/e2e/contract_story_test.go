@@ -76,7 +76,7 @@ func TestContractStoryInBrowser(t *testing.T) {
 	}
 }
 
-// folderFor is where the screenshots of a story go: the folder that E2E_KEEP names. Without it, and where keep is false,
+// folderFor returns the folder for the screenshots of a story: the one that E2E_KEEP names. Without it, and where keep is false,
 // it is empty and none are made: drawing them takes as long as the rest of a look.
 func folderFor(keep bool) string {
 	if !keep {
@@ -103,7 +103,7 @@ func play(t *testing.T, script string, story map[string]any) {
 	t.Logf("%s", out)
 }
 
-// hostileText is what an author should not write.
+// hostileText tries to break out of where it is shown.
 const hostileText = `Text of the author. <img src=x onerror='window.hit=1'> <script>window.hit=1</script> [a](javascript:window.hit=1) ![t](https://tracker.example/x.png)`
 
 // redocDocuments are one of each version that Redoc must draw, by id.

@@ -75,7 +75,7 @@ type document struct {
 	content         []byte
 }
 
-// upload tells whether the document was taken and published.
+// upload reports whether the document was taken and published.
 func (d document) upload(t *testing.T, broken bool) bool {
 	t.Helper()
 	kind := "application/yaml"

@@ -156,7 +156,7 @@ func TestJavaScriptSDK(t *testing.T) {
 	}
 }
 
-// all is what the SDK took.
+// all returns the events that the SDK took.
 func (js *jsReceiver) all() string {
 	js.mu.Lock()
 	defer js.mu.Unlock()

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	storetest.Main(m)
 }
 
-// cache is where make test puts what these tests need; it is kept between runs.
+// cache locates the folder in which make test puts what these tests need; it is kept between runs.
 const cache = "../../.cache/e2e"
 
 // needNode gives Node.js and the folder of the JavaScript packages that .ci/prepare installs.

@@ -20,7 +20,7 @@ import (
 )
 
 // liar stands between a register and who mirrors it. Told to lie, it gives one byte
-// of every document otherwise than the register does; for the rest it says what the
+// of every document otherwise than the register does; for the rest it answers as the
 // register says, digests included.
 type liar struct {
 	*httptest.Server
@@ -171,7 +171,7 @@ func (m *mirrored) run(t *testing.T, mirror string) mirrorRun {
 }
 
 // checkCopy wants the copy of a contract to have the bytes of the other register, to
-// be internal, and to say where it is from.
+// be internal, and to name its origin.
 func (m *mirrored) checkCopy(t *testing.T, other *mirrored, id string) {
 	t.Helper()
 	const latest = "/versions/latest"

@@ -23,7 +23,7 @@ import (
 // parcels is a part of the sheet; of the parcels published here, every third lies in it.
 const parcels = "POLYGON((155000 463000,155010 463000,155010 463100,155000 463100,155000 463000))"
 
-// walked is what the generated client saw.
+// walked records what the generated client saw.
 type walked struct {
 	Timeliness []struct{ FeatureType, DatetimeTo string }
 	Deltas     []struct {

@@ -111,7 +111,7 @@ func shownConfiguration(t *testing.T, s *trial.Program, email, contract string) 
 	return ""
 }
 
-// proposals is what a report of Renovate has of the files it read.
+// proposals reads the updates out of a report of Renovate.
 type proposals struct {
 	Repositories map[string]struct {
 		PackageFiles map[string][]struct {
@@ -156,7 +156,7 @@ func write(t *testing.T, folder, name, text string) {
 	trial.Must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 }
 
-// run runs a program to its end and tells what it wrote.
+// run runs a program to its end and returns its output.
 func run(t *testing.T, cmd *exec.Cmd, env []string) string {
 	t.Helper()
 	cmd.Env = append(os.Environ(), env...)

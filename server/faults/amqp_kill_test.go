@@ -9,11 +9,11 @@ import (
 	"schakel/server/trial"
 )
 
-// amqpKills is how often TestAMQPKill kills something; a broker takes seconds to start, so that the default is less than what
+// amqpKills sets how often TestAMQPKill kills something; a broker takes seconds to start, so that the default is less than what
 // was tried once: -args -amqp-kills 200.
 var amqpKills = flag.Int("amqp-kills", 40, "how often TestAMQPKill kills a program or the broker")
 
-// mostOpen is how many messages may be under way before more are published.
+// mostOpen bounds the messages under way before more are published.
 const mostOpen = 200
 
 // TestAMQPKill kills two programs and the broker between them, one after the other and at random moments, while both publish

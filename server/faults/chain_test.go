@@ -60,7 +60,7 @@ func (c *chain) node(t *testing.T, p *trial.PKI, database string, more ...string
 	return trial.NewProgram(t, p, demo.OwnA(), database, args...)
 }
 
-// moody is how the receiver behaves when nothing else is said.
+// moody sets how the receiver behaves by default.
 func moody(path, _ string) int {
 	n := rand.IntN(12)
 	switch {

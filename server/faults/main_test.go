@@ -6,7 +6,7 @@
 // not approved (G2), in order where order was asked (G5), under one id and one
 // Idempotency-Key (G4).
 //
-// What an event needs to be broken is what only root has at times; a test says so
+// Some faults can only be caused by root; a test says so
 // when it cannot run. No test depends on how long something takes.
 package faults
 

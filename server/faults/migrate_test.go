@@ -103,7 +103,7 @@ func interrupt(t *testing.T, database string, anew func()) {
 	}
 }
 
-// migrate runs the subcommand and kills it after a while; it tells whether it ended
+// migrate runs the subcommand and kills it after a while; it reports whether it ended
 // by itself.
 func migrate(t *testing.T, database string, wait time.Duration) bool {
 	t.Helper()

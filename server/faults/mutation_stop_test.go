@@ -60,7 +60,7 @@ func TestMutationStopped(t *testing.T) {
 	r.download(t, other)
 }
 
-// groups is how many groups are in the dataset.
+// groups counts the groups in the dataset.
 func (r *register) groups(t *testing.T) (n int64) {
 	t.Helper()
 	r.Open(t, func(db *store.DB) {
@@ -69,7 +69,7 @@ func (r *register) groups(t *testing.T) (n int64) {
 	return n
 }
 
-// stream sends a body as it comes, and tells what came of it.
+// stream sends a body as it comes, and returns the result.
 func (r *register) stream(path, access string, header map[string]string, body io.Reader) string {
 	q, err := http.NewRequest(http.MethodPost, r.Base+path, body)
 	if err != nil {

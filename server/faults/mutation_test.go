@@ -27,7 +27,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// mutationKills is how often each part is killed for each register.
+// mutationKills sets how often each part is killed for each register.
 var mutationKills = flag.Int("mutation-kills", 12, "how often TestMutationKill kills the program, for each register and database")
 
 // ring is the area that one follower asked for.
@@ -157,7 +157,7 @@ func (r *register) ask(t *testing.T) {
 	})
 }
 
-// said is what a follower reports.
+// said holds the report of a follower.
 type said struct {
 	DeltaID string `json:"deltaId"`
 }

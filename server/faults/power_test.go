@@ -13,7 +13,7 @@ import (
 	"schakel/server/trial"
 )
 
-// powerCuts is how often the power fails.
+// powerCuts sets how often the power fails.
 const powerCuts = 5
 
 // TestPowerLoss has the file system under a SQLite database go down without

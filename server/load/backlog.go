@@ -44,7 +44,7 @@ func backlog(s *stage) []result {
 	return s.backlogResults(sent, waiting, fresh, float64(drained)/took.Seconds())
 }
 
-// watch waits until the backlog is gone, and says how long that took from its first arrival on.
+// watch waits until the backlog is gone, and returns how long that took from its first arrival on.
 func (s *stage) watch(ctx context.Context, waiting *ledger, left func() int) time.Duration {
 	for waiting.receipts.Load() == 0 && ctx.Err() == nil {
 		rest(ctx, time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"schakel/server/trial"
 )
 
-// bench is what a scenario gets in place of a test: it keeps what has to be put away, and notes a failure. It
+// bench stands in for a test in a scenario: it collects cleanups and notes a failure. It
 // implements [trial.T].
 type bench struct {
 	ctx     context.Context
@@ -29,7 +29,7 @@ var _ trial.T = (*bench)(nil)
 
 var errFailed = errors.New("a scenario failed: what was wrong is said above")
 
-// try runs do, puts everything away, and says whether it failed.
+// try runs do and the cleanups, and reports whether it failed.
 func try(ctx context.Context, out io.Writer, scratch string, do func(t trial.T)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	b := &bench{ctx: ctx, out: out, scratch: scratch}
@@ -85,7 +85,7 @@ func (b *bench) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// Failed says whether a failure was noted.
+// Failed reports whether a failure was noted.
 func (b *bench) Failed() bool { return b.failed.Load() }
 
 // Cleanup has do called at the end, the last one first.

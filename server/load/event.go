@@ -27,7 +27,7 @@ func newNaming() naming {
 	return naming{"load-" + hex.EncodeToString(raw) + "-"}
 }
 
-// subject is what the filter of an endpoint's subscription asks for.
+// subject returns the subject that the filter of an endpoint's subscription selects.
 func subject(endpoint int) string { return fmt.Sprintf("school-%0*d", endpointDigits, endpoint) }
 
 // template is an event with zeroes where the id and the endpoint go, and where they are in it.

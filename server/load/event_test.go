@@ -14,7 +14,7 @@ import (
 	"schakel/delivery/event"
 )
 
-// sentEvent is what a test reads of an event.
+// sentEvent holds the members of an event that a test reads.
 type sentEvent struct{ ID, Subject string }
 
 func TestRequestIsWhatIntakeTakes(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// target is where a feed publishes.
+// target locates where a feed publishes.
 type target struct {
 	addr string // host and port
 	tls  *tls.Config

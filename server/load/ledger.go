@@ -56,7 +56,7 @@ func (l *ledger) receive(place int, now uint32) {
 	}
 }
 
-// verdict is what a ledger says at the end.
+// verdict holds the final counts of a ledger.
 type verdict struct {
 	accepted, delivered, lost int
 	repeats, misdirected      int

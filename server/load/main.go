@@ -10,7 +10,7 @@
 // id: an event that was answered 202 and did not arrive ends the run with exit code 1.
 //
 // What it does not show: networks. All is on one machine, so the loader, the receiver, Schakel and the database share
-// its processors; the column "others" says what anything else on the machine took meanwhile.
+// its processors; the column "others" gives the share of anything else on the machine meanwhile.
 package main
 
 import (

@@ -78,7 +78,7 @@ func (told *report) add(p *printer, r result) {
 	p.line(line(r))
 }
 
-// machine says what is measured on, and how busy it was before.
+// machine describes the machine of the measurement, and how busy it was before.
 func machine(t trial.T) string {
 	raw, _ := os.ReadFile("/proc/loadavg")
 	load := strings.Fields(string(raw))

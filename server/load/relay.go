@@ -23,9 +23,9 @@ type relayed struct {
 // relayQueue bounds what a relay holds.
 const relayQueue = 1024
 
-// startRelay starts a relay and gives the address to publish at. It is what is left of a Schakel without its checks,
+// startRelay starts a relay and gives the address to publish at. It does the work of a Schakel without its checks,
 // its routing and its disk: a server of Go's own HTTP library that answers 202, and clients of it that post what they
-// get to endpoint 0. What it reaches is what any program in Go could reach here; it runs in the loader's own process.
+// get to endpoint 0. Its throughput bounds that of any program in Go on this machine; it runs in the loader's own process.
 func (s *stage) startRelay() string {
 	queue := make(chan relayed, relayQueue)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -83,7 +83,7 @@ func (r *result) judge(s *stage, v verdict) {
 	}
 }
 
-// notes says what the columns do not show.
+// notes returns remarks on what the columns do not show.
 func (r result) notes() string {
 	var all []string
 	note := func(when bool, format string, args ...any) {

@@ -39,7 +39,7 @@ func (s scenario) relay() string {
 	return "relay, " + s.form()
 }
 
-// form is how events leave.
+// form names the HTTP form in which events leave.
 func (s scenario) form() string {
 	form := "single"
 	if s.batchOut > 0 {

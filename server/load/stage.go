@@ -15,7 +15,7 @@ import (
 	"schakel/server/trial"
 )
 
-// house is what the scenarios of a run share.
+// house holds what the scenarios of a run share.
 type house struct {
 	options
 	pki      *trial.PKI
@@ -130,7 +130,7 @@ func host(t trial.T, address string) string {
 	return trial.Must1[*url.URL](t)(url.Parse(address)).Host
 }
 
-// ledgerPlaces is how many events one ledger has room for: more than any machine takes in ten minutes. Memory is only
+// ledgerPlaces sets the capacity of a ledger, in events: more than any machine takes in ten minutes. Memory is only
 // taken for what is used.
 const ledgerPlaces = 1 << 26
 

@@ -15,7 +15,7 @@ type column struct {
 	text  func(r result) string
 }
 
-// columns are those of the table, after the name.
+// columns lists the columns of the table after the name.
 func columns() []column {
 	return []column{
 		{"accepted/s", 10, func(r result) string { return count(r.Accepted) }},

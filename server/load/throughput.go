@@ -30,7 +30,7 @@ func (s *stage) flood(seconds int) []result {
 	return []result{r}
 }
 
-// sending is what was seen while a feed ran.
+// sending holds the measurements of a feed.
 type sending struct {
 	feed                *feed
 	answers             *histogram
@@ -61,11 +61,11 @@ func (s *stage) sendUntil(ctx context.Context, f *feed) sending {
 	return sent
 }
 
-// standstill is how long nothing may arrive until what is missing counts as lost. The program's first retries are
+// standstill sets how long nothing may arrive until what is missing counts as lost. The program's first retries are
 // within it.
 const standstill = 45 * time.Second
 
-// drain waits until nothing is missing any more, and says how long that took.
+// drain waits until nothing is missing any more, and returns how long that took.
 func (s *stage) drain(missing func() int) time.Duration {
 	began := time.Now()
 	least, moved := missing(), began

@@ -22,7 +22,7 @@ type usage struct {
 	machine                   time.Duration // of everything, these included
 }
 
-// since is what was used between two moments.
+// since returns the use between two moments.
 func (u usage) since(before usage) usage {
 	return usage{
 		before.at, u.schakel - before.schakel, u.database - before.database, u.loader - before.loader, u.machine - before.machine,
@@ -95,7 +95,7 @@ func processorTime(file string) (own, ended time.Duration, parent int, err error
 	return ticks(fields[11:13]), ticks(fields[13:15]), parent, nil
 }
 
-// machineTime is what all processors spent on anything but waiting.
+// machineTime returns the time that all processors spent on anything but waiting.
 func machineTime() (time.Duration, error) {
 	raw, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // execute runs a command as the program does.
 func execute(ctx context.Context, args []string, streams cli.Streams) int {
 	var grammar struct {
-		Mutations MutationsCmd `cmd:""`
+		Mutations Commands `cmd:""`
 	}
 	return clitest.Execute(ctx, &grammar, args, streams)
 }

@@ -7,8 +7,8 @@ import (
 	"schakel/server/cli"
 )
 
-// MutationCredentials say as whom an API of mutation files is called.
-type MutationCredentials struct {
+// Credentials identify the caller of an API of mutation files.
+type Credentials struct {
 	cli.ClientCredentials
 	Token     string `placeholder:"TOKEN" help:"Access token, in place of --client-id; better in SCHAKEL_TOKEN or --token-file, where other users cannot see it."`
 	TokenFile string `placeholder:"FILE" help:"File that holds the token. Refused when others can read it: mode 0600."`
@@ -17,8 +17,8 @@ type MutationCredentials struct {
 // tokenSource fetches access tokens; renew asks for another than the last.
 type tokenSource func(ctx context.Context, renew bool) (string, error)
 
-// tokens gives what fetches access tokens with a scope for the host of an address; nil when none is sent.
-func (f *MutationCredentials) tokens(agent, address, scope string) (tokenSource, error) {
+// tokens returns a source of access tokens with a scope for the host of an address; nil when none is sent.
+func (f *Credentials) tokens(agent, address, scope string) (tokenSource, error) {
 	fixed := f.Token
 	var err error
 	if f.TokenFile != "" {

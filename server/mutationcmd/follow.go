@@ -13,7 +13,7 @@ import (
 	"schakel/server/cli"
 )
 
-// CopyFlags say where copies of datasets are.
+// CopyFlags locate the database with copies of datasets.
 type CopyFlags struct {
 	Database string `required:"" env:"SCHAKEL_COPY_DATABASE" placeholder:"DATABASE" help:"Where the copy is: sqlite:PATH, or postgres://…. Give it a database of its own, not the one of schakel serve."`
 }
@@ -21,8 +21,8 @@ type CopyFlags struct {
 // Validate checks what flags cannot say one by one.
 func (f *CopyFlags) Validate() error { return replica.CheckDatabase(f.Database) }
 
-// MutationsFollowCmd keeps an exact copy of somebody's dataset (MUT-01).
-type MutationsFollowCmd struct {
+// Follow keeps an exact copy of somebody's dataset (MUT-01).
+type Follow struct {
 	CopyFlags
 	FollowSourceFlags
 	FollowCopyFlags
@@ -35,7 +35,7 @@ type MutationsFollowCmd struct {
 	JSON         bool          `name:"json" help:"Print the report as JSON."`
 }
 
-// FollowCopyFlags say what is kept and how it is checked.
+// FollowCopyFlags choose what a copy contains and how it is verified.
 type FollowCopyFlags struct {
 	Name   string   `placeholder:"NAME" help:"Name of the copy, and of the view that shows it. Default: that of the dataset."`
 	Match  string   `default:"id" help:"How the state that a WAS refers to is found: id, all-fields, or key=ELEMENT,ELEMENT…"`
@@ -43,7 +43,7 @@ type FollowCopyFlags struct {
 	Verify string   `enum:"off,warn,repair,stop" default:"off" help:"Compare the fields of a WAS with those of the copy, and when they differ: warn, repair (a state that is lost too), or stop."`
 }
 
-// FollowAreaFlags say what part of a dataset is kept.
+// FollowAreaFlags limit a copy to an area.
 type FollowAreaFlags struct {
 	Area            string   `type:"existingfile" placeholder:"FILE" help:"Keep only what lies in this polygon: WKT or GeoJSON, or a JSON array of keys. Default: what the source says of the area it keeps to, or --geofilter."`
 	CRS             int      `name:"crs" enum:"28992,4326" default:"28992" help:"Coordinates of the dataset: 28992 (RD) or 4326."`
@@ -54,8 +54,8 @@ type FollowAreaFlags struct {
 	OnReenter       string   `enum:"accept,flag,request-initial" default:"accept" help:"What to do when one comes back, whose history outside is missing: accept it, flag it, or request-initial to make the copy anew."`
 }
 
-// Help is what --help adds.
-func (c *MutationsFollowCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Follow) Help() string {
 	return "Follows a dataset of a Schakel or of an API like PDOK's (--url), or applies zips on disk or on standard input (--from). " +
 		"The copy is the view NAME in the database; it is right after every group, also when this program, the machine or the line is cut, and the next run goes on there. " +
 		"When the dataset has ended and the copy is complete it says so and stops, also with --every. " +
@@ -64,7 +64,7 @@ func (c *MutationsFollowCmd) Help() string {
 }
 
 // Validate checks what flags cannot say one by one.
-func (c *MutationsFollowCmd) Validate() error {
+func (c *Follow) Validate() error {
 	switch {
 	case c.Once && c.Every != 0:
 		return errors.New("--once and --every do not go together")
@@ -87,7 +87,7 @@ func (c *MutationsFollowCmd) Validate() error {
 }
 
 // Run follows until the copy is up to date, or with --every until it is stopped.
-func (c *MutationsFollowCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
+func (c *Follow) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	o, err := c.options(streams, log)
 	if err != nil {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
@@ -109,8 +109,8 @@ func (c *MutationsFollowCmd) Run(ctx context.Context, streams cli.Streams, log *
 	}
 }
 
-// round brings the copy to where the source is, and tells whether nothing comes any more.
-func (c *MutationsFollowCmd) round(ctx context.Context, o replica.Options, streams cli.Streams, log *slog.Logger) (ended bool, err error) {
+// round brings the copy up to date with the source, and reports whether the dataset has ended.
+func (c *Follow) round(ctx context.Context, o replica.Options, streams cli.Streams, log *slog.Logger) (ended bool, err error) {
 	source, err := c.open(ctx, streams.In, log)
 	if err != nil {
 		return false, err
@@ -141,8 +141,8 @@ func (c *MutationsFollowCmd) round(ctx context.Context, o replica.Options, strea
 	return err == nil && report.Ended != nil, err
 }
 
-// options are those of the copy.
-func (c *MutationsFollowCmd) options(streams cli.Streams, log *slog.Logger) (replica.Options, error) {
+// options makes the options of the copy from the flags.
+func (c *Follow) options(streams cli.Streams, log *slog.Logger) (replica.Options, error) {
 	match, err := replica.ParseMatch(c.Match)
 	if err != nil {
 		return replica.Options{}, err
@@ -171,8 +171,8 @@ func (c *MutationsFollowCmd) options(streams cli.Streams, log *slog.Logger) (rep
 	return o, err
 }
 
-// plan tells what a run would apply.
-func (c *MutationsFollowCmd) plan(ctx context.Context, source replica.Source, streams cli.Streams) error {
+// plan prints the deliveries that a run would apply.
+func (c *Follow) plan(ctx context.Context, source replica.Source, streams cli.Streams) error {
 	copies, err := replica.Copies(ctx, c.Database)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *MutationsFollowCmd) plan(ctx context.Context, source replica.Source, st
 	return err
 }
 
-func (c *MutationsFollowCmd) print(w io.Writer, r replica.Report) error {
+func (c *Follow) print(w io.Writer, r replica.Report) error {
 	if c.JSON {
 		return cli.PrintJSON(w, r)
 	}
@@ -241,7 +241,7 @@ func (c *MutationsFollowCmd) print(w io.Writer, r replica.Report) error {
 	return err
 }
 
-// sentence ends a text that somebody typed.
+// sentence adds a full stop to a text that has none.
 func sentence(text string) string {
 	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text

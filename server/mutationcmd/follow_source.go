@@ -13,12 +13,12 @@ import (
 	"schakel/server/release"
 )
 
-// formatName is what the name of a format may be at PDOK's APIs.
+// formatName matches the names of formats at PDOK's APIs.
 var formatName = regexp.MustCompile(`^[a-z0-9][a-z0-9._+-]{0,39}$`)
 
-// FollowSourceFlags say what is followed, and as whom.
+// FollowSourceFlags name the source that is followed, and the client that reads it.
 type FollowSourceFlags struct {
-	MutationCredentials
+	Credentials
 	URL          string   `name:"url" placeholder:"URL" help:"Dataset at a download API, as https://host/mutations/v1/datasets/bgt."`
 	From         string   `placeholder:"PATH" help:"Folder with zips and their manifests, one zip, or - for a zip on standard input."`
 	Kind         string   `enum:"auto,schakel,pdok" default:"auto" help:"How the API speaks: schakel, pdok, or auto to find out."`

@@ -41,7 +41,7 @@ func parcelFolder(t *testing.T) string {
 	return dir
 }
 
-// TestMutationsFollow applies zips on disk and from standard input, tells what it did and what copies there are, keeps to
+// TestMutationsFollow applies zips on disk and from standard input, prints what it did and which copies exist, keeps to
 // areas of polygons and of keys, and ends with the codes its help names.
 //
 // Rules: MUT-01, MUT-40, MUT-48.
@@ -223,7 +223,7 @@ func TestMutationsFollowAnewOnce(t *testing.T) {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c := &MutationsFollowCmd{Anew: true}
+	c := &Follow{Anew: true}
 	c.Database, c.URL, c.Kind, c.Match, c.Verify, c.CRS = "sqlite:"+filepath.Join(t.TempDir(), "copy.db"), server.URL+"/v1", "pdok", "id", "off", 28992
 	streams, log := cli.Streams{Out: io.Discard, Err: io.Discard}, slog.New(slog.DiscardHandler)
 	o, err := c.options(streams, log)

@@ -12,17 +12,17 @@ import (
 	"schakel/server/cli"
 )
 
-// MutationsCmd holds the commands for files of mutation delivery.
-type MutationsCmd struct {
-	Publish MutationsPublishCmd `cmd:"" help:"Send files of mutations to a Schakel that delivers the dataset."`
-	Follow  MutationsFollowCmd  `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
-	Status  MutationsStatusCmd  `cmd:"" help:"Tell what copies a database holds, and how far they are."`
-	Schema  MutationsSchemaCmd  `cmd:"" help:"Print the XML schema of a dataset of your own, or write it with that of the format."`
-	Lint    MutationsLintCmd    `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
+// Commands holds the commands for files of mutation delivery.
+type Commands struct {
+	Publish Publish `cmd:"" help:"Send files of mutations to a Schakel that delivers the dataset."`
+	Follow  Follow  `cmd:"" help:"Keep an exact copy of a dataset, of a Schakel or of an API like PDOK's."`
+	Status  Status  `cmd:"" help:"Tell what copies a database holds, and how far they are."`
+	Schema  Schema  `cmd:"" help:"Print the XML schema of a dataset of your own, or write it with that of the format."`
+	Lint    Lint    `cmd:"" help:"Look for what is wrong in mutation delivery files, beyond what their XSD finds."`
 }
 
-// MutationsLintCmd looks at files of mutation delivery as a consumer would have to (MUT-64).
-type MutationsLintCmd struct {
+// Lint looks at files of mutation delivery as a consumer would have to (MUT-64).
+type Lint struct {
 	Format   string   `enum:"text,json" default:"text" help:"How findings are printed: text or json."`
 	FailOn   string   `enum:"error,warning" default:"error" help:"Least finding that makes the exit code 1: error or warning."`
 	Complete bool     `help:"The history starts with the first file: a state that a change refers to must have been given before."`
@@ -30,20 +30,20 @@ type MutationsLintCmd struct {
 	Files    []string `arg:"" name:"file" help:"Files in the order in which they are applied: XML, or zips of deliveries; - is one on standard input."`
 }
 
-// Help is what --help adds.
-func (c *MutationsLintCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Lint) Help() string {
 	return "Files are read as a stream, whatever their size; once the ids of the states they use take 64 MiB, about 68 bytes for each use go to a temporary file. Exit codes: 0 all is well; 1 something was found that --fail-on asks to fail on; 2 wrong flags, or a file that cannot be opened."
 }
 
 // Run looks at the files and prints what is found.
-func (c *MutationsLintCmd) Run(_ context.Context, streams cli.Streams) error {
+func (c *Lint) Run(_ context.Context, streams cli.Streams) error {
 	if c.Most < 1 {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--most must be at least 1")}
 	}
 	return cli.PipelineError(c.run(streams))
 }
 
-func (c *MutationsLintCmd) run(streams cli.Streams) error {
+func (c *Lint) run(streams cli.Streams) error {
 	linter := lint.New(lint.Options{Complete: c.Complete, Most: c.Most})
 	for _, name := range c.Files {
 		if err := lintFile(linter, name, streams.In); err != nil {

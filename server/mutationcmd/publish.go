@@ -13,10 +13,10 @@ import (
 	"schakel/server/cli"
 )
 
-// MutationsPublishCmd sends files of mutations to a Schakel, each under a key of its own content, so that running it again
+// Publish sends files of mutations to a Schakel, each under a key of its own content, so that running it again
 // goes on where it was cut (MUT-22, MUT-29).
-type MutationsPublishCmd struct {
-	MutationCredentials
+type Publish struct {
+	Credentials
 	URL           string        `name:"url" required:"" placeholder:"URL" help:"Dataset to publish in, as https://host/mutations/v1/datasets/bgt."`
 	Kind          string        `env:"-" enum:"auto,groups,delta,initial" default:"auto" help:"What a file holds: groups, delta, initial, or auto for what its header says."`
 	ReplaceReason string        `env:"-" placeholder:"TEXT" help:"With an initial load: replace the history that is there, and tell its followers why they begin anew."`
@@ -28,8 +28,8 @@ type MutationsPublishCmd struct {
 	Files         []string      `arg:"" name:"file" help:"Files in the order in which they are published: XML of the format, zips of deliveries, or groups as JSON or NDJSON; - is one on standard input."`
 }
 
-// Help is what --help adds.
-func (c *MutationsPublishCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Publish) Help() string {
 	return "The client needs the scope mutations.publish. Files are sent as a stream, whatever their size; groups are taken in one after the other, each whole or not at all. " +
 		"When the line is cut the file is sent again and goes on behind the groups that are in; so does running the same command again, also after everything was published: that changes nothing. " +
 		"Standard input can be read once; the key that is told goes on with it. After a refusal, mend the group that is named and run again with --key and the key that is told: what is in is passed over when it is unchanged. " +
@@ -37,7 +37,7 @@ func (c *MutationsPublishCmd) Help() string {
 }
 
 // Validate checks what flags cannot say one by one.
-func (c *MutationsPublishCmd) Validate() error {
+func (c *Publish) Validate() error {
 	if err := cli.CheckURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
@@ -59,7 +59,7 @@ func (c *MutationsPublishCmd) Validate() error {
 }
 
 // Run publishes the files and prints what came of it.
-func (c *MutationsPublishCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Publish) Run(ctx context.Context, streams cli.Streams) error {
 	inputs, err := c.inputs(streams.In)
 	if err != nil {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
@@ -83,7 +83,7 @@ func (c *MutationsPublishCmd) Run(ctx context.Context, streams cli.Streams) erro
 }
 
 // publish sends one file and reports it.
-func (c *MutationsPublishCmd) publish(ctx context.Context, s *groupSender, in *groupInput, report *PublishReport, told io.Writer) error {
+func (c *Publish) publish(ctx context.Context, s *groupSender, in *groupInput, report *PublishReport, told io.Writer) error {
 	if err := in.identify(c); err != nil {
 		report.unsent(in)
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
@@ -102,11 +102,11 @@ func (c *MutationsPublishCmd) publish(ctx context.Context, s *groupSender, in *g
 	return report.add(in, out)
 }
 
-// dataset is the address of the dataset as keys count it.
-func (c *MutationsPublishCmd) dataset() string { return strings.TrimRight(c.URL, "/") }
+// dataset returns the address of the dataset without a slash at its end, as keys are derived from it.
+func (c *Publish) dataset() string { return strings.TrimRight(c.URL, "/") }
 
-// target is where groups go.
-func (c *MutationsPublishCmd) target() string {
+// target returns the address to which groups are sent.
+func (c *Publish) target() string {
 	query := url.Values{}
 	if c.Kind != "auto" {
 		query.Set("kind", c.Kind)

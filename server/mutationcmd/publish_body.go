@@ -74,7 +74,7 @@ func (in *groupInput) tell(to io.Writer) (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// progress is how far this try is.
+// progress describes how much of the file this try has sent.
 func (in *groupInput) progress() string {
 	at := in.at.Load()
 	if in.size <= 0 {

@@ -34,7 +34,7 @@ type groupInput struct {
 }
 
 // inputs looks into the files, so that nothing is sent when one of them is not there or of no form.
-func (c *MutationsPublishCmd) inputs(stdin io.Reader) (all []*groupInput, err error) {
+func (c *Publish) inputs(stdin io.Reader) (all []*groupInput, err error) {
 	stdins := 0
 	for _, name := range c.Files {
 		in := &groupInput{name: name, size: -1, form: c.As}
@@ -116,7 +116,7 @@ func formOf(name string, start []byte) string {
 }
 
 // identify opens the file and finds its key.
-func (in *groupInput) identify(c *MutationsPublishCmd) (err error) {
+func (in *groupInput) identify(c *Publish) (err error) {
 	if in.key = strings.ToLower(c.Key); in.once != nil {
 		if in.key == "" {
 			in.key = uuid.NewString()
@@ -142,7 +142,7 @@ func contentKey(target string, digest []byte) string {
 	return uuid.NewHash(sha256.New(), uuid.NameSpaceURL, append([]byte(target+"\n"), digest...), 4).String()
 }
 
-// again tells whether the file can be sent from its beginning.
+// again reports whether the file can be sent from its beginning.
 func (in *groupInput) again() bool { return in.once == nil || !in.taken.Load() }
 
 // close gives the file back.

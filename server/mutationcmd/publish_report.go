@@ -21,14 +21,14 @@ const (
 	FileUnsent     = "unsent"     // one before it was not taken in
 )
 
-// PublishReport is what came of all files.
+// PublishReport records the result of all files.
 type PublishReport struct {
 	Dataset string          `json:"dataset"`
 	Counts  archive.Counts  `json:"counts"` // of the files that are in
 	Files   []publishedFile `json:"files"`
 }
 
-// publishedFile is what came of a file.
+// publishedFile records the result of a file.
 type publishedFile struct {
 	File          string          `json:"file"`
 	Form          string          `json:"form"`
@@ -77,7 +77,7 @@ type groupsError struct {
 	Detail   string `json:"detail"`
 }
 
-// knownGroups is how much of a publication is in.
+// knownGroups counts the groups of a publication that are in.
 type knownGroups struct {
 	ID     string `json:"id"`
 	Groups int64  `json:"groups"`
@@ -91,7 +91,7 @@ func groupsProblemOf(a cli.Answer) (p groupsProblem) {
 	return p
 }
 
-// tells says whether the last answer tells how much is in.
+// tells reports whether the last answer gives how much is in.
 func (o sentGroups) tells() bool {
 	if o.err != nil {
 		return false
@@ -177,7 +177,7 @@ func (f *publishedFile) failed(out sentGroups) error {
 	return fmt.Errorf("%s: %s (%s; key %s)", f.File, f.Error, areIn(known.Groups), f.Key)
 }
 
-func (c *MutationsPublishCmd) print(w io.Writer, r *PublishReport) error {
+func (c *Publish) print(w io.Writer, r *PublishReport) error {
 	if c.JSON {
 		return cli.PrintJSON(w, r)
 	}
@@ -215,7 +215,7 @@ func (f publishedFile) text() string {
 	return b.String()
 }
 
-// place is where an error is.
+// place returns the position of an error, for people.
 func (e groupsError) place() string {
 	at := e.File
 	if e.Line > 0 {

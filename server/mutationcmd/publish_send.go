@@ -14,7 +14,7 @@ import (
 	"schakel/server/cli"
 )
 
-// stillTime is how long nothing may move in a request before the line is taken for cut. The other side waits less long for us.
+// stillTime sets how long nothing may move in a request before the line is taken for cut. The other side waits less long for us.
 const stillTime = 10 * time.Minute
 
 // continueTime bounds how long a request waits to be told to go on before it sends its body. The server lets a publisher wait for
@@ -33,7 +33,7 @@ type groupSender struct {
 	told            io.Writer
 }
 
-func newGroupSender(c *MutationsPublishCmd, tokens tokenSource, told io.Writer) *groupSender {
+func newGroupSender(c *Publish, tokens tokenSource, told io.Writer) *groupSender {
 	s := &groupSender{Machine: cli.NewMachine("mutations-publish", c.dataset(), ""), dataset: c.dataset(), target: c.target(), tokens: tokens, maxTime: c.MaxTime, told: told}
 	s.Client.Timeout = 0 // a large file takes hours
 	if standard, is := http.DefaultTransport.(*http.Transport); is {
@@ -44,7 +44,7 @@ func newGroupSender(c *MutationsPublishCmd, tokens tokenSource, told io.Writer) 
 	return s
 }
 
-// sentGroups is what came of a file.
+// sentGroups records the result of a file.
 type sentGroups struct {
 	answer cli.Answer // the last; its status is 0 when there was none
 	err    error      // why it was not settled
@@ -93,7 +93,7 @@ func (s *groupSender) send(ctx context.Context, in *groupInput) (out sentGroups)
 	}
 }
 
-// settled tells whether trying again makes no difference.
+// settled reports whether trying again makes no difference.
 func (s *groupSender) settled(out sentGroups) bool {
 	if out.err != nil {
 		_, untrusted := errors.AsType[*tls.CertificateVerificationError](out.err)

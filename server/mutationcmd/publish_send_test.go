@@ -65,7 +65,7 @@ func TestGroupSender(t *testing.T) {
 			want, err := os.ReadFile(path)
 			must(t, err)
 			synctest.Test(t, func(t *testing.T) {
-				c := &MutationsPublishCmd{URL: "https://schakel.example.nl/mutations/v1/datasets/d/", Kind: "auto", As: "auto", MaxTime: time.Minute, Files: []string{path}}
+				c := &Publish{URL: "https://schakel.example.nl/mutations/v1/datasets/d/", Kind: "auto", As: "auto", MaxTime: time.Minute, Files: []string{path}}
 				inputs, err := c.inputs(nil)
 				must(t, err)
 				defer closeInputs(inputs)
@@ -110,7 +110,7 @@ func TestGroupSenderWaits(t *testing.T) {
 	t.Parallel()
 	path := clitest.ParcelFile(t, "a.ndjson", clitest.ParcelLines("a", 9))
 	synctest.Test(t, func(t *testing.T) {
-		c := &MutationsPublishCmd{URL: "https://schakel.example.nl/mutations/v1/datasets/d", Kind: "auto", As: "auto", MaxTime: time.Minute, Files: []string{path}}
+		c := &Publish{URL: "https://schakel.example.nl/mutations/v1/datasets/d", Kind: "auto", As: "auto", MaxTime: time.Minute, Files: []string{path}}
 		inputs, err := c.inputs(nil)
 		must(t, err)
 		defer closeInputs(inputs)

@@ -11,8 +11,8 @@ import (
 	"schakel/server/cli"
 )
 
-// MutationsSchemaCmd writes the XML schema of a dataset of one's own (MUT-62).
-type MutationsSchemaCmd struct {
+// Schema writes the XML schema of a dataset of one's own (MUT-62).
+type Schema struct {
 	Namespace string `required:"" placeholder:"URI" help:"Namespace of the dataset's own elements."`
 	Prefix    string `default:"d" help:"Prefix for it."`
 	Root      string `required:"" placeholder:"NAME" help:"Element around the files, such as bgtMutaties."`
@@ -21,8 +21,8 @@ type MutationsSchemaCmd struct {
 	Dir       string `type:"path" placeholder:"FOLDER" help:"Write ROOT.xsd and the schema of the format into this folder, over files of the same name, and print nothing but their paths."`
 }
 
-// Help is what --help adds.
-func (c *MutationsSchemaCmd) Help() string {
+// Help implements kong.HelpProvider.
+func (c *Schema) Help() string {
 	return `Prints the schema against which xmllint or another validator can hold the files of such a dataset: a root element around the message, and an element that stands for the objects of the format and takes any object in. Deliveries have an element named object around each object that was published without one.
 
 The schema imports that of the format itself. With --dir both are written, so that nothing else is needed:
@@ -34,7 +34,7 @@ Without it, --generic says where the schema is that PDOK publishes, or the one t
 }
 
 // Run prints or writes the schema.
-func (c *MutationsSchemaCmd) Run(_ context.Context, streams cli.Streams) error {
+func (c *Schema) Run(_ context.Context, streams cli.Streams) error {
 	var own bytes.Buffer
 	err := format.WriteSchema(&own, format.Name{Prefix: c.Prefix, Space: c.Namespace, Local: c.Root}, c.Object, c.Generic)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *MutationsSchemaCmd) Run(_ context.Context, streams cli.Streams) error {
 }
 
 // write writes both schemas, side by side.
-func (c *MutationsSchemaCmd) write(streams cli.Streams, own []byte) error {
+func (c *Schema) write(streams cli.Streams, own []byte) error {
 	name := c.Root + ".xsd"
 	if filepath.Base(c.Generic) != c.Generic || c.Generic == name || c.Generic == "." || c.Generic == ".." {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("--generic is %q; with --dir it is the name of a file other than %s, without a folder", c.Generic, name)}

@@ -9,14 +9,14 @@ import (
 	"schakel/server/cli"
 )
 
-// MutationsStatusCmd tells what copies a database holds.
-type MutationsStatusCmd struct {
+// Status lists what copies a database holds.
+type Status struct {
 	CopyFlags
 	JSON bool `name:"json" help:"Print it as JSON."`
 }
 
 // Run prints a line a copy.
-func (c *MutationsStatusCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *Status) Run(ctx context.Context, streams cli.Streams) error {
 	copies, err := replica.Copies(ctx, c.Database)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *MutationsStatusCmd) Run(ctx context.Context, streams cli.Streams) error
 	return w.Flush()
 }
 
-// copyState says what is going on with a copy.
+// copyState describes the state of a copy in words.
 func copyState(c replica.Copy) string {
 	switch {
 	case c.UnderWay != nil:

@@ -1,6 +1,6 @@
 // Package release identifies the build that runs and carries its changelog.
 //
-// Version, commit and date are those that the linker was given (see the Makefile); a build without them falls back on what
+// The linker sets version, commit and date (see the Makefile); a build without them falls back on what
 // the go command recorded of the repository, and reports version "dev". Nothing here reads a file or the network.
 package release
 

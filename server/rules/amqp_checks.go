@@ -53,7 +53,7 @@ func amqpErrors() []Rule {
 	}
 }
 
-// amqpReadings are how we read the profile where it contradicts itself or is silent.
+// amqpReadings gives our reading of the profile where it contradicts itself or is silent.
 func amqpReadings() []Rule {
 	return []Rule{
 		{ID: "INC-01", Level: corrected, Text: "An unreadable header is not-well-formed-xml; the other code by setting, both are read"},

@@ -12,7 +12,7 @@ import (
 	"os"
 )
 
-// file is where the table is, from the top of the repository.
+// file locates the table, from the top of the repository.
 const file = "server/rules/RULES.md"
 
 func main() {

@@ -6,7 +6,7 @@ import "slices"
 type Rule struct {
 	// ID is that of the requirements, such as EDU-10.
 	ID string
-	// Level is how binding it is.
+	// Level gives how binding it is.
 	Level string
 	Text  string
 	// Reason says why no test can prove it; empty for a rule with tests.
@@ -51,7 +51,7 @@ func Chapters() []Chapter {
 	}
 }
 
-// known tells whether there is a rule with this id.
+// known reports whether there is a rule with this id.
 func known(id string) bool {
 	return slices.ContainsFunc(Chapters(), func(c Chapter) bool {
 		return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.ID == id })

@@ -32,7 +32,7 @@ type AMQPIdentity struct {
 	Pairs []tls.Certificate // each with its chain
 }
 
-// AMQPWorld is where a program exchanges messages, and with whom.
+// AMQPWorld holds the broker and the parties with which a program exchanges messages.
 type AMQPWorld struct {
 	URL, Username, Password string // of the broker
 	Me, Other               AMQPIdentity
@@ -40,7 +40,7 @@ type AMQPWorld struct {
 	Handler                 demo.Target // answers its questions; without a URL none are taken
 }
 
-// AMQPSide is what was agreed in one program.
+// AMQPSide holds the agreements in one program.
 type AMQPSide struct {
 	World       AMQPWorld
 	Publisher   demo.Credentials // may publish messages and questions

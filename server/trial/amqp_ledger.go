@@ -7,7 +7,7 @@ import (
 	"schakel/store"
 )
 
-// AMQPAccount is what became of the business messages of a ledger.
+// AMQPAccount records the result of the business messages of a ledger.
 type AMQPAccount struct {
 	Messages     int
 	Acknowledged int // at their sender, by exactly one AppRec
@@ -24,12 +24,12 @@ func (a AMQPAccount) String() string {
 		a.Messages, a.Acknowledged, a.Lost, a.Twice, a.AppRecs, a.Open)
 }
 
-// Sound tells whether all went as it must.
+// Sound reports whether all went as it must.
 func (a AMQPAccount) Sound() bool {
 	return a.Messages > 0 && a.Acknowledged == a.Messages && len(a.Examples) == 0
 }
 
-// amqpBook is what one program keeps, by MsgId.
+// amqpBook holds the rows of one program, by MsgId.
 type amqpBook struct {
 	sent, handled, answered, answers map[string][]string // the states of the rows
 	events                           map[string]int      // made of what came in
@@ -106,7 +106,7 @@ func (b amqpBook) read(t T, db *store.DB) {
 	}
 }
 
-// of tells where a row belongs. What was dropped because it was handled before is no second time.
+// of returns the account to which a row belongs. What was dropped because it was handled before is no second time.
 func (b amqpBook) of(m store.AMQPMessage) map[string][]string {
 	switch {
 	case m.Status == store.AMQPDuplicate:

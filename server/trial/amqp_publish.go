@@ -28,7 +28,7 @@ func headParty(her int64) msghead.Party {
 	return msghead.Party{Organisation: unit("Organisation", her+1_000_000), Unit: &own}
 }
 
-// PublishMessage publishes a business message in binary mode and tells what was answered. The same key is the same request.
+// PublishMessage publishes a business message in binary mode and returns the answer. The same key is the same request.
 func (s *Program) PublishMessage(access, eventType, msgID, key string, document []byte) (Answer, error) {
 	return s.Try(http.MethodPost, "/events/v1/events", access, map[string]string{
 		"Content-Type": "application/xml", "Idempotency-Key": `"` + key + `"`,

@@ -16,7 +16,7 @@ import (
 	"schakel/server/demo"
 )
 
-// Answer is what an API said.
+// Answer holds the response of an API.
 type Answer struct {
 	Status int
 	Header http.Header

@@ -26,14 +26,14 @@ func (l *Ledger) Add(ids []string) {
 	}
 }
 
-// Len is how many events were answered 202.
+// Len counts the events that were answered 202.
 func (l *Ledger) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acked)
 }
 
-// Answers tells how often each status was given; 0 is no answer.
+// Answers returns how often each status was given; 0 is no answer.
 func (l *Ledger) Answers() map[int]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *Ledger) answered(status int) {
 	l.answers[status]++
 }
 
-// Account is where the acknowledged events of a ledger are.
+// Account counts the acknowledged events of a ledger by where they are.
 type Account struct {
 	Events, Arrived, Parked, Lost int
 	Missing                       []string // some of the lost

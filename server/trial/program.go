@@ -15,7 +15,7 @@ import (
 	"schakel/server/demo"
 )
 
-// StopBound is how long SIGTERM may take (api.md: exits 0 within 10 s), with
+// StopBound sets how long SIGTERM may take (api.md: exits 0 within 10 s), with
 // something on top for the machine that runs the tests.
 const StopBound = 15 * time.Second
 

@@ -48,7 +48,7 @@ func (p *Publisher) Run(t T, token string, done <-chan struct{}) {
 	}
 }
 
-// step sends one request, and tells whether it was taken.
+// step sends one request, and reports whether it was taken.
 func (p *Publisher) step(t T, token string) bool {
 	if p.pending == nil {
 		p.pending = p.next()

@@ -2,5 +2,5 @@
 
 package trial
 
-// RaceEnabled tells whether the tests look for data races.
+// RaceEnabled reports whether the tests look for data races.
 const RaceEnabled = false

@@ -33,7 +33,7 @@ type Receiver struct {
 	broken []string        // rules, with the event
 }
 
-// webhook is what was seen at one path.
+// webhook records what was seen at one path.
 type webhook struct {
 	events map[string]*seen
 	latest map[string]int // the highest number offered, by subject
@@ -132,7 +132,7 @@ func (r *Receiver) token(w http.ResponseWriter, q *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": ReceiverToken, "token_type": "Bearer", "expires_in": 3600})
 }
 
-// arrived is what the ledger needs of an event.
+// arrived holds the part of an event that the ledger needs.
 type arrived struct {
 	ID, Subject string
 	Data        struct{ Seq int }

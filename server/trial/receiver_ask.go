@@ -120,7 +120,7 @@ func (r *Receiver) Bodies(path string) (bodies []string) {
 	return bodies
 }
 
-// Offers tells how many different events were offered at a path.
+// Offers returns how many different events were offered at a path.
 func (r *Receiver) Offers(path string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *Receiver) Offers(path string) int {
 	return len(r.paths[path].events)
 }
 
-// Attempts tells how often anything was offered at a path.
+// Attempts returns how often anything was offered at a path.
 func (r *Receiver) Attempts(path string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *Receiver) Attempts(path string) int {
 	return r.paths[path].offers
 }
 
-// TakenAt tells how many different events were taken at a path.
+// TakenAt returns how many different events were taken at a path.
 func (r *Receiver) TakenAt(path string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ package trial
 
 import "context"
 
-// T is what this package needs of a test; T is one. A program that is no
+// T has the methods of a test that this package uses; *testing.T is one. A program that is no
 // test may bring its own.
 type T interface {
 	Context() context.Context // ends before what Cleanup named is called

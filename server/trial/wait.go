@@ -2,7 +2,7 @@ package trial
 
 import "time"
 
-// Patience is how long something that another process does may take on a slow,
+// Patience sets how long something that another process does may take on a slow,
 // busy machine. No test depends on it being short.
 const Patience = 60 * time.Second
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// A contract without faults, and one with errors.
 const (
 	GoodContract = `openapi: 3.2.0
 info: {title: Schools, version: 1.0.0}
@@ -24,8 +25,8 @@ components:
 	BrokenContract = "openapi: 3.1.0\ninfo:\n  title: Schools\n  version: 1.0.0\npaths:\n  /schools/{id}:\n    get:\n      responses: {\"200\": {description: One}}\n"
 )
 
-// Written writes files in a new folder and gives the path of each.
-func Written(t *testing.T, files map[string]string) func(string) string {
+// WriteFiles writes files in a new folder. It returns a function that gives the path of each.
+func WriteFiles(t *testing.T, files map[string]string) func(string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

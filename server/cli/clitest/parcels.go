@@ -50,7 +50,7 @@ func ParcelXML(t *testing.T) string {
 	return rest
 }
 
-// ParcelZip is a delivery of parcels: each adds one at x, as id:x.
+// ParcelZip makes a delivery of parcels; each is given as id:x and added at x.
 func ParcelZip(t *testing.T, kind format.DeliveryType, id, previous, area string, parcels ...string) ([]byte, archive.Manifest) {
 	t.Helper()
 	var out bytes.Buffer

@@ -12,6 +12,7 @@ type RoundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f RoundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// AnswerWith makes a response.
 func AnswerWith(status int, header http.Header, body string) *http.Response {
 	if header == nil {
 		header = http.Header{}
