@@ -47,7 +47,7 @@ func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	info := store.BackupInfo{Program: release.Current().Version, SecretKeyID: key}
 	if c.To == "-" {
-		m, err := db.Backup(ctx, streams.Out, info)
+		m, err := store.WriteBackup(ctx, db, streams.Out, info)
 		if err == nil {
 			describe(streams.Err, "backup written", m)
 		}
@@ -55,7 +55,7 @@ func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	var m store.BackupManifest
 	err = writeWhole(c.To, func(w io.Writer) (err error) {
-		m, err = db.Backup(ctx, w, info)
+		m, err = store.WriteBackup(ctx, db, w, info)
 		return err
 	})
 	if err == nil {

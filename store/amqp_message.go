@@ -173,7 +173,7 @@ func (tx *Tx) holdDelivered(ctx context.Context, m AMQPMessage) (int64, error) {
 }
 
 // HoldAMQPRefused holds up to limit deliveries that were written to a queue and then refused there, by an AMQP error or a
-// negative AppRec: they belong in the error queue. It tells how many.
+// negative AppRec: they belong in the error queue. It returns how many.
 func (tx *Tx) HoldAMQPRefused(ctx context.Context, limit int) (int64, error) {
 	var rows []AMQPMessage
 	err := tx.list(ctx, &rows, `SELECT m.* FROM amqp_message m JOIN delivery d ON d.id = m.delivery_id AND d.status = 'delivered'

@@ -19,10 +19,10 @@ func OnlyFor(partnerIDs ...string) Audience {
 	return Audience(only)
 }
 
-// Everyone tells whether an event is for whoever is subscribed.
+// Everyone reports whether an event is for whoever is subscribed.
 func (a Audience) Everyone() bool { return a == "" }
 
-// Has tells whether an event is for a partner; own is that of the own organisation.
+// Has reports whether an event is for a partner; own is that of the own organisation.
 func (a Audience) Has(partnerID string, own bool) bool {
 	return a == "" || own || strings.Contains(string(a), audienceEdge+partnerID+audienceEdge)
 }

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"compress/flate"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ const backupFormat = 1
 // manifestName is the last entry of a backup.
 const manifestName = "manifest.json"
 
-// BackupManifest tells what a backup holds. It is the entry manifest.json, the last of the file.
+// BackupManifest lists what a backup holds. It is the entry manifest.json, the last of the file.
 type BackupManifest struct {
 	Format        int           `json:"format"`
 	Program       string        `json:"program"` // version of the program that made it
@@ -45,38 +44,23 @@ type BackupInfo struct {
 	SecretKeyID string
 }
 
-// Backup writes all rows as of one moment to w, while the program goes on, and tells what it wrote. Nobody waits for it: it
+// WriteBackup writes all rows as of one moment to w, while the program goes on, and returns the manifest. Nobody waits for it: it
 // reads one snapshot (SQLite: a read transaction, during which the WAL file grows; PostgreSQL: REPEATABLE READ). Memory
 // stays flat however many rows there are.
 //
 // The format is a zip file with an entry tables/NAME of encoded rows a table, then manifest.json; the comment of the zip
 // file is the SHA-256 of every byte before it. The rows are the same for both databases, so that a backup of one can be
 // restored into the other. Secrets in it stay sealed; the key is not in it.
-func (db *DB) Backup(ctx context.Context, w io.Writer, info BackupInfo) (BackupManifest, error) {
-	m := BackupManifest{Format: backupFormat, Program: info.Program, Database: db.dialect, SecretKeyID: info.SecretKeyID}
-	err := db.snapshot(ctx, func(tx *sqlx.Tx) error { return db.writeBackup(ctx, tx, w, &m) })
+func WriteBackup(ctx context.Context, db *DB, w io.Writer, info BackupInfo) (BackupManifest, error) {
+	m := BackupManifest{Format: backupFormat, Program: info.Program, TakenAt: db.Now().UTC(), Database: db.Dialect(), SecretKeyID: info.SecretKeyID}
+	err := db.Snapshot(ctx, func(tx *sqlx.Tx) error { return writeTables(ctx, tx, w, &m) })
 	if err != nil {
 		return BackupManifest{}, fmt.Errorf("back up: %w", err)
 	}
 	return m, nil
 }
 
-// snapshot runs fn in a transaction that sees the database as it was at its first statement.
-func (db *DB) snapshot(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
-	var o *sql.TxOptions // SQLite: the connections that read are read only, and every transaction of the WAL is a snapshot
-	if db.dialect == Postgres {
-		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	}
-	tx, err := db.read.BeginTxx(ctx, o)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	return fn(tx)
-}
-
-func (db *DB) writeBackup(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *BackupManifest) error {
-	m.TakenAt = db.now().UTC()
+func writeTables(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *BackupManifest) error {
 	if err := tx.GetContext(ctx, &m.SchemaVersion, `SELECT MAX(version_id) FROM goose_db_version`); err != nil {
 		return fmt.Errorf("read the version of the schema: %w", err)
 	}
@@ -98,7 +82,7 @@ func (db *DB) writeBackup(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *Back
 
 // knownSchema is schemaAt for a version that this program can know.
 func knownSchema(ctx context.Context, version int64) ([]BackupTable, error) {
-	target, err := newestSchema()
+	target, err := NewestSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +153,7 @@ func finishArchive(archive *zip.Writer, seal *sealer, m *BackupManifest) error {
 	return seal.close()
 }
 
-// sameColumns tells whether two descriptions are of the same table.
+// sameColumns reports whether two descriptions are of the same table.
 func (t *BackupTable) sameColumns(o BackupTable) bool {
 	return t.Name == o.Name && slices.Equal(t.Columns, o.Columns)
 }

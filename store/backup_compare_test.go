@@ -19,7 +19,7 @@ func TestRestoreReadsEveryRowBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if _, err := db.Backup(t.Context(), &file, store.BackupInfo{}); err != nil {
+	if _, err := store.WriteBackup(t.Context(), db, &file, store.BackupInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file.Bytes()), int64(file.Len()))

@@ -9,9 +9,6 @@ import (
 	"io"
 )
 
-// MigrateTo gives tests an older schema.
-func (db *DB) MigrateTo(ctx context.Context, version int64) error { return db.migrateTo(ctx, version) }
-
 // ReadRow reads one encoded row of columns of these kinds, and encodes it again.
 func ReadRow(in []byte, kinds ...string) (values []any, again []byte, err error) {
 	columns := make([]BackupColumn, len(kinds))
@@ -81,15 +78,15 @@ func Entries(file []byte) (BackupManifest, map[string][]byte, error) {
 	return m, entries, json.Unmarshal(entries[manifestName], &m)
 }
 
-// FillWith restores into a new SQLite file in which a statement was run before the rows came, and says what came of it.
+// FillWith restores into a new SQLite file in which a statement was run before the rows came, and returns the error.
 func (b *BackupFile) FillWith(ctx context.Context, path, statement string) error {
 	db, err := Open(ctx, "sqlite:"+path, Options{})
 	if err != nil {
 		return err
 	}
-	err = db.migrateTo(ctx, b.Manifest.SchemaVersion)
+	err = db.MigrateTo(ctx, b.Manifest.SchemaVersion)
 	if err == nil {
-		_, err = db.write.ExecContext(ctx, statement)
+		_, err = db.Writer().ExecContext(ctx, statement)
 	}
 	if err == nil {
 		err = b.fillOpenSQLite(ctx, db)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -14,11 +15,19 @@ const loadStep = 10_000
 
 // loadSQLite writes all rows into empty tables.
 func (b *BackupFile) loadSQLite(ctx context.Context, db *DB) error {
-	if err := db.Write(ctx, func(tx *Tx) error { return emptyTables(ctx, tx.tx, b.Manifest.Tables) }); err != nil {
+	tx, err := db.Writer().BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := emptyTables(ctx, tx, b.Manifest.Tables); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
 		return err
 	}
 	for _, t := range b.Manifest.Tables {
-		l := &loader{db: db, query: `INSERT INTO ` + t.Name + ` (` + t.columnList() + `) VALUES (` + marks(len(t.Columns)) + `)`}
+		l := &loader{db: db, query: `INSERT INTO ` + t.Name + ` (` + t.columnList() + `) VALUES (?` + strings.Repeat(`, ?`, len(t.Columns)-1) + `)`}
 		err := b.each(ctx, t, func(values []any) error { return l.add(ctx, values) })
 		if err == nil {
 			err = l.commit()
@@ -52,7 +61,7 @@ type loader struct {
 
 func (l *loader) add(ctx context.Context, values []any) (err error) {
 	if l.tx == nil {
-		if l.tx, err = l.db.write.BeginTxx(ctx, nil); err != nil {
+		if l.tx, err = l.db.Writer().BeginTxx(ctx, nil); err != nil {
 			return err
 		}
 		if l.stmt, err = l.tx.PreparexContext(ctx, l.query); err != nil {

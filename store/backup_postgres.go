@@ -19,7 +19,7 @@ func (b *BackupFile) restorePostgres(ctx context.Context, database string, o Opt
 	}
 	err = b.fillPostgres(ctx, db)
 	if err == nil {
-		err = db.afterRestore(ctx)
+		err = afterRestore(ctx, db)
 	}
 	return errors.Join(err, db.Close())
 }
@@ -28,10 +28,10 @@ func (b *BackupFile) fillPostgres(ctx context.Context, db *DB) error {
 	if err := b.refuseUsed(ctx, db); err != nil {
 		return err
 	}
-	if err := db.migrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
+	if err := db.MigrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
 		return err
 	}
-	conn, err := db.write.Connx(ctx)
+	conn, err := db.Writer().Connx(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (b *BackupFile) refuseUsed(ctx context.Context, db *DB) error {
 	if err != nil {
 		return err
 	}
-	return refuseRows(ctx, db.read, tables)
+	return refuseRows(ctx, db.Reader(), tables)
 }
 
 // refuseRows answers ErrNotEmpty when a table has rows, other than the settings that migrations write.
@@ -96,20 +96,15 @@ func (b *BackupFile) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx
 	if err := emptyTables(ctx, tx, b.Manifest.Tables); err != nil {
 		return err
 	}
-	if b.Manifest.SchemaVersion >= daysSince {
-		if err := makeRoom(ctx, tx, b.Manifest.TakenAt); err != nil {
-			return fmt.Errorf("make partitions: %w", err)
-		}
+	if err := PrepareLoad(ctx, tx, b.Manifest.SchemaVersion, b.Manifest.TakenAt); err != nil {
+		return fmt.Errorf("make partitions: %w", err)
 	}
 	for _, t := range b.Manifest.Tables {
 		if err := b.copyTable(ctx, conn, t); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 	}
-	if b.Manifest.SchemaVersion < daysSince {
-		return nil // the migration does the rest
-	}
-	if err := nameSenders(ctx, tx); err != nil {
+	if err := FinishLoad(ctx, tx, b.Manifest.SchemaVersion); err != nil {
 		return fmt.Errorf("note who sent what: %w", err)
 	}
 	return nil

@@ -77,36 +77,36 @@ func (b *BackupFile) fillSQLite(ctx context.Context, path string, o Options) err
 }
 
 func (b *BackupFile) fillOpenSQLite(ctx context.Context, db *DB) error {
-	if err := db.migrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
+	if err := db.MigrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
 		return err
 	}
 	// Until it is whole nobody relies on this file; putInPlace brings it to the disk.
-	if _, err := db.write.ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
+	if _, err := db.Writer().ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
 		return err
 	}
 	if err := b.loadSQLite(ctx, db); err != nil {
 		return err
 	}
-	if err := b.compareWith(ctx, db.write); err != nil {
+	if err := b.compareWith(ctx, db.Writer()); err != nil {
 		return err
 	}
-	if err := db.afterRestore(ctx); err != nil {
+	if err := afterRestore(ctx, db); err != nil {
 		return err
 	}
-	return db.checkIntegrity(ctx)
+	return checkIntegrity(ctx, db)
 }
 
 // checkIntegrity has SQLite examine its file and every reference between tables.
-func (db *DB) checkIntegrity(ctx context.Context) error {
+func checkIntegrity(ctx context.Context, db *DB) error {
 	var said string
-	if err := db.write.GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
+	if err := db.Writer().GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
 		return err
 	}
 	if said != "ok" {
 		return fmt.Errorf("the restored file is not sound: %s", said)
 	}
 	var broken int
-	if err := db.write.GetContext(ctx, &broken, `SELECT COUNT(*) FROM pragma_foreign_key_check`); err != nil {
+	if err := db.Writer().GetContext(ctx, &broken, `SELECT COUNT(*) FROM pragma_foreign_key_check`); err != nil {
 		return err
 	}
 	if broken > 0 {
@@ -116,21 +116,11 @@ func (db *DB) checkIntegrity(ctx context.Context) error {
 }
 
 // afterRestore brings the tables to this version and ends what the process that made the backup was doing.
-func (db *DB) afterRestore(ctx context.Context) error {
+func afterRestore(ctx context.Context, db *DB) error {
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(tx *Tx) error {
-		if err := tx.FreeAllLeases(ctx); err != nil {
-			return err
-		}
-		// A login that was ended after the backup must not come back.
-		if _, err := tx.exec(ctx, `DELETE FROM session`); err != nil {
-			return err
-		}
-		_, err := tx.exec(ctx, `UPDATE cluster_task SET lease_until = 0`)
-		return err
-	})
+	return db.Write(ctx, func(tx *Tx) error { return tx.EndRestored(ctx) })
 }
 
 // putInPlace brings the file to the disk and gives it its name; it never replaces another.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/pressly/goose/v3"
 )
 
 // BackupColumn is a column as a backup describes it.
@@ -35,32 +34,27 @@ func (t *BackupTable) columnNames() []string {
 
 func (t *BackupTable) columnList() string { return strings.Join(t.columnNames(), ", ") }
 
-// schemaAt tells what tables a version of the schema has, each after those it refers to. The migrations alone decide
+// schemaAt lists what tables a version of the schema has, each after those it refers to. The migrations alone decide
 // that: what else stands in a shared PostgreSQL is not ours.
 func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
-	pool, err := sqlx.Open("sqlite3", ":memory:")
+	db, err := OpenSchema(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	defer pool.Close()
-	pool.SetMaxOpenConns(1) // every connection would have a memory of its own
-	db := &DB{Queries: Queries{ext: pool, dialect: SQLite}, read: pool, write: pool, texts: newTexts()}
-	if err := db.migrateTo(ctx, version); err != nil {
-		return nil, err
-	}
+	defer db.Close()
 	var names []string
-	if err := db.list(ctx, &names, `SELECT name FROM sqlite_master WHERE type = 'table'
+	if err := sqlx.SelectContext(ctx, db.Reader(), &names, `SELECT name FROM sqlite_master WHERE type = 'table'
 		AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY name`); err != nil {
 		return nil, err
 	}
 	refers := make(map[string][]string)
 	tables := make([]BackupTable, len(names))
 	for i, name := range names {
-		if tables[i], err = db.describe(ctx, name); err != nil {
+		if tables[i], err = describe(ctx, db, name); err != nil {
 			return nil, fmt.Errorf("describe table %s: %w", name, err)
 		}
 		var to []string
-		if err := db.list(ctx, &to, `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
+		if err := sqlx.SelectContext(ctx, db.Reader(), &to, `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
 			return nil, err
 		}
 		refers[name] = to
@@ -68,35 +62,14 @@ func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
 	return inOrder(tables, refers)
 }
 
-// newestSchema is the version this program migrates to.
-func newestSchema() (int64, error) {
-	files, err := migrations.ReadDir("migrations/" + string(SQLite))
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("list migrations: %w", err)
-	}
-	return goose.NumericComponent(files[len(files)-1].Name())
-}
-
-// migrateTo brings an empty or older schema to exactly this version.
-func (db *DB) migrateTo(ctx context.Context, version int64) error {
-	provider, err := db.migrator()
-	if err != nil {
-		return err
-	}
-	if _, err := provider.UpTo(ctx, version); err != nil {
-		return fmt.Errorf("migrate to version %d: %w", version, err)
-	}
-	return nil
-}
-
 // describe reads the columns of a table of SQLite.
-func (db *DB) describe(ctx context.Context, table string) (BackupTable, error) {
+func describe(ctx context.Context, db *DB, table string) (BackupTable, error) {
 	var rows []struct {
 		Name string `db:"name"`
 		Type string `db:"type"`
 	}
 	t := BackupTable{Name: table}
-	if err := db.list(ctx, &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
+	if err := sqlx.SelectContext(ctx, db.Reader(), &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
 		return t, err
 	}
 	for _, r := range rows {

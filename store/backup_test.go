@@ -20,7 +20,7 @@ import (
 func backupOf(t testing.TB, db *store.DB) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	m, err := db.Backup(t.Context(), &file, store.BackupInfo{Program: "test", SecretKeyID: "abcd"})
+	m, err := store.WriteBackup(t.Context(), db, &file, store.BackupInfo{Program: "test", SecretKeyID: "abcd"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +28,15 @@ func backupOf(t testing.TB, db *store.DB) []byte {
 		t.Errorf("manifest %+v", m)
 	}
 	return file.Bytes()
+}
+
+func manifestOf(t testing.TB, file []byte) (store.BackupManifest, error) {
+	t.Helper()
+	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return store.BackupManifest{}, err
+	}
+	return b.Manifest, nil
 }
 
 // empty names a database that does not exist yet, or has no tables.
@@ -95,9 +104,9 @@ func TestBackupRestore(t *testing.T) {
 		bytesOf, err := io.ReadAll(restored.OpenMutationFile(w.ctx, made))
 		same(t, len(bytesOf), err, 3*store.ObjectChunk)
 		again := backupOf(t, restored)
-		before, _, err := store.Entries(file)
+		before, err := manifestOf(t, file)
 		same(t, err, nil, nil)
-		after, _, err := store.Entries(again)
+		after, err := manifestOf(t, again)
 		same(t, after.Tables, err, before.Tables)
 		got, err := restored.Attempts(w.ctx, ids[1])
 		same(t, len(got), err, 1)
@@ -253,10 +262,10 @@ func TestBackupRefusesWhatItDoesNotKnow(t *testing.T) {
 			return err
 		})
 		var file bytes.Buffer
-		if _, err := w.db.Backup(w.ctx, &file, store.BackupInfo{}); !errors.Is(err, store.ErrOtherVersion) {
+		if _, err := store.WriteBackup(w.ctx, w.db, &file, store.BackupInfo{}); !errors.Is(err, store.ErrOtherVersion) {
 			t.Errorf("backed up a newer schema: %v", err)
 		}
-		if _, err := open(t, empty(t, w.db.Dialect())).Backup(w.ctx, &file, store.BackupInfo{}); err == nil {
+		if _, err := store.WriteBackup(w.ctx, open(t, empty(t, w.db.Dialect())), &file, store.BackupInfo{}); err == nil {
 			t.Error("backed up a database without tables")
 		}
 	})
@@ -265,7 +274,7 @@ func TestBackupRefusesWhatItDoesNotKnow(t *testing.T) {
 // A reader that fails, as a full disk does, is an error and no backup.
 func TestBackupToAFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, err := w.db.Backup(w.ctx, fullDisk{}, store.BackupInfo{})
+		_, err := store.WriteBackup(w.ctx, w.db, fullDisk{}, store.BackupInfo{})
 		if !errors.Is(err, errStop) || !strings.HasPrefix(fmt.Sprint(err), "back up: ") {
 			t.Errorf("error %v", err)
 		}

@@ -15,7 +15,7 @@ type bulk struct {
 	blind        bool
 }
 
-// bulkRows is how many rows one statement takes at most; up to bulkExact of them go in one statement made for that many,
+// bulkRows bounds how many rows one statement takes; up to bulkExact of them go in one statement made for that many,
 // more in multiples of bulkStep and a rest. So two dozen statements serve every number and stay prepared, and most
 // transactions need only one or two of each kind.
 const (
@@ -32,7 +32,7 @@ func chunk(n int) int {
 	return min(n/bulkStep*bulkStep, bulkRows)
 }
 
-// putMany inserts n rows, many in a statement, and tells how many were written: values appends the columns of row i.
+// putMany inserts n rows, many in a statement, and returns how many were written: values appends the columns of row i.
 func (tx *Tx) putMany(ctx context.Context, b bulk, n int, values func(args []any, i int) []any) (written int64, err error) {
 	if tx.dialect == Postgres {
 		written, _, err = tx.sendMany(ctx, b, n, values)

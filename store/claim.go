@@ -190,7 +190,7 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 	return err
 }
 
-// Outcome is what came of one attempt: the attempt, and what the delivery becomes.
+// Outcome records the result of one attempt: the attempt, and what the delivery becomes.
 type Outcome struct {
 	Attempt  Attempt
 	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint

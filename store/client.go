@@ -33,7 +33,7 @@ type Client struct {
 	DecidedBy        string  `db:"decided_by"`
 }
 
-// Waiting tells whether the client asked for something an administrator has not decided on.
+// Waiting reports whether the client asked for something an administrator has not decided on.
 func (c Client) Waiting() bool {
 	return c.Status == ClientActive && len(c.RequestedScopes)+len(c.RequestedTypes)+len(c.RequestedSources) > 0
 }

@@ -133,7 +133,7 @@ func (s *Sight) add(w *where, owned, id string) {
 	w.add(`(`+strings.Join(either.conditions, " OR ")+`)`, either.args...)
 }
 
-// SeesContract tells whether a reader may see a contract, whatever its versions.
+// SeesContract reports whether a reader may see a contract, whatever its versions.
 func (q *Queries) SeesContract(ctx context.Context, sight *Sight, id string) (bool, error) {
 	w := where{}
 	w.add(`id = ?`, id)

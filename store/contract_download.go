@@ -22,7 +22,7 @@ type ContractDownload struct {
 	LastAt     Time   `db:"last_at"`
 }
 
-// downloadEvery is how fine the last time is kept: a row that is younger is not written again.
+// downloadEvery sets how fine the last time is kept: a row that is younger is not written again.
 const downloadEvery = time.Hour
 
 // AddContractDownloads notes who fetched what. A later time replaces an earlier one that is at least an hour old.

@@ -148,7 +148,7 @@ func (q *Queries) in(ctx context.Context) sqlx.ExtContext {
 	return q.ext
 }
 
-// exec runs a statement and tells how many rows it touched. A broken uniqueness is ErrConflict.
+// exec runs a statement and returns how many rows it touched. A broken uniqueness is ErrConflict.
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	res, err := tx.ext.ExecContext(ctx, tx.ext.Rebind(query), args...)
 	if err != nil {
@@ -191,3 +191,27 @@ func (tx *Tx) update(ctx context.Context, table string, row any, cols ...string)
 	}
 	return nil
 }
+
+// Snapshot runs fn in a transaction that sees the database as it was at its first statement.
+func (db *DB) Snapshot(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
+	var o *sql.TxOptions // SQLite: the connections that read are read only, and every transaction of the WAL is a Snapshot
+	if db.dialect == Postgres {
+		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	}
+	tx, err := db.read.BeginTxx(ctx, o)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return fn(tx)
+}
+
+// Reader returns the pool that reads, and Writer the one that writes, for package backup: it copies whole tables, about which
+// the methods of this package know nothing.
+func (db *DB) Reader() *sqlx.DB { return db.read }
+
+// Writer returns the pool that writes; see Reader.
+func (db *DB) Writer() *sqlx.DB { return db.write }
+
+// Now returns the time of the clock of this database.
+func (db *DB) Now() time.Time { return db.now() }

@@ -53,7 +53,7 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
 }
 
-// putEvents inserts events and tells how many were written. Those that are not for everyone are few: what says for whom
+// putEvents inserts events and returns how many were written. Those that are not for everyone are few: what says for whom
 // they are costs the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
 	rows, apart := setApart(rows)

@@ -22,7 +22,7 @@ type front struct {
 	looked Time // when a claim last began at the beginning
 }
 
-// frontAge is how long claims may begin in the middle.
+// frontAge sets how long claims may begin in the middle.
 const frontAge = time.Second
 
 func newFronts() *fronts { return &fronts{of: make(map[string]front)} }

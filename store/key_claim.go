@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// ClaimKey inserts a key whose answer is not known yet, as the first thing of a transaction, and tells whether it was free.
+// ClaimKey inserts a key whose answer is not known yet, as the first thing of a transaction, and reports whether it was free.
 // The unique insert is the lock (error E8): on PostgreSQL who comes second waits for the first to commit or roll back. A key
 // whose time is over is free (IDEM-07).
 func (tx *Tx) ClaimKey(ctx context.Context, k *IdempotencyKey) (bool, error) {

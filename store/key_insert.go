@@ -28,7 +28,7 @@ func (tx *Tx) insertKeysCounted(ctx context.Context, rows []*IdempotencyKey) (fr
 	return fresh, nil
 }
 
-// hasWritten tells whether a key is there as this transaction writes it. Its answer names what the transaction made, which
+// hasWritten reports whether a key is there as this transaction writes it. Its answer names what the transaction made, which
 // that of another request cannot.
 func (tx *Tx) hasWritten(ctx context.Context, k *IdempotencyKey) (bool, error) {
 	var n int

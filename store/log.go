@@ -22,7 +22,7 @@ const (
 	pageSize = 4096
 	// keptLogs is how many times that length the log keeps on disk when it begins anew after it was longer.
 	keptLogs = 2
-	// busyTimeout is how long a connection waits for another, and truncateTimeout how long Checkpoint waits for those that read.
+	// busyTimeout sets how long a connection waits for another, and truncateTimeout how long Checkpoint waits for those that read.
 	busyTimeout     = 10 * time.Second
 	truncateTimeout = 50 * time.Millisecond
 )

@@ -32,7 +32,7 @@ const keptDownload = ` FROM mutation_download d WHERE d.requested_by <> '' AND d
 // requestRoom is how many bytes a download d counts for without its file.
 const requestRoom = `4096 + octet_length(d.geofilter) + octet_length(d.manifest)`
 
-// KeptMutationDownloads tells how many bytes are kept for what a partner asked for besides its subscriptions: of each download
+// KeptMutationDownloads returns how many bytes are kept for what a partner asked for besides its subscriptions: of each download
 // its manifest, its geofilter and 4096 besides, and each file once, unless it is there for a delta or snapshot besides.
 func (q *Queries) KeptMutationDownloads(ctx context.Context, partnerID string) (int64, error) {
 	const of = keptDownload + ` AND d.partner_id = ?`

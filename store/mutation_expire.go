@@ -22,7 +22,7 @@ func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE mutation_download SET gone_at = ?, manifest = '', geofilter = '' WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
 }
 
-// MutationFileInUse tells whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
+// MutationFileInUse reports whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
 // snapshotID are those it was made of.
 func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
 	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.source()

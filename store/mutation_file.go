@@ -106,7 +106,7 @@ func (tx *Tx) DropMutationFile(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE mutation_file SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
 }
 
-// orphanFile is how long a file on its way in may be still.
+// orphanFile sets how long a file on its way in may be still.
 const orphanFile = orphanObject
 
 // PruneMutationFiles removes, as of now, the bytes of files that were dropped, or that are on their way in and nobody works

@@ -39,7 +39,7 @@ type MutationReader struct {
 	PartnerID string `db:"partner_id"`
 }
 
-// Everything tells whether it gets the dataset whole.
+// Everything reports whether it gets the dataset whole.
 func (r *MutationReader) Everything() bool { return r.AreaID == "" && len(r.ObjectTypes) == 0 }
 
 // MutationReaders lists the followers of a dataset whose subscription takes what is new, with what they read now.

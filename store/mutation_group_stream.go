@@ -25,7 +25,7 @@ func (p *paging) next() int {
 	return p.rows
 }
 
-// learn tells what a page brought.
+// learn lists what a page brought.
 func (p *paging) learn(rows, bytes int) {
 	if rows > 0 {
 		p.rows = min(max(streamBytes/max(bytes/rows, 1), 1), 4*p.rows, streamMost)

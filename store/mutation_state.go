@@ -54,7 +54,7 @@ func (q *Queries) statesBy(ctx context.Context, d Dataset, column, and string, v
 	return rows, nil
 }
 
-// HasStates tells whether anything is there in a dataset now.
+// HasStates reports whether anything is there in a dataset now.
 func (q *Queries) HasStates(ctx context.Context, d Dataset) (bool, error) {
 	var found []int
 	err := q.list(ctx, &found, `SELECT 1 FROM mutation_state WHERE dataset_id = ? AND born_seq > ? AND died_seq = 0 LIMIT 1`, d.ID, d.ReplacedSeq)

@@ -66,6 +66,20 @@ func (tx *Tx) holds(d *Delivery) bool {
 	return d.LeaseOwner != "" && slices.Contains(tx.livingNodes(), d.LeaseOwner)
 }
 
+// EndRestored ends what the process that made a backup was doing, in a database that was restored from it: its leases, its logins
+// and its tasks.
+func (tx *Tx) EndRestored(ctx context.Context) error {
+	if err := tx.FreeAllLeases(ctx); err != nil {
+		return err
+	}
+	// A login that was ended after the backup must not come back.
+	if _, err := tx.exec(ctx, `DELETE FROM session`); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `UPDATE cluster_task SET lease_until = 0`)
+	return err
+}
+
 // FreeTasks ends the leases of tasks, of downloads and of AMQP messages that are to be answered, checked or handled again. Only
 // for a database that one process works on, before it begins any: those that held them are dead, and another start need not
 // wait for them. An AMQP message that waits for its next check is checked at once.

@@ -73,7 +73,7 @@ func (q *Queries) ObjectsOf(ctx context.Context, ownerID string) ([]Object, erro
 	return rows, q.list(ctx, &rows, `SELECT * FROM object WHERE owner_id = ? ORDER BY id`, ownerID)
 }
 
-// MayReadEvent tells whether a partner may read an event that was delivered to it, or is still meant for it: what a
+// MayReadEvent reports whether a partner may read an event that was delivered to it, or is still meant for it: what a
 // revocation held back stays held back (guarantee G2).
 func (q *Queries) MayReadEvent(ctx context.Context, eventID, partnerID string) (bool, error) {
 	var n int
@@ -82,7 +82,7 @@ func (q *Queries) MayReadEvent(ctx context.Context, eventID, partnerID string) (
 	return n > 0, err
 }
 
-// HadObject tells whether an object had been delivered to a partner when its deliveries were removed.
+// HadObject reports whether an object had been delivered to a partner when its deliveries were removed.
 func (q *Queries) HadObject(ctx context.Context, id, partnerID string) (bool, error) {
 	var n int
 	err := q.get(ctx, &n, `SELECT COUNT(*) FROM object_reader WHERE object_id = ? AND partner_id = ?`, id, partnerID)

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// orphanObject is how long an object may be on its way in.
+	// orphanObject sets how long an object may be on its way in.
 	orphanObject = time.Hour
 	// pruneObjects is how many objects one step of pruning looks at.
 	pruneObjects = 150
 	// pruneChunks is how many pieces one step of pruning removes: more would keep others waiting.
 	pruneChunks = 32
-	// ObjectTombstone is how long it is remembered of an object that it is gone.
+	// ObjectTombstone sets how long it is remembered of an object that it is gone.
 	ObjectTombstone = 90 * 24 * time.Hour
 )
 

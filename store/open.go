@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,8 +19,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the PostgreSQL driver "pgx"
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations
@@ -117,59 +114,6 @@ func (db *DB) openPostgres(dsn string, o Options) error {
 	db.read, db.write = pool, pool
 	db.Queries = Queries{ext: pool, dialect: Postgres}
 	return nil
-}
-
-// Migrate brings the tables forward to what this program needs. Each step is one transaction, so that an
-// interrupted one is done again whole; several nodes may call it at once.
-func (db *DB) Migrate(ctx context.Context) error {
-	provider, err := db.migrator()
-	if err != nil {
-		return err
-	}
-	for {
-		before, _, stateErr := provider.GetVersions(ctx)
-		_, err := provider.Up(ctx)
-		if err == nil {
-			return nil
-		}
-		// SQLite has no lock that outlives a transaction: a step can fail because another process just did it. Then go on.
-		after, _, afterErr := provider.GetVersions(ctx)
-		if errors.Join(stateErr, afterErr) != nil || after <= before {
-			return fmt.Errorf("migrate: %w", err)
-		}
-	}
-}
-
-// MigrationState tells the version the tables have and the one this program needs.
-func (db *DB) MigrationState(ctx context.Context) (current, target int64, err error) {
-	provider, err := db.migrator()
-	if err != nil {
-		return 0, 0, err
-	}
-	if current, target, err = provider.GetVersions(ctx); err != nil {
-		return 0, 0, fmt.Errorf("read migration state: %w", err)
-	}
-	return current, target, nil
-}
-
-func (db *DB) migrator() (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations/"+string(db.dialect))
-	if err != nil {
-		return nil, err
-	}
-	dialect, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if db.dialect == Postgres {
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return nil, err
-		}
-		dialect, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(dialect, db.write.DB, files, options...)
-	if err != nil {
-		return nil, fmt.Errorf("read migrations: %w", err)
-	}
-	return provider, nil
 }
 
 // conflict turns a broken uniqueness of either database into ErrConflict.

@@ -14,7 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// connectTimeout is how long a connection may take to come about when the address of the database does not say.
+// connectTimeout sets how long a connection may take to come about when the address of the database does not say.
 const connectTimeout = 10 * time.Second
 
 // What a server is asked to do about a node that is frozen or gone: a transaction it left open would keep others from its
@@ -56,6 +56,6 @@ func openPool(dsn string) (*sqlx.DB, error) {
 		}
 		return nil
 	}
-	connector := pipes{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare))}
+	connector := pipes{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), explain: conflict}
 	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
 }

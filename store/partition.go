@@ -22,7 +22,7 @@ const daysAhead = 3
 // more, they stay, and that partition is not made: it would hold intake up.
 const moveAtMost = 5000
 
-// partitionWait is how long a change of partitions waits for those who read and write, and keeps others waiting behind it.
+// partitionWait sets how long a change of partitions waits for those who read and write, and keeps others waiting behind it.
 const partitionWait = "250ms"
 
 // partition is a part of a table: the rows whose ids are from From to before To. An empty From is the beginning.
@@ -76,7 +76,7 @@ func (tx *Tx) MakePartitions(ctx context.Context, span time.Duration) error {
 
 const aDay = 24 * time.Hour
 
-// missing tells what partitions have to be made.
+// missing lists what partitions have to be made.
 func missing(table, prefix string, there []partition, now time.Time, span time.Duration) (all []partition) {
 	from := now.UTC().Truncate(aDay)
 	for _, p := range there { // spans may have changed, and end at any midnight
@@ -127,8 +127,12 @@ func busy(err error) error {
 // daysSince is the version of the schema that keeps events by the day.
 const daysSince = 11
 
-// makeRoom makes one partition for all that a backup holds, so that the days after it can have theirs.
-func makeRoom(ctx context.Context, tx *sqlx.Tx, takenAt time.Time) error {
+// PrepareLoad makes one partition for all that a backup of this version of the schema holds, so that the days after it can have
+// theirs.
+func PrepareLoad(ctx context.Context, tx *sqlx.Tx, version int64, takenAt time.Time) error {
+	if version < daysSince {
+		return nil // the migration does it
+	}
 	q := &Queries{ext: tx, dialect: Postgres}
 	for _, t := range byDay {
 		parts, err := q.partitions(ctx, t.table)
@@ -150,8 +154,12 @@ func makeRoom(ctx context.Context, tx *sqlx.Tx, takenAt time.Time) error {
 	return nil
 }
 
-// nameSenders makes the table of who sent what from the events there are. A backup does not hold it: SQLite has no such table.
-func nameSenders(ctx context.Context, tx *sqlx.Tx) error {
+// FinishLoad fills the table of senders from the events that were loaded from a backup of this version of the schema. A backup
+// does not hold it: SQLite has no such table.
+func FinishLoad(ctx context.Context, tx *sqlx.Tx, version int64) error {
+	if version < daysSince {
+		return nil // the migration does it
+	}
 	if _, err := tx.ExecContext(ctx, `TRUNCATE event_identity`); err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (tx *Tx) rememberDay(ctx context.Context, day *oldDay) error {
 	return tx.rememberWhere(ctx, w)
 }
 
-// dropDay takes a day away, and tells whether it did: not when somebody uses the tables for long, or has begun to need more of it.
+// dropDay takes a day away, and reports whether it did: not when somebody uses the tables for long, or has begun to need more of it.
 func (tx *Tx) dropDay(ctx context.Context, day *oldDay) (bool, error) {
 	if _, err := tx.exec(ctx, `SAVEPOINT day`); err != nil {
 		return false, fmt.Errorf("mark: %w", err)
@@ -208,7 +208,7 @@ func (tx *Tx) dropIfFree(ctx context.Context, day *oldDay) (bool, error) {
 	return true, err
 }
 
-// newlyNeeded tells whether, since it was found out what has to stay of a day, a person sent some of it again. It asks only
+// newlyNeeded reports whether, since it was found out what has to stay of a day, a person sent some of it again. It asks only
 // what small indexes can answer, because everybody waits for it.
 func (tx *Tx) newlyNeeded(ctx context.Context, day *oldDay) (bool, error) {
 	w := day.notNeeded(`event_id`)
@@ -263,7 +263,7 @@ func (tx *Tx) forgetSenders(ctx context.Context, span string, limit int) (Pruned
 	return Pruned{Rows: n, Cursor: atGone + span}, nil
 }
 
-// PartitionSpan tells how many days a partition should hold when events are kept for a time, 0 being for ever: so many that a
+// PartitionSpan returns how many days a partition should hold when events are kept for a time, 0 being for ever: so many that a
 // query that has to look into all of them looks into about forty.
 func PartitionSpan(keep time.Duration) time.Duration {
 	const many = 40

@@ -23,6 +23,7 @@ type pipe struct {
 	count   int // statements that wait
 	size    int // bytes of their parameters
 	open    bool
+	explain func(error) error // translates an error of the server
 }
 
 // direct is the argument of a statement that goes to PostgreSQL past database/sql: with parameters as the protocol has them.
@@ -159,7 +160,10 @@ func (p *pipe) run(ctx context.Context, last *direct) (tag pgconn.CommandTag, er
 		}
 		tag, _ = r.Close() // its error is that of all
 	}
-	return tag, conflict(results.Close())
+	if err = results.Close(); err != nil {
+		err = p.explain(err)
+	}
+	return tag, err
 }
 
 // pipeTx is a transaction on a pipe.
@@ -208,7 +212,10 @@ func (t *pipeTx) undo() error {
 }
 
 // pipes connects to PostgreSQL.
-type pipes struct{ driver.Connector }
+type pipes struct {
+	driver.Connector
+	explain func(error) error // translates an error of the server
+}
 
 // Connect makes a connection.
 func (c pipes) Connect(ctx context.Context) (driver.Conn, error) {
@@ -216,5 +223,5 @@ func (c pipes) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pipe{Conn: conn.(*stdlib.Conn), known: make(map[string]*pgconn.StatementDescription)}, nil
+	return &pipe{Conn: conn.(*stdlib.Conn), known: make(map[string]*pgconn.StatementDescription), explain: c.explain}, nil
 }

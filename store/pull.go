@@ -63,7 +63,7 @@ func (tx *Tx) PullClaim(ctx context.Context, c PullClaim) ([]Claimed, error) {
 	return tx.withEvents(ctx, taken)
 }
 
-// mayPull tells whether deliveries of a subscription may be handed out, and on PostgreSQL keeps that so until the
+// mayPull reports whether deliveries of a subscription may be handed out, and on PostgreSQL keeps that so until the
 // transaction ends: every change of the subscription, its endpoint or its partner writes the subscription's row. The
 // question comes after the lock, in a statement of its own, so that it sees what the lock waited for.
 func (tx *Tx) mayPull(ctx context.Context, subscriptionID string) (bool, error) {
@@ -140,7 +140,7 @@ func (tx *Tx) bury(ctx context.Context, worn []Delivery) error {
 	return errors.Join(queues.settle(ctx), tx.raised(ctx, DeliveryDead, worn))
 }
 
-// PullExpire writes down that leases of consumers ended without an answer, for up to limit deliveries, and tells how many.
+// PullExpire writes down that leases of consumers ended without an answer, for up to limit deliveries, and returns how many.
 // They can be received again, or are dead when they were received maxReceives times. PullClaim does without it; it makes
 // the deliveries of consumers that never come back show.
 func (tx *Tx) PullExpire(ctx context.Context, maxReceives int64, limit int) (int, error) {

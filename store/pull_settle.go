@@ -8,7 +8,7 @@ import (
 // PullLock names a delivery as one receive call handed it out.
 type PullLock struct{ DeliveryID, LockID string }
 
-// PullVerdict is what became of one lock in a call that settles.
+// PullVerdict records the result of one lock in a call that settles.
 type PullVerdict string
 
 // The verdicts.
@@ -127,7 +127,7 @@ func (tx *Tx) settlePull(ctx context.Context, subscriptionID string, locks []Pul
 	return verdicts, change(live)
 }
 
-// judgeLock tells whether a lock still holds a delivery; a zero delivery does not exist.
+// judgeLock reports whether a lock still holds a delivery; a zero delivery does not exist.
 func judgeLock(d Delivery, subscriptionID, lockID string, now Time, repeatable bool) PullVerdict {
 	switch {
 	case d.ID == "" || d.SubscriptionID != subscriptionID:

@@ -6,7 +6,7 @@ import (
 )
 
 // Resend puts a delivery back to be tried from now on, under the given Idempotency-Key, unless it is open already or
-// its subscription may not be sent to. It tells whether it did.
+// its subscription may not be sent to. It reports whether it did.
 func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool, error) {
 	queues, err := tx.orderingByID(ctx, id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (tx *Tx) Discard(ctx context.Context, id, detail string) (bool, error) {
 }
 
 // HoldStopped holds up to limit open deliveries of subscriptions that may not be sent to, so that they can be seen,
-// and tells how many. A subscription that ended leaves dead letters. What a pull consumer has in its hands it may settle
+// and returns how many. A subscription that ended leaves dead letters. What a pull consumer has in its hands it may settle
 // until its lease ends. CROSS JOIN makes SQLite begin with the few subscriptions and not with all that waits.
 func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
 	found, queues, err := tx.leaving(ctx, `SELECT d.id, d.subscription_id, d.order_key FROM subscription s CROSS JOIN delivery d WHERE `+stopped+` LIMIT ?`, tx.Now, limit)
@@ -105,7 +105,7 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)
 }
 
-// ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and tells how many: a new key needs
+// ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and returns how many: a new key needs
 // a person's confirmation, which is the resend (IDEM-12, IDEM-13). What a consumer pulls carries no key and waits as long as it
 // takes.
 func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
@@ -130,7 +130,7 @@ func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 const expired = `d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? AND d.due_at <= ?
 	AND d.endpoint_id NOT IN (SELECT e.id FROM endpoint e WHERE e.kind = 'pull')`
 
-// HasExpiredKeys tells whether ExpireKeys would find something. It may read all that waits, and holds nobody up by that.
+// HasExpiredKeys reports whether ExpireKeys would find something. It may read all that waits, and holds nobody up by that.
 func (q *Queries) HasExpiredKeys(ctx context.Context, now Time) (bool, error) {
 	var ids []string
 	err := q.list(ctx, &ids, `SELECT d.id FROM delivery d WHERE `+expired+` LIMIT 1`, now, now)

@@ -179,7 +179,7 @@ func (tx *Tx) pruneOldest(ctx context.Context, table, prefix, and string, before
 	return Pruned{Rows: n, Done: n < int64(limit)}, nil
 }
 
-// forgetLogins is how long the failed logins of a bucket are kept after the last one.
+// forgetLogins sets how long the failed logins of a bucket are kept after the last one.
 const forgetLogins = 30 * 24 * time.Hour
 
 // PruneExpired removes what had expired before the moment given: sessions, links, single-use values and idempotency

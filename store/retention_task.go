@@ -20,7 +20,7 @@ type ClusterTask struct {
 	Error      string `db:"error"`       // of the last run, or empty
 }
 
-// Running tells whether the last run has not been finished.
+// Running reports whether the last run has not been finished.
 func (t *ClusterTask) Running() bool { return t.FinishedAt.Before(t.StartedAt.Time) }
 
 // ClusterTask finds a task; one that never ran is ErrNotFound.

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// prune runs one kind of pruning to its end, in steps of at most limit rows, and tells how many rows went.
+// prune runs one kind of pruning to its end, in steps of at most limit rows, and returns how many rows went.
 func (w *world) prune(step func(tx *store.Tx, cursor string) (store.Pruned, error), limit int) (rows int64) {
 	w.t.Helper()
 	var p store.Pruned
@@ -46,7 +46,7 @@ type past struct {
 	changed  []store.Time
 }
 
-// needed tells whether the event must be there still, after everything before the moment was pruned.
+// needed reports whether the event must be there still, after everything before the moment was pruned.
 func (p *past) needed(before store.Time) bool {
 	if !p.accepted.Before(before.Time) {
 		return true

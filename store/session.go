@@ -37,7 +37,7 @@ func (db *DB) SessionDelete(ctx context.Context, tokenHash []byte) error {
 	})
 }
 
-// UseOnce records value until expires and tells whether this was its first use. All nodes share the record.
+// UseOnce records value until expires and reports whether this was its first use. All nodes share the record.
 func (db *DB) UseOnce(ctx context.Context, value string, expires time.Time) (bool, error) {
 	var first bool
 	err := db.Write(ctx, func(tx *Tx) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Away tells whether the database cannot be reached or cannot write now, such as during a restart or on a full disk: what failed may be
+// Away reports whether the database cannot be reached or cannot write now, such as during a restart or on a full disk: what failed may be
 // tried again later.
 func Away(err error) bool {
 	if s, ok := errors.AsType[sqlite3.Error](err); ok {
@@ -48,7 +48,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	})
 }
 
-// Refused tells whether the database is well and refused what it was given, such as a value too large for an index: trying the
+// Refused reports whether the database is well and refused what it was given, such as a value too large for an index: trying the
 // same again cannot help, and something else may well succeed.
 func Refused(err error) bool {
 	if s, ok := errors.AsType[sqlite3.Error](err); ok {

@@ -65,7 +65,7 @@ func (s Strings) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Contains tells whether the list holds v.
+// Contains reports whether the list holds v.
 func (s Strings) Contains(v string) bool {
 	for _, x := range s {
 		if x == v {

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Migrate brings the tables forward to what this program needs. Each step is one transaction, so that an
+// interrupted one is done again whole; several nodes may call it at once.
+func (db *DB) Migrate(ctx context.Context) error {
+	provider, err := db.migrator()
+	if err != nil {
+		return err
+	}
+	for {
+		before, _, stateErr := provider.GetVersions(ctx)
+		_, err := provider.Up(ctx)
+		if err == nil {
+			return nil
+		}
+		// SQLite has no lock that outlives a transaction: a step can fail because another process just did it. Then go on.
+		after, _, afterErr := provider.GetVersions(ctx)
+		if errors.Join(stateErr, afterErr) != nil || after <= before {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
+}
+
+// MigrationState returns the version the tables have and the one this program needs.
+func (db *DB) MigrationState(ctx context.Context) (current, target int64, err error) {
+	provider, err := db.migrator()
+	if err != nil {
+		return 0, 0, err
+	}
+	if current, target, err = provider.GetVersions(ctx); err != nil {
+		return 0, 0, fmt.Errorf("read migration state: %w", err)
+	}
+	return current, target, nil
+}
+
+func (db *DB) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations/"+string(db.dialect))
+	if err != nil {
+		return nil, err
+	}
+	dialect, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if db.dialect == Postgres {
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return nil, err
+		}
+		dialect, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(dialect, db.write.DB, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return provider, nil
+}
+
+// NewestSchema returns the version of the schema to which this program migrates.
+func NewestSchema() (int64, error) {
+	files, err := migrations.ReadDir("migrations/" + string(SQLite))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("list migrations: %w", err)
+	}
+	return goose.NumericComponent(files[len(files)-1].Name())
+}
+
+// MigrateTo brings an empty or older schema to exactly this version.
+func (db *DB) MigrateTo(ctx context.Context, version int64) error {
+	provider, err := db.migrator()
+	if err != nil {
+		return err
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return fmt.Errorf("migrate to version %d: %w", version, err)
+	}
+	return nil
+}
+
+// OpenSchema opens an empty SQLite database in memory with this version of the schema. It serves to describe the tables; it has
+// one connection, and no clock or ids to write with.
+func OpenSchema(ctx context.Context, version int64) (*DB, error) {
+	pool, err := sqlx.Open("sqlite3", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1) // every connection would have a memory of its own
+	db := &DB{Queries: Queries{ext: pool, dialect: SQLite}, read: pool, write: pool, texts: newTexts()}
+	if err := db.MigrateTo(ctx, version); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return db, nil
+}
