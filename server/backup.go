@@ -16,6 +16,7 @@ import (
 	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
+	"schakel/store/backup"
 )
 
 // BackupCmd writes a backup of everything that is in the database.
@@ -45,17 +46,17 @@ func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	info := store.BackupInfo{Program: release.Current().Version, SecretKeyID: key}
+	info := backup.Info{Program: release.Current().Version, SecretKeyID: key}
 	if c.To == "-" {
-		m, err := store.WriteBackup(ctx, db, streams.Out, info)
+		m, err := backup.Write(ctx, db, streams.Out, info)
 		if err == nil {
 			describe(streams.Err, "backup written", m)
 		}
 		return err
 	}
-	var m store.BackupManifest
+	var m backup.Manifest
 	err = writeWhole(c.To, func(w io.Writer) (err error) {
-		m, err = store.WriteBackup(ctx, db, w, info)
+		m, err = backup.Write(ctx, db, w, info)
 		return err
 	})
 	if err == nil {
@@ -78,7 +79,7 @@ func existing(database string) error {
 }
 
 // describe summarises a backup in a few lines.
-func describe(w io.Writer, what string, m store.BackupManifest) {
+func describe(w io.Writer, what string, m backup.Manifest) {
 	fmt.Fprintf(w, "%s\ntaken at %s from %s, schema version %d, by Schakel %s\n%d rows in %d tables\n",
 		what, m.TakenAt.Format(time.RFC3339), m.Database, m.SchemaVersion, m.Program, m.Rows(), len(m.Tables))
 	if m.SecretKeyID != "" {

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/server/cli"
 	"schakel/store"
+	"schakel/store/backup"
 )
 
 // RestoreCmd makes a database of a backup.
@@ -37,7 +38,7 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("open backup: %w", err)
 	}
-	b, err := store.OpenBackup(ctx, f, info.Size())
+	b, err := backup.Open(ctx, f, info.Size())
 	if err == nil && c.Check {
 		err = b.Check(ctx)
 	}

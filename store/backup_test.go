@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/backup"
 	"schakel/store/storetest"
 )
 
@@ -20,7 +21,7 @@ import (
 func backupOf(t testing.TB, db *store.DB) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	m, err := store.WriteBackup(t.Context(), db, &file, store.BackupInfo{Program: "test", SecretKeyID: "abcd"})
+	m, err := backup.Write(t.Context(), db, &file, backup.Info{Program: "test", SecretKeyID: "abcd"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +31,11 @@ func backupOf(t testing.TB, db *store.DB) []byte {
 	return file.Bytes()
 }
 
-func manifestOf(t testing.TB, file []byte) (store.BackupManifest, error) {
+func manifestOf(t testing.TB, file []byte) (backup.Manifest, error) {
 	t.Helper()
-	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	b, err := backup.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		return store.BackupManifest{}, err
+		return backup.Manifest{}, err
 	}
 	return b.Manifest, nil
 }
@@ -49,7 +50,7 @@ func empty(t testing.TB, d store.Dialect) string {
 
 func restore(t testing.TB, file []byte, database string) error {
 	t.Helper()
-	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	b, err := backup.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func TestRestoreRefusesWhatIsInUse(t *testing.T) {
 	eachTarget(t, func(t *testing.T, w *world, target string) {
 		file := backupOf(t, w.db)
 		same(t, restore(t, file, target), nil, nil)
-		if err := restore(t, file, target); !errors.Is(err, store.ErrNotEmpty) {
+		if err := restore(t, file, target); !errors.Is(err, backup.ErrNotEmpty) {
 			t.Errorf("restored over a database in use: %v", err)
 		}
 	})
@@ -262,10 +263,10 @@ func TestBackupRefusesWhatItDoesNotKnow(t *testing.T) {
 			return err
 		})
 		var file bytes.Buffer
-		if _, err := store.WriteBackup(w.ctx, w.db, &file, store.BackupInfo{}); !errors.Is(err, store.ErrOtherVersion) {
+		if _, err := backup.Write(w.ctx, w.db, &file, backup.Info{}); !errors.Is(err, backup.ErrOtherVersion) {
 			t.Errorf("backed up a newer schema: %v", err)
 		}
-		if _, err := store.WriteBackup(w.ctx, open(t, empty(t, w.db.Dialect())), &file, store.BackupInfo{}); err == nil {
+		if _, err := backup.Write(w.ctx, open(t, empty(t, w.db.Dialect())), &file, backup.Info{}); err == nil {
 			t.Error("backed up a database without tables")
 		}
 	})
@@ -274,7 +275,7 @@ func TestBackupRefusesWhatItDoesNotKnow(t *testing.T) {
 // A reader that fails, as a full disk does, is an error and no backup.
 func TestBackupToAFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, err := store.WriteBackup(w.ctx, w.db, fullDisk{}, store.BackupInfo{})
+		_, err := backup.Write(w.ctx, w.db, fullDisk{}, backup.Info{})
 		if !errors.Is(err, errStop) || !strings.HasPrefix(fmt.Sprint(err), "back up: ") {
 			t.Errorf("error %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/jmoiron/sqlx"
+	"schakel/store/pipe"
 )
 
 // Like is like, for tests of the escaping.
@@ -65,13 +66,13 @@ func (tx *Tx) Explain(ctx context.Context, query string, args []any) (lines []st
 	if len(args) != 1 {
 		return nil, false, nil
 	}
-	d, known := args[0].(*direct)
+	d, known := args[0].(*pipe.Statement)
 	if !known {
 		return nil, false, nil
 	}
-	explained := direct{params: d.params}
+	explained := pipe.Statement{Params: d.Params}
 	_, err = tx.tx.ExecContext(ctx, query, &explained)
-	return explained.first, true, err
+	return explained.First, true, err
 }
 
 // Raw gives tests the transaction itself.

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"schakel/store/pipe"
 )
 
 // StateDeath says in which group a state goes.
@@ -90,12 +92,12 @@ func (tx *Tx) killStates(ctx context.Context, a Appended) error {
 func (tx *Tx) killSome(ctx context.Context, deaths []StateDeath) (int64, error) {
 	const killing = `UPDATE mutation_state SET died_seq = d.seq FROM `
 	if tx.dialect == Postgres {
-		list := newArrays("ti", len(deaths))
+		list := pipe.NewArrays("ti", len(deaths))
 		for _, d := range deaths {
-			list.add([]any{d.ID, d.Seq})
+			list.Add([]any{d.ID, d.Seq})
 		}
 		const query = killing + `unnest($1::text[], $2::int8[]) AS d (id, seq) WHERE mutation_state.id = d.id AND mutation_state.died_seq = 0`
-		result, err := tx.ext.ExecContext(ctx, query, &direct{params: list.params()})
+		result, err := tx.ext.ExecContext(ctx, query, &pipe.Statement{Params: list.Params()})
 		if err != nil {
 			return 0, err
 		}

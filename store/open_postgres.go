@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
+	"schakel/store/pipe"
 )
 
 // connectTimeout sets how long a connection may take to come about when the address of the database does not say.
@@ -56,6 +57,6 @@ func openPool(dsn string) (*sqlx.DB, error) {
 		}
 		return nil
 	}
-	connector := pipes{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), explain: conflict}
+	connector := pipe.Connector{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), Explain: conflict}
 	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/backup"
 	"schakel/store/storetest"
 )
 
@@ -240,7 +241,7 @@ func TestRestoredEventsAreKnown(t *testing.T) {
 	from := newWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock)
 	sent := from.newEvents(1)[0]
 	file := backupOf(t, from.db)
-	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	b, err := backup.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 	same(t, 0, err, 0)
 	url := storetest.PostgresURL(t)
 	same(t, 0, b.Restore(t.Context(), url, store.Options{}), 0)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"schakel/store/pipe"
 )
 
 // pipeRows bounds how many rows one statement of PostgreSQL takes.
@@ -15,7 +17,7 @@ const pipeRows = 1000
 func (b *bulk) unnested() string {
 	arrays := make([]string, len(b.kinds))
 	for i := range arrays {
-		arrays[i] = `$` + strconv.Itoa(i+1) + `::` + typeName(b.kinds[i]) + `[]`
+		arrays[i] = `$` + strconv.Itoa(i+1) + `::` + pipe.TypeName(b.kinds[i]) + `[]`
 	}
 	return `INSERT INTO ` + b.into + ` SELECT * FROM unnest(` + strings.Join(arrays, ", ") + `)` + b.suffix
 }
@@ -26,12 +28,12 @@ func (tx *Tx) sendMany(ctx context.Context, b bulk, n int, values func(args []an
 	args := make([]any, 0, len(b.kinds))
 	query := tx.texts.as(textKey{into: b.into, suffix: b.suffix}, b.unnested)
 	for i := 0; i < n; {
-		columns := newArrays(b.kinds, min(n-i, pipeRows))
-		for rows := 0; i < n && rows < pipeRows && columns.size < pipeBytes; rows, i = rows+1, i+1 {
+		columns := pipe.NewArrays(b.kinds, min(n-i, pipeRows))
+		for rows := 0; i < n && rows < pipeRows && columns.Size < pipe.MaxBytes; rows, i = rows+1, i+1 {
 			args = values(args[:0], i)
-			columns.add(args)
+			columns.Add(args)
 		}
-		d := &direct{params: columns.params(), later: b.blind}
+		d := &pipe.Statement{Params: columns.Params(), Later: b.blind}
 		result, err := tx.ext.ExecContext(ctx, query, d)
 		if err != nil {
 			return 0, nil, err
@@ -40,7 +42,7 @@ func (tx *Tx) sendMany(ctx context.Context, b bulk, n int, values func(args []an
 		if err != nil {
 			return 0, nil, err
 		}
-		written, returned = written+rows, append(returned, d.first...)
+		written, returned = written+rows, append(returned, d.First...)
 	}
 	return written, returned, nil
 }
@@ -53,7 +55,7 @@ func (tx *Tx) later(ctx context.Context, query string, args ...any) error {
 		return err
 	}
 	text := tx.texts.as(textKey{into: query}, func() string { return tx.ext.Rebind(query) })
-	_, err := tx.ext.ExecContext(ctx, text, &direct{params: binaryParams(args), later: true})
+	_, err := tx.ext.ExecContext(ctx, text, &pipe.Statement{Params: pipe.BinaryParams(args), Later: true})
 	return err
 }
 
@@ -62,11 +64,11 @@ func (tx *Tx) laterIn(ctx context.Context, query string, first []any, ids []stri
 	text := tx.texts.as(textKey{into: query}, func() string {
 		return tx.ext.Rebind(strings.TrimSuffix(query, "IN") + `= ANY (?) AND id >= ? AND id <= ?`)
 	})
-	list := newArrays("t", len(ids))
+	list := pipe.NewArrays("t", len(ids))
 	for _, id := range ids {
-		list.add([]any{id})
+		list.Add([]any{id})
 	}
-	params := append(binaryParams(first), list.params()...)
+	params := append(pipe.BinaryParams(first), list.Params()...)
 	params = append(params, []byte(slices.Min(ids)), []byte(slices.Max(ids)))
 	return tx.planned(ctx, text, params)
 }
@@ -77,7 +79,7 @@ func (tx *Tx) planned(ctx context.Context, text string, params [][]byte) error {
 	if err := tx.planOnce(ctx); err != nil {
 		return err
 	}
-	_, err := tx.ext.ExecContext(ctx, text, &direct{params: params, later: true})
+	_, err := tx.ext.ExecContext(ctx, text, &pipe.Statement{Params: params, Later: true})
 	return err
 }
 
@@ -91,6 +93,6 @@ func (tx *Tx) planOnce(ctx context.Context) error {
 	tx.plannedOnce = true
 	const settings = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 		set_config('enable_bitmapscan', 'off', true)`
-	_, err := tx.ext.ExecContext(ctx, settings, &direct{later: true})
+	_, err := tx.ext.ExecContext(ctx, settings, &pipe.Statement{Later: true})
 	return err
 }

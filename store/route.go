@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+
+	"schakel/store/pipe"
 )
 
 // Route lets events of one type, received from one partner, go to another (guarantee G3).
@@ -42,11 +44,11 @@ func (q *Queries) Routes(ctx context.Context) ([]Route, error) {
 func (q *Queries) FanoutEpoch(ctx context.Context) (string, error) {
 	const query = `SELECT value FROM setting WHERE name = 'fanout_epoch'`
 	if q.dialect == Postgres {
-		var answer direct
-		if _, err := q.in(ctx).ExecContext(ctx, query, &answer); err != nil || len(answer.first) == 0 {
+		var answer pipe.Statement
+		if _, err := q.in(ctx).ExecContext(ctx, query, &answer); err != nil || len(answer.First) == 0 {
 			return "", cmp.Or(err, ErrNotFound)
 		}
-		return answer.first[0], nil
+		return answer.First[0], nil
 	}
 	var epoch string
 	return epoch, q.get(ctx, &epoch, query)

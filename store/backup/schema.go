@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -8,23 +8,24 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"schakel/store"
 )
 
-// BackupColumn is a column as a backup describes it.
-type BackupColumn struct {
+// Column is a column as a backup describes it.
+type Column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // text, integer, boolean, bytes or real
 }
 
-// BackupTable is a table in a backup.
-type BackupTable struct {
-	Name    string         `json:"name"`
-	Columns []BackupColumn `json:"columns"`
-	Rows    int64          `json:"rows"`
-	Digest  string         `json:"digest"` // of its rows, in whatever order
+// Table is a table in a backup.
+type Table struct {
+	Name    string   `json:"name"`
+	Columns []Column `json:"columns"`
+	Rows    int64    `json:"rows"`
+	Digest  string   `json:"digest"` // of its rows, in whatever order
 }
 
-func (t *BackupTable) columnNames() []string {
+func (t *Table) columnNames() []string {
 	all := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		all[i] = c.Name
@@ -32,12 +33,12 @@ func (t *BackupTable) columnNames() []string {
 	return all
 }
 
-func (t *BackupTable) columnList() string { return strings.Join(t.columnNames(), ", ") }
+func (t *Table) columnList() string { return strings.Join(t.columnNames(), ", ") }
 
-// schemaAt lists what tables a version of the schema has, each after those it refers to. The migrations alone decide
-// that: what else stands in a shared PostgreSQL is not ours.
-func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
-	db, err := OpenSchema(ctx, version)
+// schemaAt lists the tables a version of the schema has, each after those it refers to. The migrations alone decide
+// which: what else stands in a shared PostgreSQL is not ours.
+func schemaAt(ctx context.Context, version int64) ([]Table, error) {
+	db, err := store.OpenSchema(ctx, version)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
 		return nil, err
 	}
 	refers := make(map[string][]string)
-	tables := make([]BackupTable, len(names))
+	tables := make([]Table, len(names))
 	for i, name := range names {
 		if tables[i], err = describe(ctx, db, name); err != nil {
 			return nil, fmt.Errorf("describe table %s: %w", name, err)
@@ -63,12 +64,12 @@ func schemaAt(ctx context.Context, version int64) ([]BackupTable, error) {
 }
 
 // describe reads the columns of a table of SQLite.
-func describe(ctx context.Context, db *DB, table string) (BackupTable, error) {
+func describe(ctx context.Context, db *store.DB, table string) (Table, error) {
 	var rows []struct {
 		Name string `db:"name"`
 		Type string `db:"type"`
 	}
-	t := BackupTable{Name: table}
+	t := Table{Name: table}
 	if err := sqlx.SelectContext(ctx, db.Reader(), &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
 		return t, err
 	}
@@ -77,7 +78,7 @@ func describe(ctx context.Context, db *DB, table string) (BackupTable, error) {
 		if !ok {
 			return t, fmt.Errorf("column %s has the type %q, which a backup does not know", r.Name, r.Type)
 		}
-		t.Columns = append(t.Columns, BackupColumn{Name: r.Name, Kind: kind})
+		t.Columns = append(t.Columns, Column{Name: r.Name, Kind: kind})
 	}
 	return t, nil
 }
@@ -100,9 +101,9 @@ func kindOf(declared string) (string, bool) {
 }
 
 // inOrder puts each table after those it refers to, so that rows can be loaded in this order.
-func inOrder(tables []BackupTable, refers map[string][]string) ([]BackupTable, error) {
+func inOrder(tables []Table, refers map[string][]string) ([]Table, error) {
 	placed := make(map[string]bool)
-	var out []BackupTable
+	var out []Table
 	for len(out) < len(tables) {
 		before := len(out)
 		for _, t := range tables {

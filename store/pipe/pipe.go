@@ -1,4 +1,5 @@
-package store
+// Package pipe connects database/sql to PostgreSQL so that statements can wait for the next one: a transaction takes fewer round trips.
+package pipe
 
 import (
 	"context"
@@ -10,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// pipe is a connection to PostgreSQL on which statements may wait for the next one. What waits goes to the server with it, in
-// one write, and what came of all is read at once: a group commit takes four ways there and back in place of ten. A transaction
-// begins with its first statement that does not wait, or with its commit.
+// Conn queues statements for the next one that needs its result. The queue goes to the server with that one in a single write, and
+// all results are read at once: a group commit takes four round trips instead of ten. A transaction begins with its first
+// statement that does not wait, or with its commit.
 //
-// A statement that waited and failed makes the one fail that it went with, or the commit: in any case nothing of the
-// transaction is kept.
-type pipe struct {
+// When a queued statement fails, the statement it was sent with fails, or the commit: in any case nothing of the transaction is
+// stored.
+type Conn struct {
 	*stdlib.Conn
 	known   map[string]*pgconn.StatementDescription // direct statements that are prepared here
 	waiting *pgconn.Batch
@@ -26,15 +27,16 @@ type pipe struct {
 	explain func(error) error // translates an error of the server
 }
 
-// direct is the argument of a statement that goes to PostgreSQL past database/sql: with parameters as the protocol has them.
-type direct struct {
-	params [][]byte // in the binary formats
-	later  bool     // in a transaction it may wait: nobody asks what came of it
-	first  []string // the first column of the answer
+// Statement takes the place of the arguments of a statement that goes to PostgreSQL past database/sql, with parameters in the form
+// of the protocol.
+type Statement struct {
+	Params [][]byte // in the binary formats
+	Later  bool     // in a transaction it may wait: its result is not needed
+	First  []string // the first column of the answer
 }
 
-// pipeBytes is how much may wait, so that large events do not gather in memory.
-const pipeBytes = 1 << 20
+// MaxBytes bounds the bytes that wait, so that large events do not gather in memory.
+const MaxBytes = 1 << 20
 
 var _ interface {
 	driver.ConnBeginTx
@@ -43,10 +45,10 @@ var _ interface {
 	driver.ConnPrepareContext
 	driver.Pinger
 	driver.SessionResetter
-} = (*pipe)(nil)
+} = (*Conn)(nil)
 
 // BeginTx begins a transaction with the first statement.
-func (p *pipe) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+func (p *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if o != (driver.TxOptions{}) {
 		return p.Conn.BeginTx(ctx, o)
 	}
@@ -59,46 +61,46 @@ func (p *pipe) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	return &pipeTx{p, ctx}, nil
 }
 
-// PgConn is the connection below.
-func (p *pipe) PgConn() *pgconn.PgConn { return p.Conn.Conn().PgConn() }
+// PgConn returns the connection below.
+func (p *Conn) PgConn() *pgconn.PgConn { return p.Conn.Conn().PgConn() }
 
 // ExecContext runs a statement, after what waits.
-func (p *pipe) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (p *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) == 1 {
-		if d, ok := args[0].Value.(*direct); ok {
+		if d, ok := args[0].Value.(*Statement); ok {
 			return p.direct(ctx, query, d)
 		}
 	}
-	if err := p.flush(ctx); err != nil {
+	if err := p.Flush(ctx); err != nil {
 		return nil, err
 	}
 	return p.Conn.ExecContext(ctx, query, args)
 }
 
 // QueryContext runs a query, after what waits.
-func (p *pipe) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := p.flush(ctx); err != nil {
+func (p *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := p.Flush(ctx); err != nil {
 		return nil, err
 	}
 	return p.Conn.QueryContext(ctx, query, args)
 }
 
 // PrepareContext prepares a statement, after what waits. Nothing may wait while it is used.
-func (p *pipe) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if err := p.flush(ctx); err != nil {
+func (p *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := p.Flush(ctx); err != nil {
 		return nil, err
 	}
 	return p.Conn.PrepareContext(ctx, query)
 }
 
-// ResetSession makes the connection fit for another user.
-func (p *pipe) ResetSession(ctx context.Context) error {
+// ResetSession implements driver.SessionResetter.
+func (p *Conn) ResetSession(ctx context.Context) error {
 	p.drop()
 	p.open = false
 	return p.Conn.ResetSession(ctx)
 }
 
-func (p *pipe) direct(ctx context.Context, query string, d *direct) (driver.Result, error) {
+func (p *Conn) direct(ctx context.Context, query string, d *Statement) (driver.Result, error) {
 	statement := p.known[query]
 	if statement == nil {
 		var err error
@@ -107,8 +109,8 @@ func (p *pipe) direct(ctx context.Context, query string, d *direct) (driver.Resu
 		}
 		p.known[query] = statement
 	}
-	p.add("", statement, d.params)
-	if d.later && p.open && p.size < pipeBytes {
+	p.add("", statement, d.Params)
+	if d.Later && p.open && p.size < MaxBytes {
 		return driver.RowsAffected(0), nil
 	}
 	tag, err := p.run(ctx, d)
@@ -118,7 +120,7 @@ func (p *pipe) direct(ctx context.Context, query string, d *direct) (driver.Resu
 var binaryFormat = []int16{pgx.BinaryFormatCode}
 
 // add lets a statement wait: a prepared one, or a text without parameters.
-func (p *pipe) add(text string, statement *pgconn.StatementDescription, params [][]byte) {
+func (p *Conn) add(text string, statement *pgconn.StatementDescription, params [][]byte) {
 	if p.waiting == nil {
 		p.waiting = &pgconn.Batch{}
 	}
@@ -133,29 +135,30 @@ func (p *pipe) add(text string, statement *pgconn.StatementDescription, params [
 	}
 }
 
-// drop forgets what waits.
-func (p *pipe) drop() { p.waiting, p.count, p.size = nil, 0, 0 }
+// drop empties the queue.
+func (p *Conn) drop() { p.waiting, p.count, p.size = nil, 0, 0 }
 
-func (p *pipe) flush(ctx context.Context) error {
+// Flush sends the queued statements.
+func (p *Conn) Flush(ctx context.Context) error {
 	if p.count == 0 {
 		return nil
 	}
-	_, err := p.run(ctx, &direct{})
+	_, err := p.run(ctx, &Statement{})
 	return err
 }
 
-// run sends what waits and tells what came of the last statement.
-func (p *pipe) run(ctx context.Context, last *direct) (tag pgconn.CommandTag, err error) {
+// run sends the queue and returns the result of the last statement.
+func (p *Conn) run(ctx context.Context, last *Statement) (tag pgconn.CommandTag, err error) {
 	batch, left := p.waiting, p.count
 	p.drop()
-	last.first = nil
+	last.First = nil
 	results := p.PgConn().ExecBatch(ctx, batch)
 	for results.NextResult() {
 		left--
 		r := results.ResultReader()
 		for r.NextRow() {
 			if left == 0 {
-				last.first = append(last.first, string(r.Values()[0]))
+				last.First = append(last.First, string(r.Values()[0]))
 			}
 		}
 		tag, _ = r.Close() // its error is that of all
@@ -168,11 +171,11 @@ func (p *pipe) run(ctx context.Context, last *direct) (tag pgconn.CommandTag, er
 
 // pipeTx is a transaction on a pipe.
 type pipeTx struct {
-	pipe *pipe
+	pipe *Conn
 	ctx  context.Context // for its end, as database/sql gives none
 }
 
-// Commit sends what waits and the commit together. A transaction without a statement takes no way at all.
+// Commit sends what waits and the commit together. A transaction without a statement takes no round trip.
 func (t *pipeTx) Commit() error {
 	p := t.pipe
 	p.open = false
@@ -181,10 +184,10 @@ func (t *pipeTx) Commit() error {
 		return nil
 	}
 	p.add("commit", nil, nil)
-	tag, err := p.run(t.ctx, &direct{})
+	tag, err := p.run(t.ctx, &Statement{})
 	switch {
 	case err != nil:
-		_ = t.undo() // that the commit failed is what counts
+		_ = t.undo() // the failure of the commit counts
 		return err
 	case tag.String() == "ROLLBACK":
 		return pgx.ErrTxCommitRollback
@@ -211,17 +214,17 @@ func (t *pipeTx) undo() error {
 	return nil
 }
 
-// pipes connects to PostgreSQL.
-type pipes struct {
+// Connector connects to PostgreSQL.
+type Connector struct {
 	driver.Connector
-	explain func(error) error // translates an error of the server
+	Explain func(error) error // translates an error of the server
 }
 
 // Connect makes a connection.
-func (c pipes) Connect(ctx context.Context) (driver.Conn, error) {
+func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pipe{Conn: conn.(*stdlib.Conn), known: make(map[string]*pgconn.StatementDescription), explain: c.explain}, nil
+	return &Conn{Conn: conn.(*stdlib.Conn), known: make(map[string]*pgconn.StatementDescription), explain: c.Explain}, nil
 }

@@ -1,4 +1,4 @@
-package store_test
+package backup_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/store"
+	"schakel/store/backup"
 	"schakel/store/storetest"
 )
 
@@ -19,10 +20,10 @@ func TestRestoreReadsEveryRowBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if _, err := store.WriteBackup(t.Context(), db, &file, store.BackupInfo{}); err != nil {
+	if _, err := backup.Write(t.Context(), db, &file, backup.Info{}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file.Bytes()), int64(file.Len()))
+	b, err := backup.Open(t.Context(), bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

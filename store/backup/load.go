@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"schakel/store"
 )
 
-// loadStep is how many rows one transaction of SQLite loads, so that its WAL stays small.
+// loadStep bounds the rows that one transaction of SQLite loads, so that its WAL stays small.
 const loadStep = 10_000
 
 // loadSQLite writes all rows into empty tables.
-func (b *BackupFile) loadSQLite(ctx context.Context, db *DB) error {
+func (b *File) loadSQLite(ctx context.Context, db *store.DB) error {
 	tx, err := db.Writer().BeginTxx(ctx, nil)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (b *BackupFile) loadSQLite(ctx context.Context, db *DB) error {
 }
 
 // emptyTables removes the rows that migrations write.
-func emptyTables(ctx context.Context, tx *sqlx.Tx, tables []BackupTable) error {
+func emptyTables(ctx context.Context, tx *sqlx.Tx, tables []Table) error {
 	for _, t := range slices.Backward(tables) {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+t.Name); err != nil {
 			return fmt.Errorf("empty table %s: %w", t.Name, err)
@@ -52,7 +53,7 @@ func emptyTables(ctx context.Context, tx *sqlx.Tx, tables []BackupTable) error {
 
 // loader inserts rows of one table, many in a transaction.
 type loader struct {
-	db    *DB
+	db    *store.DB
 	query string
 	tx    *sqlx.Tx
 	stmt  *sqlx.Stmt
@@ -94,7 +95,7 @@ func (l *loader) rollback() {
 }
 
 // compareWith reads every row back and checks that the database now holds what the backup holds.
-func (b *BackupFile) compareWith(ctx context.Context, q sqlx.QueryerContext) error {
+func (b *File) compareWith(ctx context.Context, q sqlx.QueryerContext) error {
 	for _, t := range b.Manifest.Tables {
 		counted, err := readRows(ctx, q, t, io.Discard)
 		if err != nil {

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"archive/zip"
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// ErrDamaged is answered for a backup that is not what was written: cut off, changed, or no backup at all.
+// ErrDamaged is returned for a backup that is not what was written: cut off, changed, or no backup at all.
 var ErrDamaged = errors.New("the backup is damaged or cut off, or is no backup; use another one")
 
-// ErrOtherVersion is answered when a schema is newer than this program knows.
+// ErrOtherVersion is returned when a schema is newer than this program knows.
 var ErrOtherVersion = errors.New("made by a newer Schakel: use that version of the program or a newer one")
 
 // maxManifest bounds the manifest, in bytes.
@@ -24,33 +24,33 @@ const maxManifest = 16 << 20
 
 const sealPrefix = "sha256:"
 
-// sealSize is the length of the seal at the end of a backup: "sha256:" and 64 hexadecimal digits.
+// sealSize gives the length of the seal at the end of a backup: "sha256:" and 64 hexadecimal digits.
 const sealSize = len(sealPrefix) + 2*sha256.Size
 
-// sealPlace is written where the seal will stand.
+// sealPlace fills the place of the seal.
 var sealPlace = strings.Repeat("-", sealSize)
 
 // sealer passes on what is written, but for the last sealSize bytes, which it replaces by the digest of all before.
 type sealer struct {
 	w    io.Writer
 	sum  hash.Hash
-	held []byte
+	tail []byte
 }
 
 func newSealer(w io.Writer) *sealer { return &sealer{w: w, sum: sha256.New()} }
 
 // Write implements io.Writer.
 func (s *sealer) Write(p []byte) (int, error) {
-	s.held = append(s.held, p...)
-	n := len(s.held) - sealSize
+	s.tail = append(s.tail, p...)
+	n := len(s.tail) - sealSize
 	if n <= 0 {
 		return len(p), nil
 	}
-	s.sum.Write(s.held[:n])
-	if _, err := s.w.Write(s.held[:n]); err != nil {
+	s.sum.Write(s.tail[:n])
+	if _, err := s.w.Write(s.tail[:n]); err != nil {
 		return 0, err
 	}
-	s.held = append(s.held[:0], s.held[n:]...)
+	s.tail = append(s.tail[:0], s.tail[n:]...)
 	return len(p), nil
 }
 
@@ -61,14 +61,14 @@ func (s *sealer) close() error {
 
 func seal(sum hash.Hash) string { return sealPrefix + hex.EncodeToString(sum.Sum(nil)) }
 
-// BackupFile is a backup whose every byte was found to be as it was written.
-type BackupFile struct {
-	Manifest BackupManifest
+// File reads a backup whose every byte was checked.
+type File struct {
+	Manifest Manifest
 	archive  *zip.Reader
 }
 
-// OpenBackup reads a whole backup of size bytes and answers ErrDamaged when one byte is not as it was written.
-func OpenBackup(ctx context.Context, r io.ReaderAt, size int64) (*BackupFile, error) {
+// Open reads a whole backup of size bytes. It returns ErrDamaged when one byte is not as it was written.
+func Open(ctx context.Context, r io.ReaderAt, size int64) (*File, error) {
 	if err := checkSeal(ctx, r, size); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func OpenBackup(ctx context.Context, r io.ReaderAt, size int64) (*BackupFile, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	b := &BackupFile{archive: archive}
+	b := &File{archive: archive}
 	if err := b.readManifest(); err != nil {
 		return nil, fmt.Errorf("%w: manifest: %w", ErrDamaged, err)
 	}
@@ -105,7 +105,7 @@ func checkSeal(ctx context.Context, r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// stoppable is a reader that stops when its context ends.
+// stoppable reads until its context ends.
 type stoppable struct {
 	ctx context.Context
 	r   io.Reader
@@ -119,7 +119,7 @@ func (s *stoppable) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-func (b *BackupFile) readManifest() error {
+func (b *File) readManifest() error {
 	f, err := b.archive.Open(manifestName)
 	if err != nil {
 		return err
@@ -128,16 +128,16 @@ func (b *BackupFile) readManifest() error {
 	return json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&b.Manifest)
 }
 
-// tableRows reads the rows of one table, and checks at the end that they are those the manifest tells of.
+// tableRows reads the rows of one table, and checks them against the manifest at the end.
 type tableRows struct {
-	table   BackupTable
+	table   Table
 	file    io.Closer
 	in      *rowReader
 	counted tally
 }
 
 // open starts to read a table; whoever calls it closes the file.
-func (b *BackupFile) open(ctx context.Context, t BackupTable) (*tableRows, error) {
+func (b *File) open(ctx context.Context, t Table) (*tableRows, error) {
 	f, err := b.archive.Open("tables/" + t.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -145,7 +145,7 @@ func (b *BackupFile) open(ctx context.Context, t BackupTable) (*tableRows, error
 	return &tableRows{table: t, file: f, in: newRowReader(&stoppable{ctx, f})}, nil
 }
 
-// next answers io.EOF after the last row.
+// next returns io.EOF after the last row.
 func (r *tableRows) next() ([]any, error) {
 	values, err := r.in.next(r.table.Columns)
 	switch {
@@ -161,7 +161,7 @@ func (r *tableRows) next() ([]any, error) {
 }
 
 // each gives each row of a table to fn.
-func (b *BackupFile) each(ctx context.Context, t BackupTable, fn func(values []any) error) error {
+func (b *File) each(ctx context.Context, t Table, fn func(values []any) error) error {
 	rows, err := b.open(ctx, t)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (b *BackupFile) each(ctx context.Context, t BackupTable, fn func(values []a
 }
 
 // Check reads every row, as a restore does, and writes nothing.
-func (b *BackupFile) Check(ctx context.Context) error {
+func (b *File) Check(ctx context.Context) error {
 	if _, err := b.schema(ctx); err != nil {
 		return err
 	}
@@ -194,8 +194,8 @@ func (b *BackupFile) Check(ctx context.Context) error {
 	return nil
 }
 
-// schema checks that the tables are those that this version of the schema has.
-func (b *BackupFile) schema(ctx context.Context) ([]BackupTable, error) {
+// schema checks the tables against this version of the schema.
+func (b *File) schema(ctx context.Context) ([]Table, error) {
 	m := b.Manifest
 	known, err := knownSchema(ctx, m.SchemaVersion)
 	if err != nil {

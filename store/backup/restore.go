@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -8,17 +8,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"schakel/store"
 )
 
-// ErrNotEmpty is answered when there is something already where a backup should be restored to.
+// ErrNotEmpty is returned when there is something already where a backup should be restored to.
 var ErrNotEmpty = errors.New("a backup is only restored into a new database")
 
 // Restore makes a database of the backup: a new file for "sqlite:PATH", an empty database for "postgres://…", whichever of
 // the two it was made of. It reads every row back and compares before it counts as done; then it brings the tables to
-// this program's version and lets go of what the dead process held, so that deliveries go on. Logins end.
+// this program's version and releases the leases of the dead process, so that deliveries go on. Logins end.
 //
 // When it fails or is killed there is no file at PATH, or no row in the PostgreSQL database.
-func (b *BackupFile) Restore(ctx context.Context, database string, o Options) error {
+func (b *File) Restore(ctx context.Context, database string, o store.Options) error {
 	if _, err := b.schema(ctx); err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func (b *BackupFile) Restore(ctx context.Context, database string, o Options) er
 }
 
 // restoreSQLite fills a file in a folder beside the place where it goes, and puts it there when it is whole.
-func (b *BackupFile) restoreSQLite(ctx context.Context, path string, o Options) error {
+func (b *File) restoreSQLite(ctx context.Context, path string, o store.Options) error {
 	if err := nothingAt(path); err != nil {
 		return err
 	}
@@ -68,15 +70,15 @@ func nothingAt(path string) error {
 	return nil
 }
 
-func (b *BackupFile) fillSQLite(ctx context.Context, path string, o Options) error {
-	db, err := Open(ctx, "sqlite:"+path, o)
+func (b *File) fillSQLite(ctx context.Context, path string, o store.Options) error {
+	db, err := store.Open(ctx, "sqlite:"+path, o)
 	if err != nil {
 		return err
 	}
 	return errors.Join(b.fillOpenSQLite(ctx, db), db.Close())
 }
 
-func (b *BackupFile) fillOpenSQLite(ctx context.Context, db *DB) error {
+func (b *File) fillOpenSQLite(ctx context.Context, db *store.DB) error {
 	if err := db.MigrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (b *BackupFile) fillOpenSQLite(ctx context.Context, db *DB) error {
 }
 
 // checkIntegrity has SQLite examine its file and every reference between tables.
-func checkIntegrity(ctx context.Context, db *DB) error {
+func checkIntegrity(ctx context.Context, db *store.DB) error {
 	var said string
 	if err := db.Writer().GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
 		return err
@@ -116,11 +118,11 @@ func checkIntegrity(ctx context.Context, db *DB) error {
 }
 
 // afterRestore brings the tables to this version and ends what the process that made the backup was doing.
-func afterRestore(ctx context.Context, db *DB) error {
+func afterRestore(ctx context.Context, db *store.DB) error {
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(tx *Tx) error { return tx.EndRestored(ctx) })
+	return db.Write(ctx, func(tx *store.Tx) error { return tx.EndRestored(ctx) })
 }
 
 // putInPlace brings the file to the disk and gives it its name; it never replaces another.

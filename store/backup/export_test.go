@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"archive/zip"
@@ -7,13 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"schakel/store"
 )
 
 // ReadRow reads one encoded row of columns of these kinds, and encodes it again.
 func ReadRow(in []byte, kinds ...string) (values []any, again []byte, err error) {
-	columns := make([]BackupColumn, len(kinds))
+	columns := make([]Column, len(kinds))
 	for i, k := range kinds {
-		columns[i] = BackupColumn{Name: k, Kind: k}
+		columns[i] = Column{Name: k, Kind: k}
 	}
 	r := newRowReader(bytes.NewReader(in))
 	values, err = r.next(columns)
@@ -59,28 +61,28 @@ func Reseal(file []byte) []byte {
 }
 
 // Entries takes a backup apart.
-func Entries(file []byte) (BackupManifest, map[string][]byte, error) {
+func Entries(file []byte) (Manifest, map[string][]byte, error) {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		return BackupManifest{}, nil, err
+		return Manifest{}, nil, err
 	}
 	entries := make(map[string][]byte)
 	for _, f := range archive.File {
 		r, err := f.Open()
 		if err != nil {
-			return BackupManifest{}, nil, err
+			return Manifest{}, nil, err
 		}
 		if entries[f.Name], err = io.ReadAll(r); err != nil {
-			return BackupManifest{}, nil, err
+			return Manifest{}, nil, err
 		}
 	}
-	var m BackupManifest
+	var m Manifest
 	return m, entries, json.Unmarshal(entries[manifestName], &m)
 }
 
 // FillWith restores into a new SQLite file in which a statement was run before the rows came, and returns the error.
-func (b *BackupFile) FillWith(ctx context.Context, path, statement string) error {
-	db, err := Open(ctx, "sqlite:"+path, Options{})
+func (b *File) FillWith(ctx context.Context, path, statement string) error {
+	db, err := store.Open(ctx, "sqlite:"+path, store.Options{})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jmoiron/sqlx"
+	"schakel/store"
+	"schakel/store/pipe"
 )
 
 // restorePostgres fills an empty database in one transaction, so that all of it is there or nothing.
-func (b *BackupFile) restorePostgres(ctx context.Context, database string, o Options) error {
-	db, err := Open(ctx, database, o)
+func (b *File) restorePostgres(ctx context.Context, database string, o store.Options) error {
+	db, err := store.Open(ctx, database, o)
 	if err != nil {
 		return err
 	}
@@ -24,7 +26,7 @@ func (b *BackupFile) restorePostgres(ctx context.Context, database string, o Opt
 	return errors.Join(err, db.Close())
 }
 
-func (b *BackupFile) fillPostgres(ctx context.Context, db *DB) error {
+func (b *File) fillPostgres(ctx context.Context, db *store.DB) error {
 	if err := b.refuseUsed(ctx, db); err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (b *BackupFile) fillPostgres(ctx context.Context, db *DB) error {
 }
 
 // refuseUsed keeps us from changing the tables of a database that is in use, or newer than the backup.
-func (b *BackupFile) refuseUsed(ctx context.Context, db *DB) error {
+func (b *File) refuseUsed(ctx context.Context, db *store.DB) error {
 	current, _, err := db.MigrationState(ctx)
 	if err != nil || current == 0 {
 		return err
@@ -66,8 +68,8 @@ func (b *BackupFile) refuseUsed(ctx context.Context, db *DB) error {
 	return refuseRows(ctx, db.Reader(), tables)
 }
 
-// refuseRows answers ErrNotEmpty when a table has rows, other than the settings that migrations write.
-func refuseRows(ctx context.Context, q sqlx.QueryerContext, tables []BackupTable) error {
+// refuseRows returns ErrNotEmpty when a table has rows, other than the settings that migrations write.
+func refuseRows(ctx context.Context, q sqlx.QueryerContext, tables []Table) error {
 	for _, t := range tables {
 		var some bool
 		if err := sqlx.GetContext(ctx, q, &some, `SELECT EXISTS (SELECT 1 FROM `+t.Name+`)`); err != nil {
@@ -81,7 +83,7 @@ func refuseRows(ctx context.Context, q sqlx.QueryerContext, tables []BackupTable
 }
 
 // loadPostgres copies all rows in, while nobody else can use the tables.
-func (b *BackupFile) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx.Tx) error {
+func (b *File) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx.Tx) error {
 	names := make([]string, len(b.Manifest.Tables))
 	for i, t := range b.Manifest.Tables {
 		names[i] = t.Name
@@ -96,7 +98,7 @@ func (b *BackupFile) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx
 	if err := emptyTables(ctx, tx, b.Manifest.Tables); err != nil {
 		return err
 	}
-	if err := PrepareLoad(ctx, tx, b.Manifest.SchemaVersion, b.Manifest.TakenAt); err != nil {
+	if err := store.PrepareLoad(ctx, tx, b.Manifest.SchemaVersion, b.Manifest.TakenAt); err != nil {
 		return fmt.Errorf("make partitions: %w", err)
 	}
 	for _, t := range b.Manifest.Tables {
@@ -104,25 +106,25 @@ func (b *BackupFile) loadPostgres(ctx context.Context, conn *sqlx.Conn, tx *sqlx
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 	}
-	if err := FinishLoad(ctx, tx, b.Manifest.SchemaVersion); err != nil {
+	if err := store.FinishLoad(ctx, tx, b.Manifest.SchemaVersion); err != nil {
 		return fmt.Errorf("note who sent what: %w", err)
 	}
 	return nil
 }
 
 // copyTable loads a table by COPY on the connection that holds the transaction.
-func (b *BackupFile) copyTable(ctx context.Context, conn *sqlx.Conn, t BackupTable) error {
+func (b *File) copyTable(ctx context.Context, conn *sqlx.Conn, t Table) error {
 	rows, err := b.open(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer rows.file.Close()
 	return conn.Raw(func(driver any) error {
-		c, ok := driver.(*pipe)
+		c, ok := driver.(*pipe.Conn)
 		if !ok {
 			return fmt.Errorf("the driver is a %T", driver)
 		}
-		if err := c.flush(ctx); err != nil {
+		if err := c.Flush(ctx); err != nil {
 			return err
 		}
 		_, err := c.Conn.Conn().CopyFrom(ctx, pgx.Identifier{t.Name}, t.columnNames(), pgx.CopyFromFunc(func() ([]any, error) {

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"bufio"
@@ -78,7 +78,7 @@ type rowReader struct {
 func newRowReader(in io.Reader) *rowReader { return &rowReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
 // next reads a row of these columns, and answers io.EOF after the last.
-func (r *rowReader) next(columns []BackupColumn) ([]any, error) {
+func (r *rowReader) next(columns []Column) ([]any, error) {
 	if _, err := r.in.Peek(1); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package store_test
+package backup_test
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"schakel/store"
+	"schakel/store/backup"
 	"schakel/store/storetest"
 )
 
 func opens(t testing.TB, file []byte) error {
 	t.Helper()
-	b, err := store.OpenBackup(t.Context(), bytes.NewReader(file), int64(len(file)))
+	b, err := backup.Open(t.Context(), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return err
 	}
@@ -34,15 +35,15 @@ func TestDamagedBackup(t *testing.T) {
 			flip = 0x20 // in the seal: another case of the same letter
 		}
 		file[i] ^= flip
-		if err := opens(t, file); !errors.Is(err, store.ErrDamaged) {
+		if err := opens(t, file); !errors.Is(err, backup.ErrDamaged) {
 			t.Fatalf("byte %d of %d changed by %x: %v", i, len(file), flip, err)
 		}
 		file[i] ^= flip
-		if err := opens(t, file[:i]); !errors.Is(err, store.ErrDamaged) {
+		if err := opens(t, file[:i]); !errors.Is(err, backup.ErrDamaged) {
 			t.Fatalf("cut off after %d of %d bytes: %v", i, len(file), err)
 		}
 	}
-	if err := opens(t, append(file, 0)); !errors.Is(err, store.ErrDamaged) {
+	if err := opens(t, append(file, 0)); !errors.Is(err, backup.ErrDamaged) {
 		t.Errorf("a byte more: %v", err)
 	}
 }
@@ -53,32 +54,32 @@ func TestFalseBackup(t *testing.T) {
 	db := storetest.SQLite(t)
 	file := backupOf(t, db)
 	for name, c := range map[string]struct {
-		change func(m *store.BackupManifest, entries map[string][]byte)
+		change func(m *backup.Manifest, entries map[string][]byte)
 		want   error
 	}{
-		"unchanged":    {func(*store.BackupManifest, map[string][]byte) {}, nil},
-		"newer format": {func(m *store.BackupManifest, _ map[string][]byte) { m.Format++ }, store.ErrOtherVersion},
-		"newer schema": {func(m *store.BackupManifest, _ map[string][]byte) { m.SchemaVersion = 9999 }, store.ErrOtherVersion},
-		"no schema":    {func(m *store.BackupManifest, _ map[string][]byte) { m.SchemaVersion = 0 }, store.ErrOtherVersion},
-		"other schema": {func(m *store.BackupManifest, _ map[string][]byte) { m.SchemaVersion = 1 }, store.ErrDamaged},
-		"strange column": {func(m *store.BackupManifest, _ map[string][]byte) {
+		"unchanged":    {func(*backup.Manifest, map[string][]byte) {}, nil},
+		"newer format": {func(m *backup.Manifest, _ map[string][]byte) { m.Format++ }, backup.ErrOtherVersion},
+		"newer schema": {func(m *backup.Manifest, _ map[string][]byte) { m.SchemaVersion = 9999 }, backup.ErrOtherVersion},
+		"no schema":    {func(m *backup.Manifest, _ map[string][]byte) { m.SchemaVersion = 0 }, backup.ErrOtherVersion},
+		"other schema": {func(m *backup.Manifest, _ map[string][]byte) { m.SchemaVersion = 1 }, backup.ErrDamaged},
+		"strange column": {func(m *backup.Manifest, _ map[string][]byte) {
 			m.Tables[0].Columns[0].Name = "x; DROP TABLE event"
-		}, store.ErrDamaged},
-		"table less": {func(m *store.BackupManifest, _ map[string][]byte) { m.Tables = m.Tables[1:] }, store.ErrDamaged},
-		"entry less": {func(_ *store.BackupManifest, e map[string][]byte) { delete(e, "tables/setting") }, store.ErrDamaged},
-		"rows less":  {func(_ *store.BackupManifest, e map[string][]byte) { e["tables/setting"] = nil }, store.ErrDamaged},
-		"rows changed": {func(_ *store.BackupManifest, e map[string][]byte) {
+		}, backup.ErrDamaged},
+		"table less": {func(m *backup.Manifest, _ map[string][]byte) { m.Tables = m.Tables[1:] }, backup.ErrDamaged},
+		"entry less": {func(_ *backup.Manifest, e map[string][]byte) { delete(e, "tables/setting") }, backup.ErrDamaged},
+		"rows less":  {func(_ *backup.Manifest, e map[string][]byte) { e["tables/setting"] = nil }, backup.ErrDamaged},
+		"rows changed": {func(_ *backup.Manifest, e map[string][]byte) {
 			e["tables/setting"] = bytes.Replace(e["tables/setting"], []byte("fanout"), []byte("tuonaf"), 1)
-		}, store.ErrDamaged},
+		}, backup.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, entries, err := store.Entries(file)
+			m, entries, err := backup.Entries(file)
 			same(t, err, nil, nil)
 			c.change(&m, entries)
 			manifest, err := json.Marshal(m)
 			same(t, err, nil, nil)
-			changed, err := store.SealedBackup(manifest, entries)
+			changed, err := backup.SealedBackup(manifest, entries)
 			same(t, err, nil, nil)
 			target := "sqlite:" + storetest.SQLitePath(t)
 			if err := restore(t, changed, target); !errors.Is(err, c.want) {
@@ -97,33 +98,33 @@ func TestBackupValues(t *testing.T) {
 		{"é\x00\n", int64(math.MinInt64), true, []byte{0, 0xff}, math.Inf(-1)},
 		{string(make([]byte, 1<<17)), int64(math.MaxInt64), true, make([]byte, 1<<17), math.SmallestNonzeroFloat64},
 	} {
-		row, err := store.WriteRow(kinds, values...)
+		row, err := backup.WriteRow(kinds, values...)
 		same(t, err, nil, nil)
-		got, again, err := store.ReadRow(row, kinds...)
+		got, again, err := backup.ReadRow(row, kinds...)
 		if err != nil || !reflect.DeepEqual(got, values) || !bytes.Equal(again, row) {
 			t.Errorf("%.40v became %.40v, %v", values, got, err)
 		}
-		if _, _, err := store.ReadRow(row[:len(row)-1], kinds...); err == nil {
+		if _, _, err := backup.ReadRow(row[:len(row)-1], kinds...); err == nil {
 			t.Errorf("%.40v: a row cut off was read", values)
 		}
 	}
-	if _, err := store.WriteRow([]string{"integer"}, "1"); err == nil {
+	if _, err := backup.WriteRow([]string{"integer"}, "1"); err == nil {
 		t.Error("a text was taken for an integer")
 	}
 }
 
 func FuzzBackupRow(f *testing.F) {
 	kinds := []string{"text", "integer", "boolean", "bytes", "real"}
-	row, err := store.WriteRow(kinds, "a", int64(-5), true, []byte{1}, 1.5)
+	row, err := backup.WriteRow(kinds, "a", int64(-5), true, []byte{1}, 1.5)
 	same(f, err, nil, nil)
 	f.Add(row)
 	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, in []byte) {
-		values, again, err := store.ReadRow(in, kinds...)
+		values, again, err := backup.ReadRow(in, kinds...)
 		if err != nil {
 			return
 		}
-		twice, _, err := store.ReadRow(again, kinds...)
+		twice, _, err := backup.ReadRow(again, kinds...)
 		if err != nil || !reflect.DeepEqual(values, twice) && values[4] == values[4] {
 			t.Errorf("%v became %v, %v", values, twice, err)
 		}
@@ -137,6 +138,6 @@ func FuzzBackupFile(f *testing.F) {
 		if len(in) < 100 {
 			return
 		}
-		_ = opens(t, store.Reseal(in))
+		_ = opens(t, backup.Reseal(in))
 	})
 }

@@ -1,4 +1,4 @@
-package store
+package pipe
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// kinds are the types of the columns of a bulk insert, by the letter that stands for each.
+// kinds maps letters to the types of columns.
 var kinds = map[byte]struct {
 	name string
 	oid  uint32
@@ -15,19 +15,21 @@ var kinds = map[byte]struct {
 	't': {"text", pgtype.TextOID}, 'i': {"int8", pgtype.Int8OID}, 'b': {"bool", pgtype.BoolOID}, 'x': {"bytea", pgtype.ByteaOID},
 }
 
-// arrays are columns as arrays of PostgreSQL in their binary format.
-type arrays struct {
+// Arrays holds columns as arrays of PostgreSQL in their binary format.
+type Arrays struct {
 	columns [][]byte
 	rows    uint32
-	size    int
+	Size    int
 	nulls   []bool
 }
 
-// arrayHead is the length of what comes before the elements: dimensions, whether there are NULLs, type, length and first index.
+// arrayHead gives the length of the header: dimensions, whether there are NULLs, type, length and first index.
 const arrayHead = 20
 
-func newArrays(letters string, rows int) *arrays {
-	a := &arrays{columns: make([][]byte, len(letters)), nulls: make([]bool, len(letters))}
+// NewArrays makes empty columns of the types that the letters stand for: t text, i int8, b bool, x bytea. rows is their expected
+// length.
+func NewArrays(letters string, rows int) *Arrays {
+	a := &Arrays{columns: make([][]byte, len(letters)), nulls: make([]bool, len(letters))}
 	for i := range a.columns {
 		c := make([]byte, arrayHead, arrayHead+rows*elementGuess)
 		binary.BigEndian.PutUint32(c, 1)
@@ -38,11 +40,11 @@ func newArrays(letters string, rows int) *arrays {
 	return a
 }
 
-// elementGuess is about how many bytes an element takes.
+// elementGuess estimates the bytes of an element.
 const elementGuess = 32
 
-// add adds a row.
-func (a *arrays) add(row []any) {
+// Add adds a row.
+func (a *Arrays) Add(row []any) {
 	for i, value := range row {
 		before := len(a.columns[i])
 		c := append(a.columns[i], 0, 0, 0, 0)
@@ -53,13 +55,13 @@ func (a *arrays) add(row []any) {
 		}
 		binary.BigEndian.PutUint32(c[before:], uint32(length))
 		a.columns[i] = c
-		a.size += len(c) - before
+		a.Size += len(c) - before
 	}
 	a.rows++
 }
 
-// params are the finished arrays.
-func (a *arrays) params() [][]byte {
+// Params returns the finished arrays.
+func (a *Arrays) Params() [][]byte {
 	for i, c := range a.columns {
 		if a.nulls[i] {
 			binary.BigEndian.PutUint32(c[4:], 1)
@@ -69,7 +71,7 @@ func (a *arrays) params() [][]byte {
 	return a.columns
 }
 
-// appendBinary appends a value as PostgreSQL has it in its binary format: a text, bytes, a BIGINT or a BOOLEAN.
+// appendBinary appends a value in the binary format of PostgreSQL: a text, bytes, a BIGINT or a BOOLEAN.
 func appendBinary(to []byte, value any) (out []byte, null bool) {
 	switch v := value.(type) {
 	case string:
@@ -94,8 +96,8 @@ func appendBinary(to []byte, value any) (out []byte, null bool) {
 	panic(fmt.Sprintf("a %T has no binary format here", value))
 }
 
-// binaryParams are arguments of a statement in their binary formats.
-func binaryParams(args []any) [][]byte {
+// BinaryParams returns arguments of a statement in their binary formats.
+func BinaryParams(args []any) [][]byte {
 	params := make([][]byte, len(args))
 	for i, value := range args {
 		if p, null := appendBinary(make([]byte, 0, 8), value); !null {
@@ -111,5 +113,5 @@ type instant interface {
 	UnixMicro() int64
 }
 
-// typeName returns the name of the type that a letter stands for.
-func typeName(letter byte) string { return kinds[letter].name }
+// TypeName returns the name of the type that a letter stands for.
+func TypeName(letter byte) string { return kinds[letter].name }

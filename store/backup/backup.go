@@ -1,4 +1,5 @@
-package store
+// Package backup writes all rows of a database into one file and makes a database of it again, of either kind.
+package backup
 
 import (
 	"archive/zip"
@@ -11,56 +12,57 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"schakel/store"
 )
 
-// backupFormat is the number of the format that this program writes and reads.
+// backupFormat numbers the format that this program writes and reads.
 const backupFormat = 1
 
-// manifestName is the last entry of a backup.
+// manifestName names the last entry of a backup.
 const manifestName = "manifest.json"
 
-// BackupManifest lists what a backup holds. It is the entry manifest.json, the last of the file.
-type BackupManifest struct {
+// Manifest lists what a backup holds. It is the entry manifest.json, the last of the file.
+type Manifest struct {
 	Format        int           `json:"format"`
 	Program       string        `json:"program"` // version of the program that made it
-	Database      Dialect       `json:"database"`
+	Database      store.Dialect `json:"database"`
 	SchemaVersion int64         `json:"schemaVersion"`
 	TakenAt       time.Time     `json:"takenAt"`     // everything committed before is in it
 	SecretKeyID   string        `json:"secretKeyId"` // names the key that the secrets in it are sealed with; empty when there are none
-	Tables        []BackupTable `json:"tables"`
+	Tables        []Table       `json:"tables"`
 }
 
-// Rows is how many rows all tables have.
-func (m *BackupManifest) Rows() (n int64) {
+// Rows counts the rows of all tables.
+func (m *Manifest) Rows() (n int64) {
 	for _, t := range m.Tables {
 		n += t.Rows
 	}
 	return n
 }
 
-// BackupInfo is what the maker of a backup says of it.
-type BackupInfo struct {
+// Info describes the maker of a backup.
+type Info struct {
 	Program     string
 	SecretKeyID string
 }
 
-// WriteBackup writes all rows as of one moment to w, while the program goes on, and returns the manifest. Nobody waits for it: it
+// Write writes all rows as of one moment to w, while the program goes on, and returns the manifest. It holds nobody up: it
 // reads one snapshot (SQLite: a read transaction, during which the WAL file grows; PostgreSQL: REPEATABLE READ). Memory
 // stays flat however many rows there are.
 //
 // The format is a zip file with an entry tables/NAME of encoded rows a table, then manifest.json; the comment of the zip
 // file is the SHA-256 of every byte before it. The rows are the same for both databases, so that a backup of one can be
 // restored into the other. Secrets in it stay sealed; the key is not in it.
-func WriteBackup(ctx context.Context, db *DB, w io.Writer, info BackupInfo) (BackupManifest, error) {
-	m := BackupManifest{Format: backupFormat, Program: info.Program, TakenAt: db.Now().UTC(), Database: db.Dialect(), SecretKeyID: info.SecretKeyID}
+func Write(ctx context.Context, db *store.DB, w io.Writer, info Info) (Manifest, error) {
+	m := Manifest{Format: backupFormat, Program: info.Program, TakenAt: db.Now().UTC(), Database: db.Dialect(), SecretKeyID: info.SecretKeyID}
 	err := db.Snapshot(ctx, func(tx *sqlx.Tx) error { return writeTables(ctx, tx, w, &m) })
 	if err != nil {
-		return BackupManifest{}, fmt.Errorf("back up: %w", err)
+		return Manifest{}, fmt.Errorf("back up: %w", err)
 	}
 	return m, nil
 }
 
-func writeTables(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *BackupManifest) error {
+func writeTables(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *Manifest) error {
 	if err := tx.GetContext(ctx, &m.SchemaVersion, `SELECT MAX(version_id) FROM goose_db_version`); err != nil {
 		return fmt.Errorf("read the version of the schema: %w", err)
 	}
@@ -80,9 +82,9 @@ func writeTables(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *BackupManifes
 	return finishArchive(archive, seal, m)
 }
 
-// knownSchema is schemaAt for a version that this program can know.
-func knownSchema(ctx context.Context, version int64) ([]BackupTable, error) {
-	target, err := NewestSchema()
+// knownSchema returns schemaAt of a version that this program can know.
+func knownSchema(ctx context.Context, version int64) ([]Table, error) {
+	target, err := store.NewestSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func knownSchema(ctx context.Context, version int64) ([]BackupTable, error) {
 	return schemaAt(ctx, version)
 }
 
-func writeTable(ctx context.Context, tx *sqlx.Tx, archive *zip.Writer, t *BackupTable) error {
+func writeTable(ctx context.Context, tx *sqlx.Tx, archive *zip.Writer, t *Table) error {
 	w, err := archive.Create("tables/" + t.Name)
 	if err != nil {
 		return err
@@ -103,7 +105,7 @@ func writeTable(ctx context.Context, tx *sqlx.Tx, archive *zip.Writer, t *Backup
 }
 
 // readRows writes the rows of a table to w and counts them.
-func readRows(ctx context.Context, q sqlx.QueryerContext, t BackupTable, w io.Writer) (tally, error) {
+func readRows(ctx context.Context, q sqlx.QueryerContext, t Table, w io.Writer) (tally, error) {
 	var counted tally
 	rows, err := q.QueryxContext(ctx, `SELECT `+t.columnList()+` FROM `+t.Name)
 	if err != nil {
@@ -134,7 +136,7 @@ func readRows(ctx context.Context, q sqlx.QueryerContext, t BackupTable, w io.Wr
 }
 
 // finishArchive writes the manifest and the digest of everything.
-func finishArchive(archive *zip.Writer, seal *sealer, m *BackupManifest) error {
+func finishArchive(archive *zip.Writer, seal *sealer, m *Manifest) error {
 	w, err := archive.Create(manifestName)
 	if err != nil {
 		return err
@@ -154,6 +156,6 @@ func finishArchive(archive *zip.Writer, seal *sealer, m *BackupManifest) error {
 }
 
 // sameColumns reports whether two descriptions are of the same table.
-func (t *BackupTable) sameColumns(o BackupTable) bool {
+func (t *Table) sameColumns(o Table) bool {
 	return t.Name == o.Name && slices.Equal(t.Columns, o.Columns)
 }
