@@ -112,3 +112,114 @@ func (q *Queries) MutationDeltasOver(ctx context.Context, before, closed Time, l
 func (tx *Tx) EndMutationDelta(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE mutation_delta SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
 }
+
+// StartMutationSnapshot adds a snapshot that is being made; those of its dataset that were broken off have failed.
+func (tx *Tx) StartMutationSnapshot(ctx context.Context, s *MutationSnapshot) error {
+	if err := tx.Lock(ctx, "dataset", s.DatasetID); err != nil { // first, as FinishMutationSnapshot has it
+		return fmt.Errorf("lock dataset: %w", err)
+	}
+	_, err := tx.exec(ctx, `UPDATE mutation_snapshot SET status = ?, error = 'It was broken off, and begun anew.', finished_at = ?
+		WHERE dataset_id = ? AND status = ?`, MutationFailed, tx.Now, s.DatasetID, MutationRunning)
+	if err != nil {
+		return fmt.Errorf("end snapshots: %w", err)
+	}
+	s.Status, s.CreatedAt = MutationRunning, tx.Now
+	return tx.insert(ctx, "mutation_snapshot", s)
+}
+
+// StepMutationSnapshot notes how many states are written. ErrNotFound says that another node has begun anew.
+func (tx *Tx) StepMutationSnapshot(ctx context.Context, id string, done int64) error {
+	return tx.one(ctx, `UPDATE mutation_snapshot SET done = ? WHERE id = ? AND status = ?`, done, id, MutationRunning)
+}
+
+// FinishMutationSnapshot writes what came of a snapshot, in the transaction that finishes its file. ErrConflict says that
+// another node has begun anew, or that the history was replaced meanwhile: nothing of it may be kept.
+func (tx *Tx) FinishMutationSnapshot(ctx context.Context, s *MutationSnapshot) error {
+	if err := tx.Lock(ctx, "dataset", s.DatasetID); err != nil {
+		return fmt.Errorf("lock dataset: %w", err)
+	}
+	s.Status, s.FinishedAt = MutationDone, tx.Now
+	n, err := tx.exec(ctx, `UPDATE mutation_snapshot SET status = ?, done = ?, total = ?, manifest = ?, file_id = ?, bytes = ?, sha256 = ?, finished_at = ?
+		WHERE id = ? AND status = ? AND lineage = (SELECT lineage FROM dataset d WHERE d.id = mutation_snapshot.dataset_id)`,
+		s.Status, s.Done, s.Total, s.Manifest, s.FileID, s.Bytes, s.SHA256, s.FinishedAt, s.ID, MutationRunning)
+	if err == nil && n == 0 {
+		err = ErrConflict
+	}
+	return err
+}
+
+// FailMutationSnapshot writes why a snapshot came to nothing, unless it ended already.
+func (tx *Tx) FailMutationSnapshot(ctx context.Context, id, reason string) error {
+	_, err := tx.exec(ctx, `UPDATE mutation_snapshot SET status = ?, error = ?, finished_at = ? WHERE id = ? AND status = ?`,
+		MutationFailed, reason, tx.Now, id, MutationRunning)
+	return err
+}
+
+// MutationSnapshot finds a snapshot, also one that failed or is gone.
+func (q *Queries) MutationSnapshot(ctx context.Context, id string) (MutationSnapshot, error) {
+	var s MutationSnapshot
+	return s, q.get(ctx, &s, `SELECT * FROM mutation_snapshot WHERE id = ?`, id)
+}
+
+// LatestMutationSnapshot finds the newest snapshot of the lineage a dataset has now.
+func (q *Queries) LatestMutationSnapshot(ctx context.Context, datasetID string) (MutationSnapshot, error) {
+	var s MutationSnapshot
+	return s, q.get(ctx, &s, `SELECT s.* FROM mutation_snapshot s JOIN dataset d ON d.id = s.dataset_id AND d.lineage = s.lineage
+		WHERE s.dataset_id = ? AND s.status = ? AND s.gone_at IS NULL ORDER BY s.delta_number DESC, s.finished_at DESC, s.id LIMIT 1`, datasetID, MutationDone)
+}
+
+// MutationSnapshots lists the snapshots of a dataset, newest first, with their total count.
+func (q *Queries) MutationSnapshots(ctx context.Context, datasetID string, p Page) ([]MutationSnapshot, int, error) {
+	w := where{}
+	w.add(`dataset_id = ?`, datasetID)
+	var rows []MutationSnapshot
+	total, err := q.page(ctx, &rows, `*`, `mutation_snapshot`, w, `created_at DESC, id`, p)
+	return rows, total, err
+}
+
+// EndMutationSnapshot notes that a snapshot is gone. It stays known.
+func (tx *Tx) EndMutationSnapshot(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE mutation_snapshot SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
+}
+
+// What of a dataset can fail.
+const (
+	TroubleDelta    = "delta"
+	TroubleSnapshot = "snapshot"
+)
+
+// MutationTrouble is that deltas or snapshots of a dataset could not be made since the last one that could.
+type MutationTrouble struct {
+	DatasetID string `db:"dataset_id"`
+	Kind      string `db:"kind"`    // TroubleDelta or TroubleSnapshot
+	Error     string `db:"error"`   // of the last time
+	Times     int64  `db:"times"`   // how often, from 1
+	Since     Time   `db:"since"`   // the first time
+	LastAt    Time   `db:"last_at"` // the last time
+}
+
+// FailMutation notes that something of a dataset could not be made, and gives how often that was so since it could.
+func (tx *Tx) FailMutation(ctx context.Context, datasetID, kind, failure string) (MutationTrouble, error) {
+	_, err := tx.exec(ctx, `INSERT INTO mutation_trouble (dataset_id, kind, error, times, since, last_at) VALUES (?, ?, ?, 1, ?, ?)
+		ON CONFLICT (dataset_id, kind) DO UPDATE SET error = excluded.error, times = mutation_trouble.times + 1, last_at = excluded.last_at`,
+		datasetID, kind, failure, tx.Now, tx.Now)
+	var t MutationTrouble
+	if err == nil {
+		err = tx.get(ctx, &t, `SELECT * FROM mutation_trouble WHERE dataset_id = ? AND kind = ?`, datasetID, kind)
+	}
+	return t, err
+}
+
+// MendMutation notes that something of a dataset can be made, and reports whether it could not before.
+func (tx *Tx) MendMutation(ctx context.Context, datasetID, kind string) (bool, error) {
+	n, err := tx.exec(ctx, `DELETE FROM mutation_trouble WHERE dataset_id = ? AND kind = ?`, datasetID, kind)
+	return n > 0, err
+}
+
+// MutationTroubles lists what cannot be made now, of one dataset or, with an empty id, of all.
+func (q *Queries) MutationTroubles(ctx context.Context, datasetID string) ([]MutationTrouble, error) {
+	w := where{}
+	w.text(`dataset_id = ?`, datasetID)
+	var rows []MutationTrouble
+	return rows, q.list(ctx, &rows, `SELECT * FROM mutation_trouble`+w.sql()+` ORDER BY dataset_id, kind`, w.args...)
+}
