@@ -1,6 +1,10 @@
 package event
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/store/bsn"
+)
 
 // adviseSensitive looks for personal data in a context attribute, which every
 // party on the way may log (EDU-26).
@@ -19,29 +23,11 @@ func hasBSN(value string) bool {
 		return r < '0' || '9' < r && r < 'A' || 'Z' < r && r < 'a' || 'z' < r && r < 0x80
 	})
 	for _, word := range words {
-		if isBSN(word) {
+		if rest, ok := bsn.Remainder(word); ok && rest == bsn.Citizen {
 			return true
 		}
 	}
 	return false
-}
-
-func isBSN(word string) bool {
-	if len(word) != 9 || word == "000000000" {
-		return false
-	}
-	sum := 0
-	for i := 0; i < 9; i++ {
-		if !isDigit(word[i]) {
-			return false
-		}
-		weight := 9 - i
-		if weight == 1 {
-			weight = -1
-		}
-		sum += weight * int(word[i]-'0')
-	}
-	return sum%11 == 0
 }
 
 // hasEmail finds name@domain.tld, the sign possibly percent-encoded.

@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"strings"
+
+	"schakel/store/bsn"
 )
 
 // sensitive looks for personal data in the context attributes, which everyone on the way may log (EDU-26): in values that
@@ -39,16 +41,12 @@ func (c *checker) sensitiveValue(name string, v value) {
 // sensitiveText says what number of a person a text seems to hold; empty for none.
 func sensitiveText(s string) string {
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !isLetterOrDigit(r) }) {
-		if len(word) != 9 || strings.Trim(word, "0123456789") != "" || word == "000000000" {
-			continue
-		}
-		switch elevenTest(word) {
-		case 0:
+		rest, ok := bsn.Remainder(word)
+		switch {
+		case ok && rest == bsn.Citizen:
 			return "what seems to be a citizen service number (BSN)"
-		case 5:
-			if word[0] == '1' {
-				return "what seems to be an education number"
-			}
+		case ok && rest == bsn.Education && word[0] == '1':
+			return "what seems to be an education number"
 		}
 	}
 	return ""
@@ -56,16 +54,6 @@ func sensitiveText(s string) string {
 
 func isLetterOrDigit(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
-}
-
-// elevenTest is the remainder by 11 of nine digits with the weights 9 to 2 and -1: 0 for a citizen service number, 5 for
-// an education number.
-func elevenTest(nine string) int {
-	sum := -int(nine[8] - '0')
-	for i := range 8 {
-		sum += (9 - i) * int(nine[i]-'0')
-	}
-	return (sum%11 + 11) % 11
 }
 
 // sensitiveSchema says what kind of personal data an attribute is for, by its name, format, pattern and words.
