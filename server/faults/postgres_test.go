@@ -9,13 +9,14 @@ import (
 
 	"schakel/server/trial"
 	"schakel/store/needs"
+	"schakel/store/pgserver"
 )
 
 // newPostgres starts a server of the test's own.
 func newPostgres(t *testing.T) *trial.Postgres {
 	t.Helper()
 	p, err := trial.NewPostgres(t)
-	if errors.Is(err, trial.ErrNoPostgres) {
+	if errors.Is(err, pgserver.ErrNoPrograms) {
 		needs.Missing(t, err.Error(), ".ci/prepare installs it when run as root")
 	}
 	trial.Must(t, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"schakel/store/needs"
+	"schakel/store/pgserver"
 )
 
 // What a fresh database is copied from: PostgreSQL's own empty one, or one that already has our tables.
@@ -19,9 +20,6 @@ const (
 	emptyTemplate    = "template1"
 	migratedTemplate = "schakel_migrated"
 )
-
-// errNoPrograms is why a test is skipped.
-var errNoPrograms = errors.New("no PostgreSQL programs (initdb, postgres) are installed on this machine")
 
 // shared is the one server of this test binary; tests cannot hand it to each other.
 var shared = &server{}
@@ -68,8 +66,8 @@ func (s *server) makeTemplate(ctx context.Context) error {
 }
 
 func (s *server) url(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database}
-	u.RawQuery = url.Values{"host": {s.running.dir}}.Encode()
+	u := url.URL{Scheme: "postgres", User: url.User(pgserver.Superuser), Path: "/" + database}
+	u.RawQuery = url.Values{"host": {s.running.Dir}}.Encode()
 	return u.String()
 }
 
@@ -92,7 +90,7 @@ func freshDatabase(t testing.TB, template string) string {
 	t.Helper()
 	needs.Full(t, "PostgreSQL")
 	name, err := shared.create(t.Context(), template)
-	if errors.Is(err, errNoPrograms) {
+	if errors.Is(err, pgserver.ErrNoPrograms) {
 		needs.Missing(t, err.Error(), ".ci/prepare installs them when run as root")
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func TestMigratedFileIsAsMigrated(t *testing.T) {
 	}
 }
 
-// contents tells how a SQLite file writes, and what tables and indexes it has.
+// contents returns the settings of a SQLite file, and its tables and indexes.
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
