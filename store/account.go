@@ -109,7 +109,7 @@ func (tx *Tx) UseLink(ctx context.Context, tokenHash []byte, purpose string) (st
 	return subject, tx.one(ctx, `UPDATE one_time_link SET used_at = ? WHERE token_hash = ? AND used_at IS NULL`, tx.Now, tokenHash)
 }
 
-// Throttle is what is remembered of failed logins for one bucket (an account or an address).
+// Throttle counts the failed logins of one bucket (an account or an address).
 type Throttle struct {
 	Bucket       string `db:"bucket"`
 	Failures     int64  `db:"failures"`

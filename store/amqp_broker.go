@@ -87,7 +87,7 @@ const (
 	AMQPStopped    = "stopped"
 )
 
-// AMQPConnection is what one node knows of its connection to a broker.
+// AMQPConnection describes the connection of one node to a broker.
 type AMQPConnection struct {
 	BrokerID   string `db:"broker_id"`
 	Node       string `db:"node"`

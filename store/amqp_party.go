@@ -15,7 +15,7 @@ const (
 	AMQPRegistry = "registry" // the address registry
 )
 
-// AMQPParty is who exchanges messages by queues: an own party, whose queues we read, or a partner's, to whose queues we write.
+// AMQPParty exchanges messages by queues: an own party, whose queues we read, or a partner's, to whose queues we write.
 type AMQPParty struct {
 	ID            string `db:"id"`
 	PartnerID     string `db:"partner_id"`

@@ -11,7 +11,7 @@ const (
 	AMQPSync  = "sync"
 )
 
-// AMQPProcess is what a counterpart and an own party do together: both chose to support it (AMQP-09).
+// AMQPProcess joins a counterpart and an own party: both chose to support it (AMQP-09).
 type AMQPProcess struct {
 	ID         string `db:"id"`
 	PartyID    string `db:"party_id"` // the counterpart
@@ -58,7 +58,7 @@ func (q *Queries) AMQPProcesses(ctx context.Context, partyID string) ([]AMQPProc
 	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_process`+w.sql()+` ORDER BY party_id, subject, id`, w.args...)
 }
 
-// AMQPDirectory is all that says who exchanges messages with whom now.
+// AMQPDirectory holds who exchanges messages with whom now.
 type AMQPDirectory struct {
 	Brokers      []AMQPBroker
 	Parties      []AMQPParty // in use, of approved partners

@@ -126,7 +126,7 @@ func (tx *Tx) ClaimTests(ctx context.Context, endpointID, owner string, limit in
 // fresh selects what may go into a new batch: it was never sent under its key.
 const fresh = `(d.batch_id = '' AND NOT d.alone AND d.round = 0 AND d.subscription_id <> '')`
 
-// Fresh says how much waits to fill a batch: the number of deliveries, counted up to limit, and since when the first of
+// Fresh returns how much waits to fill a batch: the number of deliveries, counted up to limit, and since when the first of
 // them is due. It looks at as many that are due as that, so retries among them make it count too few.
 func (q *Queries) Fresh(ctx context.Context, endpointID string, limit int, now Time) (int, Time, error) {
 	var found struct {

@@ -24,7 +24,7 @@ const (
 	bulkStep  = 8
 )
 
-// chunk is how many of n values the next statement takes.
+// chunk returns how many of n values the next statement takes.
 func chunk(n int) int {
 	if n <= bulkExact {
 		return n

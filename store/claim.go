@@ -14,7 +14,7 @@ import (
 type Claimed struct {
 	Delivery
 	Event Event
-	// Retry is how its subscription wants it retried, or empty; the engine fills it in.
+	// Retry holds the retry schedule of its subscription, or nothing; the engine fills it in.
 	Retry string
 }
 
@@ -192,7 +192,7 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 	return err
 }
 
-// Outcome records the result of one attempt: the attempt, and what the delivery becomes.
+// Outcome holds the result of one attempt: the attempt, and the new state of the delivery.
 type Outcome struct {
 	Attempt  Attempt
 	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint
@@ -277,7 +277,7 @@ const frontAge = time.Second
 
 func newFronts() *fronts { return &fronts{of: make(map[string]front)} }
 
-// from is where the next claim for an endpoint begins; zero is the beginning.
+// from returns where the next claim for an endpoint begins; zero means at the beginning.
 func (f *fronts) from(endpointID string, now Time) front {
 	f.mu.Lock()
 	defer f.mu.Unlock()

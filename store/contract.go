@@ -104,7 +104,7 @@ func (f ContractFilter) withVersion(w *where) {
 	}
 }
 
-// Sight is what a reader may see of contracts and their event types. The zero Sight sees nothing.
+// Sight limits the contracts and event types that a reader may see. The zero Sight sees nothing.
 type Sight struct {
 	Visibilities []string // seen by everybody like the reader
 	PartnerID    string   // sees what is shown to it by name, and what it owns; empty for no partner

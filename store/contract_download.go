@@ -38,7 +38,7 @@ func (tx *Tx) AddContractDownloads(ctx context.Context, rows []ContractDownload)
 	return nil
 }
 
-// AddAnonymousDownloads adds to how often a version was fetched on the day of a moment, in UTC, by who did not say who it was.
+// AddAnonymousDownloads adds to how often a version was fetched on the day of a moment, in UTC, by anonymous readers.
 func (tx *Tx) AddAnonymousDownloads(ctx context.Context, versionID string, at Time, n int64) error {
 	_, err := tx.exec(ctx, `INSERT INTO contract_download_day (version_id, day, downloads) VALUES (?, ?, ?)
 		ON CONFLICT (version_id, day) DO UPDATE SET downloads = contract_download_day.downloads + excluded.downloads`,
@@ -58,7 +58,7 @@ func (q *Queries) ContractDownloads(ctx context.Context, versionID, partnerID st
 	return rows, q.list(ctx, &rows, `SELECT * FROM contract_download`+w.sql()+` ORDER BY last_at DESC, reader_kind, reader_id`, w.args...)
 }
 
-// AnonymousDownloads counts how often a version was fetched, by who did not say who it was, on the day of a moment and after.
+// AnonymousDownloads counts how often a version was fetched, by anonymous readers, on the day of a moment and after.
 func (q *Queries) AnonymousDownloads(ctx context.Context, versionID string, since Time) (int64, error) {
 	var n int64
 	return n, q.get(ctx, &n, `SELECT COALESCE(CAST(SUM(downloads) AS BIGINT), 0) FROM contract_download_day WHERE version_id = ? AND day >= ?`,

@@ -7,7 +7,7 @@ import (
 	"schakel/store"
 )
 
-// One row a reader and version, written again after an hour; of who does not say who it is only a number a day.
+// One row a reader and version, written again after an hour; of anonymous readers only a number a day.
 //
 // Rules: EDU-22.
 func TestContractDownloads(t *testing.T) {

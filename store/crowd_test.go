@@ -9,7 +9,7 @@ import (
 )
 
 // crowd fills the delivery table for the shape that makes lists slow: per deliveries of each state of one partner, in blocks so that the
-// newest are all of one state, and few of another partner among the oldest. The statistics are those the program makes.
+// newest all have one state, and few of another partner stand among the oldest. The program makes the statistics.
 func (w *world) crowd(per int) store.Partner {
 	w.t.Helper()
 	few := store.Partner{Name: "Kleine school", Status: store.PartnerApproved}

@@ -13,7 +13,7 @@ const (
 	DatasetEnded  = "ended"
 )
 
-// Dataset is a register whose changes are delivered as mutation files. Its id is what the headers of its files call it.
+// Dataset is a register whose changes are delivered as mutation files. The headers of its files name it by its id.
 type Dataset struct {
 	ID               string  `db:"id"`
 	Title            string  `db:"title"`
@@ -64,7 +64,7 @@ const (
 	MutationCancelled = "cancelled"
 )
 
-// MutationPublication is what was taken in by one request or one import.
+// MutationPublication counts what one request or one import took in.
 type MutationPublication struct {
 	ID         string `db:"id"`
 	DatasetID  string `db:"dataset_id"`
@@ -179,7 +179,7 @@ type MutationSnapshot struct {
 	GoneAt      Time   `db:"gone_at"`
 }
 
-// MutationArea is what a subscriber bounds a dataset by; it never changes (MUT-41, MUT-49).
+// MutationArea bounds a dataset for a subscriber; it is immutable (MUT-41, MUT-49).
 type MutationArea struct {
 	ID        string  `db:"id"`
 	DatasetID string  `db:"dataset_id"`
@@ -194,7 +194,7 @@ type MutationArea struct {
 	CreatedBy string  `db:"created_by"`
 }
 
-// MutationFollower is what a subscription to a dataset gets, and how far its copy is.
+// MutationFollower holds what a subscription to a dataset gets, and the progress of its copy.
 type MutationFollower struct {
 	SubscriptionID string  `db:"subscription_id"`
 	DatasetID      string  `db:"dataset_id"`
@@ -204,7 +204,7 @@ type MutationFollower struct {
 	DeltaNumber    int64   `db:"delta_number"`
 	SnapshotID     string  `db:"snapshot_id"`
 	FetchedAt      Time    `db:"fetched_at"`
-	// While a change of what it gets waits for approval, AreaID and ObjectTypes are what is asked for, and these what it reads.
+	// While a change of what it gets waits for approval, AreaID and ObjectTypes hold the request, and these what it reads.
 	Reads           bool    `db:"reads"`
 	ReadAreaID      string  `db:"read_area_id"`
 	ReadObjectTypes Strings `db:"read_object_types"`
@@ -213,7 +213,7 @@ type MutationFollower struct {
 	BareUntil int64 `db:"bare_until"`
 }
 
-// Reading is what a follower gets now: what was approved, also while something else is asked for.
+// Reading returns what a follower gets now: what was approved, also while something else is asked for.
 func (f MutationFollower) Reading() MutationFollower {
 	if f.Reads {
 		f.AreaID, f.ObjectTypes = f.ReadAreaID, f.ReadObjectTypes

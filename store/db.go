@@ -138,7 +138,7 @@ func (q *Queries) list(ctx context.Context, dest any, query string, args ...any)
 	return sqlx.SelectContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
 }
 
-// in is where a query runs: in the open transaction of the operation of ctx, when the pool it would run on is of the same DB.
+// in returns where a query runs: in the open transaction of the operation of ctx, when the pool it would run on is of the same DB.
 func (q *Queries) in(ctx context.Context) sqlx.ExtContext {
 	if o, ok := ctx.Value(operationKey{}).(*Operation); ok && q.ext == sqlx.ExtContext(o.db.read) {
 		if tx := o.tx.Load(); tx != nil {
@@ -192,26 +192,9 @@ func (tx *Tx) update(ctx context.Context, table string, row any, cols ...string)
 	return nil
 }
 
-// Snapshot runs fn in a transaction that sees the database as it was at its first statement.
-func (db *DB) Snapshot(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
-	var o *sql.TxOptions // SQLite: the connections that read are read only, and every transaction of the WAL is a Snapshot
-	if db.dialect == Postgres {
-		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	}
-	tx, err := db.read.BeginTxx(ctx, o)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	return fn(tx)
-}
-
-// Reader returns the pool that reads, and Writer the one that writes, for package backup: it copies whole tables, about which
-// the methods of this package know nothing.
-func (db *DB) Reader() *sqlx.DB { return db.read }
-
-// Writer returns the pool that writes; see Reader.
-func (db *DB) Writer() *sqlx.DB { return db.write }
-
 // Now returns the time of the clock of this database.
 func (db *DB) Now() time.Time { return db.now() }
+
+// Pools returns the connections that read and those that write, for package backup: it copies whole tables, about which the methods
+// of this package know nothing.
+func (db *DB) Pools() (read, write *sqlx.DB) { return db.read, db.write }

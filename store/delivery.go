@@ -18,7 +18,7 @@ const (
 	DeliveryDiscarded = "discarded"
 )
 
-// Reasons why a delivery is held. The error queue is what is held because the receiver rejected it.
+// Reasons why a delivery is held. The error queue holds what the receiver rejected.
 const (
 	ReasonRejected              = "rejected"
 	ReasonSubscriptionPaused    = "subscription-paused"

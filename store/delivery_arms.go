@@ -26,7 +26,7 @@ func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error
 func (q *Queries) countArms(ctx context.Context, arms []deliveryArm) (int, error) {
 	parts, args := make([]string, len(arms)), []any(nil)
 	for i, a := range arms {
-		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // which says what index to read
+		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // names the index to read
 		if a.byPartner {
 			from = q.eachPartner(a, ListBound+1)
 		}

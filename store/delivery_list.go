@@ -22,7 +22,7 @@ func inTrouble(status string) bool { return status != DeliveryPending && status 
 // DeliveryList is one page of a list of deliveries, newest first.
 type DeliveryList struct {
 	Rows []Delivery
-	// Total is how many the filter selects, up to [ListBound] + 1, which stands for more than ListBound.
+	// Total counts what the filter selects, up to [ListBound] + 1, which stands for more than ListBound.
 	Total int
 	// Older is set when the search stopped at [SearchBound]: older deliveries may match too. A filter with this BeforeID goes on there.
 	Older string
@@ -258,7 +258,7 @@ func (q *Queries) countUpTo(ctx context.Context, most int, from string, w where)
 	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM %s%s LIMIT %d) counted`, from, w.sql(), most), w.args...)
 }
 
-// DeliveryGroup is how many deliveries of one type there are for one subscription.
+// DeliveryGroup counts the deliveries of one type for one subscription.
 type DeliveryGroup struct {
 	PartnerID      string `db:"partner_id"`
 	EndpointID     string `db:"endpoint_id"`

@@ -27,7 +27,7 @@ const (
 // DefaultBatchBytes bounds a batch where an endpoint does not.
 const DefaultBatchBytes = 1 << 20
 
-// Endpoint is where a partner receives. Circuit and limits live here, so that they survive a restart.
+// Endpoint locates where a partner receives. Circuit and limits live here, so that they survive a restart.
 type Endpoint struct {
 	ID              string `db:"id"`
 	PartnerID       string `db:"partner_id"`

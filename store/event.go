@@ -53,7 +53,7 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
 }
 
-// putEvents inserts events and returns how many were written. Those that are not for everyone are few: what says for whom
+// putEvents inserts events and returns how many were written. Those that are not for everyone are few: the rows that say for whom
 // they are costs the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
 	rows, apart := setApart(rows)
@@ -86,7 +86,7 @@ func setApart(rows []*Event) (all, apart []*Event) {
 	return all, apart
 }
 
-// insertByIdentity is InsertEvents where events are kept by the day: a table beside them says who sent what.
+// insertByIdentity is InsertEvents where events are kept by the day: a table beside them holds the senders.
 func (tx *Tx) insertByIdentity(ctx context.Context, rows []*Event) (map[string]bool, error) {
 	written, err := tx.putMany(ctx, bulk{
 		into: `event_identity (ce_id, ce_source, client_id, event_id)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 4, kinds: "tttt",
@@ -175,7 +175,7 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	return rows, total, err
 }
 
-// IdempotencyKey is what is kept of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
+// IdempotencyKey stores the fingerprint and the answer of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
 type IdempotencyKey struct {
 	ClientID     string `db:"client_id"`
 	Operation    string `db:"operation"`
@@ -235,7 +235,7 @@ func firstKeys(keys []IdempotencyKey) []*IdempotencyKey {
 	return slices.CompactFunc(rows, func(a, b *IdempotencyKey) bool { return same(a, b) == 0 })
 }
 
-// Name is how InsertKeys reports the key.
+// Name identifies the key in the result of InsertKeys.
 func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation + " " + k.Key }
 
 // Key finds a stored key.

@@ -11,9 +11,6 @@ import (
 // Like is like, for tests of the escaping.
 var Like = like
 
-// Pools gives tests the connections that read and those that write.
-func (db *DB) Pools() (read, write *sqlx.DB) { return db.read, db.write }
-
 // Statement is a statement as the database got it.
 type Statement struct {
 	Query string

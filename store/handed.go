@@ -13,14 +13,14 @@ import (
 // Handed is an event, by its (source, id), that a subscription was handed (EDU-18b).
 type Handed struct{ SubscriptionID, Identity string }
 
-// EventIdentity is what is kept of the source and the id of an event to find it again: 32 hexadecimal digits.
+// EventIdentity hashes the source and the id of an event, to find it again: 32 hexadecimal digits.
 func EventIdentity(source, id string) string {
 	// Neither holds a control character (CE-04), so that two pairs cannot run together.
 	sum := sha256.Sum256([]byte(source + "\x00" + id))
 	return hex.EncodeToString(sum[:16])
 }
 
-// InsertHanded notes what subscriptions are handed and tells what they were not handed before.
+// InsertHanded records the events handed to subscriptions, and returns those that were not handed to them before.
 func (tx *Tx) InsertHanded(ctx context.Context, all []Handed) (fresh map[Handed]bool, err error) {
 	// In one order, so that two nodes cannot wait for each other.
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Handed) int {

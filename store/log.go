@@ -20,7 +20,7 @@ const (
 	// logShare is the part of the free room that the log may take.
 	logShare = 8
 	pageSize = 4096
-	// keptLogs is how many times that length the log keeps on disk when it begins anew after it was longer.
+	// keptLogs sets how many times that length the log keeps on disk when it begins anew after it was longer.
 	keptLogs = 2
 	// busyTimeout sets how long a connection waits for another, and truncateTimeout how long Checkpoint waits for those that read.
 	busyTimeout     = 10 * time.Second

@@ -123,7 +123,7 @@ func (q *Queries) MirrorContractPage(ctx context.Context, sourceID string, p Pag
 	return rows, total, err
 }
 
-// MirrorCopy tells where the bytes of a contract version come from.
+// MirrorCopy names the origin of the bytes of a contract version.
 type MirrorCopy struct {
 	VersionID     string `db:"version_id"`
 	ContractID    string `db:"contract_id"`
@@ -142,7 +142,7 @@ type MirrorCopy struct {
 // The states of a copied version at its source, besides VersionPublished, VersionDeprecated and VersionWithdrawn.
 const MirrorGone = "gone" // it is not offered any more, and nobody said why
 
-// InsertMirrorCopy says where a version comes from.
+// InsertMirrorCopy records the origin of a version.
 func (tx *Tx) InsertMirrorCopy(ctx context.Context, c *MirrorCopy) error {
 	c.FetchedAt, c.CheckedAt, c.SourceSince = tx.Now, tx.Now, tx.Now
 	return tx.insert(ctx, "mirror_copy", c)
@@ -164,7 +164,7 @@ func (q *Queries) MirrorCopies(ctx context.Context, contractID string) ([]Mirror
 	return rows, q.list(ctx, &rows, `SELECT * FROM mirror_copy WHERE contract_id = ? ORDER BY fetched_at DESC, version_id DESC`, contractID)
 }
 
-// MirrorCopy tells where a version comes from; ErrNotFound when it is no copy.
+// MirrorCopy returns the origin of a version; ErrNotFound when it is no copy.
 func (q *Queries) MirrorCopy(ctx context.Context, versionID string) (MirrorCopy, error) {
 	var c MirrorCopy
 	return c, q.get(ctx, &c, `SELECT * FROM mirror_copy WHERE version_id = ?`, versionID)

@@ -210,7 +210,7 @@ func (tx *Tx) FailMutation(ctx context.Context, datasetID, kind, failure string)
 	return t, err
 }
 
-// MendMutation notes that something of a dataset can be made, and reports whether it could not before.
+// MendMutation records that something of a dataset can be made, and reports whether it could not before.
 func (tx *Tx) MendMutation(ctx context.Context, datasetID, kind string) (bool, error) {
 	n, err := tx.exec(ctx, `DELETE FROM mutation_trouble WHERE dataset_id = ? AND kind = ?`, datasetID, kind)
 	return n > 0, err

@@ -29,7 +29,7 @@ func (q *Queries) WaitingMutationDownloads(ctx context.Context, partnerID string
 // keptDownload selects the downloads that somebody asked for and that take room: those that are ready or failed.
 const keptDownload = ` FROM mutation_download d WHERE d.requested_by <> '' AND d.status NOT IN ('pending', 'running') AND d.gone_at IS NULL`
 
-// requestRoom is how many bytes a download d counts for without its file.
+// requestRoom counts the bytes of a download d without its file.
 const requestRoom = `4096 + octet_length(d.geofilter) + octet_length(d.manifest)`
 
 // KeptMutationDownloads returns how many bytes are kept for what a partner asked for besides its subscriptions: of each download

@@ -158,7 +158,7 @@ func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
 }
 
 // MutationFileInUse reports whether a delta, a snapshot or a download still needs a file, which they may share. deltaID and
-// snapshotID are those it was made of.
+// snapshotID name its origin.
 func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
 	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.source()
 	w.add(`file_id = ? AND gone_at IS NULL`, fileID)

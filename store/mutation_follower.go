@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// InsertMutationFollower says what a subscription to a dataset gets, in the transaction that makes the subscription.
+// InsertMutationFollower records what a subscription to a dataset gets, in the transaction that makes the subscription.
 func (tx *Tx) InsertMutationFollower(ctx context.Context, f *MutationFollower) error {
 	return tx.insert(ctx, "mutation_follower", f)
 }

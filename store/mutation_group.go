@@ -16,7 +16,7 @@ type StateDeath struct {
 	Seq int64
 }
 
-// Appended is what some groups bring to the history of a dataset. A state that comes and goes in it has its DiedSeq already.
+// Appended holds what some groups add to the history of a dataset. A state that comes and goes in it has its DiedSeq already.
 type Appended struct {
 	Groups    []MutationGroup // in order
 	Mutations []Mutation
@@ -183,7 +183,7 @@ func (p *paging) next() int {
 	return p.rows
 }
 
-// learn lists what a page brought.
+// learn remembers the rows of a page.
 func (p *paging) learn(rows, bytes int) {
 	if rows > 0 {
 		p.rows = min(max(streamBytes/max(bytes/rows, 1), 1), 4*p.rows, streamMost)

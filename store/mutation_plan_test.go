@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// mutationQueries are those on deltas and downloads that run every few seconds, and the index each must use: the rows of
+// mutationQueries lists the queries on deltas and downloads that run every few seconds, and the index each must use: the rows of
 // deltas stay for ever.
 var mutationQueries = map[string]struct {
 	index string

@@ -96,3 +96,25 @@ func TestFreeTasks(t *testing.T) {
 		same(t, taken(), nil, []string{answer.ID, check.ID, asked.ID})
 	})
 }
+
+// What the process that made a backup had claimed is due at once after a restore, and its logins have ended.
+func TestEndRestored(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newDeliveries(w.subscription, 3)
+		same(t, w.db.SessionSave(w.ctx, []byte("token"), []byte("x"), w.clock.Now().Add(time.Hour)), nil, nil)
+		claim := func(owner string) (claimed int) {
+			w.write(func(tx *store.Tx) error {
+				all, err := tx.Claim(w.ctx, w.endpoint.ID, owner, 3, w.in(time.Hour))
+				claimed = len(all)
+				return err
+			})
+			return claimed
+		}
+		same(t, claim("dead"), nil, 3)
+		same(t, claim("living"), nil, 0)
+		w.write(func(tx *store.Tx) error { return tx.EndRestored(w.ctx) })
+		same(t, claim("living"), nil, 3)
+		_, _, found, err := w.db.SessionFind(w.ctx, []byte("token"))
+		same(t, found, err, false)
+	})
+}

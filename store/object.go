@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ObjectChunk is how many bytes of an object one row and one transaction hold: so few that intake does not notice.
+// ObjectChunk bounds the bytes of an object in one row and one transaction: so few that intake does not notice.
 const ObjectChunk = 256 << 10
 
 // Object is data that is too large to travel inside its event (EDU-01a). Its bytes never change.
@@ -164,11 +164,11 @@ func (r *ObjectReader) Seek(offset int64, whence int) (int64, error) {
 const (
 	// orphanObject sets how long an object may be on its way in.
 	orphanObject = time.Hour
-	// pruneObjects is how many objects one step of pruning looks at.
+	// pruneObjects bounds the objects that one step of pruning looks at.
 	pruneObjects = 150
-	// pruneChunks is how many pieces one step of pruning removes: more would keep others waiting.
+	// pruneChunks bounds the pieces that one step of pruning removes: more would keep others waiting.
 	pruneChunks = 32
-	// ObjectTombstone sets how long it is remembered of an object that it is gone.
+	// ObjectTombstone sets how long the removal of an object is remembered.
 	ObjectTombstone = 90 * 24 * time.Hour
 )
 

@@ -144,7 +144,7 @@ func columns(row any) []string {
 	return cols
 }
 
-// withoutPassword is what may be shown of a database's address: nothing of one that cannot be read, for the password may be anywhere in it.
+// withoutPassword returns what may be shown of a database's address: nothing of one that cannot be read, for the password may be anywhere in it.
 func withoutPassword(database string) string {
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
 		return "sqlite:" + path

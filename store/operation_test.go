@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// operationWorld makes an operation that claims a key and tells how to write a partner in it.
+// operationWorld makes an operation that claims a key, and returns a function that writes a partner in it.
 func operationWorld(t *testing.T, w *world, key string) (context.Context, *store.Operation, func(name string) (store.Partner, error)) {
 	t.Helper()
 	k := store.IdempotencyKey{ClientID: "cli_a", Operation: "POST /x", Key: key, Fingerprint: []byte{1}, CreatedAt: w.now(), ExpiresAt: w.in(time.Hour)}

@@ -18,7 +18,7 @@ var byDay = [...]struct{ table, prefix string }{{"event", "evt"}, {"delivery", "
 // Partitions of days to come are made daysAhead of them, so that the task that makes them may fail for as long.
 const daysAhead = 3
 
-// moveAtMost is how many rows are moved out of the default partition when the one they belong in is made. When there are
+// moveAtMost bounds the rows that are moved out of the default partition when the one they belong in is made. When there are
 // more, they stay, and that partition is not made: it would hold intake up.
 const moveAtMost = 5000
 
@@ -76,7 +76,7 @@ func (tx *Tx) MakePartitions(ctx context.Context, span time.Duration) error {
 
 const aDay = 24 * time.Hour
 
-// missing lists what partitions have to be made.
+// missing lists the partitions that have to be made.
 func missing(table, prefix string, there []partition, now time.Time, span time.Duration) (all []partition) {
 	from := now.UTC().Truncate(aDay)
 	for _, p := range there { // spans may have changed, and end at any midnight

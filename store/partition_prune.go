@@ -16,7 +16,7 @@ const (
 	atEvents = "evt_"
 )
 
-// keepAtMost is how many events of a day may have to stay for the rest to go in one step.
+// keepAtMost bounds the events of a day that stay while the rest goes in one step.
 const keepAtMost = 1000
 
 // oldDay is a partition of each table with the same bounds in time.
@@ -81,7 +81,7 @@ func (tx *Tx) nextDay(ctx context.Context, before Time, behind string) (*oldDay,
 	return nil, nil
 }
 
-// span is what partitions of different tables have in common when they are of the same days.
+// span identifies the partitions of different tables that cover the same days.
 func (p partition) span() string {
 	_, from, _ := strings.Cut(p.From, "_")
 	_, to, _ := strings.Cut(p.To, "_")
@@ -158,7 +158,7 @@ func (tx *Tx) rememberDay(ctx context.Context, day *oldDay) error {
 	return tx.rememberWhere(ctx, w)
 }
 
-// dropDay takes a day away, and reports whether it did: not when somebody uses the tables for long, or has begun to need more of it.
+// dropDay removes a day, and reports whether it did: not when somebody uses the tables for long, or has begun to need more of it.
 func (tx *Tx) dropDay(ctx context.Context, day *oldDay) (bool, error) {
 	if _, err := tx.exec(ctx, `SAVEPOINT day`); err != nil {
 		return false, fmt.Errorf("mark: %w", err)

@@ -177,7 +177,7 @@ func (q *Queries) PullDue(ctx context.Context, subscriptionID string) (Time, err
 	return due[0], nil
 }
 
-// PullBacklog is what waits at a pull endpoint, over all its subscriptions.
+// PullBacklog counts what waits at a pull endpoint, over all its subscriptions.
 type PullBacklog struct {
 	Waiting int  `db:"waiting"` // to be received, now or after a delay
 	Leased  int  `db:"leased"`  // in the hands of consumers

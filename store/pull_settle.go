@@ -8,7 +8,7 @@ import (
 // PullLock names a delivery as one receive call handed it out.
 type PullLock struct{ DeliveryID, LockID string }
 
-// PullVerdict records the result of one lock in a call that settles.
+// PullVerdict holds the result of one lock in a call that settles.
 type PullVerdict string
 
 // The verdicts.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ReplayPart is what a replay does for one subscription, and how far it is.
+// ReplayPart holds the work and the progress of a replay for one subscription.
 type ReplayPart struct {
 	JobID          string `db:"job_id"`
 	SubscriptionID string `db:"subscription_id"`
@@ -87,7 +87,7 @@ func (q *Queries) EventsIn(ctx context.Context, s EventSpan, limit int) ([]Event
 	return rows, q.list(ctx, &rows, `SELECT `+eventSummary+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 }
 
-// EventIDBound is how many events can be chosen by id; a statement takes no more of them than some ten thousands.
+// EventIDBound bounds the events that can be chosen by id; a statement takes no more of them than some ten thousands.
 const EventIDBound = 10_000
 
 // EventIDs finds events by our ids or by those their producers gave them; of the latter there may be several. More than

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Pruned is what one small step of pruning did.
+// Pruned holds the result of one small step of pruning.
 type Pruned struct {
 	Rows   int64
 	Cursor string // where the next step goes on
 	Done   bool   // nothing is left to do for now
 }
 
-// pruneEvents is how many events one step looks at, so that with a delivery and an attempt each they fit in one step.
+// pruneEvents bounds the events that one step looks at, so that with a delivery and an attempt each they fit in one step.
 const pruneEvents = 150
 
 // The states in which nothing more is to be done for a delivery. Whatever another state means, it keeps its event.
@@ -287,7 +287,7 @@ func (tx *Tx) LetGoOfTask(ctx context.Context, name, owner string) error {
 	return err
 }
 
-// unixMicro is what the column holds; that of the zero Time is no moment at which anything happened.
+// unixMicro returns the value of the column; the zero Time gives no moment at which anything happened.
 func (t Time) unixMicro() int64 {
 	if t.IsZero() {
 		return 0

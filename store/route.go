@@ -62,7 +62,7 @@ func (tx *Tx) bumpFanout(ctx context.Context) error {
 	return tx.one(ctx, `UPDATE setting SET value = ?, updated_at = ? WHERE name = 'fanout_epoch'`, tx.NewID("epc"), tx.Now)
 }
 
-// NotifyChanged is what nodes are told when the fan-out epoch moved.
+// NotifyChanged notifies nodes that the fan-out epoch moved.
 const NotifyChanged = "changed"
 
 // FanoutTarget is one event type of one subscription that accepts events.

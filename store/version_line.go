@@ -16,7 +16,7 @@ func VersionLine(version string) string {
 	return version[:len(major)+1+len(minor)]
 }
 
-// FitsLine reports whether an event that fits some versions, given with spaces between, goes to who wants one line of
+// FitsLine reports whether an event that fits some versions, given with spaces between, goes to a subscriber to one line of
 // them. An event of which the versions are not known goes to all, and who wants no line in particular gets all (EDU-08).
 func FitsLine(versions, line string) bool {
 	if line == "" || versions == "" {

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"compress/flate"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,12 +56,30 @@ type Info struct {
 // restored into the other. Secrets in it stay sealed; the key is not in it.
 func Write(ctx context.Context, db *store.DB, w io.Writer, info Info) (Manifest, error) {
 	m := Manifest{Format: backupFormat, Program: info.Program, TakenAt: db.Now().UTC(), Database: db.Dialect(), SecretKeyID: info.SecretKeyID}
-	err := db.Snapshot(ctx, func(tx *sqlx.Tx) error { return writeTables(ctx, tx, w, &m) })
+	err := snapshot(ctx, db, func(tx *sqlx.Tx) error { return writeTables(ctx, tx, w, &m) })
 	if err != nil {
 		return Manifest{}, fmt.Errorf("back up: %w", err)
 	}
 	return m, nil
 }
+
+// snapshot runs fn in a transaction that sees the database as it was at its first statement.
+func snapshot(ctx context.Context, db *store.DB, fn func(tx *sqlx.Tx) error) error {
+	var o *sql.TxOptions // SQLite: the connections that read are read only, and every transaction of the WAL is a Snapshot
+	if db.Dialect() == store.Postgres {
+		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	}
+	tx, err := reader(db).BeginTxx(ctx, o)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return fn(tx)
+}
+
+func reader(db *store.DB) *sqlx.DB { read, _ := db.Pools(); return read }
+
+func writer(db *store.DB) *sqlx.DB { _, write := db.Pools(); return write }
 
 func writeTables(ctx context.Context, tx *sqlx.Tx, w io.Writer, m *Manifest) error {
 	if err := tx.GetContext(ctx, &m.SchemaVersion, `SELECT MAX(version_id) FROM goose_db_version`); err != nil {

@@ -88,7 +88,7 @@ func (b *File) FillWith(ctx context.Context, path, statement string) error {
 	}
 	err = db.MigrateTo(ctx, b.Manifest.SchemaVersion)
 	if err == nil {
-		_, err = db.Writer().ExecContext(ctx, statement)
+		_, err = writer(db).ExecContext(ctx, statement)
 	}
 	if err == nil {
 		err = b.fillOpenSQLite(ctx, db)

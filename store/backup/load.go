@@ -16,7 +16,7 @@ const loadStep = 10_000
 
 // loadSQLite writes all rows into empty tables.
 func (b *File) loadSQLite(ctx context.Context, db *store.DB) error {
-	tx, err := db.Writer().BeginTxx(ctx, nil)
+	tx, err := writer(db).BeginTxx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ type loader struct {
 
 func (l *loader) add(ctx context.Context, values []any) (err error) {
 	if l.tx == nil {
-		if l.tx, err = l.db.Writer().BeginTxx(ctx, nil); err != nil {
+		if l.tx, err = writer(l.db).BeginTxx(ctx, nil); err != nil {
 			return err
 		}
 		if l.stmt, err = l.tx.PreparexContext(ctx, l.query); err != nil {

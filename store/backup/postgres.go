@@ -33,7 +33,7 @@ func (b *File) fillPostgres(ctx context.Context, db *store.DB) error {
 	if err := db.MigrateTo(ctx, b.Manifest.SchemaVersion); err != nil {
 		return err
 	}
-	conn, err := db.Writer().Connx(ctx)
+	conn, err := writer(db).Connx(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (b *File) refuseUsed(ctx context.Context, db *store.DB) error {
 	if err != nil {
 		return err
 	}
-	return refuseRows(ctx, db.Reader(), tables)
+	return refuseRows(ctx, reader(db), tables)
 }
 
 // refuseRows returns ErrNotEmpty when a table has rows, other than the settings that migrations write.

@@ -83,13 +83,13 @@ func (b *File) fillOpenSQLite(ctx context.Context, db *store.DB) error {
 		return err
 	}
 	// Until it is whole nobody relies on this file; putInPlace brings it to the disk.
-	if _, err := db.Writer().ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
+	if _, err := writer(db).ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
 		return err
 	}
 	if err := b.loadSQLite(ctx, db); err != nil {
 		return err
 	}
-	if err := b.compareWith(ctx, db.Writer()); err != nil {
+	if err := b.compareWith(ctx, writer(db)); err != nil {
 		return err
 	}
 	if err := afterRestore(ctx, db); err != nil {
@@ -101,14 +101,14 @@ func (b *File) fillOpenSQLite(ctx context.Context, db *store.DB) error {
 // checkIntegrity has SQLite examine its file and every reference between tables.
 func checkIntegrity(ctx context.Context, db *store.DB) error {
 	var said string
-	if err := db.Writer().GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
+	if err := writer(db).GetContext(ctx, &said, `SELECT group_concat(integrity_check) FROM pragma_integrity_check`); err != nil {
 		return err
 	}
 	if said != "ok" {
 		return fmt.Errorf("the restored file is not sound: %s", said)
 	}
 	var broken int
-	if err := db.Writer().GetContext(ctx, &broken, `SELECT COUNT(*) FROM pragma_foreign_key_check`); err != nil {
+	if err := writer(db).GetContext(ctx, &broken, `SELECT COUNT(*) FROM pragma_foreign_key_check`); err != nil {
 		return err
 	}
 	if broken > 0 {

@@ -44,7 +44,7 @@ func schemaAt(ctx context.Context, version int64) ([]Table, error) {
 	}
 	defer db.Close()
 	var names []string
-	if err := sqlx.SelectContext(ctx, db.Reader(), &names, `SELECT name FROM sqlite_master WHERE type = 'table'
+	if err := sqlx.SelectContext(ctx, reader(db), &names, `SELECT name FROM sqlite_master WHERE type = 'table'
 		AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY name`); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func schemaAt(ctx context.Context, version int64) ([]Table, error) {
 			return nil, fmt.Errorf("describe table %s: %w", name, err)
 		}
 		var to []string
-		if err := sqlx.SelectContext(ctx, db.Reader(), &to, `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
+		if err := sqlx.SelectContext(ctx, reader(db), &to, `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?)`, name); err != nil {
 			return nil, err
 		}
 		refers[name] = to
@@ -70,7 +70,7 @@ func describe(ctx context.Context, db *store.DB, table string) (Table, error) {
 		Type string `db:"type"`
 	}
 	t := Table{Name: table}
-	if err := sqlx.SelectContext(ctx, db.Reader(), &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
+	if err := sqlx.SelectContext(ctx, reader(db), &rows, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, table); err != nil {
 		return t, err
 	}
 	for _, r := range rows {

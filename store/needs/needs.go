@@ -47,7 +47,7 @@ func WholeProgram() {
 // prepared names the way to get the programs that .ci/prepare installs.
 const prepared = ".ci/prepare installs it when run as root"
 
-// Missing skips a test that lacks something and says how to get it; with CI=true it fails the test.
+// Missing skips a test that lacks something, with a text on how to get it; with CI=true it fails the test.
 func Missing(t testing.TB, what, how string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -74,7 +74,7 @@ func Installed(t testing.TB, what string, there bool) {
 	}
 }
 
-// ProcessStatus needs /proc, which tells how much memory a process took.
+// ProcessStatus needs /proc, to read the memory of a process.
 func ProcessStatus(t testing.TB) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
