@@ -65,10 +65,10 @@ func newAsker(f cli.OutboundFlags, services *registry.Services, log *slog.Logger
 }
 
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, ways map[string]outbox.Way, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *registry.Services, transports map[string]outbox.Transport, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
 		DB: db, Now: cli.Clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
-		WhyNot: services.Clients.WhyNot, Ways: ways,
+		WhyNot: services.Clients.WhyNot, Transports: transports,
 	})
 }
 

@@ -38,7 +38,7 @@ type held struct {
 // Error implements error.
 func (h *held) Error() string { return h.detail }
 
-// Send implements [outbox.Way] for endpoints of kind amqp: it writes the event to the queue of the endpoint's party, and
+// Send implements [outbox.Transport] for endpoints of kind amqp: it writes the event to the queue of the endpoint's party, and
 // counts it as delivered only when the broker accepted it (AMQP-07). Its AppRec is followed afterwards (AMQP-16).
 func (b *Bridge) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) outbox.Result {
 	started := b.now()

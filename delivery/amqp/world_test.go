@@ -78,7 +78,7 @@ type inbox struct {
 	broken bool
 }
 
-// Send implements outbox.Way.
+// Send implements outbox.Transport.
 func (i *inbox) Send(_ context.Context, _ store.Endpoint, c store.Claimed) outbox.Result {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *side) start() {
 	s.bridge = amqp.New(s.cfg)
 	s.engine = outbox.New(outbox.Config{
 		DB: s.db, Log: s.cfg.Log, Poll: 100 * time.Millisecond, Circuit: outbox.CircuitPolicy{Failures: -1}, Now: s.cfg.Now,
-		Ways: map[string]outbox.Way{store.EndpointAMQP: s.bridge, store.EndpointWebhook: s.inbox},
+		Transports: map[string]outbox.Transport{store.EndpointAMQP: s.bridge, store.EndpointWebhook: s.inbox},
 	})
 	s.bridge.Join(s.engine)
 	s.running = true

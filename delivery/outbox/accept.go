@@ -16,18 +16,18 @@ var (
 	ErrKeyReused = errors.New("the Idempotency-Key was used before with other content")
 	// ErrKeyInUse: the first request with this key is not durable yet (409).
 	ErrKeyInUse = errors.New("a request with this Idempotency-Key is being handled")
-	// ErrUnavailable: the events could not be kept (503).
+	// ErrUnavailable: the events could not be stored (503).
 	ErrUnavailable = errors.New("the events could not be stored")
-	// ErrBusy: more waits to be stored than is sensible (503 with Retry-After).
+	// ErrBusy: too many events wait to be stored (503 with Retry-After).
 	ErrBusy = errors.New("too many events wait to be stored")
 	// ErrNoRecipient: nobody is subscribed to an event, and the submission asked for a recipient of each.
 	ErrNoRecipient = errors.New("nobody is subscribed to the event")
 )
 
-// operation is the name under which intake keeps its idempotency keys.
+// operation names intake in the table of idempotency keys.
 const operation = "POST /events/v1/events"
 
-// Submission is one intake request: the events that stand or fall together.
+// Submission holds the events of one intake request, which are accepted or rejected together.
 type Submission struct {
 	ClientID, PartnerID string
 	FromOwn             bool // the client is the own organisation's
@@ -35,26 +35,26 @@ type Submission struct {
 	Key         string
 	Fingerprint []byte // SHA-256 of the request; of the body, and in binary mode of the context headers too (IDEM-08)
 	Events      []event.Event
-	// Objects are the ids of the objects that hold data kept apart, by event; empty for an event that has its data in it.
-	// Nil when none has.
+	// Objects holds the ids of the objects with oversize data, by event: empty for an event that carries its data, nil when
+	// all do.
 	Objects []string
-	// Versions are the versions of its contract that each event fits, with spaces between; empty for an event of which that is
-	// not known, which goes to subscriptions to any version (EDU-08). Nil when it is known of none.
+	// Versions lists, by event and separated by spaces, the contract versions that the event fits. An event without any goes
+	// to subscriptions to every version (EDU-08). Nil when they are unknown for all.
 	Versions []string
-	// Audience is whom the events are for, of those who are subscribed; the zero value is all. It is kept with them, so that
-	// a replay and a preview ask the same, and what was accepted before keeps the audience it had.
+	// Audience restricts the events to some of the subscribers; the zero value to none. It is stored with them, so that a
+	// replay and a preview apply the same restriction.
 	Audience store.Audience
-	// Quarantine keeps the events aside when the key was used with other content, where ErrKeyReused is the answer
-	// otherwise (error E11).
+	// Quarantine stores the events in the quarantine when the key was used with other content, instead of answering
+	// ErrKeyReused (error E11).
 	Quarantine bool
-	// NeedRecipient refuses the events with ErrNoRecipient when one of them is new and no subscription takes it: whoever accepts
-	// them answers for their delivery (G10).
+	// NeedRecipient rejects the events with ErrNoRecipient when one of them is new and no subscription takes it: the node that
+	// accepts them answers for their delivery (G10).
 	NeedRecipient bool
-	// Wait waits for the first request with this key, where ErrKeyInUse is the answer otherwise (error E12).
+	// Wait waits for the first request with this key, instead of answering ErrKeyInUse (error E12).
 	Wait bool
 }
 
-// Accepted is what became of one event of a submission.
+// Accepted reports one event of a submission as it was stored.
 type Accepted struct {
 	EventID   string `json:"eventId"`
 	ID        string `json:"id"`
@@ -62,15 +62,15 @@ type Accepted struct {
 	Duplicate bool   `json:"duplicate,omitempty"` // this client sent the event before; it stays one event (G4)
 }
 
-// Receipt is the answer to a submission. A repeated request gets the same one (IDEM-14).
+// Receipt answers a submission. A repeated request gets the same one (IDEM-14).
 type Receipt struct {
 	Events []Accepted `json:"events"`
-	// Quarantined is under which id the events were kept aside; empty when they were accepted.
+	// Quarantined identifies the quarantined request; empty when the events were accepted.
 	Quarantined string `json:"quarantineId,omitempty"`
 	Replayed    bool   `json:"-"`
 }
 
-// pending is a submission on its way to the disk.
+// pending is a submission that waits to be committed.
 type pending struct {
 	Submission
 	receipt Receipt
@@ -78,8 +78,8 @@ type pending struct {
 	done    chan struct{}
 }
 
-// Accept keeps the events of s with one delivery per approved subscription, and returns once that is on disk. When ctx
-// ends first the events may or may not have been kept; the caller repeats the request under the same key.
+// Accept stores the events of s with one delivery per approved subscription, and returns once that is on disk. When ctx ends
+// first the events may or may not have been stored; the caller repeats the request under the same key.
 func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	if e.closing.Load() {
 		return Receipt{}, ErrUnavailable
@@ -99,20 +99,20 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	}
 	select {
 	case <-p.done:
-		if s.Quarantine && s.Audience.Everyone() && errors.Is(p.err, ErrKeyReused) { // the quarantine keeps no audience
+		if s.Quarantine && s.Audience.Everyone() && errors.Is(p.err, ErrKeyReused) { // the quarantine stores no audience
 			return e.quarantine(ctx, s)
 		}
 		return p.receipt, p.err
-	case <-e.intakeOver:
-		return e.unheard(p)
+	case <-e.intakeStopped:
+		return e.answerAfterStop(p)
 	case <-ctx.Done():
 		return Receipt{}, ctx.Err()
 	}
 }
 
-// unheard answers a submission after the loop that writes events has ended. What that loop took was answered before; nothing
-// answers what was queued later.
-func (e *Engine) unheard(p *pending) (Receipt, error) {
+// answerAfterStop answers a submission that was queued around the end of the loop that writes events: with its receipt when
+// that loop took it, else with ErrUnavailable.
+func (e *Engine) answerAfterStop(p *pending) (Receipt, error) {
 	select {
 	case <-p.done:
 		return p.receipt, p.err
@@ -122,13 +122,13 @@ func (e *Engine) unheard(p *pending) (Receipt, error) {
 	}
 }
 
-// inFlightKeys are the keys whose first request is not durable yet, each with a channel that is closed when it is.
+// inFlightKeys holds the keys whose first request is not durable yet, each with a channel that is closed when it is.
 type inFlightKeys struct {
 	mu   sync.Mutex
 	keys map[string]chan struct{}
 }
 
-// enter takes a key. While another request has it, it waits or answers ErrKeyInUse.
+// enter claims a key. While another request has it, it waits or returns ErrKeyInUse.
 func (k *inFlightKeys) enter(ctx context.Context, name string, wait bool) error {
 	for {
 		busy := k.take(name)
@@ -146,7 +146,7 @@ func (k *inFlightKeys) enter(ctx context.Context, name string, wait bool) error 
 	}
 }
 
-// take takes a key, or answers when to try again.
+// take claims a key, or returns a channel that is closed when the request that has it ends.
 func (k *inFlightKeys) take(name string) (busy <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +169,7 @@ func (k *inFlightKeys) leave(name string) {
 	}
 }
 
-// rows makes the database rows of the events of a submission, under new ids.
+// rows makes the database rows of the events of a submission, with new ids.
 func (p *pending) rows(tx *store.Tx) []store.Event {
 	rows := make([]store.Event, len(p.Events))
 	for i := range p.Events {
@@ -179,7 +179,7 @@ func (p *pending) rows(tx *store.Tx) []store.Event {
 	return rows
 }
 
-// versions are those that event i fits.
+// versions returns the contract versions that event i fits.
 func (s *Submission) versions(i int) string {
 	if len(s.Versions) == 0 {
 		return ""
@@ -187,7 +187,7 @@ func (s *Submission) versions(i int) string {
 	return s.Versions[i]
 }
 
-// Row makes the database row of an event that a client of a partner offered.
+// Row makes the database row of an event that a partner's client published.
 func Row(tx *store.Tx, ev *event.Event, partnerID, clientID string) store.Event {
 	return store.Event{
 		ID: tx.NewID("evt"), PartnerID: partnerID, ClientID: clientID, CEID: ev.ID, CESource: ev.Source, CEType: ev.Type,

@@ -12,7 +12,7 @@ import (
 
 // Each of these tests takes the steps of an engine that is not started, so that an endpoint changes exactly between two of them.
 
-// urlLog is a transport that notes where it sent to.
+// urlLog is a transport that records the addresses it sent to.
 type urlLog struct {
 	mu   sync.Mutex
 	urls []string
@@ -37,23 +37,23 @@ func newSteps(t *testing.T, db *store.DB) *steps {
 	c := newChain(t, db)
 	c.stop()
 	to := new(urlLog)
-	e := New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: to}, Log: c.eng.cfg.Log, Circuit: CircuitPolicy{Failures: -1}})
+	e := New(Config{DB: db, Transports: map[string]Transport{store.EndpointWebhook: to}, Log: c.eng.cfg.Log, Circuit: CircuitPolicy{Failures: -1}})
 	w := &steps{chain: c, e: e, to: to, s: c.partner("North", "nl.a")}
 	w.change(func(ep *store.Endpoint) { ep.URL = "https://old.example.nl" })
 	w.look()
-	w.claims() // nothing waits, which the lane knows now
+	w.claims() // nothing waits, which the endpoint queue knows now
 	return w
 }
 
-// look has the engine read its endpoints.
+// look makes the engine read its endpoints.
 func (w *steps) look() {
 	w.Helper()
-	if err := w.e.refreshLanes(w.Context()); err != nil {
+	if err := w.e.refreshQueues(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// change changes the endpoint without a word to the engine.
+// change changes the endpoint without notifying the engine.
 func (w *steps) change(fn func(ep *store.Endpoint)) {
 	w.Helper()
 	err := w.db.Write(w.Context(), func(tx *store.Tx) error {
@@ -71,7 +71,7 @@ func (w *steps) change(fn func(ep *store.Endpoint)) {
 
 func (w *steps) move() { w.change(func(ep *store.Endpoint) { ep.URL = "https://new.example.nl" }) }
 
-// commits takes an event in.
+// commits accepts an event.
 func (w *steps) commits(id string) {
 	w.Helper()
 	p := &pending{Submission: w.submission(w.own.ID, true, "nl.a", id), done: make(chan struct{})}
@@ -80,16 +80,16 @@ func (w *steps) commits(id string) {
 	}
 }
 
-// claims claims what is due, once.
+// claims claims the due deliveries once.
 func (w *steps) claims() {
 	w.Helper()
 	w.e.readyAll()
-	if err := w.e.claim(w.Context(), w.e.orders()); err != nil {
+	if err := w.e.claim(w.Context(), w.e.claimRequests()); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// wantSent waits for the senders, and checks where they sent to.
+// wantSent waits for the senders, and checks the addresses they sent to.
 func (w *steps) wantSent(want ...string) {
 	w.Helper()
 	w.e.senders.Wait()
@@ -106,7 +106,7 @@ func TestNothingGoesToTheAddressBefore(t *testing.T) {
 	for name, test := range map[string]func(w *steps){
 		"it moves before the claim": func(w *steps) {
 			w.e.mu.Lock()
-			w.e.lanes[w.s.EndpointID].ready = true // so that nothing is handed over
+			w.e.queues[w.s.EndpointID].ready = true // so that nothing is handed over
 			w.e.mu.Unlock()
 			w.commits("1")
 			w.move()
@@ -115,7 +115,7 @@ func TestNothingGoesToTheAddressBefore(t *testing.T) {
 		},
 		"it is paused before the claim": func(w *steps) {
 			w.e.mu.Lock()
-			w.e.lanes[w.s.EndpointID].ready = true
+			w.e.queues[w.s.EndpointID].ready = true
 			w.e.mu.Unlock()
 			w.commits("1")
 			w.change(func(ep *store.Endpoint) { ep.Status = store.EndpointPaused })
@@ -124,9 +124,9 @@ func TestNothingGoesToTheAddressBefore(t *testing.T) {
 		},
 		"it moves after the claim": func(w *steps) {
 			w.e.mu.Lock()
-			l := w.e.lanes[w.s.EndpointID]
-			l.ready = true
-			ep := l.endpoint
+			q := w.e.queues[w.s.EndpointID]
+			q.ready = true
+			ep := q.endpoint
 			w.e.mu.Unlock()
 			w.commits("1")
 			var claimed []store.Claimed
@@ -138,7 +138,7 @@ func TestNothingGoesToTheAddressBefore(t *testing.T) {
 				return err
 			})
 			w.move()
-			if done := w.e.attempt(&errand{lane: l, ep: &ep, single: &claimed[0], epoch: epoch}, &claimed[0]); done.outcome != nil {
+			if done := w.e.attempt(&sendTask{queue: q, ep: &ep, single: &claimed[0], epoch: epoch}, &claimed[0]); done.outcome != nil {
 				w.Errorf("the attempt was made: %+v", done.outcome)
 			}
 			w.wantSent()

@@ -82,7 +82,7 @@ func (c *chain) receivers(r Receipt, names map[string]string) []string {
 	return got
 }
 
-// A key used for other content is refused for an event that is not for all, where the quarantine would lose for whom it is.
+// A key used for other content is rejected for an event that is not for all, where the quarantine would lose for whom it is.
 func TestAudienceIsNotQuarantined(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -29,14 +29,14 @@ func BenchmarkBacklog(b *testing.B) {
 	}
 }
 
-// benchRound is how many are delivered before as many are added again.
+// benchRound deliveries are delivered before as many are added again.
 const benchRound = 500
 
 func benchBacklog(b *testing.B, db *store.DB, waiting int) {
 	g := &gate{tokens: make(chan struct{}, benchRound), done: make(chan struct{}, benchRound)}
 	f := newBacklog(b, db)
 	f.add(b, waiting)
-	eng := New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: g}})
+	eng := New(Config{DB: db, Transports: map[string]Transport{store.EndpointWebhook: g}})
 	if err := eng.Start(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func benchBacklog(b *testing.B, db *store.DB, waiting int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "delivered/s")
 }
 
-// gate is a way out that lets so many through as it was told.
+// gate is a transport that lets a set number through.
 type gate struct{ tokens, done chan struct{} }
 
 func (g *gate) Send(context.Context, store.Endpoint, store.Claimed) Result {

@@ -14,10 +14,10 @@ import (
 	"schakel/store"
 )
 
-// terms are how an endpoint takes batches (EDU-11); zero events is one by one.
+// terms hold how an endpoint takes batches (EDU-11); with zero events it takes single events only.
 type terms struct {
 	events, bytes int
-	wait          time.Duration // how long a batch may wait to be filled
+	wait          time.Duration // longest wait for a batch to fill
 }
 
 func termsOf(e store.Endpoint) terms {
@@ -31,56 +31,56 @@ func termsOf(e store.Endpoint) terms {
 
 func (t terms) on() bool { return t.events > 1 }
 
-// bundle is a batch with all that is needed to send it.
-type bundle struct {
+// frozenBatch is a batch with all that is needed to send it.
+type frozenBatch struct {
 	batch   store.Batch
 	members []store.Claimed
-	body    []byte // always the same for the same members
+	body    []byte // the same bytes at every attempt
 }
 
-// load is what was claimed for a lane: what goes by itself and what goes together.
-type load struct {
-	claimed int // rows, for the lane to know whether there may be more
-	singles []*store.Claimed
-	after   map[string][]*store.Claimed // what follows a single in its run, by the id of that
-	bundles []*bundle
-	again   bool                // some of it was put back and is due
-	ordered bool                // some of it has a key
-	wait    *store.EndpointWait // in place of all else: the endpoint waits
+// claimedWork holds what was claimed for an endpoint queue: single deliveries, runs and batches.
+type claimedWork struct {
+	rows      int // claimed rows; as many as asked for means that there may be more
+	singles   []*store.Claimed
+	followers map[string][]*store.Claimed // the rest of a run, by the id of the single that it follows
+	batches   []*frozenBatch
+	dissolved bool                // a batch was dissolved and its members are due
+	ordered   bool                // a delivery has an order key
+	wait      *store.EndpointWait // set instead of all else: the endpoint waits
 }
 
-// take claims for a lane. What it puts in batches is frozen in the same transaction, before anything is sent.
-func (e *Engine) take(ctx context.Context, tx *store.Tx, o order) (load, error) {
-	ep, lease := o.lane.endpoint, e.lease(tx.Now.Time, &o.lane.endpoint)
+// claimQueue claims for an endpoint queue. It freezes the batches in the same transaction, before anything is sent.
+func (e *Engine) claimQueue(ctx context.Context, tx *store.Tx, r claimRequest) (claimedWork, error) {
+	ep, lease := r.queue.endpoint, e.lease(tx.Now.Time, &r.queue.endpoint)
 	claim := tx.Claim
 	switch {
-	case o.tests:
+	case r.tests:
 		claim = tx.ClaimTests
-	case o.again:
+	case r.retriesOnly:
 		claim = tx.ClaimAgain
 	}
-	rows, err := claim(ctx, ep.ID, e.node, o.room, lease)
+	rows, err := claim(ctx, ep.ID, e.node, r.room, lease)
 	if err != nil {
-		return load{}, err
+		return claimedWork{}, err
 	}
-	s := sorting{e: e, tx: tx, terms: o.terms, endpoint: ep, lease: lease, load: load{claimed: len(rows)}}
-	s.load.ordered = slices.ContainsFunc(rows, func(c store.Claimed) bool { return c.OrderKey != "" })
-	if s.load.ordered && o.behind > 0 && !o.again {
-		behind, err := tx.ClaimBehind(ctx, rows, e.node, o.each, o.behind, lease)
+	s := batcher{e: e, tx: tx, terms: r.terms, endpoint: ep, lease: lease, work: claimedWork{rows: len(rows)}}
+	s.work.ordered = slices.ContainsFunc(rows, func(c store.Claimed) bool { return c.OrderKey != "" })
+	if s.work.ordered && r.behind > 0 && !r.retriesOnly {
+		behind, err := tx.ClaimBehind(ctx, rows, e.node, r.each, r.behind, lease)
 		if err != nil {
-			return load{}, err
+			return claimedWork{}, err
 		}
 		rows = append(rows, behind...)
 		slices.SortFunc(rows, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
 	}
 	e.setRetries(rows)
 	if err := s.all(ctx, rows); err != nil {
-		return load{}, err
+		return claimedWork{}, err
 	}
-	return s.load, nil
+	return s.work, nil
 }
 
-// setRetries fills in how subscriptions that say so themselves are retried.
+// setRetries fills in the retry schedules of subscriptions that have their own.
 func (e *Engine) setRetries(rows []store.Claimed) {
 	known := e.retries.Load()
 	if known == nil || len(*known) == 0 {
@@ -91,7 +91,7 @@ func (e *Engine) setRetries(rows []store.Claimed) {
 	}
 }
 
-// retryOf is how a subscription that says so itself is retried.
+// retryOf returns the retry schedule of a subscription that has its own; else "".
 func (e *Engine) retryOf(subscriptionID string) string {
 	if known := e.retries.Load(); known != nil {
 		return (*known)[subscriptionID]
@@ -99,31 +99,31 @@ func (e *Engine) retryOf(subscriptionID string) string {
 	return ""
 }
 
-// sorting puts claimed deliveries into batches.
-type sorting struct {
+// batcher puts claimed deliveries into batches.
+type batcher struct {
 	e        *Engine
 	tx       *store.Tx
 	terms    terms
 	endpoint store.Endpoint
 	lease    store.Time
-	load     load
-	queues   queues
-	// unwritten: the deliveries are not in the database yet and are written in this transaction.
+	work     claimedWork
+	keys     keyQueues
+	// unwritten means that the deliveries are not in the database yet; this transaction writes them.
 	unwritten bool
 }
 
-func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
+func (s *batcher) all(ctx context.Context, rows []store.Claimed) error {
 	var old []string
-	members := make(map[string][]string) // of old batches, those claimed
+	members := make(map[string][]string) // of frozen batches, those claimed
 	fresh := make(map[string][]store.Claimed)
 	var schedules []string
 	for i := range rows {
 		c := &rows[i]
 		switch {
 		case c.Behind && !s.follows(c):
-			s.queues.giveBack(c)
+			s.keys.giveBack(c)
 		case c.BatchID != "":
-			s.queues.begin(c, elsewhere)
+			s.keys.begin(c, elsewhere)
 			if members[c.BatchID] == nil {
 				old = append(old, c.BatchID)
 			}
@@ -131,7 +131,7 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 		case !s.terms.on() || c.Alone || c.Round > 0 || c.SubscriptionID == "":
 			s.single(c)
 		default:
-			s.queues.begin(c, inBatch)
+			s.keys.begin(c, inBatch)
 			// All of a batch are retried by one schedule.
 			if fresh[c.Retry] == nil {
 				schedules = append(schedules, c.Retry)
@@ -149,11 +149,11 @@ func (s *sorting) all(ctx context.Context, rows []store.Claimed) error {
 			return err
 		}
 	}
-	return s.tx.Unclaim(ctx, s.queues.back)
+	return s.tx.Unclaim(ctx, s.keys.back)
 }
 
-// again takes up a batch that was sent, or was about to be, when some of its members are due. It goes as it was, or not at all.
-func (s *sorting) again(ctx context.Context, id string, claimed []string) error {
+// again takes up a frozen batch when some of its members are due. It is sent unchanged, or dissolved.
+func (s *batcher) again(ctx context.Context, id string, claimed []string) error {
 	batch, err := s.tx.Batch(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		batch, err = store.Batch{ID: id, Members: claimed}, nil
@@ -161,14 +161,14 @@ func (s *sorting) again(ctx context.Context, id string, claimed []string) error 
 		var members []store.Claimed
 		members, err = s.tx.ClaimMembers(ctx, batch, s.e.node, s.lease)
 		if errors.Is(err, store.ErrBusy) {
-			// The other node got a part of it at the same moment: both let go, and one of them comes first next time.
+			// The other node got a part of it at the same moment: both release, and one of them comes first next time.
 			pause := 100*time.Millisecond + rand.N(time.Second)
 			return s.tx.PutBack(ctx, claimed, s.e.node, store.At(s.tx.Now.Add(pause)))
 		}
 		if err == nil && members != nil {
 			s.e.setRetries(members)
 			if body, ok := encode(members); ok {
-				s.load.bundles = append(s.load.bundles, &bundle{batch, members, body})
+				s.work.batches = append(s.work.batches, &frozenBatch{batch, members, body})
 				return nil
 			}
 		}
@@ -176,30 +176,30 @@ func (s *sorting) again(ctx context.Context, id string, claimed []string) error 
 	if err != nil {
 		return err
 	}
-	s.load.again = true
+	s.work.dissolved = true
 	return s.tx.DissolveBatch(ctx, batch, s.e.node, store.BatchBroken, uuid.NewString)
 }
 
 // group makes batches of deliveries that were never sent, in their order, and freezes them.
-func (s *sorting) group(ctx context.Context, rows []store.Claimed) error {
-	next := newBundle(s.endpoint)
+func (s *batcher) group(ctx context.Context, rows []store.Claimed) error {
+	next := newFrozenBatch(s.endpoint)
 	flush := func() error {
 		err := s.freeze(ctx, next)
-		s.queues.closeOf(next.members)
-		next = newBundle(s.endpoint)
+		s.keys.closeOf(next.members)
+		next = newFrozenBatch(s.endpoint)
 		return err
 	}
 	for i := range rows {
 		c := &rows[i]
-		if s.queues.closed(c) {
-			s.queues.giveBack(c)
+		if s.keys.closed(c) {
+			s.keys.giveBack(c)
 			continue
 		}
 		before := len(next.body)
 		body, ok := appendEvent(next.body, c)
 		if !ok {
-			s.load.singles = append(s.load.singles, c) // where it is told why it cannot be sent
-			s.queues.close(c)
+			s.work.singles = append(s.work.singles, c) // send reports why it cannot be sent
+			s.keys.close(c)
 			continue
 		}
 		if len(body)+1 > s.terms.bytes && len(next.members) > 0 {
@@ -218,17 +218,17 @@ func (s *sorting) group(ctx context.Context, rows []store.Claimed) error {
 	return flush()
 }
 
-func newBundle(ep store.Endpoint) *bundle {
-	return &bundle{batch: store.Batch{EndpointID: ep.ID}, body: []byte{'['}}
+func newFrozenBatch(ep store.Endpoint) *frozenBatch {
+	return &frozenBatch{batch: store.Batch{EndpointID: ep.ID}, body: []byte{'['}}
 }
 
-// freeze writes a batch. An event left alone needs none, and stays alone: it may arrive now, so it must not go with others
-// under another key later. The key of a batch lives as long as the first of its members' would.
-func (s *sorting) freeze(ctx context.Context, b *bundle) error {
+// freeze writes a batch. A single event needs none, and stays alone: it may arrive now, so it must not go with others under
+// another key later. The key of a batch expires with the first of its members' keys.
+func (s *batcher) freeze(ctx context.Context, b *frozenBatch) error {
 	if len(b.members) < 2 {
 		for i := range b.members {
 			b.members[i].Alone = true
-			s.load.singles = append(s.load.singles, &b.members[i])
+			s.work.singles = append(s.work.singles, &b.members[i])
 		}
 		if len(b.members) == 0 || s.unwritten {
 			return nil
@@ -255,11 +255,11 @@ func (s *sorting) freeze(ctx context.Context, b *bundle) error {
 		c := &b.members[i]
 		c.BatchID, c.IdempotencyKey, c.KeyExpiresAt = b.batch.ID, b.batch.IdempotencyKey, b.batch.KeyExpiresAt
 	}
-	s.load.bundles = append(s.load.bundles, b)
+	s.work.batches = append(s.work.batches, b)
 	return nil
 }
 
-// encode makes the body of a batch of stored events: their bytes as they are, so the same ones every time.
+// encode makes the body of a batch from the stored bytes of its events, so that it is the same every time.
 func encode(members []store.Claimed) ([]byte, bool) {
 	size := 2
 	for i := range members {
@@ -275,7 +275,7 @@ func encode(members []store.Claimed) ([]byte, bool) {
 	return append(body, ']'), true
 }
 
-// appendEvent adds an event to the body of a batch.
+// appendEvent appends an event to the body of a batch.
 func appendEvent(body []byte, c *store.Claimed) ([]byte, bool) {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // A member of a batch that is dead goes by itself when a person resends it, and so under a key of its own: by the key of the batch a
-// receiver that had handled it would answer for all of the batch, or refuse it for its other content. That holds after a 503 as
+// receiver that had handled it would answer for all of the batch, or reject it for its other content. That holds after a 503 as
 // well, where an event that was alone keeps its key.
 //
 // Rules: IDEM-11, EDU-11.
@@ -21,9 +21,9 @@ func TestDeadMemberIsResentUnderItsOwnKey(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, db *store.DB) {
 				h := newHook(t)
-				way := h.way()
-				way.Schedule = webhook.Schedule{Waits: []time.Duration{10 * time.Millisecond}, MaxAttempts: 2}
-				c := newChain(t, db, func(cfg *Config) { cfg.Ways = map[string]Way{store.EndpointWebhook: way} })
+				transport := h.transport()
+				transport.Schedule = webhook.Schedule{Waits: []time.Duration{10 * time.Millisecond}, MaxAttempts: 2}
+				c := newChain(t, db, func(cfg *Config) { cfg.Transports = map[string]Transport{store.EndpointWebhook: transport} })
 				s := c.partner("North", "nl.a")
 				c.batches(h, s, func(*store.Endpoint) {})
 				h.set(func(request) int { return status })

@@ -11,54 +11,54 @@ import (
 	"schakel/store"
 )
 
-// BatchWay is a way out that takes several events in one request. SendBatch answers a result for each member; the batch
-// is tried again as it is, unless a result is Alone.
-type BatchWay interface {
-	Way
+// BatchTransport is a transport that takes several events in one request. SendBatch returns a result for each member; the
+// batch is retried unchanged, unless a result is Alone.
+type BatchTransport interface {
+	Transport
 	SendBatch(ctx context.Context, endpoint store.Endpoint, b store.Batch, body []byte, members []store.Claimed) []Result
 }
 
-// sendBundle makes one attempt with a batch and hands over the outcomes of its members, which are written together.
-func (e *Engine) sendBundle(task errand) {
-	l, ep, b := task.lane, task.ep, task.bundle
+// sendBatch makes one attempt with a batch and hands over the outcomes of its members, which are written together.
+func (e *Engine) sendBatch(task sendTask) {
+	q, ep, b := task.queue, task.ep, task.batch
 	defer e.senders.Done()
-	defer l.done.Add(int64(len(b.members)))
+	defer q.done.Add(int64(len(b.members)))
 	task.slots <- struct{}{}
 	defer func() { <-task.slots }()
 	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
 	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.members) }
-	way, ok := e.cfg.Ways[ep.Kind].(BatchWay)
-	group := allUntried(l, ep, b)
-	if ok && e.mayBegin(ctx, l, ep, &b.members[0], task.epoch, may) && !b.expired(store.At(e.cfg.Now())) {
-		if number, ok := e.begin(l, task.probe); ok {
-			results := way.SendBatch(e.gated(ctx, l, number), *ep, b.batch, b.body, b.members)
-			over := e.ended(l, number, results...)
+	way, ok := e.cfg.Transports[ep.Kind].(BatchTransport)
+	group := allUntried(q, ep, b)
+	if ok && e.mayBegin(ctx, q, ep, &b.members[0], task.epoch, may) && !b.expired(store.At(e.cfg.Now())) {
+		if number, ok := e.begin(q, task.probe); ok {
+			results := way.SendBatch(e.gated(ctx, q, number), *ep, b.batch, b.body, b.members)
+			over := e.ended(q, number, results...)
 			if !results[0].Untried {
-				group = e.outcomesOf(l, ep, b, results)
-				group[0].over = over
+				group = e.outcomesOf(q, ep, b, results)
+				group[0].probeWorked = over
 			}
 		}
 	}
 	e.outcomes <- finished{group: group}
 }
 
-// expired reports whether the event of a member has expired. Then the batch is taken apart when it is claimed again.
-func (b *bundle) expired(now store.Time) bool {
+// expired reports whether the event of a member has expired. Then the batch is dissolved when it is claimed again.
+func (b *frozenBatch) expired(now store.Time) bool {
 	return slices.ContainsFunc(b.members, func(c store.Claimed) bool { return c.Expired(now) })
 }
 
-func allUntried(l *lane, ep *store.Endpoint, b *bundle) []finished {
+func allUntried(q *endpointQueue, ep *store.Endpoint, b *frozenBatch) []finished {
 	group := make([]finished, len(b.members))
 	for i := range b.members {
-		group[i] = untried(l, ep, &b.members[i])
+		group[i] = untried(q, ep, &b.members[i])
 	}
 	return group
 }
 
-// outcomesOf makes the outcomes of the members of one request. It counts once for the endpoint.
-func (e *Engine) outcomesOf(l *lane, ep *store.Endpoint, b *bundle, results []Result) []finished {
-	group := allUntried(l, ep, b)
+// outcomesOf makes the outcomes of the members of one request. The request counts once for the endpoint.
+func (e *Engine) outcomesOf(q *endpointQueue, ep *store.Endpoint, b *frozenBatch, results []Result) []finished {
+	group := allUntried(q, ep, b)
 	for i := range group {
 		r := &results[i]
 		r.Attempt.BatchID = b.batch.ID
@@ -67,14 +67,14 @@ func (e *Engine) outcomesOf(l *lane, ep *store.Endpoint, b *bundle, results []Re
 		}
 		group[i].result, group[i].outcome = r, e.outcome(&b.members[i], r)
 	}
-	if reason := dissolves(results); reason != "" {
-		group[0].dissolve, group[0].why = &b.batch, reason
+	if reason := dissolveReason(results); reason != "" {
+		group[0].dissolve, group[0].dissolveReason = &b.batch, reason
 	}
 	return group
 }
 
-// dissolves tells why a batch cannot be tried again as it is; "" when it can, or need not.
-func dissolves(results []Result) string {
+// dissolveReason returns why a batch cannot be retried unchanged; "" when it can, or need not.
+func dissolveReason(results []Result) string {
 	open := 0
 	for _, r := range results {
 		switch {
@@ -85,21 +85,21 @@ func dissolves(results []Result) string {
 		}
 	}
 	if open > 0 && open < len(results) {
-		return store.BatchBroken // the time of some of them is over
+		return store.BatchBroken // some of them are past their retry schedule
 	}
 	return ""
 }
 
-// takeApart does what dissolves told, after the outcomes are written. A member that was claimed again meanwhile is left to that
-// claim.
-func (e *Engine) takeApart(ctx context.Context, tx *store.Tx, f finished, newKey func() string) error {
+// dissolve dissolves the batch of an outcome, if it must be, after the outcomes are written. It leaves a member that was
+// claimed again meanwhile to that claim.
+func (e *Engine) dissolve(ctx context.Context, tx *store.Tx, f finished, newKey func() string) error {
 	if f.dissolve == nil {
 		return nil
 	}
-	return tx.DissolveBatch(ctx, *f.dissolve, "", f.why, newKey)
+	return tx.DissolveBatch(ctx, *f.dissolve, "", f.dissolveReason, newKey)
 }
 
-// SendBatch implements BatchWay: it posts the events as one batch and judges the answer by the table of CE-74.
+// SendBatch implements BatchTransport: it posts the events as one batch and judges the answer by the table of CE-74.
 func (w *Webhook) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batch, body []byte, members []store.Claimed) []Result {
 	target, err := w.target(ep)
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *Webhook) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batc
 	return w.batchResults(ep, members, out, w.scheduleAfter(ctx, members[0], out))
 }
 
-// batchResults judges what one request with these members came to.
+// batchResults judges the outcome of one request for each of its members.
 func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out webhook.Outcome, schedule webhook.Schedule) []Result {
 	results := make([]Result, len(members))
 	jitter := rand.Float64() // one for all, so that they stay together
@@ -132,7 +132,7 @@ func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out w
 	return results
 }
 
-// refusesContent tells answers that only other content can change: one event of the batch may be the cause.
+// refusesContent reports whether only other content can change the answer: one event of the batch may be the cause.
 func refusesContent(out webhook.Outcome) bool {
 	switch out.Status {
 	case 400, 413, 415, 422:
@@ -141,38 +141,37 @@ func refusesContent(out webhook.Outcome) bool {
 	return false
 }
 
-// lean leaves out what stands with the first member's attempt: it was one request.
+// lean leaves out what the first member's attempt records already: it was one request.
 func lean(a store.Attempt) store.Attempt {
 	return store.Attempt{
 		StartedAt: a.StartedAt, DurationUS: a.DurationUS, StatusCode: a.StatusCode, ErrorKind: a.ErrorKind, Error: a.Error,
 	}
 }
 
-// fillLook bounds how often a lane looks whether enough waits to fill a batch.
-const fillLook = 250 * time.Millisecond
+// fillPoll bounds the time between two checks whether enough waits to fill a batch.
+const fillPoll = 250 * time.Millisecond
 
-// fillAll asks fill for the orders whose lanes fill their batches, and tells when to look again at those that wait.
-func (e *Engine) fillAll(ctx context.Context, orders []order) ([]time.Time, error) {
-	looks := make([]time.Time, len(orders))
-	for i := range orders {
-		o := &orders[i]
-		if !o.terms.on() || o.terms.wait <= 0 || o.tests {
+// fillAll calls fill for the requests whose queues fill their batches, and returns when to check again those that wait.
+func (e *Engine) fillAll(ctx context.Context, requests []claimRequest) ([]time.Time, error) {
+	looks := make([]time.Time, len(requests))
+	for i := range requests {
+		r := &requests[i]
+		if !r.terms.on() || r.terms.wait <= 0 || r.tests {
 			continue
 		}
-		room, look, err := e.fill(ctx, o.lane.endpoint.ID, o.terms, o.room)
+		room, look, err := e.fill(ctx, r.queue.endpoint.ID, r.terms, r.room)
 		if err != nil {
 			return nil, err
 		}
-		if o.again, looks[i] = room == 0, look; room > 0 {
-			o.room = room
+		if r.retriesOnly, looks[i] = room == 0, look; room > 0 {
+			r.room = room
 		}
 	}
 	return looks, nil
 }
 
-// fill tells how many of what was never sent may be claimed for a lane that fills its batches, of room: what fills whole
-// batches, or all when the first of it has waited as long as it may. When it is none it tells when to look again, unless
-// nothing waits.
+// fill returns how many of at most room fresh deliveries may be claimed for an endpoint that fills its batches: enough for
+// whole batches, or all once the first has waited its time. With none it returns when to check again, unless nothing waits.
 func (e *Engine) fill(ctx context.Context, endpointID string, t terms, room int) (int, time.Time, error) {
 	now := e.cfg.Now()
 	n, since, err := e.cfg.DB.Fresh(ctx, endpointID, room, store.At(now))
@@ -186,7 +185,7 @@ func (e *Engine) fill(ctx context.Context, endpointID string, t terms, room int)
 	if n >= t.events {
 		return n / t.events * t.events, time.Time{}, nil
 	}
-	look := now.Add(min(t.wait/8, fillLook))
+	look := now.Add(min(t.wait/8, fillPoll))
 	if until.Before(look) {
 		look = until
 	}

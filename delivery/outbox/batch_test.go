@@ -227,7 +227,7 @@ func TestFrozenBatchSurvivesItsNode(t *testing.T) {
 	})
 }
 
-// dies claims for an endpoint as a node that dies right after, and tells what that would have sent.
+// dies claims for an endpoint as a node that dies right after, and returns what that would have sent.
 func (c *chain) dies(endpointID string) (sent []string) {
 	c.Helper()
 	dead := New(Config{DB: c.db})
@@ -235,13 +235,13 @@ func (c *chain) dies(endpointID string) (sent []string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	l := newLane(ep)
-	var got load
+	q := newEndpointQueue(ep)
+	var got claimedWork
 	c.write(func(tx *store.Tx) (err error) {
-		got, err = dead.take(context.Background(), tx, order{lane: l, room: 100, terms: l.terms})
+		got, err = dead.claimQueue(context.Background(), tx, claimRequest{queue: q, room: 100, terms: q.terms})
 		return err
 	})
-	for _, b := range got.bundles {
+	for _, b := range got.batches {
 		sent = append(sent, `"`+b.batch.IdempotencyKey+`"`+string(b.body))
 	}
 	c.write(func(tx *store.Tx) error { _, err := tx.FreeLeases(c.Context(), dead.node); return err }) // as when they end
@@ -306,7 +306,7 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 		h := newHook(t)
 		heard := make(chan struct{}, 1)
 		c := newChain(t, db, func(cfg *Config) {
-			cfg.Ways, cfg.Poll = map[string]Way{store.EndpointWebhook: h.way()}, time.Hour
+			cfg.Transports, cfg.Poll = map[string]Transport{store.EndpointWebhook: h.transport()}, time.Hour
 			cfg.OnReady = func(endpoints map[string]struct{}) {
 				if _, last := endpoints["ept_last"]; last {
 					signal(heard)
@@ -329,7 +329,7 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 		c.waitFor(func() bool {
 			c.eng.mu.Lock()
 			defer c.eng.mu.Unlock()
-			return c.eng.lanes[s.EndpointID].idle(time.Now())
+			return c.eng.queues[s.EndpointID].acceptsDirect(time.Now())
 		})
 		c.accept("nl.a", numbers(12)...)
 		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 12 })

@@ -19,10 +19,10 @@ import (
 	"schakel/store"
 )
 
-// request is what a batch receiver got.
+// request is a request that a batch receiver got.
 type request struct{ kind, key, body string }
 
-// ids are the ids of the events in it.
+// ids lists the ids of the events in it.
 func (r request) ids(t testing.TB) (ids []string) {
 	t.Helper()
 	body := r.body
@@ -76,8 +76,8 @@ func (h *hook) all() []request {
 	return slices.Clone(h.got)
 }
 
-// way sends over HTTPS and retries soon.
-func (h *hook) way() *Webhook {
+// transport sends over HTTPS and retries soon.
+func (h *hook) transport() *Webhook {
 	roots := x509.NewCertPool()
 	roots.AddCert(h.Certificate())
 	client := outbound.New(outbound.Config{AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, RootCAs: roots})
@@ -90,7 +90,7 @@ func (h *hook) way() *Webhook {
 // newBatchChain is a chain that sends to a hook.
 func newBatchChain(t *testing.T, db *store.DB) (*chain, *hook) {
 	h := newHook(t)
-	c := newChain(t, db, func(cfg *Config) { cfg.Ways = map[string]Way{store.EndpointWebhook: h.way()} })
+	c := newChain(t, db, func(cfg *Config) { cfg.Transports = map[string]Transport{store.EndpointWebhook: h.transport()} })
 	return c, h
 }
 
@@ -115,8 +115,8 @@ func (c *chain) known(endpointID string, ok func(e store.Endpoint) bool) {
 	c.waitFor(func() bool {
 		c.eng.mu.Lock()
 		defer c.eng.mu.Unlock()
-		l := c.eng.lanes[endpointID]
-		return l != nil && ok(l.endpoint)
+		q := c.eng.queues[endpointID]
+		return q != nil && ok(q.endpoint)
 	})
 }
 

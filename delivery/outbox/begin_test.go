@@ -33,7 +33,7 @@ func TestAttemptsThatWaitedTooLong(t *testing.T) {
 		claimed := store.Claimed{Delivery: store.Delivery{
 			SubscriptionID: sub.ID, DueAt: store.At(now.Add(tt.lease)), KeyExpiresAt: store.At(now.Add(tt.key)),
 		}}
-		if got := c.eng.mayBegin(t.Context(), newLane(ep), &ep, &claimed, "", may); got != tt.want {
+		if got := c.eng.mayBegin(t.Context(), newEndpointQueue(ep), &ep, &claimed, "", may); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

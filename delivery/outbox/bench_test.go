@@ -48,7 +48,7 @@ func benchEngine(b *testing.B, db *store.DB, url string) (*Engine, store.Partner
 		b.Fatal(err)
 	}
 	client := outbound.New(outbound.Config{AllowPlainHTTP: true, AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, MaxIdleConnsPerHost: 128})
-	eng := New(Config{DB: db, Log: slog.New(slog.DiscardHandler), Ways: map[string]Way{store.EndpointWebhook: &Webhook{
+	eng := New(Config{DB: db, Log: slog.New(slog.DiscardHandler), Transports: map[string]Transport{store.EndpointWebhook: &Webhook{
 		Sender: webhook.NewSender(webhook.Config{Client: client}), Schedule: webhook.DefaultSchedule(), Now: time.Now,
 	}}})
 	if err := eng.Start(b.Context()); err != nil {

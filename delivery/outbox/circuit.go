@@ -9,17 +9,17 @@ import (
 	"schakel/store"
 )
 
-// CircuitPolicy says when an endpoint that does not work is left alone for a while (EDU-12).
+// CircuitPolicy configures when the circuit of a failing endpoint opens, and for how long (EDU-12).
 type CircuitPolicy struct {
-	// Failures in a row after which the circuit opens; default 10, negative never.
+	// Failures in a row open the circuit; default 10, negative never.
 	Failures int
-	// Wait before the first probe; default 30 s. It doubles with every probe that fails.
+	// Wait is the time to the first probe; default 30 s. It doubles with every probe that fails.
 	Wait time.Duration
 	// MaxWait bounds the wait; default 15 minutes.
 	MaxWait time.Duration
-	// AlertAfter is how long a circuit is open before people are told; default 15 minutes.
+	// AlertAfter is the time an open circuit takes to notify people; default 15 minutes.
 	AlertAfter time.Duration
-	// SuspendAfter is how long a circuit is open before the endpoint is suspended, with its events held, until a person
+	// SuspendAfter is the time after which the endpoint of an open circuit is suspended, with its events held, until a person
 	// resumes it; default 5 days.
 	SuspendAfter time.Duration
 }
@@ -35,8 +35,8 @@ func (p CircuitPolicy) withDefaults() CircuitPolicy {
 	return p
 }
 
-// circuit is the state of an endpoint: closed lets everything through; open lets nothing through until probeAt, and
-// then one single delivery, which closes it or opens it for longer.
+// circuit is the state of an endpoint: closed lets everything through; open lets nothing through until probeAt, and then one
+// single delivery, which closes it or opens it for longer.
 type circuit struct {
 	failures int64 // in a row; while open, those before it opened and the probes that failed
 	openedAt time.Time
@@ -49,13 +49,13 @@ func circuitOf(e store.Endpoint) circuit {
 
 func (c circuit) open() bool { return !c.openedAt.IsZero() }
 
-// after is the state that follows an attempt. It is pure.
+// after returns the state that follows an attempt. It is pure.
 func (c circuit) after(worked bool, now time.Time, p CircuitPolicy) circuit {
 	if worked {
 		return circuit{}
 	}
 	if c.open() && now.Before(c.probeAt) {
-		return c // what was still in flight when it opened changes nothing
+		return c // an attempt in flight when it opened changes nothing
 	}
 	c.failures++
 	if p.Failures < 0 || c.failures < int64(p.Failures) {
@@ -68,14 +68,13 @@ func (c circuit) after(worked bool, now time.Time, p CircuitPolicy) circuit {
 	return c
 }
 
-// wait is the time to the next probe: it doubles with every probe that failed.
+// wait returns the time to the next probe: it doubles with every probe that failed.
 func (c circuit) wait(p CircuitPolicy) time.Duration {
 	probes := max(0, min(c.failures-int64(p.Failures), 20))
 	return min(p.Wait<<probes, p.MaxWait)
 }
 
-// alerts tells whether this is the failed probe at which people are told: the first one after the circuit was open for
-// so long.
+// alerts reports whether this failed probe notifies people: the first one after the circuit was open for AlertAfter.
 func (c circuit) alerts(before circuit, now time.Time, p CircuitPolicy) bool {
 	if !c.open() || !before.open() || now.Sub(c.openedAt) < p.AlertAfter {
 		return false
@@ -93,21 +92,21 @@ func (c circuit) row(e *store.Endpoint) {
 	e.CircuitOpenedAt, e.CircuitProbeAt = store.At(c.openedAt), store.At(c.probeAt)
 }
 
-// worked tells whether the endpoint as such is in order. An answer that refuses one event comes from an endpoint that
-// works; no answer and a 5xx do not.
+// worked reports whether the endpoint as such works. An answer that rejects one event comes from an endpoint that works; no
+// answer and a 5xx do not.
 func worked(r Result) bool {
 	return r.Attempt.ErrorKind == "" && r.Attempt.StatusCode < 500
 }
 
-// turn is a circuit that an attempt moved, and what follows from it.
+// turn is a circuit that an attempt moved, and its consequences.
 type turn struct {
 	endpoint store.Endpoint // with the new state
-	alert    bool           // tell people
+	alert    bool           // notify people
 	suspend  bool           // it was open for too long
-	cause    string         // what came of the last attempt
+	cause    string         // detail of the last attempt
 }
 
-// judgeCircuits moves the circuits of the endpoints a batch went to and returns those that opened, closed or failed a
+// judgeCircuits moves the circuits of the endpoints of a batch of outcomes and returns those that opened, closed or failed a
 // probe. The caller holds the mutex.
 func (e *Engine) judgeCircuits(batch []finished) []turn {
 	var turns []turn
@@ -116,14 +115,14 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 		if f.outcome == nil || f.result.Uncounted {
 			continue
 		}
-		before := f.lane.circuit
+		before := f.queue.circuit
 		after := before.after(worked(*f.result), now, policy)
-		f.lane.circuit = after
+		f.queue.circuit = after
 		if after.probeAt.Equal(before.probeAt) {
 			continue
 		}
 		if !after.open() {
-			f.lane.ready = true
+			f.queue.ready = true
 		}
 		t := turn{
 			endpoint: *f.ep, alert: after.alerts(before, now, policy),
@@ -135,8 +134,8 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 	return turns
 }
 
-// saveCircuits keeps circuits on their endpoints' rows, where people and other nodes see them and from where they survive
-// a restart, and tells people of those that stay open. When that fails this node still heeds them.
+// saveCircuits writes circuits to their endpoints' rows, where people and other nodes see them and from where they survive a
+// restart, and notifies people of those that stay open. When that fails this node still heeds them.
 func (e *Engine) saveCircuits(ctx context.Context, turns []turn) {
 	if len(turns) == 0 {
 		return

@@ -82,23 +82,23 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 	})
 }
 
-// told remembers what people were told.
-type told struct {
-	nobody
+// recordingNotifier records its notifications.
+type recordingNotifier struct {
+	nopNotifier
 	failing, suspended, quarantined atomic.Int32
 }
 
-func (n *told) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error {
+func (n *recordingNotifier) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error {
 	n.quarantined.Add(1)
 	return nil
 }
 
-func (n *told) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error {
+func (n *recordingNotifier) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error {
 	n.failing.Add(1)
 	return nil
 }
 
-func (n *told) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error {
+func (n *recordingNotifier) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error {
 	n.suspended.Add(1)
 	return nil
 }
@@ -106,9 +106,9 @@ func (n *told) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, str
 func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		people := &told{}
+		notifier := &recordingNotifier{}
 		c := newChain(t, db, func(cfg *Config) {
-			cfg.Notifier = people
+			cfg.Notifier = notifier
 			cfg.Circuit = CircuitPolicy{
 				Failures: 2, Wait: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond, AlertAfter: 200 * time.Millisecond, SuspendAfter: time.Second,
 			}
@@ -120,8 +120,8 @@ func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
 			ep, err := db.Endpoint(t.Context(), s.EndpointID)
 			return err == nil && ep.Status == store.EndpointSuspended
 		})
-		if people.failing.Load() != 1 || people.suspended.Load() != 1 {
-			t.Errorf("people were told %d times that it fails and %d times that it is suspended", people.failing.Load(), people.suspended.Load())
+		if notifier.failing.Load() != 1 || notifier.suspended.Load() != 1 {
+			t.Errorf("people were told %d times that it fails and %d times that it is suspended", notifier.failing.Load(), notifier.suspended.Load())
 		}
 		c.rcv.set(func(store.Claimed) Result { return delivered() })
 		c.endpoint(s.EndpointID, store.EndpointActive)

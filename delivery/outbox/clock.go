@@ -8,12 +8,12 @@ import (
 	"schakel/store"
 )
 
-// clockSlack is how far clocks may go back, or differ between nodes, without a word.
+// clockSlack bounds the steps back, and the differences between nodes, that the engine ignores.
 const clockSlack = 2 * time.Second
 
-// startClock has what is made from now on sort after what there is, should the clock have been set back while no node
-// ran. It gives the latest time that the clock is known to have shown, which clockLoop compares with: on a busy machine the
-// clock may be set back before that loop first runs.
+// startClock makes new ids sort after all present ones, should the clock have been set back while no node ran. It returns the
+// latest time that the clock is known to have shown, which clockLoop compares with: on a busy machine the clock may be set
+// back before that loop first runs.
 func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
 	now := e.cfg.Now().Round(0)
 	newest, err := e.cfg.DB.NewestDelivery(ctx)
@@ -29,25 +29,25 @@ func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
 	return newest.Time, nil
 }
 
-// clockLoop sees to it that a clock that is set back holds nothing up: what is due would else wait until the clock shows
-// again what it showed last. A clock that is set forward needs nothing: leases and waits are over sooner, and a delivery
-// may be sent twice under one key.
+// clockLoop mends due times when the clock is set back: due deliveries would else wait until the clock shows again what it
+// showed last. A clock that is set forward needs nothing: leases and waits end sooner, and a delivery may be sent twice under
+// one key.
 func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
 	ticker := time.NewTicker(e.cfg.Poll)
 	defer ticker.Stop()
 	looks := 0
 	for {
-		now := e.cfg.Now().Round(0) // without the reading that knows of no setting back
+		now := e.cfg.Now().Round(0) // Round drops the monotonic reading, which hides a step back
 		if by := last.Sub(now); by > clockSlack {
 			e.cfg.Log.Warn("the clock was set back", "by", by)
-			e.turnLanesBack(by)
-			// A transaction may have read the clock before and be committed after: it is looked at until none such is left.
+			e.shiftQueues(by)
+			// A transaction may have read the clock before and commit after: look again until none such is left.
 			looks = 2 + int(e.cfg.Deadline/e.cfg.Poll)
 		}
 		last = now
 		if looks > 0 {
 			looks--
-			if err := e.turnBack(ctx); err != nil && ctx.Err() == nil {
+			if err := e.mendDueTimes(ctx); err != nil && ctx.Err() == nil {
 				e.cfg.Log.Error("mend due times failed", "error", err)
 				looks++
 			}
@@ -60,8 +60,8 @@ func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
 	}
 }
 
-// turnBack makes due what would be, had the clock not been set back.
-func (e *Engine) turnBack(ctx context.Context) error {
+// mendDueTimes makes due what would be due, had the clock not been set back.
+func (e *Engine) mendDueTimes(ctx context.Context) error {
 	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (e *Engine) turnBack(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.shortenWaits(ctx); err != nil {
+	if err := e.shortenBackoffs(ctx); err != nil {
 		return err
 	}
 	most := e.cfg.Now().Add(e.policy().Circuit.MaxWait)
@@ -90,21 +90,21 @@ func (e *Engine) turnBack(ctx context.Context) error {
 	return nil
 }
 
-// turnLanesBack has lanes wait as long for their receivers as those asked for before the clock was set back.
-func (e *Engine) turnLanesBack(by time.Duration) {
+// shiftQueues moves the backoffs of all queues back with the clock, so that they keep their length.
+func (e *Engine) shiftQueues(by time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, l := range e.lanes {
-		l.due, l.lookAt, l.ready = time.Time{}, time.Time{}, true
-		if !l.pause.until.IsZero() {
-			l.pause.until = l.pause.until.Add(-by)
+	for _, q := range e.queues {
+		q.due, q.lookAt, q.ready = time.Time{}, time.Time{}, true
+		if !q.backoff.until.IsZero() {
+			q.backoff.until = q.backoff.until.Add(-by)
 		}
 	}
 }
 
-// turnedBack is what outcomes are by a clock that was set back after their attempts ended: the next tries are as long
-// from now on as they would have been from then. It changes them in place.
-func turnedBack(outcomes []store.Outcome, now time.Time) []store.Outcome {
+// shiftDueTimes moves due times back with a clock that was set back after the attempts ended, so that the waits keep their
+// length. It changes the outcomes in place.
+func shiftDueTimes(outcomes []store.Outcome, now time.Time) []store.Outcome {
 	for i := range outcomes {
 		o := &outcomes[i]
 		ended := o.Attempt.StartedAt.Add(time.Duration(o.Attempt.DurationUS) * time.Microsecond)

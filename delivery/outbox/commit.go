@@ -14,41 +14,42 @@ import (
 	"schakel/store"
 )
 
-// commitTries is how often a group commit is tried; on PostgreSQL two nodes can step on each other's toes.
+// commitTries bounds the attempts at a group commit; on PostgreSQL two nodes can deadlock or conflict.
 const commitTries = 3
 
 // commitLoop is the group committer: while one transaction goes to disk the next group gathers.
 func (e *Engine) commitLoop(ctx context.Context) {
-	var brake brake
-	lately := 0 // what the last transaction wrote
+	var throttle throttle
+	lately := 0 // events the last transaction wrote
 	for {
 		select {
 		case p := <-e.submissions:
 			group := []*pending{p}
 			e.linger(ctx, lately, eventsOf(group)+len(e.submissions))
-			brake.wait(ctx, e, group)
+			throttle.wait(ctx, e, group)
 			group = e.gather(group)
 			lately = eventsOf(group)
 			e.commit(ctx, group)
 		case <-ctx.Done():
-			e.turnAway(nil)
+			e.rejectPending(nil)
 			return
 		}
 	}
 }
 
-// turnAway answers a group, and all submissions that still wait, when the engine stops. Accept itself answers those that come later.
-func (e *Engine) turnAway(group []*pending) {
+// rejectPending rejects a group, and all submissions that still wait, when the engine stops. Accept itself answers those that
+// come later.
+func (e *Engine) rejectPending(group []*pending) {
 	for group = e.gather(group); len(group) > 0; group = e.gather(nil) {
 		for _, p := range group {
 			p.err = ErrUnavailable
 			e.finish(p)
 		}
 	}
-	e.intakeEnd.Do(func() { close(e.intakeOver) })
+	e.intakeOnce.Do(func() { close(e.intakeStopped) })
 }
 
-// gather adds what waits to the first submissions, up to MaxBatch events.
+// gather adds waiting submissions to a group, up to MaxBatch events.
 func (e *Engine) gather(group []*pending) []*pending {
 	events := eventsOf(group)
 	for events < e.cfg.MaxBatch {
@@ -62,7 +63,6 @@ func (e *Engine) gather(group []*pending) []*pending {
 	return group
 }
 
-// eventsOf counts the events of a group.
 func eventsOf(group []*pending) (events int) {
 	for _, p := range group {
 		events += len(p.Events)
@@ -70,10 +70,10 @@ func eventsOf(group []*pending) (events int) {
 	return events
 }
 
-// commit writes a group and answers it. What is being written when the engine stops is still written.
+// commit writes a group and answers it. A write under way when the engine stops is finished.
 func (e *Engine) commit(ctx context.Context, group []*pending) {
 	e.refresh(ctx)
-	var m made
+	var m commitResult
 	var err error
 	for try := 1; try <= commitTries; try++ {
 		err = e.writeOn(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -83,13 +83,13 @@ func (e *Engine) commit(ctx context.Context, group []*pending) {
 		if err == nil {
 			break
 		}
-		e.letGo(m)
-		if m = (made{}); ctx.Err() != nil || store.Refused(err) {
+		e.releaseRoom(m)
+		if m = (commitResult{}); ctx.Err() != nil || store.Refused(err) {
 			break
 		}
 	}
 	if len(group) > 1 && store.Refused(err) {
-		// What the database will not take must not fail those that happen to wait with it.
+		// A submission that the database rejects must not fail the others of its group.
 		for _, p := range group {
 			e.commit(ctx, []*pending{p})
 		}
@@ -101,8 +101,8 @@ func (e *Engine) commit(ctx context.Context, group []*pending) {
 	e.answer(group, m, err)
 }
 
-// answer tells a group what became of it, and sends what was handed to this node.
-func (e *Engine) answer(group []*pending, m made, err error) {
+// answer answers the submissions of a group, and sends what was handed to this node.
+func (e *Engine) answer(group []*pending, m commitResult, err error) {
 	for _, p := range group {
 		if err != nil {
 			p.receipt, p.err = Receipt{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -126,14 +126,14 @@ func (e *Engine) finish(p *pending) {
 	close(p.done)
 }
 
-// isNew tells whether the events of the submission are to be written: it was not refused, nor answered from its key.
+// isNew reports whether the events of the submission are to be written: it was neither rejected nor answered from its key.
 func (p *pending) isNew() bool { return p.err == nil && !p.receipt.Replayed }
 
-// write writes a group. What it took lanes' room for must be given back when the transaction does not commit.
-func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (made, error) {
+// write writes a group. When the transaction does not commit, the caller returns the room it took with releaseRoom.
+func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (commitResult, error) {
 	index, err := e.fanout.in(ctx, tx)
 	if err != nil {
-		return made{}, err
+		return commitResult{}, err
 	}
 	rows := make([][]store.Event, len(group))
 	for i, p := range group {
@@ -142,10 +142,10 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (mad
 		p.expect(rows[i])
 	}
 	if err := e.writeKeys(ctx, tx, group); err != nil {
-		return made{}, err
+		return commitResult{}, err
 	}
-	if err := refuseUnwanted(ctx, tx, index, group, rows); err != nil {
-		return made{}, err
+	if err := rejectUnwanted(ctx, tx, index, group, rows); err != nil {
+		return commitResult{}, err
 	}
 	events := make([]store.Event, 0, eventsOf(group))
 	for i, p := range group {
@@ -155,21 +155,21 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (mad
 	}
 	fresh, err := tx.InsertEvents(ctx, events)
 	if err != nil {
-		return made{}, fmt.Errorf("insert events: %w", err)
+		return commitResult{}, fmt.Errorf("insert events: %w", err)
 	}
 	if len(fresh) < len(events) {
 		if err := e.markDuplicates(ctx, tx, group, fresh); err != nil {
-			return made{}, err
+			return commitResult{}, err
 		}
 	}
 	copies, err := e.fanOut(ctx, tx, index, group, rows, fresh)
 	if err != nil {
-		return made{}, err
+		return commitResult{}, err
 	}
 	return e.writeDeliveries(ctx, tx, index, copies)
 }
 
-// copyOf is a delivery to be written, with its event.
+// copyOf is a delivery to be written, with its event and its target.
 type copyOf struct {
 	store.Claimed
 	target store.FanoutTarget
@@ -178,7 +178,7 @@ type copyOf struct {
 // fanOut makes the deliveries of the new events of a group.
 func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) ([]copyOf, error) {
 	copies := make([]copyOf, 0, len(fresh))
-	var handed handing
+	var handed deduper
 	dedupe := e.policy().Dedupe
 	for i, p := range group {
 		if !p.isNew() {
@@ -201,12 +201,12 @@ func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group [
 			}
 		}
 	}
-	return handed.leaveOut(ctx, tx, copies)
+	return handed.dropRepeated(ctx, tx, copies)
 }
 
-func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []copyOf) (made, error) {
+func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []copyOf) (commitResult, error) {
 	m := e.hand(tx, index, copies)
-	if err := e.bundle(ctx, tx, &m); err != nil {
+	if err := e.freezeHanded(ctx, tx, &m); err != nil {
 		return m, fmt.Errorf("make batches: %w", err)
 	}
 	deliveries := make([]store.Delivery, len(copies))
@@ -216,7 +216,7 @@ func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index
 	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
 		return m, fmt.Errorf("insert deliveries: %w", err)
 	}
-	return m, e.tellNodes(ctx, tx, m.waiting)
+	return m, e.notifyNodes(ctx, tx, m.waiting)
 }
 
 func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget) store.Delivery {
@@ -227,7 +227,7 @@ func (e *Engine) newDelivery(tx *store.Tx, row store.Event, t store.FanoutTarget
 	}
 }
 
-// orderKey is the value by which a subscription wants the event in order. Events without the attribute come in any order.
+// orderKey returns the value that a subscription orders the event by. Events without the attribute come in any order.
 func orderKey(ev *event.Event, attribute string) string {
 	if attribute == "" {
 		return ""
@@ -239,15 +239,16 @@ func orderKey(ev *event.Event, attribute string) string {
 	return value
 }
 
-// maxOrderKey is the longest order key in bytes that is kept as it is: an index of the database cannot hold one of any length.
+// maxOrderKey bounds the order keys that are stored as they are, in bytes; longer ones are hashed, for an index of the
+// database cannot hold them.
 const maxOrderKey = 512
 
 func (e *Engine) keyExpiry(now time.Time) store.Time {
 	return store.At(now.Add(e.policy().KeyLifetime))
 }
 
-// writeKeys inserts the keys of a group with the answers they stand for; the unique insert is the lock. A key that was
-// there answers with what it stored, or refuses when the content differs (IDEM-11, IDEM-14, E8, E11).
+// writeKeys inserts the keys of a group with the answers they stand for; the unique insert is the lock. A key that exists
+// answers with its stored answer, or rejects when the content differs (IDEM-11, IDEM-14, E8, E11).
 func (e *Engine) writeKeys(ctx context.Context, tx *store.Tx, group []*pending) error {
 	keys := make([]store.IdempotencyKey, 0, len(group))
 	for _, p := range group {
@@ -293,8 +294,8 @@ func (p *pending) answerFromKey(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// markDuplicates puts the id of the first event into the receipts of those that were sent before, and into the answers
-// kept with their keys.
+// markDuplicates puts the id of the first event into the receipts of those that were sent before, and into the answers stored
+// with their keys.
 func (e *Engine) markDuplicates(ctx context.Context, tx *store.Tx, group []*pending, fresh map[string]bool) error {
 	for _, p := range group {
 		if !p.isNew() {

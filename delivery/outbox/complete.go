@@ -11,10 +11,10 @@ import (
 	"schakel/store"
 )
 
-// completeLoop writes outcomes back in batches: while one transaction goes to disk the next batch gathers. It ends when it
-// is told to and all outcomes are written; the senders are gone by then.
+// completeLoop writes outcomes in batches: while one transaction goes to disk the next batch gathers. It ends when ctx ends
+// and all outcomes are written; the senders have ended by then.
 func (e *Engine) completeLoop(ctx context.Context) {
-	lately := 0 // what the last transaction wrote
+	lately := 0 // outcomes the last transaction wrote
 	for {
 		select {
 		case first := <-e.outcomes:
@@ -33,7 +33,7 @@ func (e *Engine) completeLoop(ctx context.Context) {
 	}
 }
 
-// gatherOutcomes adds what is finished to a batch, up to MaxBatch of them.
+// gatherOutcomes adds waiting outcomes to a batch, up to MaxBatch.
 func (e *Engine) gatherOutcomes(batch []finished) []finished {
 	for len(batch) < e.cfg.MaxBatch {
 		select {
@@ -46,7 +46,7 @@ func (e *Engine) gatherOutcomes(batch []finished) []finished {
 	return batch
 }
 
-// appendTo adds what is finished: the members of a batch one by one, so that they are written in one transaction.
+// appendTo appends f, or the members of its group one by one, so that they are written in one transaction.
 func (f finished) appendTo(all []finished) []finished {
 	if f.group != nil {
 		return append(all, f.group...)
@@ -54,8 +54,8 @@ func (f finished) appendTo(all []finished) []finished {
 	return append(all, f)
 }
 
-// complete writes a batch, again and again while the database is away: an outcome that is not written means that the
-// event is sent once more. What is being written when the engine stops is still written; only when that fails is it left.
+// complete writes a batch, retrying while the database is away: an outcome that is not written means that the event is sent
+// once more. When the engine stops the write under way is finished; only if that fails is the batch left.
 func (e *Engine) complete(ctx context.Context, batch []finished) {
 	e.refresh(ctx)
 	wait := firstWait
@@ -88,7 +88,7 @@ const (
 	lastWait  = 5 * time.Second
 )
 
-// completed gives back the room of a batch. changed tells that an endpoint or a subscription changed by it.
+// completed gives back the room of a batch. changed means that an endpoint or a subscription changed by it.
 func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) {
 	if changed {
 		e.changed()
@@ -96,7 +96,7 @@ func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) 
 	e.saveCircuits(context.WithoutCancel(ctx), e.settle(batch))
 }
 
-// writeOutcomes writes a batch and tells whether an endpoint or a subscription changed by it.
+// writeOutcomes writes a batch and reports whether an endpoint or a subscription changed by it.
 func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finished) (changed bool, err error) {
 	outcomes := make([]store.Outcome, 0, len(batch))
 	var untried []store.Lease
@@ -107,17 +107,17 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 			outcomes = append(outcomes, *f.outcome)
 		}
 	}
-	if err := tx.Complete(ctx, turnedBack(outcomes, tx.Now.Time)); err != nil {
+	if err := tx.Complete(ctx, shiftDueTimes(outcomes, tx.Now.Time)); err != nil {
 		return false, fmt.Errorf("complete deliveries: %w", err)
 	}
 	if err := tx.Unclaim(ctx, untried); err != nil {
 		return false, fmt.Errorf("give deliveries back: %w", err)
 	}
-	if err := e.savePauses(ctx, tx, batch); err != nil {
+	if err := e.saveBackoffs(ctx, tx, batch); err != nil {
 		return false, err
 	}
 	for _, f := range batch {
-		if err := e.takeApart(ctx, tx, f, uuid.NewString); err != nil {
+		if err := e.dissolve(ctx, tx, f, uuid.NewString); err != nil {
 			return false, err
 		}
 		acted, err := e.act(ctx, tx, f)
@@ -129,7 +129,7 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	return changed, nil
 }
 
-// act does what an answer means for the endpoint and the subscription: 403 suspends the one, 410 ends the other.
+// act applies an answer to the endpoint and the subscription: 403 suspends the one, 410 ends the other.
 func (e *Engine) act(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
 	if f.result.Unasked && f.ep.UnaskedAt.IsZero() {
 		if err := e.answeredUnasked(ctx, tx, f.ep); err != nil {
@@ -159,8 +159,8 @@ func (e *Engine) suspendEndpoint(ctx context.Context, tx *store.Tx, id, reason s
 		e.cfg.Notifier.EndpointSuspended(ctx, tx, ep, reason))
 }
 
-// answeredUnasked notes on an endpoint that its receiver sent what no request asked for, and tells people. A process heeds it at
-// once, the other nodes when they read the endpoint again.
+// answeredUnasked marks an endpoint whose receiver sent what no request asked for, and audits it. This process heeds the mark
+// at once, the other nodes when they read the endpoint again.
 func (e *Engine) answeredUnasked(ctx context.Context, tx *store.Tx, ep *store.Endpoint) error {
 	noted, err := tx.NoteUnasked(ctx, ep.ID)
 	if err != nil || !noted {
@@ -186,7 +186,7 @@ func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) 
 		e.cfg.Notifier.SubscriptionEnded(ctx, tx, sub, f.result.Detail))
 }
 
-// audit records what the engine did by itself.
+// audit records a decision of the engine itself.
 func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name, partnerID, reason string) error {
 	return tx.InsertAudit(ctx, store.Audit{
 		ActorKind: "system", ActorName: "Schakel", Action: action, ObjectKind: kind, ObjectID: id, ObjectName: name,
@@ -198,20 +198,20 @@ func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name
 func (e *Engine) settle(batch []finished) []turn {
 	e.mu.Lock()
 	for _, f := range batch {
-		if !f.within {
-			f.lane.held--
+		if !f.inRun {
+			f.queue.held--
 		}
 		e.held--
 		r := f.result
-		if f.ordered && !f.within {
-			f.lane.ready = true // what came behind it may go now
+		if f.ordered && !f.inRun {
+			f.queue.ready = true // the next of its key may go now
 		}
 		due := r.DueAt
 		if f.outcome == nil {
 			due = e.cfg.Now()
 		}
-		if !due.IsZero() && (f.lane.due.IsZero() || due.Before(f.lane.due)) {
-			f.lane.due = due
+		if !due.IsZero() && (f.queue.due.IsZero() || due.Before(f.queue.due)) {
+			f.queue.due = due
 		}
 	}
 	changed := e.judgeCircuits(batch)

@@ -7,26 +7,26 @@ import (
 	"schakel/store"
 )
 
-// handing collects new deliveries of subscriptions that repeated events are left out of, so that one whose event, by its
-// (source, id), the subscription was handed before is not written (EDU-18b). What people resend or replay goes past it.
+// deduper collects new deliveries of subscriptions that ask for no repeated events, so that an event that the subscription was
+// handed before, by its (source, id), makes no delivery (EDU-18b). Resends and replays of all events bypass it.
 //
-// The known hole: a crash after an attempt and before its outcome is written has that delivery sent once more. No
-// intermediary can close it; only the consumer can, by keeping (source, id) in the transaction of its work (EDU-18a).
-type handing struct {
+// The known hole: a crash after an attempt and before its outcome is written has that delivery sent once more. No intermediary
+// can close it; only the consumer can, by storing (source, id) in the transaction of its work (EDU-18a).
+type deduper struct {
 	identity map[int]store.Handed // by index of the delivery
 }
 
-// add notes that the delivery at an index is of such a subscription.
-func (h *handing) add(index int, d *store.Delivery, row *store.Event) {
+// add notes the delivery at an index as one of such a subscription.
+func (h *deduper) add(index int, d *store.Delivery, row *store.Event) {
 	if h.identity == nil {
 		h.identity = make(map[int]store.Handed)
 	}
 	h.identity[index] = store.Handed{SubscriptionID: d.SubscriptionID, Identity: store.EventIdentity(row.CESource, row.CEID)}
 }
 
-// leaveOut remembers what is handed over now, and drops the deliveries of what was handed over before, which shows on the
+// dropRepeated records what is handed over now, and drops the deliveries of what was handed over before, which shows on the
 // page of the event.
-func (h *handing) leaveOut(ctx context.Context, tx *store.Tx, deliveries []copyOf) ([]copyOf, error) {
+func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []copyOf) ([]copyOf, error) {
 	if len(h.identity) == 0 {
 		return deliveries, nil
 	}
@@ -52,7 +52,7 @@ func (h *handing) leaveOut(ctx context.Context, tx *store.Tx, deliveries []copyO
 	return kept, tx.InsertLeftOut(ctx, out)
 }
 
-// linkObjects makes the objects of new events theirs, in the transaction that writes the events.
+// linkObjects gives the objects of new events to them, in the transaction that writes the events.
 func linkObjects(ctx context.Context, tx *store.Tx, p *pending, n int, row *store.Event) error {
 	if len(p.Objects) == 0 || p.Objects[n] == "" {
 		return nil

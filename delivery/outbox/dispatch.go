@@ -10,10 +10,10 @@ import (
 	"schakel/store"
 )
 
-// lanesPerClaim bounds the endpoints one transaction claims for, so that intake does not wait long for the writer.
-const lanesPerClaim = 64
+// queuesPerClaim bounds the endpoints one transaction claims for, so that intake does not wait long for the writer.
+const queuesPerClaim = 64
 
-// ready wakes the lanes of the endpoints that have new deliveries.
+// ready wakes the queues of the endpoints that have new deliveries.
 func (e *Engine) ready(endpoints map[string]struct{}) {
 	if len(endpoints) == 0 {
 		return
@@ -21,15 +21,15 @@ func (e *Engine) ready(endpoints map[string]struct{}) {
 	e.cfg.OnReady(endpoints)
 	e.mu.Lock()
 	for id := range endpoints {
-		if l := e.lanes[id]; l != nil {
-			l.ready = true
+		if q := e.queues[id]; q != nil {
+			q.ready = true
 		}
 	}
 	e.mu.Unlock()
 	signal(e.wake)
 }
 
-// dispatchLoop claims what is due and hands it to the senders, until stopped.
+// dispatchLoop claims due deliveries and hands them to the senders, until stopped.
 func (e *Engine) dispatchLoop(ctx context.Context) {
 	var polled time.Time
 	timer := time.NewTimer(0)
@@ -40,7 +40,7 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 			polled = now
 			e.readyAll()
 		}
-		err := e.refreshLanes(ctx)
+		err := e.refreshQueues(ctx)
 		if err == nil {
 			err = e.claimDue(ctx)
 		}
@@ -64,15 +64,15 @@ func (e *Engine) readyAll() {
 	e.cfg.OnReady(nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, l := range e.lanes {
-		l.ready = true
+	for _, q := range e.queues {
+		q.ready = true
 	}
 }
 
-// refreshLanes reads the endpoints again when something about them changed since it last did.
-func (e *Engine) refreshLanes(ctx context.Context) error {
+// refreshQueues reads the endpoints again when something about them changed since it last did.
+func (e *Engine) refreshQueues(ctx context.Context) error {
 	seen, err := e.cfg.DB.FanoutEpoch(ctx)
-	if err != nil || seen == e.laneEpoch {
+	if err != nil || seen == e.queuesEpoch {
 		return err
 	}
 	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
@@ -88,106 +88,106 @@ func (e *Engine) refreshLanes(ctx context.Context) error {
 	defer e.mu.Unlock()
 	known := make(map[string]bool, len(endpoints))
 	for _, ep := range endpoints {
-		if e.cfg.Ways[ep.Kind] == nil {
+		if e.cfg.Transports[ep.Kind] == nil {
 			continue
 		}
 		known[ep.ID] = true
-		l := e.lanes[ep.ID]
-		if l == nil {
-			l = newLane(ep)
-			e.lanes[ep.ID] = l
+		q := e.queues[ep.ID]
+		if q == nil {
+			q = newEndpointQueue(ep)
+			e.queues[ep.ID] = q
 		} else {
-			l.configure(ep)
-			l.ready = true
+			q.configure(ep)
+			q.ready = true
 		}
-		l.learn(store.EndpointWait{EndpointID: ep.ID, Until: ep.WaitUntil, ProbeOwner: ep.ProbeOwner}, e.node)
-		e.tellUnreadable(l)
+		q.learnWait(store.EndpointWait{EndpointID: ep.ID, Until: ep.WaitUntil, ProbeOwner: ep.ProbeOwner}, e.node)
+		e.logUnreadable(q)
 	}
-	for id := range e.lanes {
+	for id := range e.queues {
 		if !known[id] {
-			delete(e.lanes, id)
+			delete(e.queues, id)
 		}
 	}
-	e.laneEpoch = seen
+	e.queuesEpoch = seen
 	return nil
 }
 
-// order is a claim to be made for a lane.
-type order struct {
-	lane  *lane
+// claimRequest is a claim to be made for an endpoint queue.
+type claimRequest struct {
+	queue *endpointQueue
 	room  int
 	terms terms
 	tests bool // only test events
-	probe bool // the single request after a pause of the endpoint
-	// behind is how many deliveries may come along behind others of the same key, and each how many of one key.
+	probe bool // the single request after a backoff of the endpoint
+	// behind bounds the deliveries that may be claimed behind others of the same key, and each those of one key.
 	behind, each int
-	again        bool // only what was tried before: the rest waits to fill a batch
+	retriesOnly  bool // only what was tried before: the rest waits to fill a batch
 }
 
-// orders lists the lanes with room, those that hold least first, so that no lane starves behind a busy one.
-func (e *Engine) orders() []order {
+// claimRequests lists the queues with room, those that hold least first, so that no queue starves behind a busy one.
+func (e *Engine) claimRequests() []claimRequest {
 	now := e.cfg.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	free := e.cfg.MaxInFlight - e.held
-	var orders []order
-	for _, l := range e.lanes {
-		if !l.ready && !l.due.IsZero() && !now.Before(l.next()) {
-			l.ready = true
+	var requests []claimRequest
+	for _, q := range e.queues {
+		if !q.ready && !q.due.IsZero() && !now.Before(q.next()) {
+			q.ready = true
 		}
-		if room := l.room(now); room > 0 {
-			orders = append(orders, order{lane: l, room: room, terms: l.terms, probe: l.pause.probe})
-		} else if room := l.testRoom(now); room > 0 {
-			orders = append(orders, order{lane: l, room: room, tests: true, probe: l.pause.probe})
+		if room := q.room(now); room > 0 {
+			requests = append(requests, claimRequest{queue: q, room: room, terms: q.terms, probe: q.backoff.probe})
+		} else if room := q.testRoom(now); room > 0 {
+			requests = append(requests, claimRequest{queue: q, room: room, tests: true, probe: q.backoff.probe})
 		}
 	}
-	slices.SortFunc(orders, func(a, b order) int { return a.lane.held - b.lane.held })
-	orders = orders[:min(len(orders), lanesPerClaim)]
+	slices.SortFunc(requests, func(a, b claimRequest) int { return a.queue.held - b.queue.held })
+	requests = requests[:min(len(requests), queuesPerClaim)]
 	runs := e.cfg.MaxInFlight/runShare - e.following()
-	for i := range orders {
-		o := &orders[i]
-		o.room = min(o.room, max(0, (free+1)/largeShare))
-		free -= o.room
-		if !o.tests {
-			o.behind, o.each = o.lane.behind(o.room, max(0, min(runs, free)/largeShare))
-			free, runs = free-o.behind, runs-o.behind
+	for i := range requests {
+		r := &requests[i]
+		r.room = min(r.room, max(0, (free+1)/claimedShare))
+		free -= r.room
+		if !r.tests {
+			r.behind, r.each = r.queue.behind(r.room, max(0, min(runs, free)/claimedShare))
+			free, runs = free-r.behind, runs-r.behind
 		}
 	}
-	return slices.DeleteFunc(orders, func(o order) bool { return o.room == 0 })
+	return slices.DeleteFunc(requests, func(r claimRequest) bool { return r.room == 0 })
 }
 
-// claimDue claims for the lanes with room, round after round, until no lane has more.
+// claimDue claims for the queues with room, round after round, until none has more.
 func (e *Engine) claimDue(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if hold, _ := e.claimsHold(); !hold {
-			return nil // what it claims now might be taken from it: the next poll looks again
+			return nil // another node might take over what this one claims now: the next poll looks again
 		}
-		orders := e.orders()
-		if len(orders) == 0 {
+		requests := e.claimRequests()
+		if len(requests) == 0 {
 			return nil
 		}
-		if err := e.claim(ctx, orders); err != nil {
+		if err := e.claim(ctx, requests); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-func (e *Engine) claim(ctx context.Context, orders []order) error {
+func (e *Engine) claim(ctx context.Context, requests []claimRequest) error {
 	// Whatever becomes due after this point sets ready again.
 	e.mu.Lock()
-	for _, o := range orders {
-		o.lane.ready, o.lane.tests, o.lane.lookAt = o.tests, false, time.Time{}
+	for _, r := range requests {
+		r.queue.ready, r.queue.tests, r.queue.lookAt = r.tests, false, time.Time{}
 	}
 	e.mu.Unlock()
 	ctx, cancel := e.bounded(ctx)
 	defer cancel()
-	looks, err := e.fillAll(ctx, orders)
+	looks, err := e.fillAll(ctx, requests)
 	if err != nil {
 		return err
 	}
-	claims := make([]load, len(orders))
-	next := make([]store.Time, len(orders))
+	work := make([]claimedWork, len(requests))
+	next := make([]store.Time, len(requests))
 	var epoch string
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if epoch, err = tx.FanoutEpoch(ctx); err != nil {
@@ -197,48 +197,48 @@ func (e *Engine) claim(ctx context.Context, orders []order) error {
 		if err != nil {
 			return err
 		}
-		for i, o := range orders {
-			if claims[i], err = e.takeHeeding(ctx, tx, o, waits); err != nil {
+		for i, r := range requests {
+			if work[i], err = e.claimUnlessWaiting(ctx, tx, r, waits); err != nil {
 				return fmt.Errorf("claim deliveries: %w", err)
 			}
-			if claims[i].wait != nil || claims[i].claimed == o.room || o.tests || !looks[i].IsZero() {
+			if work[i].wait != nil || work[i].rows == r.room || r.tests || !looks[i].IsZero() {
 				continue
 			}
-			if next[i], err = tx.NextDue(ctx, o.lane.endpoint.ID, e.node); err != nil {
+			if next[i], err = tx.NextDue(ctx, r.queue.endpoint.ID, e.node); err != nil {
 				return fmt.Errorf("read next due time: %w", err)
 			}
 		}
 		return nil
 	})
-	if err == nil && epoch != e.laneEpoch {
-		// An endpoint may have another address since its lane was read: nothing goes to the old one any more (EDU-07a). When
+	if err == nil && epoch != e.queuesEpoch {
+		// An endpoint may have another address since its queue was read: nothing goes to the old one any more (EDU-07a). When
 		// this fails the database is away, and what was claimed comes back when its lease ends.
-		err = e.refreshLanes(ctx)
-		epoch = "" // what was claimed rests on lanes as they were, perhaps of an endpoint that is paused by now: each asks before it begins
+		err = e.refreshQueues(ctx)
+		epoch = "" // each attempt checks its endpoint before it begins: it may be paused by now
 	}
 	now := e.cfg.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i, o := range orders {
-		o.lane.due = notYet(next[i].Time, now)
-		if err != nil || claims[i].claimed == o.room || claims[i].again {
-			o.lane.ready = true
+	for i, r := range requests {
+		r.queue.due = notYet(next[i].Time, now)
+		if err != nil || work[i].rows == r.room || work[i].dissolved {
+			r.queue.ready = true
 		}
-		if !looks[i].IsZero() && claims[i].claimed < o.room {
-			o.lane.ready, o.lane.lookAt = true, looks[i]
+		if !looks[i].IsZero() && work[i].rows < r.room {
+			r.queue.ready, r.queue.lookAt = true, looks[i]
 		}
-		if w := claims[i].wait; w != nil {
-			o.lane.ready = true
-			o.lane.heed(*w, e.node)
+		if w := work[i].wait; w != nil {
+			r.queue.ready = true
+			r.queue.heedWait(*w, e.node)
 		}
 		if err == nil {
-			e.launch(o, claims[i], epoch)
+			e.launch(r, work[i], epoch)
 		}
 	}
 	return err
 }
 
-// notYet keeps a lane from asking in circles for what is due and yet could not be claimed: another node takes it at this
+// notYet keeps a queue from asking in circles for what is due and yet could not be claimed: another node claims it at this
 // moment, or it waits for the sweep to hold it.
 func notYet(due, now time.Time) time.Time {
 	if due.IsZero() || due.After(now) {
@@ -252,50 +252,50 @@ func (e *Engine) lease(now time.Time, ep *store.Endpoint) store.Time {
 }
 
 // launch starts a sender for each claim. The caller holds the mutex.
-func (e *Engine) launch(o order, claims load, epoch string) {
-	slices.SortFunc(claims.singles, func(a, b *store.Claimed) int { return strings.Compare(a.ID, b.ID) })
-	held := len(claims.singles)
-	for _, b := range claims.bundles {
+func (e *Engine) launch(r claimRequest, work claimedWork, epoch string) {
+	slices.SortFunc(work.singles, func(a, b *store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+	held := len(work.singles)
+	for _, b := range work.batches {
 		held += len(b.members)
 	}
-	o.lane.held += held
+	r.queue.held += held
 	e.held += held
 	behind := 0
-	for _, after := range claims.after {
+	for _, after := range work.followers {
 		behind += len(after)
 	}
 	e.held += behind
-	if o.behind > 0 && len(claims.singles) > 0 {
-		o.lane.follow = behind / len(claims.singles)
+	if r.behind > 0 && len(work.singles) > 0 {
+		r.queue.followRatio = behind / len(work.singles)
 	}
-	if claims.ordered && o.lane.run == 0 {
-		o.lane.run = firstRun
+	if work.ordered && r.queue.runLength == 0 {
+		r.queue.runLength = firstRun
 	}
-	e.start(o.lane, claims, epoch, o.probe)
+	e.start(r.queue, work, epoch, r.probe)
 }
 
-// start starts the senders of what a lane has room for. The caller holds the mutex.
-func (e *Engine) start(l *lane, claims load, epoch string, probe bool) {
-	ep := l.endpoint // as it is now
-	for _, c := range claims.singles {
-		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, single: c, after: claims.after[c.ID], epoch: epoch, probe: probe})
+// start starts the senders of a queue's deliveries. The caller holds the mutex.
+func (e *Engine) start(q *endpointQueue, work claimedWork, epoch string, probe bool) {
+	ep := q.endpoint // as it is now
+	for _, c := range work.singles {
+		e.dispatch(sendTask{queue: q, ep: &ep, slots: q.slots, single: c, followers: work.followers[c.ID], epoch: epoch, probe: probe})
 	}
-	for _, b := range claims.bundles {
-		e.dispatch(errand{lane: l, ep: &ep, slots: l.slots, bundle: b, epoch: epoch, probe: probe})
+	for _, b := range work.batches {
+		e.dispatch(sendTask{queue: q, ep: &ep, slots: q.slots, batch: b, epoch: epoch, probe: probe})
 	}
 }
 
-// nextLook is when a lane that is not ready becomes due; zero when none will by itself.
+// nextLook returns when the next queue that is not ready becomes due; zero when none will by itself.
 func (e *Engine) nextLook(now time.Time) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var first time.Time
-	for _, l := range e.lanes {
-		t := l.next()
-		if t.IsZero() && l.ready && l.pause.holds(now) {
-			t = l.pause.until
+	for _, q := range e.queues {
+		t := q.next()
+		if t.IsZero() && q.ready && q.backoff.active(now) {
+			t = q.backoff.until
 		}
-		if l.full() || l.pause.full(l.held, l.each()) || t.IsZero() {
+		if q.full() || q.backoff.full(q.held, q.perRequest()) || t.IsZero() {
 			continue // a completed delivery wakes it
 		}
 		if first.IsZero() || t.Before(first) {

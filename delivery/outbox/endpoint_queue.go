@@ -10,119 +10,118 @@ import (
 	"schakel/store"
 )
 
-// lane is what the engine knows of one endpoint: what it may send, and what it is sending. One slow endpoint fills only
-// its own lane (guarantee G6). The engine's mutex guards it.
-type lane struct {
-	endpoint store.Endpoint
-	limiter  *rate.Limiter // nil when the endpoint has no limit
-	slots    chan struct{} // one token per attempt that may run at once
-	held     int           // claimed and not completed; a run counts once
-	run      int           // how many deliveries may follow one of the same key in a run; 0 while none had a key
-	follow   int           // how many deliveries followed each other one in the last claim, on average
-	done     atomic.Int64  // deliveries its senders were done with
-	ready    bool          // may have due deliveries
-	due      time.Time     // when the next delivery is due; zero when none is known
-	pause    pause         // what it asked for with Retry-After
-	circuit  circuit
-	terms    terms       // how it takes batches
-	lookAt   time.Time   // when to look again whether enough waits to fill a batch
-	week     window.Week // when it may be sent to
-	read     string      // windows that were looked at for what cannot be read
-	opensAt  time.Time   // when it may be again; zero when it may now
-	tests    bool        // a test event may wait, which goes at once
+// endpointQueue holds the claimed and due work of one endpoint with its limits. One slow endpoint fills only its own queue
+// (guarantee G6). The engine's mutex guards it.
+type endpointQueue struct {
+	endpoint    store.Endpoint
+	limiter     *rate.Limiter // nil when the endpoint has no limit
+	slots       chan struct{} // one token per attempt that may run at once
+	held        int           // claimed and not completed; a run counts once
+	runLength   int           // most deliveries that may follow one of the same key in a run; 0 while none had a key
+	followRatio int           // deliveries that followed each other one in the last claim, on average
+	done        atomic.Int64  // deliveries its senders have finished with
+	ready       bool          // may have due deliveries
+	due         time.Time     // next due time; zero when none is known
+	backoff     backoff       // asked for with Retry-After
+	circuit     circuit
+	terms       terms       // how it takes batches
+	lookAt      time.Time   // next check whether enough waits to fill a batch
+	week        window.Week // delivery windows
+	read        string      // windows already checked for readability
+	opensAt     time.Time   // start of the next delivery window; zero when it is open now
+	tests       bool        // a test event may wait, which goes at once
 }
 
-func newLane(e store.Endpoint) *lane {
-	l := &lane{ready: true}
-	l.configure(e)
-	return l
+func newEndpointQueue(e store.Endpoint) *endpointQueue {
+	q := &endpointQueue{ready: true}
+	q.configure(e)
+	return q
 }
 
-// configure takes over the settings of the endpoint as it is now.
-func (l *lane) configure(e store.Endpoint) {
+// configure applies the present settings of the endpoint.
+func (q *endpointQueue) configure(e store.Endpoint) {
 	n := max(1, int(e.MaxConcurrency))
-	if l.slots == nil || cap(l.slots) != n {
-		l.slots = make(chan struct{}, n)
+	if q.slots == nil || cap(q.slots) != n {
+		q.slots = make(chan struct{}, n)
 	}
 	switch {
 	case e.RatePerSecond <= 0:
-		l.limiter = nil
-	case l.limiter == nil:
-		l.limiter = rate.NewLimiter(rate.Limit(e.RatePerSecond), int(e.RatePerSecond))
-	case l.limiter.Limit() != rate.Limit(e.RatePerSecond):
-		l.limiter.SetLimit(rate.Limit(e.RatePerSecond))
-		l.limiter.SetBurst(int(e.RatePerSecond))
+		q.limiter = nil
+	case q.limiter == nil:
+		q.limiter = rate.NewLimiter(rate.Limit(e.RatePerSecond), int(e.RatePerSecond))
+	case q.limiter.Limit() != rate.Limit(e.RatePerSecond):
+		q.limiter.SetLimit(rate.Limit(e.RatePerSecond))
+		q.limiter.SetBurst(int(e.RatePerSecond))
 	}
-	if l.endpoint.URL != e.URL { // a receiver at another address did not ask for the pause
-		l.pause = pause{number: l.pause.number + 1, running: l.pause.running}
+	if q.endpoint.URL != e.URL { // a receiver at another address did not ask for the backoff
+		q.backoff = backoff{generation: q.backoff.generation + 1, running: q.backoff.running}
 	}
-	l.circuit, l.terms, l.week, l.opensAt, l.lookAt = circuitOf(e), termsOf(e), weekOf(e), time.Time{}, time.Time{}
-	l.endpoint = e
+	q.circuit, q.terms, q.week, q.opensAt, q.lookAt = circuitOf(e), termsOf(e), weekOf(e), time.Time{}, time.Time{}
+	q.endpoint = e
 }
 
-// ahead is how many times its concurrency a lane holds at most, so that one claim serves many attempts and a slot never
-// waits for the database. More is claimed when half of that is used up. What follows others in runs counts for that, down to
-// fewestAhead: many keys at once would make the writer change as many parts of the database in each transaction, for which
-// all others wait.
+// A queue holds up to claimAhead times its concurrency, so that one claim serves many attempts and a slot never waits for the
+// database. More is claimed when half of that is used up. Followers in runs count for that, down to leastClaimAhead: many keys at
+// once would make the writer change as many parts of the database in each transaction, for which all others wait.
 const (
-	ahead       = 8
-	fewestAhead = 2
+	claimAhead      = 8
+	leastClaimAhead = 2
 )
 
-// maxBatched bounds what a lane with batches holds, unless two batches are more: it must not take the room of others.
+// maxBatched bounds the deliveries that a queue with batches holds, unless two batches are more: it must leave room to others.
 const maxBatched = 1024
 
-// each is how many deliveries one request can take.
-func (l *lane) each() int { return max(1, l.terms.events) }
+// perRequest returns the number of deliveries one request can take.
+func (q *endpointQueue) perRequest() int { return max(1, q.terms.events) }
 
-// most is how many deliveries a lane holds at most.
-func (l *lane) most() int {
-	if !l.terms.on() {
-		return max(fewestAhead, ahead/(1+l.follow)) * cap(l.slots)
+// capacity returns the most deliveries the queue holds.
+func (q *endpointQueue) capacity() int {
+	if !q.terms.on() {
+		return max(leastClaimAhead, claimAhead/(1+q.followRatio)) * cap(q.slots)
 	}
-	return min(2*l.terms.events*cap(l.slots), max(2*l.terms.events, maxBatched))
+	return min(2*q.terms.events*cap(q.slots), max(2*q.terms.events, maxBatched))
 }
 
-// room is how many deliveries may be claimed now; under a rate limit no more than what it lets through in a second.
-func (l *lane) room(now time.Time) int {
-	if !l.ready || l.endpoint.Status != store.EndpointActive || l.pause.holds(now) || now.Before(l.lookAt) || l.closed(now) {
+// room returns how many deliveries may be claimed now; under a rate limit at most what it lets through in a second.
+func (q *endpointQueue) room(now time.Time) int {
+	if !q.ready || q.endpoint.Status != store.EndpointActive || q.backoff.active(now) || now.Before(q.lookAt) || q.closed(now) {
 		return 0
 	}
-	if l.circuit.open() {
-		if now.Before(l.circuit.probeAt) {
+	if q.circuit.open() {
+		if now.Before(q.circuit.probeAt) {
 			return 0
 		}
-		return max(0, 1-l.held) // half-open: one probe
+		return max(0, 1-q.held) // half-open: one probe
 	}
-	if l.full() || l.pause.full(l.held, l.each()) {
+	if q.full() || q.backoff.full(q.held, q.perRequest()) {
 		return 0
 	}
-	room := l.most() - l.held
-	if l.pause.width > 0 {
-		room = min(room, l.pause.room(l.each())-l.held)
+	room := q.capacity() - q.held
+	if q.backoff.width > 0 {
+		room = min(room, q.backoff.room(q.perRequest())-q.held)
 	}
-	if l.limiter != nil {
-		room = min(room, l.each()*int(l.endpoint.RatePerSecond)-l.held)
+	if q.limiter != nil {
+		room = min(room, q.perRequest()*int(q.endpoint.RatePerSecond)-q.held)
 	}
 	return max(0, room)
 }
 
-// full tells whether the lane holds enough for now; a completed delivery changes that.
-func (l *lane) full() bool { return l.held > l.most()/2 }
+// full reports whether the queue holds enough for now; a completed delivery changes that.
+func (q *endpointQueue) full() bool { return q.held > q.capacity()/2 }
 
-// next is when the lane should be looked at again; zero when only a signal will wake it.
-func (l *lane) next() time.Time {
-	next := l.due
-	if l.ready && !l.lookAt.IsZero() && (next.IsZero() || l.lookAt.Before(next)) {
-		next = l.lookAt
+// next returns when to look at the queue again; zero when only a signal will wake it.
+func (q *endpointQueue) next() time.Time {
+	next := q.due
+	if q.ready && !q.lookAt.IsZero() && (next.IsZero() || q.lookAt.Before(next)) {
+		next = q.lookAt
 	}
-	if l.ready && next.IsZero() {
-		next = l.opensAt
+	if q.ready && next.IsZero() {
+		next = q.opensAt
 	}
-	if l.endpoint.Status != store.EndpointActive || next.IsZero() {
+	if q.endpoint.Status != store.EndpointActive || next.IsZero() {
 		return time.Time{}
 	}
-	for _, t := range []time.Time{l.pause.until, l.circuit.probeAt, l.lookAt, l.opensAt} {
+	for _, t := range []time.Time{q.backoff.until, q.circuit.probeAt, q.lookAt, q.opensAt} {
 		if t.After(next) {
 			next = t
 		}

@@ -1,34 +1,3 @@
-// Package outbox is the delivery engine: it takes events in, keeps them and hands them to the ways out.
-//
-// The database is the queue. An event, its idempotency key and one delivery per approved subscription are written in
-// one transaction; Accept returns after that transaction is on disk (guarantee G1). Deliveries are claimed for a lease
-// time, sent, and their outcomes written back in batches. A crash between sending and writing back means that the
-// same event is sent once more with the same id and Idempotency-Key, never that it is lost.
-//
-// A delivery goes only along these arrows. Its event is pruned only when it is delivered or discarded.
-//
-//	accepted, replayed
-//	    │
-//	    ▼       no answer, 429, 5xx, released, lease over
-//	┌ pending ─────────────────────────────────► retrying ┐
-//	│   ▲                                                 │
-//	├───┼────────── 2xx, acknowledged ────────────────────┼─► delivered ─┐
-//	│   │                                                 │              │
-//	├───┼────────── other answers, rejected by the ───────┼─► held ──────┤
-//	│   │           consumer, paused, suspended           │              │
-//	└───┼────────── 410, tries over, key over, ended ─────┴─► dead ──────┤
-//	    │                                                                │
-//	    └────────── resent by a person; held: what stopped it is over ───┘
-//
-//	held, dead ──── discarded by a person, with a reason ───► discarded
-//	pending, retrying, held by a pause ──── its event expired ► discarded
-//	held, dead ──── the 2xx of an attempt that was under way ─► delivered
-//
-// Deliveries of one key in order: the states of a key and who changes its head stand in store/order.go, how a key with a
-// backlog is sent in run.go.
-//
-// The known hole: a node that stands still, or is cut off from the database, for longer than a lease in the middle of an attempt
-// has sent a delivery that another node has taken over. Receivers see the same id and key twice.
 package outbox
 
 import (
@@ -42,35 +11,35 @@ import (
 	"schakel/store"
 )
 
-// Config of an Engine. Each field has a default but DB.
+// Config configures an Engine. Each field has a default but DB.
 type Config struct {
 	DB *store.DB
-	// Ways are the ways out by kind of endpoint. An endpoint of another kind keeps its deliveries waiting.
-	Ways map[string]Way
-	// Notifier tells people what the engine did by itself; default nobody.
+	// Transports holds the transports by kind of endpoint. An endpoint of another kind keeps its deliveries waiting.
+	Transports map[string]Transport
+	// Notifier notifies people of the engine's own decisions; default nopNotifier.
 	Notifier Notifier
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	Log *slog.Logger
-	// KeyLifetime is how long an Idempotency-Key is valid, in and out; default 7 days (IDEM-07).
+	// KeyLifetime is the validity of an Idempotency-Key, in and out; default 7 days (IDEM-07).
 	KeyLifetime time.Duration
-	// Lease is within what time other nodes on PostgreSQL take over what a dead node had claimed; default 30 s. A node that
-	// lives keeps what it has claimed: see heart.go. Where no heartbeat is known of the owner of a claim, it ends this long after the time-out
-	// of its attempt.
+	// Lease is the time within which other nodes on PostgreSQL take over the claims of a dead node; default 30 s. A node that
+	// lives keeps its claims: see heartbeat.go. The claim of an owner without a known heartbeat ends this long after the
+	// time-out of its attempt.
 	Lease time.Duration
-	// Poll is how often the engine looks for work that nobody told it of; default 5 s.
+	// Poll is the interval at which the engine looks for work that no signal announced; default 5 s.
 	Poll time.Duration
-	// Circuit says when an endpoint that does not work is left alone.
+	// Circuit configures when the circuit of a failing endpoint opens.
 	Circuit CircuitPolicy
-	// OnReady is told which endpoints may have due deliveries now, on whichever node they came in; nil stands for all.
-	// It returns at once. Default nothing.
+	// OnReady is called with the endpoints that may have due deliveries now, on whichever node they came in; nil stands for
+	// all. It returns at once. Default no-op.
 	OnReady func(endpoints map[string]struct{})
-	// Live, when set, is asked for what may change while the engine runs; it answers soon and may keep its answer.
+	// Live, when set, returns the settings that may change while the engine runs; it answers soon and may cache its answer.
 	Live func(ctx context.Context) (Policy, error)
-	// WhyNot tells why intake refuses events of a type and source from a client now, as a sentence; empty when it takes
-	// them. It is asked when a quarantined request is released. Default nothing is refused.
+	// WhyNot returns why intake rejects events of a type and source from a client now, as a sentence; empty when it accepts
+	// them. It is called when a quarantined request is released. By default nothing is rejected.
 	WhyNot func(ctx context.Context, client store.Client, eventType, source string) (string, error)
-	// Deadline bounds the transactions that take in, claim and write outcomes on PostgreSQL; default 30 s.
+	// Deadline bounds the transactions that accept, claim and write outcomes on PostgreSQL; default 30 s.
 	Deadline time.Duration
 	// MaxBatch bounds the events of one group commit; default 512.
 	MaxBatch int
@@ -78,16 +47,16 @@ type Config struct {
 	MaxInFlight int
 }
 
-// Engine moves events. Make one for a process; it is safe for concurrent use.
+// Engine accepts and delivers events. Make one for a process; it is safe for concurrent use.
 type Engine struct {
 	cfg  Config
 	node string
 
-	submissions chan *pending
-	intakeOver  chan struct{} // closed when nothing reads submissions any more
-	intakeEnd   sync.Once
-	inFlight    inFlightKeys
-	fanout      fanout
+	submissions   chan *pending
+	intakeStopped chan struct{} // closed when nothing reads submissions any more
+	intakeOnce    sync.Once
+	inFlight      inFlightKeys
+	fanout        fanout
 
 	wake     chan struct{}
 	outcomes chan finished
@@ -95,23 +64,23 @@ type Engine struct {
 	sweep    chan struct{}
 	expiry   chan struct{}
 
-	mu    sync.Mutex
-	lanes map[string]*lane
-	// laneEpoch is the state of the database that the lanes are of; the dispatcher writes it.
-	laneEpoch string
-	held      int  // deliveries claimed and not completed, over all lanes
-	draining  bool // no sender starts any more
+	mu     sync.Mutex
+	queues map[string]*endpointQueue
+	// queuesEpoch is the epoch of the database that the queues were read at; the dispatcher writes it.
+	queuesEpoch string
+	held        int  // deliveries claimed and not completed, over all queues
+	draining    bool // no sender starts any more
 
-	stats   stats
-	closing atomic.Bool
-	live    atomic.Pointer[Policy]
-	retries atomic.Pointer[map[string]string] // how subscriptions that say so themselves are retried
-	heart   heart
-	senders sync.WaitGroup
-	sending context.Context // of all attempts
-	abort   func()          // ends the attempts under way
-	crew    *crew
-	stop    []func() // stops the loops in the order they may stop
+	stats     stats
+	closing   atomic.Bool
+	live      atomic.Pointer[Policy]
+	retries   atomic.Pointer[map[string]string] // by subscription that has its own schedule
+	heartbeat heartbeat
+	senders   sync.WaitGroup
+	sending   context.Context // of all attempts
+	abort     func()          // ends the attempts under way
+	pool      *senderPool
+	stop      []func() // stops the loops in the order they may stop
 }
 
 // New makes an engine that is not started.
@@ -123,7 +92,7 @@ func New(cfg Config) *Engine {
 		cfg.Log = slog.Default()
 	}
 	if cfg.Notifier == nil {
-		cfg.Notifier = nobody{}
+		cfg.Notifier = nopNotifier{}
 	}
 	cfg.Circuit = cfg.Circuit.withDefaults()
 	if cfg.OnReady == nil {
@@ -140,35 +109,35 @@ func New(cfg Config) *Engine {
 	setDefault(&cfg.MaxInFlight, 4096)
 	sending, abort := context.WithCancel(context.Background())
 	return &Engine{
-		sending:     sending,
-		abort:       abort,
-		cfg:         cfg,
-		node:        cfg.DB.NewID("node"),
-		submissions: make(chan *pending, 4096),
-		intakeOver:  make(chan struct{}),
-		wake:        make(chan struct{}, 1),
-		outcomes:    make(chan finished, cfg.MaxInFlight),
-		jobs:        make(chan struct{}, 1),
-		sweep:       make(chan struct{}, 1),
-		expiry:      make(chan struct{}, 1),
-		lanes:       make(map[string]*lane),
+		sending:       sending,
+		abort:         abort,
+		cfg:           cfg,
+		node:          cfg.DB.NewID("node"),
+		submissions:   make(chan *pending, 4096),
+		intakeStopped: make(chan struct{}),
+		wake:          make(chan struct{}, 1),
+		outcomes:      make(chan finished, cfg.MaxInFlight),
+		jobs:          make(chan struct{}, 1),
+		sweep:         make(chan struct{}, 1),
+		expiry:        make(chan struct{}, 1),
+		queues:        make(map[string]*endpointQueue),
 	}
 }
 
 // Name implements the program's service interface.
 func (e *Engine) Name() string { return "engine" }
 
-// Start frees what a dead process held and starts the loops.
+// Start frees the leases of a dead process and starts the loops.
 func (e *Engine) Start(ctx context.Context) error {
 	shown, err := e.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	e.crew = newCrew()
+	e.pool = newSenderPool()
 	if e.cfg.DB.Dialect() == store.SQLite {
 		e.loop(e.writeLoop)
 	} else {
-		e.loop(e.heartLoop) // until the last outcome is written
+		e.loop(e.heartbeatLoop) // until the last outcome is written
 		e.loop(e.commitLoop)
 		e.loop(e.completeLoop)
 	}
@@ -182,7 +151,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// prepare frees what a dead process held, and tells when the newest delivery was made.
+// prepare frees the leases of a dead process, and returns the time of the newest delivery.
 func (e *Engine) prepare(ctx context.Context) (time.Time, error) {
 	if e.cfg.DB.Dialect() == store.SQLite {
 		// One process at a time works on a SQLite file, so whatever is leased was leased by a dead one.
@@ -208,10 +177,10 @@ func (e *Engine) loop(fn func(ctx context.Context)) {
 	})
 }
 
-// Stop takes nothing more in, claims nothing more, waits for what is in flight and writes its outcomes. An attempt that is still
-// under way when two thirds of the time have passed is broken off and its delivery given back with its key, so that a receiver that
-// hangs takes no time from the parts of the program that stop later. What has not ended by the end of ctx is sent again after the
-// next start.
+// Stop rejects new events, claims nothing more, waits for what is in flight and writes its outcomes. It breaks off an attempt
+// that is still in flight when two thirds of the time have passed and releases its delivery with its key, so that a receiver
+// that hangs takes no time from the parts of the program that stop later. What has not ended by the end of ctx is sent again
+// after the next start.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.closing.Store(true)
 	if deadline, ok := ctx.Deadline(); ok { // by the time of the process, as that of every context
@@ -227,7 +196,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.draining = true
 		e.mu.Unlock()
 		e.senders.Wait()
-		e.crew.dismiss()
+		e.pool.stop()
 		for i := last - 1; i >= 0; i-- {
 			e.stop[i]()
 		}
@@ -250,7 +219,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 }
 
-// Ready tells whether the engine works: the database answers and it is not stopping.
+// Ready returns an error unless the engine works: the database answers and it is not stopping.
 func (e *Engine) Ready(ctx context.Context) error {
 	if e.closing.Load() {
 		return errors.New("stopping")
@@ -259,9 +228,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-// Changed tells the engine that partners, endpoints, subscriptions or deliveries changed. It is called after the change
-// is committed; once it returns no attempt starts that the change forbids, on any node (guarantee G2). On PostgreSQL it
-// waits some milliseconds for that: other nodes may start attempts by what they read right before the change.
+// Changed announces that partners, endpoints, subscriptions or deliveries changed. Call it after the change is committed; once
+// it returns no attempt starts that the change forbids, on any node (guarantee G2). On PostgreSQL it waits some milliseconds
+// for that: other nodes may start attempts by what they read right before the change.
 func (e *Engine) Changed() {
 	e.changed()
 	if e.cfg.DB.Dialect() == store.Postgres {
@@ -274,8 +243,8 @@ func (e *Engine) changed() {
 	e.fanout.invalidate()
 	e.cfg.OnReady(nil)
 	e.mu.Lock()
-	for _, l := range e.lanes {
-		l.ready = true
+	for _, q := range e.queues {
+		q.ready = true
 	}
 	e.mu.Unlock()
 	signal(e.sweep)
@@ -295,31 +264,36 @@ func setDefault[T int | time.Duration](field *T, value T) {
 	}
 }
 
-// Notifier tells people what the engine decided by itself. It is called inside the transaction of the decision.
+// Notifier notifies people of decisions of the engine, inside the transaction of the decision.
 type Notifier interface {
-	// EndpointFailing: nothing has arrived at the endpoint since its circuit opened. cause says what came of the last attempt.
+	// EndpointFailing: nothing has arrived at the endpoint since its circuit opened. cause is the detail of the last attempt.
 	EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, cause string) error
 	EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error
 	SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error
-	// RequestQuarantined: a client used an Idempotency-Key again with other content, and nothing of it waited yet.
+	// RequestQuarantined: a client used an Idempotency-Key again with other content, and none of its requests waited yet.
 	RequestQuarantined(ctx context.Context, tx *store.Tx, request store.Quarantine) error
-	// DeliveriesStuck: deliveries to these endpoints became held or dead since the last time. It returns those of which people were
-	// told, by the place in the list.
-	DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []store.DeliveryNotice) (told []bool, err error)
+	// DeliveriesStuck: deliveries to these endpoints became held or dead since the last time. It reports, by index, of which
+	// of them it notified people.
+	DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []store.DeliveryNotice) (notified []bool, err error)
 }
 
-type nobody struct{}
+// nopNotifier does nothing by design.
+type nopNotifier struct{}
 
-func (nobody) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
-
-func (nobody) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error { return nil }
-
-func (nobody) SubscriptionEnded(context.Context, *store.Tx, store.Subscription, string) error {
+func (nopNotifier) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error {
 	return nil
 }
 
-func (nobody) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error { return nil }
+func (nopNotifier) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error {
+	return nil
+}
 
-func (nobody) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
+func (nopNotifier) SubscriptionEnded(context.Context, *store.Tx, store.Subscription, string) error {
+	return nil
+}
+
+func (nopNotifier) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error { return nil }
+
+func (nopNotifier) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
 	return make([]bool, len(notices)), nil
 }

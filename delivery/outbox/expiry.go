@@ -9,18 +9,18 @@ import (
 	"schakel/store"
 )
 
-// An event may say with the attribute expirytime, an extension that the CloudEvents project documents, until when it is of use
-// (CE-24). When that time has passed it is not sent, nor handed to a consumer, nor resent: its delivery is discarded with the reason
-// event-expired, and what came behind it in order goes. An attempt that began before goes on. An event that has expired when it
-// comes in is accepted like any other, for its producer did nothing wrong, and discarded at once. An expirytime that is no RFC 3339
-// time says nothing: the event does not expire, and intake advises on it.
+// The attribute expirytime, an extension that the CloudEvents project documents, ends the use of an event (CE-24). After that time
+// it is not sent, nor handed to a consumer, nor resent: its delivery is discarded with the reason event-expired, and the next ones in
+// order go. An attempt that began before goes on. An event that has expired when it comes in is accepted like any other, for its
+// producer did nothing wrong, and discarded at once. An event whose expirytime is no RFC 3339 time does not expire, and intake
+// advises on it.
 
-// expiryLook is the pause before the engine looks again at a delivery whose event has expired while it is in hand.
-const expiryLook = 200 * time.Millisecond
+// expiryPoll is the shortest time between two looks, for a delivery whose event expires while it is in flight.
+const expiryPoll = 200 * time.Millisecond
 
 var expiryName = []byte(`"expirytime"`)
 
-// expiryOf reads the time at which an event expires; zero when it does not. It stands on the path of every event.
+// expiryOf reads the time at which an event expires; zero when it does not. It runs for every event.
 func expiryOf(row store.Event) store.Time {
 	if !bytes.Contains(row.Attributes, expiryName) {
 		return store.Time{}
@@ -53,7 +53,7 @@ func (e *Engine) expireLoop(ctx context.Context) {
 	}
 }
 
-// expireEvents discards what has expired by now, and answers how long to wait before the next look.
+// expireEvents discards what has expired by now, and returns how long to wait before the next look.
 func (e *Engine) expireEvents(ctx context.Context) (time.Duration, error) {
 	next, err := e.cfg.DB.NextExpiry(ctx)
 	now := e.cfg.Now()
@@ -86,5 +86,5 @@ func (e *Engine) untilExpiry(next store.Time, now time.Time) time.Duration {
 	if next.IsZero() {
 		return e.cfg.Poll
 	}
-	return min(e.cfg.Poll, max(next.Sub(now), expiryLook))
+	return min(e.cfg.Poll, max(next.Sub(now), expiryPoll))
 }

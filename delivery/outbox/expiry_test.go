@@ -52,7 +52,7 @@ func TestExpiredEventsAreNotSent(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		queue := newReceiver()
-		c := newChain(t, db, func(cfg *Config) { cfg.Ways[store.EndpointAMQP] = queue })
+		c := newChain(t, db, func(cfg *Config) { cfg.Transports[store.EndpointAMQP] = queue })
 		s := c.partner("North", "nl.a")
 		c.write(func(tx *store.Tx) error { // another endpoint that nothing expired goes to, by AMQP
 			e := store.Endpoint{PartnerID: s.PartnerID, Name: "queue", Kind: store.EndpointAMQP, Status: store.EndpointActive, MaxConcurrency: 4, TimeoutMS: 1000}
@@ -174,10 +174,10 @@ func TestMemberOfABatchExpires(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()
 			h := newHook(t)
-			way := h.way()
-			way.Now = clock.Now
+			transport := h.transport()
+			transport.Now = clock.Now
 			c := newChain(t, open(t, storetest.WithClock(clock)), func(cfg *Config) {
-				cfg.Now, cfg.Ways = clock.Now, map[string]Way{store.EndpointWebhook: way}
+				cfg.Now, cfg.Transports = clock.Now, map[string]Transport{store.EndpointWebhook: transport}
 			})
 			s := c.partner("North", "nl.a")
 			c.batches(h, s, func(*store.Endpoint) {})

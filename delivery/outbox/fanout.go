@@ -10,15 +10,15 @@ import (
 	"schakel/store"
 )
 
-// index tells which subscriptions an event goes to, as of one epoch of the database.
+// index finds the subscriptions an event goes to, as of one epoch of the database.
 type index struct {
 	epoch  string
 	byType map[string]*targets
 	routes store.Passages
 }
 
-// targets are the subscriptions to one event type. Those that want a single subject are found by it; the others are asked
-// one by one. A hundred thousand subscriptions to one subject each cost an event one look-up.
+// targets are the subscriptions to one event type. Those to a single subject are found by it; the filters of the others are
+// evaluated one by one. A hundred thousand subscriptions to one subject each cost an event one look-up.
 type targets struct {
 	bySubject map[string][]target
 	rest      []target
@@ -31,10 +31,10 @@ type target struct {
 }
 
 // match lists the targets of an event. An event of the own organisation goes to every subscription; one received from a
-// partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for
-// the sender too: two intermediaries that subscribe to the same types at each other would send every event back, and
-// refuse it there as not the sender's own. Filters narrow that down, and so do the versions of its contract that it fits:
-// who subscribed to one line of versions gets no other (EDU-08). An event that is for some partners goes to no other one.
+// partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for the
+// sender too: two intermediaries that subscribe to the same types at each other would send every event back, and reject it
+// there as not the sender's own. Filters narrow that down, and so do the contract versions that the event fits: a subscription
+// to one line of versions gets no other (EDU-08). An event with an audience goes to no other partner.
 func (x *index) match(ev *event.Event, row *store.Event, fromOwn bool) []store.FanoutTarget {
 	t := x.byType[ev.Type]
 	if t == nil {
@@ -70,7 +70,7 @@ func (x *index) add(row store.FanoutTarget) error {
 	return nil
 }
 
-// fanout keeps the index of the newest epoch seen.
+// fanout caches the index of the newest epoch seen.
 type fanout struct {
 	mu    sync.Mutex
 	index *index

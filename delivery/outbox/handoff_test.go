@@ -16,29 +16,29 @@ func TestLaneTakes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		change func(l *lane)
+		change func(q *endpointQueue)
 		free   int
 		want   bool
 	}{
-		"idle":                          {func(*lane) {}, 100, true},
-		"something older may wait":      {func(l *lane) { l.ready = true }, 100, false},
-		"a retry is due":                {func(l *lane) { l.due = now }, 100, false},
-		"a retry is due later":          {func(l *lane) { l.due = now.Add(time.Second) }, 100, true},
-		"the endpoint is paused":        {func(l *lane) { l.endpoint.Status = store.EndpointPaused }, 100, false},
-		"it asked for a pause":          {func(l *lane) { l.pause.ask(now.Add(time.Second)) }, 100, false},
-		"its pause is over, untried":    {func(l *lane) { l.pause.ask(now.Add(-time.Second)) }, 100, false},
-		"its circuit is open":           {func(l *lane) { l.circuit.openedAt = now.Add(-time.Hour) }, 100, false},
-		"it takes batches":              {func(l *lane) { l.terms.events = 10 }, 100, false},
-		"its rate is used up":           {func(l *lane) { l.limiter, l.endpoint.RatePerSecond, l.held = rate.NewLimiter(2, 2), 2, 2 }, 100, false},
-		"it holds what it may":          {func(l *lane) { l.held = l.most() }, share * 16, false},
-		"more than it claims":           {func(l *lane) { l.held = l.most() }, share * 100, true},
-		"no more than its share":        {func(l *lane) { l.held = 100 }, share * 100, false},
-		"the engine has no room at all": {func(*lane) {}, 0, false},
+		"idle":                          {func(*endpointQueue) {}, 100, true},
+		"something older may wait":      {func(q *endpointQueue) { q.ready = true }, 100, false},
+		"a retry is due":                {func(q *endpointQueue) { q.due = now }, 100, false},
+		"a retry is due later":          {func(q *endpointQueue) { q.due = now.Add(time.Second) }, 100, true},
+		"the endpoint is paused":        {func(q *endpointQueue) { q.endpoint.Status = store.EndpointPaused }, 100, false},
+		"it asked for a pause":          {func(q *endpointQueue) { q.backoff.extend(now.Add(time.Second)) }, 100, false},
+		"its pause is over, untried":    {func(q *endpointQueue) { q.backoff.extend(now.Add(-time.Second)) }, 100, false},
+		"its circuit is open":           {func(q *endpointQueue) { q.circuit.openedAt = now.Add(-time.Hour) }, 100, false},
+		"it takes batches":              {func(q *endpointQueue) { q.terms.events = 10 }, 100, false},
+		"its rate is used up":           {func(q *endpointQueue) { q.limiter, q.endpoint.RatePerSecond, q.held = rate.NewLimiter(2, 2), 2, 2 }, 100, false},
+		"it holds what it may":          {func(q *endpointQueue) { q.held = q.capacity() }, handedShare * 16, false},
+		"more than it claims":           {func(q *endpointQueue) { q.held = q.capacity() }, handedShare * 100, true},
+		"no more than its share":        {func(q *endpointQueue) { q.held = 100 }, handedShare * 100, false},
+		"the engine has no room at all": {func(*endpointQueue) {}, 0, false},
 	} {
-		l := newLane(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 2})
-		l.ready = false
-		tt.change(l)
-		if got := l.takes(now, tt.free); got != tt.want {
+		q := newEndpointQueue(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 2})
+		q.ready = false
+		tt.change(q)
+		if got := q.takesDirect(now, tt.free); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -77,14 +77,14 @@ func TestAllOutcomesAreWrittenAtAStop(t *testing.T) { // guarantee G1
 		c.stop()
 		c.endpoint(s.EndpointID, store.EndpointActive)
 		e := New(c.eng.cfg)
-		l, ep := newLane(store.Endpoint{}), store.Endpoint{}
+		q, ep := newEndpointQueue(store.Endpoint{}), store.Endpoint{}
 		c.write(func(tx *store.Tx) error {
 			if _, err := tx.ReleaseHeld(t.Context(), events); err != nil {
 				return err
 			}
 			rows, err := tx.Claim(t.Context(), s.EndpointID, e.node, events, store.At(tx.Now.Add(time.Hour)))
 			for i := range rows {
-				done := untried(l, &ep, &rows[i])
+				done := untried(q, &ep, &rows[i])
 				r := delivered()
 				r.Attempt.StartedAt = tx.Now
 				done.result, done.outcome = &r, e.outcome(&rows[i], &r)

@@ -16,11 +16,11 @@ const (
 	ActionReplay  = "replay"
 )
 
-// jobStep is how many deliveries one transaction of a job handles.
+// jobStep is the number of deliveries that one transaction of a job handles.
 const jobStep = 200
 
-// StartJob resends or discards every delivery that the filter selects now, in small steps in the background. A discard
-// needs a reason. A partner's filter is limited to its own deliveries. The job's Total is the count at the start.
+// StartJob resends or discards every delivery that the filter selects now, in small steps in the background. A discard needs a
+// reason. A partner's filter is limited to its own deliveries. The job's Total is the count at the start.
 func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error) {
 	if action != ActionResend && action != ActionDiscard {
 		return store.ResendJob{}, fmt.Errorf("unknown action %q", action)
@@ -36,8 +36,8 @@ func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f sto
 	return e.startJob(ctx, actor, job{action: action, filter: f, reason: reason, total: n}, map[string]any{"count": n, "reason": reason})
 }
 
-// jobFilter limits a filter to what the actor may touch and to what was there at the start: what fails again afterwards is
-// not the job's any more. Without states it selects what is held or dead.
+// jobFilter limits a filter to what the actor may touch and to what was there at the start: the job leaves out what fails
+// again afterwards. Without states it selects what is held or dead.
 func (e *Engine) jobFilter(actor Actor, f store.DeliveryFilter) store.DeliveryFilter {
 	if actor.PartnerID != "" {
 		f.PartnerID = actor.PartnerID
@@ -52,7 +52,7 @@ func (e *Engine) jobFilter(actor Actor, f store.DeliveryFilter) store.DeliveryFi
 	return f
 }
 
-// job is what a new job is made of; filter is kept as JSON.
+// job holds what startJob makes a job of; filter is stored as JSON.
 type job struct {
 	action, reason string
 	filter         any
@@ -91,10 +91,10 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 	return j, nil
 }
 
-// maxJobs is how many jobs of one partner run at once: each may write all its deliveries again.
+// maxJobs bounds the jobs of one partner that run at once: each may write all its deliveries again.
 const maxJobs = 20
 
-// ErrTooManyJobs: a partner waits for its jobs before it starts more; the text may be shown.
+// ErrTooManyJobs: a partner has to wait for its jobs before it starts more; the text may be shown.
 var ErrTooManyJobs = errors.New("twenty jobs of your organisation run already: wait until one is done, or stop one")
 
 func mayStartJob(ctx context.Context, tx *store.Tx, actor Actor) error {

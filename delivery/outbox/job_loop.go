@@ -10,16 +10,16 @@ import (
 	"schakel/store"
 )
 
-// Pauses before a job is looked at again that can do nothing now: each time twice as long, at most a poll.
-const shortestRest = 50 * time.Millisecond
+// shortestPause is the first pause before a job that can do nothing now is looked at again. It doubles each time, up to Poll.
+const shortestPause = 50 * time.Millisecond
 
 // jobLoop works on running jobs, also those a dead process left.
 func (e *Engine) jobLoop(ctx context.Context) {
-	rest := shortestRest
+	rest := shortestPause
 	for {
 		moved, waiting := e.runJobs(ctx)
 		if moved {
-			rest = shortestRest
+			rest = shortestPause
 		}
 		pause := 6 * e.cfg.Poll
 		if waiting {
@@ -37,8 +37,8 @@ func (e *Engine) jobLoop(ctx context.Context) {
 	}
 }
 
-// runJobs takes steps of the running jobs in turn until none can go on. It tells whether any did, and whether one waits.
-// One that fails does not keep the others from going on.
+// runJobs takes steps of the running jobs in turn until none can go on. It reports whether any did, and whether one waits. A
+// job that fails does not keep the others from going on.
 func (e *Engine) runJobs(ctx context.Context) (moved, waiting bool) {
 	for ctx.Err() == nil {
 		jobs, err := e.cfg.DB.RunningResendJobs(ctx)
@@ -72,7 +72,7 @@ func (e *Engine) jobFailed(ctx context.Context, id string, err error) {
 	}
 }
 
-// takeStep takes the next step of a job and tells whether there was one to take.
+// takeStep takes the next step of a job and reports whether there was one to take.
 func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) {
 	if j.Action == ActionReplay {
 		return e.stepReplay(ctx, j)
@@ -85,7 +85,7 @@ func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) 
 	return true, nil
 }
 
-// stepJob does the next step of a job and keeps how far it is in the same transaction.
+// stepJob takes the next step of a job and stores its progress in the same transaction.
 func (e *Engine) stepJob(ctx context.Context, id string) error {
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		j, err := tx.LockResendJob(ctx, id)

@@ -69,13 +69,13 @@ func TestVersionsOfATypeRunSideBySide(t *testing.T) {
 	})
 }
 
-// addresses is a way out that tells where each try went, and fails until it is told not to.
+// addresses is a transport that records the address of each attempt, and fails at all but the last address.
 type addresses struct {
 	went chan string
 	last string // the address that takes
 }
 
-// Send implements Way.
+// Send implements Transport.
 func (a *addresses) Send(_ context.Context, e store.Endpoint, _ store.Claimed) Result {
 	a.went <- e.URL
 	if e.URL == a.last {
@@ -84,14 +84,14 @@ func (a *addresses) Send(_ context.Context, e store.Endpoint, _ store.Claimed) R
 	return failed(store.DeliveryRetrying, 503, time.Now().Add(50*time.Millisecond))
 }
 
-// After a partner changed its delivery point the old one gets nothing more, and what was waiting goes to the new one.
+// After a partner changed its endpoint the old one gets nothing more, and what was waiting goes to the new one.
 //
 // Rules: EDU-07a, EDU-08.
 func TestNewDeliveryPointGetsWhatWaits(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		way := &addresses{went: make(chan string, 1000), last: "https://new.example.nl"}
-		c := newChain(t, db, func(cfg *Config) { cfg.Ways = map[string]Way{store.EndpointWebhook: way} })
+		transport := &addresses{went: make(chan string, 1000), last: "https://new.example.nl"}
+		c := newChain(t, db, func(cfg *Config) { cfg.Transports = map[string]Transport{store.EndpointWebhook: transport} })
 		s := c.partner("North", "nl.a")
 		move := func(url string) {
 			c.write(func(tx *store.Tx) error {
@@ -106,17 +106,17 @@ func TestNewDeliveryPointGetsWhatWaits(t *testing.T) {
 		move("https://old.example.nl")
 		c.accept("nl.a", "1", "2", "3")
 		for range 3 {
-			if url := <-way.went; url != "https://old.example.nl" {
+			if url := <-transport.went; url != "https://old.example.nl" {
 				t.Fatalf("went to %s", url)
 			}
 		}
 		move("https://new.example.nl")
 		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 3 })
-		for range len(way.went) {
-			<-way.went
+		for range len(transport.went) {
+			<-transport.went
 		}
 		c.accept("nl.a", "4")
-		if url := <-way.went; url != way.last {
+		if url := <-transport.went; url != transport.last {
 			t.Errorf("a later event went to %s", url)
 		}
 	})

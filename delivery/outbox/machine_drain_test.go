@@ -11,7 +11,7 @@ import (
 // drain lets everything go where it should: first while one receiver hangs, which stops no other (guarantee G6), then all.
 func (m *machine) drain() {
 	for _, id := range m.hooks {
-		m.way.mood(id, "202")
+		m.transport.mood(id, "202")
 		m.setEndpoint(id, store.EndpointActive)
 	}
 	for _, id := range m.partners {
@@ -24,11 +24,11 @@ func (m *machine) drain() {
 	}
 	m.answerAll()
 	slow := m.hooks[0]
-	m.way.mood(slow, "hang")
+	m.transport.mood(slow, "hang")
 	began := m.clock.Now()
 	m.drainBut(slow)
 	m.arrivedBut(slow, began)
-	m.way.mood(slow, "202")
+	m.transport.mood(slow, "202")
 	m.answerAll()
 	// The slow one may have been suspended because nothing arrived for so long; another by an answer from before all went well.
 	for _, id := range m.hooks {
@@ -48,7 +48,7 @@ func (m *machine) burst(slow string) {
 	for !inOffice(m.clock.Now()) {
 		m.advance(time.Hour)
 	}
-	m.way.mood(slow, "hang")
+	m.transport.mood(slow, "hang")
 	n, s := m.nodes[0], Submission{ClientID: "cli_own", PartnerID: m.own.ID, FromOwn: true}
 	for i := range 12 {
 		text := fmt.Appendf(nil, `{"specversion":"1.0","id":"burst %d","source":"urn:x","type":"nl.a","subject":"s%d","data":{"v":1.0}}`, i, i)
@@ -71,14 +71,14 @@ func (m *machine) burst(slow string) {
 	if left := m.left(slow); left != "" {
 		m.Fatalf("G6: while one receiver hangs there is still open: %s", left)
 	}
-	m.way.mood(slow, "202")
+	m.transport.mood(slow, "202")
 	m.answerAll()
 	m.drainBut("")
 }
 
-// answerAll lets attempts that wait arrive.
+// answerAll ends the attempts that wait with an answer of 2xx.
 func (m *machine) answerAll() {
-	m.way.release(func(*attempt) bool { return true }, "202")
+	m.transport.release(func(*attempt) bool { return true }, "202")
 	for _, n := range m.nodes {
 		m.quiet(n)
 	}
@@ -141,7 +141,7 @@ func (m *machine) left(slow string) string {
 	return ""
 }
 
-// behindHeld tells whether a person must decide about one before it.
+// behindHeld reports whether a person must decide about one before it.
 func (m *machine) behindHeld(d store.Delivery) bool {
 	for _, o := range m.now.list {
 		if d.OrderKey != "" && o.SubscriptionID == d.SubscriptionID && o.OrderKey == d.OrderKey && o.ID < d.ID && o.Status == store.DeliveryHeld {

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// arrows are the ways of a delivery through its states, as the package comment draws them.
+// arrows are the transitions of a delivery between its states, as the package comment draws them.
 var arrows = map[string][]string{
 	store.DeliveryPending:   {store.DeliveryDelivered, store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead},
 	store.DeliveryRetrying:  {store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead},
@@ -52,7 +52,7 @@ func (m *machine) vanished(old store.Delivery) {
 	}
 }
 
-// byPerson tells whether the step is a person's, or the engine's for one.
+// byPerson reports whether the step is a person's, or the engine's for one.
 func (m *machine) byPerson() bool { return m.doing == "person" || m.doing == "jobs" }
 
 func (m *machine) moved(before *view, old, d store.Delivery) {
@@ -63,7 +63,7 @@ func (m *machine) moved(before *view, old, d store.Delivery) {
 	case d.Status == store.DeliveryDelivered && before.endpoints[d.EndpointID].Kind == store.EndpointPull:
 		m.toDeliver--
 	case d.Status == store.DeliveryDelivered:
-		ok = ok && m.way.took[d.ID]
+		ok = ok && m.transport.took[d.ID]
 	case d.Status == store.DeliveryPending:
 		ok = ok && (m.byPerson() || m.released(before, old))
 	}
@@ -72,7 +72,7 @@ func (m *machine) moved(before *view, old, d store.Delivery) {
 	}
 }
 
-// released tells whether what held a delivery is over.
+// released reports whether the cause that held a delivery has ended.
 func (m *machine) released(before *view, old store.Delivery) bool {
 	sub := before.subs[old.SubscriptionID]
 	held := slices.Contains([]string{store.ReasonSubscriptionPaused, store.ReasonSubscriptionSuspended, store.ReasonEndpointSuspended}, old.Reason)
@@ -91,14 +91,14 @@ func (m *machine) sameKey(old, d store.Delivery) {
 		}
 	}
 	if resent {
-		m.way.rekeyed[d.ID] = true
+		m.transport.rekeyed[d.ID] = true
 	}
 	if old.IdempotencyKey != d.IdempotencyKey && !resent && old.BatchID == d.BatchID {
 		m.Fatalf("IDEM-09: %s: %s has another key than before", m.doing, d.ID)
 	}
 }
 
-// keySpent tells whether a resend needs a new key: the receiver gave an answer that it would give again, or the key is over.
+// keySpent reports whether a resend needs a new key: the receiver gave an answer that it would give again, or the key is over.
 func keySpent(d store.Delivery, now time.Time) bool {
 	again := d.LastStatus == 0 || d.LastStatus >= 500 || slices.Contains([]int64{401, 403, 408, 409, 425, 429}, d.LastStatus)
 	return !again || d.KeyExpiresAt.Before(now.Add(time.Minute))

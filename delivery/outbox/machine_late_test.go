@@ -15,7 +15,7 @@ func (m *machine) late(rt *rapid.T) {
 		m.toKeyEnd(rt)
 	}
 	if begun := rapid.Bool().Draw(rt, "begun"); begun {
-		m.way.mood(id, "hang")
+		m.transport.mood(id, "hang")
 	} else {
 		m.stall(n, id)
 	}
@@ -30,9 +30,9 @@ func (m *machine) late(rt *rapid.T) {
 		m.look()
 	}
 	m.doing = "late"
-	m.way.mood(id, "202")
+	m.transport.mood(id, "202")
 	m.letBegin(n, id)
-	m.way.release(func(a *attempt) bool { return a.endpoint == id }, rapid.SampledFrom(moods[:len(moods)-1]).Draw(rt, "answer"))
+	m.transport.release(func(a *attempt) bool { return a.endpoint == id }, rapid.SampledFrom(moods[:len(moods)-1]).Draw(rt, "answer"))
 	m.quiet(n)
 	m.look()
 	m.flush(n, 100)

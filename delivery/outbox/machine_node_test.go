@@ -9,16 +9,16 @@ import (
 
 // node is an engine whose loops stand still: the test takes their steps.
 type node struct {
-	eng   *Engine
-	out   []finished       // what its senders are done with and is not written yet
-	lanes map[string]*lane // all there ever were, by endpoint
-	slots map[string]int   // taken by the test, so that senders wait before they begin
+	eng    *Engine
+	out    []finished                // what its senders are done with and is not written yet
+	queues map[string]*endpointQueue // all there ever were, by endpoint
+	slots  map[string]int            // taken by the test, so that senders wait before they begin
 }
 
 func (m *machine) newNode() *node {
-	n := &node{lanes: map[string]*lane{}, slots: map[string]int{}, eng: New(Config{
+	n := &node{queues: map[string]*endpointQueue{}, slots: map[string]int{}, eng: New(Config{
 		DB: m.db, Now: m.clock.Now, Log: slog.New(slog.DiscardHandler), KeyLifetime: keyLife, MaxInFlight: 16, MaxBatch: 16,
-		Ways: map[string]Way{store.EndpointWebhook: m.way}, Circuit: CircuitPolicy{Failures: 4},
+		Transports: map[string]Transport{store.EndpointWebhook: m.transport}, Circuit: CircuitPolicy{Failures: 4},
 	})}
 	m.ever[n.eng.node] = true
 	_, err := n.eng.prepare(m.ctx)
@@ -29,7 +29,7 @@ func (m *machine) newNode() *node {
 // drop makes a node disappear as a crash does: nothing of what it holds is written.
 func (m *machine) drop(n *node) {
 	n.eng.closing.Store(true)
-	m.way.release(func(a *attempt) bool { return a.owner == n.eng.node }, "crash")
+	m.transport.release(func(a *attempt) bool { return a.owner == n.eng.node }, "crash")
 	for id := range n.slots {
 		m.letBegin(n, id)
 	}
@@ -45,29 +45,29 @@ func (m *machine) crash(n *node) {
 	}
 }
 
-// stall keeps senders of a lane from beginning, when none of them is at it.
+// stall keeps senders of an endpoint queue from beginning, when none of them is at it.
 func (m *machine) stall(n *node, endpoint string) bool {
-	l := n.lanes[endpoint]
-	if l == nil || n.slots[endpoint] > 0 || len(l.slots) > 0 {
+	q := n.queues[endpoint]
+	if q == nil || n.slots[endpoint] > 0 || len(q.slots) > 0 {
 		return false
 	}
-	for range cap(l.slots) {
-		l.slots <- struct{}{}
+	for range cap(q.slots) {
+		q.slots <- struct{}{}
 	}
-	n.slots[endpoint] = cap(l.slots)
+	n.slots[endpoint] = cap(q.slots)
 	return true
 }
 
 func (m *machine) letBegin(n *node, endpoint string) {
 	for range n.slots[endpoint] {
-		<-n.lanes[endpoint].slots
+		<-n.queues[endpoint].slots
 	}
 	delete(n.slots, endpoint)
 }
 
 // pump does what the dispatcher does when it is woken, and waits until its senders have got as far as they get.
 func (m *machine) pump(n *node) {
-	m.must(n.eng.refreshLanes(m.ctx))
+	m.must(n.eng.refreshQueues(m.ctx))
 	m.must(n.eng.claimDue(m.ctx))
 	m.quiet(n)
 }
@@ -101,48 +101,48 @@ func (m *machine) quiet(n *node) {
 		select {
 		case f := <-n.eng.outcomes:
 			n.out = append(n.out, f)
-		case <-m.way.entered:
+		case <-m.transport.entered:
 		case <-time.After(time.Minute):
 			m.Fatalf("senders of %s are not done", n.eng.node)
 		}
 	}
-	m.way.check(m)
+	m.transport.check(m)
 }
 
 func (m *machine) still(n *node) bool {
 	held := n.held()
 	for _, f := range n.out {
 		for _, one := range f.appendTo(nil) {
-			if !one.within {
+			if !one.inRun {
 				held[one.ep.ID]--
 			}
 		}
 	}
 	requests := map[string]int{}
-	for _, a := range m.way.waiting() {
+	for _, a := range m.transport.waiting() {
 		if a.owner == n.eng.node {
 			requests[a.endpoint]++
 			held[a.endpoint] -= a.members
 		}
 	}
 	for id, left := range held {
-		if left > 0 && n.slots[id] == 0 && requests[id] < cap(n.lanes[id].slots) {
+		if left > 0 && n.slots[id] == 0 && requests[id] < cap(n.queues[id].slots) {
 			return false
 		}
 	}
 	return true
 }
 
-// held counts the places that each lane of a node has taken; a run takes one.
+// held counts the places that each queue of a node has taken; a run takes one.
 func (n *node) held() map[string]int {
 	n.eng.mu.Lock()
 	defer n.eng.mu.Unlock()
 	held := map[string]int{}
-	for id, l := range n.eng.lanes {
-		n.lanes[id] = l
+	for id, q := range n.eng.queues {
+		n.queues[id] = q
 	}
-	for id, l := range n.lanes {
-		held[id] = l.held
+	for id, q := range n.queues {
+		held[id] = q.held
 	}
 	return held
 }

@@ -123,15 +123,15 @@ func (m *machine) compose(rt *rapid.T) Submission {
 	return s
 }
 
-func (m *machine) answersFromKey(s Submission) (keptKey, bool) {
+func (m *machine) answersFromKey(s Submission) (storedKey, bool) {
 	k, there := m.keys[s.ClientID+" "+s.Key]
 	return k, there && s.Key != "" && k.expires.After(m.clock.Now())
 }
 
 // remember keeps what the data of new events must be when they leave, which may be before we are answered.
 func (m *machine) remember(requests []*accepting) {
-	m.way.mu.Lock()
-	defer m.way.mu.Unlock()
+	m.transport.mu.Lock()
+	defer m.transport.mu.Unlock()
 	now := map[string]bool{}
 	for _, a := range requests {
 		if _, kept := m.answersFromKey(a.sub); kept {
@@ -140,7 +140,7 @@ func (m *machine) remember(requests []*accepting) {
 		for _, ev := range a.sub.Events {
 			name := identityName(a.sub, ev)
 			if m.identity[name] == "" && !now[name] {
-				now[name], m.way.bodies[name] = true, string(ev.Data)
+				now[name], m.transport.bodies[name] = true, string(ev.Data)
 			}
 		}
 	}
@@ -153,13 +153,13 @@ func identityName(s Submission, ev event.Event) string {
 // accepted checks the answer to a request, and remembers what follows from it (guarantee G4).
 func (m *machine) accepted(a *accepting) {
 	s, r := a.sub, a.receipt
-	if kept, there := m.answersFromKey(s); there {
-		if kept.fingerprint != string(s.Fingerprint) {
+	if stored, there := m.answersFromKey(s); there {
+		if stored.fingerprint != string(s.Fingerprint) {
 			if !errors.Is(a.err, ErrKeyReused) {
 				m.Fatalf("IDEM-11: a key for other content: %+v, %v", r, a.err)
 			}
-		} else if a.err != nil || !r.Replayed || !slices.Equal(r.Events, kept.events) {
-			m.Fatalf("IDEM-14: the same request again: %+v, %v, want %+v", r, a.err, kept.events)
+		} else if a.err != nil || !r.Replayed || !slices.Equal(r.Events, stored.events) {
+			m.Fatalf("IDEM-14: the same request again: %+v, %v, want %+v", r, a.err, stored.events)
 		}
 		return
 	}
@@ -178,11 +178,11 @@ func (m *machine) accepted(a *accepting) {
 		}
 	}
 	if s.Key != "" {
-		m.keys[s.ClientID+" "+s.Key] = keptKey{string(s.Fingerprint), r.Events, m.clock.Now().Add(keyLife)}
+		m.keys[s.ClientID+" "+s.Key] = storedKey{string(s.Fingerprint), r.Events, m.clock.Now().Add(keyLife)}
 	}
 }
 
-// learn tells who is to get an event that is accepted now (guarantees G1, G2, G3).
+// learn records who has to get an event that is accepted now (guarantees G1, G2, G3).
 func (m *machine) learn(s Submission, ev event.Event, name string) *known {
 	e := &known{identity: name, source: ev.Source + " " + ev.ID, from: s.PartnerID, kind: ev.Type, at: m.clock.Now()}
 	if s.Audience != "" {
@@ -203,7 +203,7 @@ func (m *machine) learn(s Submission, ev event.Event, name string) *known {
 	return e
 }
 
-// wants tells whether an event may go to a subscription, but for the state of that.
+// wants reports whether an event may go to a subscription, but for the state of that.
 func (m *machine) wants(v *view, sub store.Subscription, e *known) bool {
 	return (e.only == nil || slices.Contains(e.only, sub.PartnerID)) && slices.Contains(sub.Types, e.kind) && v.partners[sub.PartnerID] == store.PartnerApproved && v.endpoints[sub.EndpointID].Status != store.EndpointEnded &&
 		(e.from == m.own.ID || sub.PartnerID == m.own.ID || v.routed(e.from, sub.PartnerID, e.kind))

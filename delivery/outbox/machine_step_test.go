@@ -94,7 +94,7 @@ func (m *machine) run(n *node) {
 // advance sets the clock forward. Attempts that take longer than they may end without an answer first.
 func (m *machine) advance(by time.Duration) {
 	if by >= attemptMost {
-		m.way.release(func(*attempt) bool { return true }, "timeout")
+		m.transport.release(func(*attempt) bool { return true }, "timeout")
 		for _, n := range m.nodes {
 			m.quiet(n)
 		}
@@ -102,7 +102,7 @@ func (m *machine) advance(by time.Duration) {
 	m.clock.Advance(by)
 }
 
-// attemptMost is how long an attempt takes at most: twice the endpoint's time-out.
+// attemptMost bounds an attempt: twice the endpoint's time-out.
 const attemptMost = 20 * time.Second
 
 func (m *machine) tick(rt *rapid.T) {
@@ -149,21 +149,21 @@ func pick[T any](rt *rapid.T, what string, of []T) T {
 func (m *machine) anyHook(rt *rapid.T) string { return pick(rt, "endpoint", m.hooks) }
 
 func (m *machine) moodOf(rt *rapid.T) {
-	m.way.mood(m.anyHook(rt), rapid.SampledFrom(moods).Draw(rt, "mood"))
+	m.transport.mood(m.anyHook(rt), rapid.SampledFrom(moods).Draw(rt, "mood"))
 }
 
 // answerHung answers the first attempts that wait.
 func (m *machine) answerHung(rt *rapid.T) {
 	most := rapid.IntRange(1, 3).Draw(rt, "attempts")
 	mood := rapid.SampledFrom(moods[:len(moods)-1]).Draw(rt, "mood")
-	m.way.release(func(*attempt) bool { most--; return most >= 0 }, mood)
+	m.transport.release(func(*attempt) bool { most--; return most >= 0 }, mood)
 }
 
 func (m *machine) stalls(rt *rapid.T) { m.stall(m.anyNode(rt), m.anyHook(rt)) }
 
 func (m *machine) begins(rt *rapid.T) { m.letBegin(m.anyNode(rt), m.anyHook(rt)) }
 
-// retention is what the program prunes, by its own rules.
+// retention prunes as the program does.
 func (m *machine) retention(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "later") {
 		m.advance(31 * 24 * time.Hour)

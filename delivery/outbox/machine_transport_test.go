@@ -14,7 +14,7 @@ import (
 	"schakel/store"
 )
 
-// scripted is the receivers of a machine. What they answer is judged by the engine's own table.
+// scripted stands for the receivers of a machine. The engine's own table judges their answers.
 type scripted struct {
 	m       *machine
 	real    Webhook
@@ -31,7 +31,7 @@ type scripted struct {
 	bodies  map[string]string  // data of events, by client, source and id
 }
 
-// lastTry is how a delivery went out last.
+// lastTry records the last attempt at a delivery.
 type lastTry struct {
 	key     string
 	batched bool
@@ -51,10 +51,10 @@ func newScripted(m *machine) *scripted {
 	}
 }
 
-// moods a receiver can be in. A picky one refuses some events, one that loses its answer takes the event all the same.
+// moods of a receiver. A picky one rejects some events, one that loses its answer takes the event all the same.
 var moods = []string{"202", "202", "500", "429", "503", "400", "403", "410", "timeout", "lost", "picky", "hang"}
 
-// Send implements Way.
+// Send implements Transport.
 func (w *scripted) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) Result {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *scripted) Send(ctx context.Context, ep store.Endpoint, c store.Claimed)
 	return w.real.result(ep, c, out, w.real.schedule(ctx, c), nil)
 }
 
-// SendBatch implements BatchWay.
+// SendBatch implements BatchTransport.
 func (w *scripted) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batch, body []byte, members []store.Claimed) []Result {
 	out := w.take(ep, members, b.IdempotencyKey, string(body), true)
 	return w.real.batchResults(ep, members, out, w.real.schedule(ctx, members[0]))

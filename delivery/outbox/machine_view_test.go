@@ -7,7 +7,7 @@ import (
 	"schakel/store"
 )
 
-// view is what the database held after a step.
+// view is a reading of the database after a step.
 type view struct {
 	partners   map[string]string // states
 	endpoints  map[string]store.Endpoint
@@ -49,14 +49,14 @@ func (v *view) inLine() (wrong string) {
 	return ""
 }
 
-// routed tells whether an administrator lets events of a type pass.
+// routed reports whether an administrator lets events of a type pass.
 func (v *view) routed(from, to, kind string) bool {
 	return slices.ContainsFunc(v.routes, func(r store.Route) bool {
 		return r.FromPartnerID == from && r.ToPartnerID == to && r.EventType == kind
 	})
 }
 
-// sending tells whether attempts for a subscription may start, but for its endpoint.
+// sending reports whether attempts for a subscription may start, but for its endpoint.
 func (v *view) sending(sub store.Subscription) bool {
 	return sub.Status == store.SubscriptionApproved && v.partners[sub.PartnerID] == store.PartnerApproved && v.endpoints[sub.EndpointID].Status != store.EndpointEnded
 }
@@ -93,12 +93,12 @@ func (m *machine) read() *view {
 
 // look reads the database after a step and checks it.
 func (m *machine) look() {
-	m.way.check(m)
+	m.transport.check(m)
 	before, after := m.now, m.read()
 	if before != nil {
 		m.judge(before, after)
 	}
-	m.way.mu.Lock()
+	m.transport.mu.Lock()
 	m.now = after
-	m.way.mu.Unlock()
+	m.transport.mu.Unlock()
 }

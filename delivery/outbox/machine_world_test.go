@@ -14,29 +14,29 @@ import (
 	"schakel/store/storetest"
 )
 
-// keyLife is how long keys live in the machine.
+// keyLife is the lifetime of keys in the machine.
 const keyLife = 7 * 24 * time.Hour
 
 // machine is a chain as the test remembers it.
 type machine struct {
-	*rapid.T // of the step being taken
-	ctx      context.Context
-	clock    *storetest.Clock
-	db       *store.DB
-	way      *scripted
-	nodes    []*node
-	pull     *pull.Service
-	own      store.Partner
-	partners []string // those of others
-	hooks    []string // endpoints that are sent to
-	subs     []string
-	ever     map[string]bool // nodes there were, by name
-	doing    string          // the step being taken
-	now      *view           // how it was after the last step
+	*rapid.T  // of the step being taken
+	ctx       context.Context
+	clock     *storetest.Clock
+	db        *store.DB
+	transport *scripted
+	nodes     []*node
+	pull      *pull.Service
+	own       store.Partner
+	partners  []string // those of others
+	hooks     []string // endpoints that are sent to
+	subs      []string
+	ever      map[string]bool // nodes there were, by name
+	doing     string          // the step being taken
+	now       *view           // how it was after the last step
 
 	version   int // of the next body
 	sent      []Submission
-	keys      map[string]keptKey
+	keys      map[string]storedKey
 	events    map[string]*known    // by our id
 	identity  map[string]string    // client, source and id to our id
 	handed    map[string]time.Time // subscription and (source, id), for those that want nothing twice
@@ -45,8 +45,8 @@ type machine struct {
 	toDeliver int                  // acknowledgements of this step
 }
 
-// keptKey is what an Idempotency-Key stands for.
-type keptKey struct {
+// storedKey is the submission that an Idempotency-Key stands for.
+type storedKey struct {
 	fingerprint string
 	events      []Accepted
 	expires     time.Time
@@ -60,7 +60,7 @@ type known struct {
 	only                         []string // the partners it is for; nil for all
 }
 
-// inHand is what a consumer received.
+// inHand is a delivery that a consumer received.
 type inHand struct {
 	sub   store.Subscription
 	token string
@@ -69,11 +69,11 @@ type inHand struct {
 
 func newMachine(rt *rapid.T, db *store.DB, clock *storetest.Clock, nodes int) *machine {
 	m := &machine{
-		T: rt, ctx: context.Background(), clock: clock, db: db, ever: map[string]bool{}, keys: map[string]keptKey{},
+		T: rt, ctx: context.Background(), clock: clock, db: db, ever: map[string]bool{}, keys: map[string]storedKey{},
 		events: map[string]*known{}, identity: map[string]string{}, handed: map[string]time.Time{}, got: map[string]bool{},
 		pull: pull.New(pull.Config{DB: db, Now: clock.Now, Log: slog.New(slog.DiscardHandler), MaxReceives: 4}),
 	}
-	m.way = newScripted(m)
+	m.transport = newScripted(m)
 	m.settle()
 	for range nodes {
 		m.nodes = append(m.nodes, m.newNode())
@@ -122,7 +122,7 @@ func (m *machine) settle() {
 	}
 }
 
-// office is when the last endpoint may be sent to; inOffice tells it again.
+// office holds the delivery windows of the last endpoint; inOffice computes them in another way.
 const office = `{"timeZone":"UTC","open":[{"days":["mon","tue","wed","thu","fri","sat","sun"],"from":"08:00","to":"18:00"}]}`
 
 func inOffice(at time.Time) bool { return at.UTC().Hour() >= 8 && at.UTC().Hour() < 18 }
@@ -145,7 +145,7 @@ func (m *machine) subscribe(s store.Subscription) {
 	m.subs = append(m.subs, s.ID)
 }
 
-// write changes the database and tells all nodes, as the registry does.
+// write changes the database and notifies all nodes, as the registry does.
 func (m *machine) write(fn func(tx *store.Tx) error) {
 	m.must(m.db.Write(m.ctx, fn))
 	for _, n := range m.nodes {
@@ -159,13 +159,13 @@ func (m *machine) must(err error) {
 	}
 }
 
-// Fatalf ends the run. What failed is told without ids and times: only runs that fail alike can be made smaller.
+// Fatalf ends the run. Its text leaves out ids and times: only runs that fail alike can be made smaller.
 func (m *machine) Fatalf(format string, args ...any) {
 	m.Logf(format, args...)
 	m.T.Fatal(format)
 }
 
-// schedule is how often and how long is tried.
+// schedule returns the retry schedule of the machine.
 func schedule() webhook.Schedule {
 	return webhook.Schedule{
 		Waits: []time.Duration{5 * time.Second, time.Minute, 20 * time.Minute, 3 * time.Hour}, MaxAttempts: 4,

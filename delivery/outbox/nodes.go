@@ -8,16 +8,16 @@ import (
 	"schakel/store"
 )
 
-// maxTold bounds the endpoints named in one notification, which may have 7,999 bytes; with more, nodes look at all.
-const maxTold = 200
+// maxNotified bounds the endpoints named in one notification, which may have 7,999 bytes; with more, nodes look at all.
+const maxNotified = 200
 
-// tellNodes wakes the other nodes for new deliveries to endpoints, once the transaction is committed.
-func (e *Engine) tellNodes(ctx context.Context, tx *store.Tx, endpoints map[string]struct{}) error {
+// notifyNodes wakes the other nodes for new deliveries to endpoints, once the transaction is committed.
+func (e *Engine) notifyNodes(ctx context.Context, tx *store.Tx, endpoints map[string]struct{}) error {
 	if len(endpoints) == 0 {
 		return nil
 	}
 	words := []string{e.node}
-	if len(endpoints) > maxTold {
+	if len(endpoints) > maxNotified {
 		words = append(words, "*")
 	} else {
 		for id := range endpoints {
@@ -27,11 +27,11 @@ func (e *Engine) tellNodes(ctx context.Context, tx *store.Tx, endpoints map[stri
 	return tx.Notify(ctx, strings.Join(words, " "))
 }
 
-// listenLoop hears what other nodes tell. While it cannot listen, the poll finds the work.
+// listenLoop listens to the notifications of other nodes. While it cannot, the poll finds the work.
 func (e *Engine) listenLoop(ctx context.Context) {
 	for ctx.Err() == nil {
-		// What was told before the connection stood was not heard.
-		err := e.cfg.DB.Listen(ctx, e.changed, e.hear)
+		// Notifications from before the connection are lost: changed makes up for them.
+		err := e.cfg.DB.Listen(ctx, e.changed, e.onNotification)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -43,7 +43,7 @@ func (e *Engine) listenLoop(ctx context.Context) {
 	}
 }
 
-func (e *Engine) hear(payload string) {
+func (e *Engine) onNotification(payload string) {
 	if payload == store.NotifyChanged {
 		e.changed()
 		return
@@ -53,7 +53,7 @@ func (e *Engine) hear(payload string) {
 		return
 	}
 	if words[1] == waitWord && len(words) == 4 {
-		e.hearWait(words[2], words[3])
+		e.onWaitNotification(words[2], words[3])
 		return
 	}
 	if words[1] == "*" {
@@ -61,9 +61,9 @@ func (e *Engine) hear(payload string) {
 		signal(e.wake)
 		return
 	}
-	told := make(map[string]struct{}, len(words))
+	ids := make(map[string]struct{}, len(words))
 	for _, id := range words[1:] {
-		told[id] = struct{}{}
+		ids[id] = struct{}{}
 	}
-	e.ready(told)
+	e.ready(ids)
 }

@@ -23,14 +23,14 @@ func BenchmarkTwoNodes(b *testing.B) {
 			}
 			var sent atomic.Int64
 			all := make(chan struct{})
-			way := countingWay(func() {
+			way := countingTransport(func() {
 				if sent.Add(1) == int64(b.N) {
 					close(all)
 				}
 			})
 			engines := make([]*Engine, nodes)
 			for i := range engines {
-				engines[i] = New(Config{DB: db, Log: slog.New(slog.DiscardHandler), Ways: map[string]Way{store.EndpointWebhook: way}})
+				engines[i] = New(Config{DB: db, Log: slog.New(slog.DiscardHandler), Transports: map[string]Transport{store.EndpointWebhook: way}})
 				if err := engines[i].Start(b.Context()); err != nil {
 					b.Fatal(err)
 				}
@@ -50,11 +50,11 @@ func BenchmarkTwoNodes(b *testing.B) {
 	}
 }
 
-// countingWay is a way out on which everything arrives at once.
-type countingWay func()
+// countingTransport is a transport on which everything arrives at once.
+type countingTransport func()
 
-// Send implements Way.
-func (w countingWay) Send(context.Context, store.Endpoint, store.Claimed) Result {
+// Send implements Transport.
+func (w countingTransport) Send(context.Context, store.Endpoint, store.Claimed) Result {
 	w()
 	return delivered()
 }

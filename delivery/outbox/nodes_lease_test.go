@@ -42,7 +42,7 @@ func TestNodeThatHangsLongerThanItsLease(t *testing.T) {
 			beat(t, c.eng)
 			second := newReceiver()
 			other := New(Config{
-				DB: c.db, Ways: map[string]Way{store.EndpointWebhook: second}, Log: slog.New(slog.DiscardHandler), Now: clock.Now,
+				DB: c.db, Transports: map[string]Transport{store.EndpointWebhook: second}, Log: slog.New(slog.DiscardHandler), Now: clock.Now,
 				Circuit: CircuitPolicy{Failures: -1},
 			})
 			// Its loops stand still: the test takes their steps, so that no time decides.
@@ -97,7 +97,7 @@ func beat(t *testing.T, e *Engine) {
 func look(t *testing.T, e *Engine) {
 	t.Helper()
 	e.readyAll()
-	if err := errors.Join(e.refreshLanes(t.Context()), e.claimDue(t.Context())); err != nil {
+	if err := errors.Join(e.refreshQueues(t.Context()), e.claimDue(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,7 +108,7 @@ func TestWhoIsSilentIsDead(t *testing.T) {
 	e := New(Config{DB: storetest.Postgres(t), Lease: time.Minute}) // a beat every 10 s
 	began := time.Now()
 	at := func(seconds int, beats int64) (dead int) {
-		return len(e.silent([]store.Node{{ID: e.node, Beats: 1}, {ID: "node_b", Beats: beats}}, began.Add(time.Duration(seconds)*time.Second)))
+		return len(e.silentNodes([]store.Node{{ID: e.node, Beats: 1}, {ID: "node_b", Beats: beats}}, began.Add(time.Duration(seconds)*time.Second)))
 	}
 	for _, step := range []struct {
 		at    int
@@ -160,7 +160,7 @@ func TestNodeThatWasTakenForDead(t *testing.T) {
 	if hold, sure := e.claimsHold(); !hold || sure {
 		t.Error("it is sure of what it claimed before it was taken for dead")
 	}
-	e.heart.beaten = time.Now().Add(-e.cfg.Lease)
+	e.heartbeat.lastBeat = time.Now().Add(-e.cfg.Lease)
 	if hold, _ := e.claimsHold(); hold {
 		t.Error("it holds its claims though it has been silent for a lease")
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // node adds another engine on the database of a chain.
-func (c *chain) node(poll time.Duration, ways map[string]Way) *Engine {
+func (c *chain) node(poll time.Duration, transports map[string]Transport) *Engine {
 	c.Helper()
-	e := New(Config{DB: c.db, Ways: ways, Log: slog.New(slog.DiscardHandler), Poll: poll, Circuit: CircuitPolicy{Failures: -1}})
+	e := New(Config{DB: c.db, Transports: transports, Log: slog.New(slog.DiscardHandler), Poll: poll, Circuit: CircuitPolicy{Failures: -1}})
 	if err := e.Start(c.Context()); err != nil {
 		c.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestNodesShareTheWork(t *testing.T) {
 	c := newChain(t, storetest.Postgres(t))
 	s := c.partner("North", "nl.a")
 	second := newReceiver()
-	c.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: second})
+	c.node(200*time.Millisecond, map[string]Transport{store.EndpointWebhook: second})
 	const events = 400
 	for range events / 50 {
 		ids := make([]string, 50)

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// How often people are told of held deliveries and dead letters.
+// How often people are notified of held deliveries and dead letters.
 const (
 	noticeGather = 10 * time.Second // after the first, so that those right behind it are counted with it
 	noticeEach   = time.Hour        // at most, of one endpoint and state
@@ -17,13 +17,13 @@ const (
 	noticeLatest = "deliveries.notified"
 )
 
-// noticeLoop tells people of deliveries that became held or dead (guarantee G10): of the first to an endpoint
-// after noticeGather, of later ones in an hour. Whatever made them so raised the notice, on any node.
+// noticeLoop notifies people of deliveries that became held or dead (guarantee G10): of the first to an endpoint after
+// noticeGather, of later ones in an hour. The writer of the state raised the notice, on any node.
 func (e *Engine) noticeLoop(ctx context.Context) {
 	ticker := time.NewTicker(e.cfg.Poll)
 	defer ticker.Stop()
 	for {
-		if err := e.tellStuck(ctx); err != nil && ctx.Err() == nil {
+		if err := e.notifyStuck(ctx); err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("tell of held and dead deliveries failed", "error", err)
 		}
 		select {
@@ -34,10 +34,10 @@ func (e *Engine) noticeLoop(ctx context.Context) {
 	}
 }
 
-// tellStuck tells people of what is due. Each notice is told by one node, in the transaction that notes it.
-func (e *Engine) tellStuck(ctx context.Context) error {
-	raised, told := store.At(e.cfg.Now().Add(-noticeGather)), store.At(e.cfg.Now().Add(-noticeEach))
-	due, err := e.cfg.DB.HasDeliveryNotices(ctx, raised, told)
+// notifyStuck notifies people of the notices that are due. Each is handled by one node, in the transaction that notes it.
+func (e *Engine) notifyStuck(ctx context.Context) error {
+	raised, notified := store.At(e.cfg.Now().Add(-noticeGather)), store.At(e.cfg.Now().Add(-noticeEach))
+	due, err := e.cfg.DB.HasDeliveryNotices(ctx, raised, notified)
 	if err != nil || !due {
 		return err
 	}
@@ -49,27 +49,27 @@ func (e *Engine) tellStuck(ctx context.Context) error {
 		if at, err := time.Parse(time.RFC3339Nano, last); err == nil && tx.Now.Sub(at) < noticeAny && !tx.Now.Before(at) {
 			return nil
 		}
-		notices, err := tx.DeliveryNotices(ctx, raised, told, noticeMost)
+		notices, err := tx.DeliveryNotices(ctx, raised, notified, noticeMost)
 		if err != nil || len(notices) == 0 {
 			return err
 		}
-		told, err := e.cfg.Notifier.DeliveriesStuck(ctx, tx, notices)
+		notified, err := e.cfg.Notifier.DeliveriesStuck(ctx, tx, notices)
 		if err != nil {
 			return err
 		}
-		anyTold := false
+		anyNotified := false
 		for i, n := range notices {
-			anyTold = anyTold || told[i]
-			if err := tx.DeliveryNoticed(ctx, n, told[i]); err != nil {
+			anyNotified = anyNotified || notified[i]
+			if err := tx.DeliveryNoticed(ctx, n, notified[i]); err != nil {
 				return err
 			}
 		}
-		if !anyTold {
+		if !anyNotified {
 			return nil
 		}
 		return tx.SwapSetting(ctx, noticeLatest, last, tx.Now.Format(time.RFC3339Nano))
 	})
-	if errors.Is(err, store.ErrConflict) { // another node told of others at this moment; these come next
+	if errors.Is(err, store.ErrConflict) { // another node notified people of others at this moment; these come next
 		return nil
 	}
 	return err

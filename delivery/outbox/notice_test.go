@@ -11,9 +11,9 @@ import (
 	"schakel/store/storetest"
 )
 
-// stuckPeople remember of which endpoints they were told.
+// stuckPeople records the endpoints it was notified of.
 type stuckPeople struct {
-	nobody
+	nopNotifier
 	mu    sync.Mutex
 	heard []string
 }
@@ -21,12 +21,12 @@ type stuckPeople struct {
 func (p *stuckPeople) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := make([]bool, len(notices))
+	notified := make([]bool, len(notices))
 	for i, n := range notices {
 		p.heard = append(p.heard, n.EndpointID+" "+n.Status)
-		told[i] = true
+		notified[i] = true
 	}
-	return told, nil
+	return notified, nil
 }
 
 func (p *stuckPeople) count() int {
@@ -35,7 +35,7 @@ func (p *stuckPeople) count() int {
 	return len(p.heard)
 }
 
-// People are told of what a receiver refuses, once, whatever the number of deliveries and of nodes; of later ones in an hour.
+// People are notified of what a receiver rejects, once, whatever the number of deliveries and of nodes; of later ones in an hour.
 func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
@@ -58,7 +58,7 @@ func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
 				var all sync.WaitGroup
 				for _, n := range nodes {
 					all.Go(func() {
-						if err := n.tellStuck(t.Context()); err != nil {
+						if err := n.notifyStuck(t.Context()); err != nil {
 							t.Error(err)
 						}
 					})

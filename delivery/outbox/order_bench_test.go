@@ -130,7 +130,7 @@ func (d *orderedDrain) receive(w http.ResponseWriter, r *http.Request) {
 // turn drains for a while.
 func (d *orderedDrain) turn(b *testing.B) {
 	client := outbound.New(outbound.Config{AllowPlainHTTP: true, AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, MaxIdleConnsPerHost: 128})
-	eng := New(Config{DB: d.db, Log: slog.New(slog.DiscardHandler), Ways: map[string]Way{store.EndpointWebhook: &Webhook{
+	eng := New(Config{DB: d.db, Log: slog.New(slog.DiscardHandler), Transports: map[string]Transport{store.EndpointWebhook: &Webhook{
 		Sender: webhook.NewSender(webhook.Config{Client: client}), Schedule: webhook.DefaultSchedule(), Now: time.Now,
 	}}})
 	if err := eng.Start(b.Context()); err != nil {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// receiver is a way out that answers what the test says and remembers what came.
+// receiver is a transport that answers as the test wants and records what came.
 type receiver struct {
 	mu     sync.Mutex
 	answer func(c store.Claimed) Result
@@ -80,7 +80,7 @@ func newChain(t *testing.T, db *store.DB, change ...func(*Config)) *chain {
 		return tx.InsertPartner(t.Context(), &c.own)
 	})
 	cfg := Config{
-		DB: db, Ways: map[string]Way{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler),
+		DB: db, Transports: map[string]Transport{store.EndpointWebhook: c.rcv}, Log: slog.New(slog.DiscardHandler),
 		Poll: 200 * time.Millisecond, Circuit: CircuitPolicy{Failures: -1},
 	}
 	for _, fn := range change {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Policy is what of the engine's behaviour can change while it runs. A zero member is as in Config.
+// Policy holds the settings of the engine that can change while it runs. A zero member is as in Config.
 type Policy struct {
-	// KeyLifetime is how long an Idempotency-Key that begins now is valid (IDEM-07).
+	// KeyLifetime is the validity of an Idempotency-Key that begins now (IDEM-07).
 	KeyLifetime time.Duration
-	// Circuit says when an endpoint that does not work is left alone (EDU-12).
+	// Circuit configures when the circuit of a failing endpoint opens (EDU-12).
 	Circuit CircuitPolicy
 	// Dedupe leaves repeated events out of every subscription, also of those that do not ask for it (EDU-18b).
 	Dedupe bool
 }
 
-// refresh asks for the policy anew. It is called before a transaction or a lock, never within: the answer may come from
-// the database. When there is none the last one stays.
+// refresh reads the policy again. Call it before a transaction or a lock, never within: the answer may come from the database.
+// On an error the last one stays.
 func (e *Engine) refresh(ctx context.Context) {
 	if e.cfg.Live == nil {
 		return
@@ -31,7 +31,7 @@ func (e *Engine) refresh(ctx context.Context) {
 	e.live.Store(&p)
 }
 
-// policy is what holds now.
+// policy returns the policy that applies now.
 func (e *Engine) policy() Policy {
 	if p := e.live.Load(); p != nil {
 		return *p

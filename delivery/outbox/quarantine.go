@@ -11,29 +11,28 @@ import (
 	"schakel/store"
 )
 
-// maxQuarantined bounds the requests of one client that wait in the quarantine; more are refused, as without one.
+// maxQuarantined bounds the requests of one client that wait in the quarantine; more are rejected, as without one.
 const maxQuarantined = 1000
 
 // Errors of what people do with quarantined requests; the texts may be shown.
 var (
 	// ErrDecided: somebody released or discarded the request before.
 	ErrDecided = errors.New("this request was released or discarded already")
-	// ErrAllKnown: a release would bring nothing, because the client's events are known by these ids already (G4).
+	// ErrAllKnown: a release would add nothing, because the client's events are known by these ids already (G4).
 	ErrAllKnown = errors.New("every event of this request has the source and id of one that this client sent before, so it counts as that one; discard the request and have the sender send it under a new id")
 	// ErrSenderStopped: the partner that sent the request is not approved now.
 	ErrSenderStopped = errors.New("the partner that sent this request is not approved now, so nothing of it is accepted")
 	// ErrClientStopped: the client that sent the request was revoked.
 	ErrClientStopped = errors.New("the client that sent this request is revoked, so nothing of it is accepted; discard the request")
-	// ErrNotGranted: intake would refuse an event of the request today, for what follows in the error.
+	// ErrNotGranted: intake would reject an event of the request today, for the reason that follows in the error.
 	ErrNotGranted = errors.New("the client that sent this request may not send all of it now, so nothing of it is accepted")
 )
 
-// quarantine keeps a request aside whose key was used for something else (error E11). The same request again gets the
-// same receipt.
+// quarantine stores a request whose key was used for something else (error E11). The same request again gets the same receipt.
 func (e *Engine) quarantine(ctx context.Context, s Submission) (Receipt, error) {
-	kept, err := e.keepAside(ctx, s)
+	stored, err := e.insertQuarantine(ctx, s)
 	if errors.Is(err, store.ErrConflict) { // the same request, at the same moment
-		kept, err = e.cfg.DB.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
+		stored, err = e.cfg.DB.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
 	}
 	if errors.Is(err, ErrKeyReused) {
 		return Receipt{}, err
@@ -41,12 +40,12 @@ func (e *Engine) quarantine(ctx context.Context, s Submission) (Receipt, error) 
 	if err != nil {
 		return Receipt{}, fmt.Errorf("%w: quarantine request: %w", ErrUnavailable, err)
 	}
-	return Receipt{Events: []Accepted{}, Quarantined: kept.ID}, nil
+	return Receipt{Events: []Accepted{}, Quarantined: stored.ID}, nil
 }
 
-func (e *Engine) keepAside(ctx context.Context, s Submission) (kept store.Quarantine, err error) {
+func (e *Engine) insertQuarantine(ctx context.Context, s Submission) (stored store.Quarantine, err error) {
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		kept, err = tx.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
+		stored, err = tx.QuarantineOf(ctx, s.ClientID, s.Key, s.Fingerprint)
 		if err == nil || !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -61,20 +60,20 @@ func (e *Engine) keepAside(ctx context.Context, s Submission) (kept store.Quaran
 		if err != nil {
 			return fmt.Errorf("read first use of key: %w", err)
 		}
-		kept = store.Quarantine{
+		stored = store.Quarantine{
 			PartnerID: s.PartnerID, ClientID: s.ClientID, IdempotencyKey: s.Key, Fingerprint: s.Fingerprint,
 			FirstAnswer: first.ResponseBody, ReleaseKey: uuid.NewString(),
 		}
-		if err := tx.InsertQuarantine(ctx, &kept, s.asKept()); err != nil {
+		if err := tx.InsertQuarantine(ctx, &stored, s.quarantineRows()); err != nil {
 			return err
 		}
-		return errors.Join(linkKept(ctx, tx, s.Objects, kept.ID), e.tellQuarantined(ctx, tx, kept, waiting == 0))
+		return errors.Join(linkQuarantined(ctx, tx, s.Objects, stored.ID), e.notifyQuarantined(ctx, tx, stored, waiting == 0))
 	})
-	return kept, err
+	return stored, err
 }
 
-// asKept makes the rows of the events of a submission that is kept aside.
-func (s *Submission) asKept() []store.QuarantinedEvent {
+// quarantineRows makes the rows of the events of a quarantined submission.
+func (s *Submission) quarantineRows() []store.QuarantinedEvent {
 	rows := make([]store.QuarantinedEvent, len(s.Events))
 	for i := range s.Events {
 		ev := &s.Events[i]
@@ -86,7 +85,7 @@ func (s *Submission) asKept() []store.QuarantinedEvent {
 	return rows
 }
 
-func linkKept(ctx context.Context, tx *store.Tx, objects []string, id string) error {
+func linkQuarantined(ctx context.Context, tx *store.Tx, objects []string, id string) error {
 	for _, object := range objects {
 		if object == "" {
 			continue
@@ -98,8 +97,8 @@ func linkKept(ctx context.Context, tx *store.Tx, objects []string, id string) er
 	return nil
 }
 
-// tellQuarantined leaves an audit entry, and tells people of the first request of a client that waits.
-func (e *Engine) tellQuarantined(ctx context.Context, tx *store.Tx, q store.Quarantine, first bool) error {
+// notifyQuarantined writes an audit entry, and notifies people of the first request of a client that waits.
+func (e *Engine) notifyQuarantined(ctx context.Context, tx *store.Tx, q store.Quarantine, first bool) error {
 	client, err := tx.Client(ctx, q.ClientID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -110,7 +109,7 @@ func (e *Engine) tellQuarantined(ctx context.Context, tx *store.Tx, q store.Quar
 	return e.cfg.Notifier.RequestQuarantined(ctx, tx, q)
 }
 
-// DiscardQuarantined decides that a quarantined request is never accepted; the reason is kept.
+// DiscardQuarantined decides that a quarantined request is never accepted; the reason is stored.
 func (e *Engine) DiscardQuarantined(ctx context.Context, actor Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -148,7 +147,7 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 	})
 }
 
-// decided is ErrDecided with who it was, for who came too late.
+// decided returns ErrDecided with the name of the decider.
 func decided(ctx context.Context, db *store.Queries, id string) error {
 	q, err := db.Quarantine(ctx, id)
 	if err != nil || q.DecidedBy == "" {
@@ -157,8 +156,8 @@ func decided(ctx context.Context, db *store.Queries, id string) error {
 	return fmt.Errorf("%w, by %s", ErrDecided, q.DecidedBy)
 }
 
-// takeReleaseKey uses the key of a release up, with a fingerprint that no request has. When the release has it already, its
-// events are accepted and the discard comes too late.
+// takeReleaseKey uses up the key of a release, with a fingerprint that no request has. When the release has used it already,
+// its events are accepted and the discard comes too late.
 func (e *Engine) takeReleaseKey(ctx context.Context, tx *store.Tx, q store.Quarantine) error {
 	fresh, err := tx.InsertKeys(ctx, []store.IdempotencyKey{{
 		ClientID: q.ClientID, Operation: operation, Key: q.ReleaseKey, Fingerprint: []byte(store.QuarantineDiscarded), StatusCode: 202,

@@ -10,16 +10,16 @@ import (
 	"schakel/store"
 )
 
-// Release accepts the events of a quarantined request after all, under a new key, and delivers them to those who are
-// subscribed now. What intake would refuse today is refused. A crash in the middle accepts them once: a second release
-// finds them accepted. Of two decisions at the same moment the first holds, and the other gets ErrDecided: a discard takes
-// the key of the release, so that no event is both discarded and delivered.
+// Release accepts the events of a quarantined request after all, under a new key, and delivers them to the present
+// subscribers. It rejects what intake would reject today. A crash in the middle accepts them once: a second release finds them
+// accepted. Of two decisions at the same moment the first holds, and the other gets ErrDecided: a discard takes the key of the
+// release, so that no event is both discarded and delivered.
 func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, error) {
-	s, err := e.keptSubmission(ctx, id)
+	s, err := e.storedSubmission(ctx, id)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := e.judgeRelease(ctx, &s); err != nil {
+	if err := e.checkRelease(ctx, &s); err != nil {
 		return Receipt{}, err
 	}
 	receipt, err := e.Accept(ctx, s)
@@ -35,8 +35,8 @@ func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, 
 	return receipt, nil
 }
 
-// keptSubmission makes the submission again that an open request was.
-func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, error) {
+// storedSubmission rebuilds the submission of an open request.
+func (e *Engine) storedSubmission(ctx context.Context, id string) (Submission, error) {
 	q, err := e.cfg.DB.Quarantine(ctx, id)
 	if err != nil {
 		return Submission{}, err
@@ -64,13 +64,13 @@ func (e *Engine) keptSubmission(ctx context.Context, id string) (Submission, err
 	return s, nil
 }
 
-// judgeRelease refuses a release that may not be, or would bring nothing. The key of the release is looked at last: it
-// is written in one transaction with the events, so who saw the events of another release sees its key as well, and goes
-// on to what that release was answered.
-func (e *Engine) judgeRelease(ctx context.Context, s *Submission) error {
-	refused := e.senderMay(ctx, s)
+// checkRelease rejects a release that is not allowed, or would add nothing. It looks at the key of the release last: the key
+// is written in one transaction with the events, so a release that saw the events of another one sees its key as well, and
+// returns the answer of that.
+func (e *Engine) checkRelease(ctx context.Context, s *Submission) error {
+	refused := e.checkSender(ctx, s)
 	if refused == nil {
-		refused = e.bringsSomething(ctx, s)
+		refused = e.checkAnyNew(ctx, s)
 	}
 	if refused == nil {
 		return nil
@@ -85,8 +85,8 @@ func (e *Engine) judgeRelease(ctx context.Context, s *Submission) error {
 	return fmt.Errorf("read key of release: %w", err)
 }
 
-// senderMay holds the sender of a kept request against the rules of intake, as they are now.
-func (e *Engine) senderMay(ctx context.Context, s *Submission) error {
+// checkSender applies the present rules of intake to the sender of a quarantined request.
+func (e *Engine) checkSender(ctx context.Context, s *Submission) error {
 	partner, err := e.cfg.DB.Partner(ctx, s.PartnerID)
 	if err != nil {
 		return fmt.Errorf("find sender: %w", err)
@@ -113,8 +113,8 @@ func (e *Engine) senderMay(ctx context.Context, s *Submission) error {
 	return nil
 }
 
-// bringsSomething tells whether accepting a submission would do anything.
-func (e *Engine) bringsSomething(ctx context.Context, s *Submission) error {
+// checkAnyNew returns ErrAllKnown unless accepting a submission would add an event.
+func (e *Engine) checkAnyNew(ctx context.Context, s *Submission) error {
 	for i := range s.Events {
 		_, err := e.cfg.DB.EventIDByIdentity(ctx, s.ClientID, s.Events[i].Source, s.Events[i].ID)
 		if errors.Is(err, store.ErrNotFound) {

@@ -10,8 +10,8 @@ import (
 	"schakel/store/storetest"
 )
 
-// A release that another overtakes while it is judged finds all its events known; it is told that the request is decided
-// and by whom, not that its sender repeated itself.
+// A release that another overtakes while it is judged finds all its events known; its answer names the decision
+// and the decider, not that its sender repeated itself.
 // Rules: IDEM-11, IDEM-I02.
 func TestReleaseOvertaken(t *testing.T) {
 	t.Parallel()
@@ -28,32 +28,32 @@ func TestReleaseOvertaken(t *testing.T) {
 			}
 		})
 		c.partner("North", "nl.a")
-		_, kept := c.mismatch("1", "2", "3")
+		_, receipt := c.mismatch("1", "2", "3")
 		between = func() {
-			if r, err := c.eng.Release(t.Context(), quick, kept.Quarantined); err != nil || len(r.Events) != 2 {
+			if r, err := c.eng.Release(t.Context(), quick, receipt.Quarantined); err != nil || len(r.Events) != 2 {
 				t.Errorf("the release that overtakes: %+v, %v", r, err)
 			}
 		}
-		r, err := c.eng.Release(t.Context(), slow, kept.Quarantined)
+		r, err := c.eng.Release(t.Context(), slow, receipt.Quarantined)
 		if !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "by Bob") || len(r.Events) != 0 || c.delivered() != 3 {
 			t.Errorf("the release that was overtaken: %+v, %v, %d deliveries", r, err, c.delivered())
 		}
-		_, kept = c.mismatch("4", "5")
+		_, receipt = c.mismatch("4", "5")
 		between = func() {
-			if err := c.eng.DiscardQuarantined(t.Context(), quick, kept.Quarantined, "no"); err != nil {
+			if err := c.eng.DiscardQuarantined(t.Context(), quick, receipt.Quarantined, "no"); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err = c.eng.Release(t.Context(), slow, kept.Quarantined); !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "by Bob") {
+		if _, err = c.eng.Release(t.Context(), slow, receipt.Quarantined); !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "by Bob") {
 			t.Errorf("the release that a discard overtook: %v", err)
 		}
-		if q, err := db.Quarantine(t.Context(), kept.Quarantined); err != nil || q.Status != store.QuarantineDiscarded || c.delivered() != 4 {
+		if q, err := db.Quarantine(t.Context(), receipt.Quarantined); err != nil || q.Status != store.QuarantineDiscarded || c.delivered() != 4 {
 			t.Errorf("%+v, %v, %d deliveries", q, err, c.delivered())
 		}
 	})
 }
 
-// What intake would refuse now is not let in by a release: events of a client that was revoked or lost its grants, or of a
+// What intake would reject now is not let in by a release: events of a client that was revoked or lost its grants, or of a
 // partner that is not approved. What was accepted before the release broke off can still be written down.
 // Rules: CE-10, IDEM-11.
 func TestReleaseJudgesTheSender(t *testing.T) {
@@ -63,9 +63,9 @@ func TestReleaseJudgesTheSender(t *testing.T) {
 	c := newChain(t, storetest.SQLite(t), func(cfg *Config) {
 		cfg.WhyNot = func(context.Context, store.Client, string, string) (string, error) { return refusal, nil }
 	})
-	_, kept := c.mismatch("1", "2")
+	_, receipt := c.mismatch("1", "2")
 	_, broken := c.mismatch("3", "4")
-	s, err := c.eng.keptSubmission(t.Context(), broken.Quarantined)
+	s, err := c.eng.storedSubmission(t.Context(), broken.Quarantined)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestReleaseJudgesTheSender(t *testing.T) {
 	}
 	release := func(want error, word string) {
 		t.Helper()
-		if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, want) || !strings.Contains(err.Error(), word) {
+		if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, want) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}

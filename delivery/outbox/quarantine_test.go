@@ -53,38 +53,38 @@ func (c *chain) delivered() int {
 	return n
 }
 
-// Other content under a used key is refused, or kept aside: never delivered before somebody releases it, and then once.
+// Other content under a used key is rejected, or quarantined: never delivered before somebody releases it, and then once.
 // Rules: IDEM-11, IDEM-I02, OPEN-17.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		people := &told{}
-		c := newChain(t, db, func(cfg *Config) { cfg.Notifier = people })
+		notifier := &recordingNotifier{}
+		c := newChain(t, db, func(cfg *Config) { cfg.Notifier = notifier })
 		c.partner("North", "nl.a")
-		s, kept := c.mismatch("1", "2", "3")
-		if kept.Quarantined == "" || len(kept.Events) != 0 || c.delivered() != 1 {
-			t.Fatalf("receipt %+v, %d deliveries", kept, c.delivered())
+		s, receipt := c.mismatch("1", "2", "3")
+		if receipt.Quarantined == "" || len(receipt.Events) != 0 || c.delivered() != 1 {
+			t.Fatalf("receipt %+v, %d deliveries", receipt, c.delivered())
 		}
-		if again, err := c.eng.Accept(t.Context(), s); err != nil || again.Quarantined != kept.Quarantined {
+		if again, err := c.eng.Accept(t.Context(), s); err != nil || again.Quarantined != receipt.Quarantined {
 			t.Errorf("the same again: %+v, %v", again, err)
 		}
 		s.Quarantine = false
 		if _, err := c.eng.Accept(t.Context(), s); !errors.Is(err, ErrKeyReused) {
 			t.Errorf("without a quarantine: %v", err)
 		}
-		r, err := c.eng.Release(t.Context(), boss, kept.Quarantined)
+		r, err := c.eng.Release(t.Context(), boss, receipt.Quarantined)
 		if err != nil || len(r.Events) != 2 || c.delivered() != 3 {
 			t.Fatalf("release: %+v, %v, %d deliveries", r, err, c.delivered())
 		}
-		if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrDecided) || c.delivered() != 3 {
+		if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, ErrDecided) || c.delivered() != 3 {
 			t.Errorf("released twice: %v, %d deliveries", err, c.delivered())
 		}
-		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "late"); !errors.Is(err, ErrDecided) {
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "late"); !errors.Is(err, ErrDecided) {
 			t.Errorf("discarded after a release: %v", err)
 		}
-		if people.quarantined.Load() != 1 {
-			t.Errorf("people were told %d times", people.quarantined.Load())
+		if notifier.quarantined.Load() != 1 {
+			t.Errorf("people were told %d times", notifier.quarantined.Load())
 		}
 	})
 }
@@ -101,20 +101,20 @@ func TestQuarantineDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Fingerprint, s.Quarantine = []byte("other"), true
-	kept, err := c.eng.Accept(t.Context(), s)
+	receipt, err := c.eng.Accept(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrAllKnown) {
+	if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, ErrAllKnown) {
 		t.Errorf("release of what is known: %v", err)
 	}
-	if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, " "); !errors.Is(err, ErrReasonMissing) {
+	if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, " "); !errors.Is(err, ErrReasonMissing) {
 		t.Errorf("discard without a reason: %v", err)
 	}
-	if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "a mistake"); err != nil {
+	if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "a mistake"); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); !errors.Is(err, ErrDecided) {
+	if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, ErrDecided) {
 		t.Errorf("release after a discard: %v", err)
 	}
 	if _, err := c.eng.Release(t.Context(), boss, "qua_none"); !errors.Is(err, store.ErrNotFound) {
@@ -133,21 +133,21 @@ func TestReleaseAfterCrash(t *testing.T) {
 	db := storetest.SQLite(t)
 	c := newChain(t, db)
 	c.partner("North", "nl.a")
-	_, kept := c.mismatch("1", "2")
-	s, err := c.eng.keptSubmission(t.Context(), kept.Quarantined)
+	_, receipt := c.mismatch("1", "2")
+	s, err := c.eng.storedSubmission(t.Context(), receipt.Quarantined)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.eng.Accept(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.eng.Release(t.Context(), boss, kept.Quarantined); err != nil || !r.Replayed || c.delivered() != 2 {
+	if r, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); err != nil || !r.Replayed || c.delivered() != 2 {
 		t.Errorf("%+v, %v, %d deliveries", r, err, c.delivered())
 	}
 }
 
-// Of decisions at the same moment one holds: what was discarded is never delivered, and what was released is never told
-// to be discarded.
+// Of decisions at the same moment one holds: what was discarded is never delivered, and what was released is never answered
+// as discarded.
 // Rules: IDEM-11, IDEM-I02.
 func TestQuarantineDecidedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -155,38 +155,38 @@ func TestQuarantineDecidedAtOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		c := newChain(t, db)
 		c.partner("North", "nl.a")
-		_, kept := c.mismatch("1", "2")
+		_, receipt := c.mismatch("1", "2")
 		// A release that read the request before it was discarded.
-		s, err := c.eng.keptSubmission(t.Context(), kept.Quarantined)
+		s, err := c.eng.storedSubmission(t.Context(), receipt.Quarantined)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "no"); err != nil {
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "no"); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := c.eng.Accept(t.Context(), s); !errors.Is(err, ErrKeyReused) || c.delivered() != 1 {
 			t.Errorf("released what was discarded: %+v, %v, %d deliveries", r, err, c.delivered())
 		}
 		// A discard that comes after the events were accepted, and before the release is written down.
-		_, kept = c.mismatch("3", "4")
-		if s, err = c.eng.keptSubmission(t.Context(), kept.Quarantined); err != nil {
+		_, receipt = c.mismatch("3", "4")
+		if s, err = c.eng.storedSubmission(t.Context(), receipt.Quarantined); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.eng.Accept(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.eng.DiscardQuarantined(t.Context(), boss, kept.Quarantined, "no"); !errors.Is(err, ErrDecided) {
+		if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "no"); !errors.Is(err, ErrDecided) {
 			t.Errorf("discarded what was accepted: %v", err)
 		}
-		if _, err := c.eng.Release(t.Context(), boss, kept.Quarantined); err != nil {
+		if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); err != nil {
 			t.Errorf("the release goes on: %v", err)
 		}
 		// Many releases at once: one answers what was accepted, the others that it is decided.
-		_, kept = c.mismatch("5", "6")
+		_, receipt = c.mismatch("5", "6")
 		answers := make(chan error, 8)
 		for range cap(answers) {
 			go func() {
-				_, err := c.eng.Release(context.WithoutCancel(t.Context()), boss, kept.Quarantined)
+				_, err := c.eng.Release(context.WithoutCancel(t.Context()), boss, receipt.Quarantined)
 				answers <- err
 			}()
 		}
@@ -204,7 +204,7 @@ func TestQuarantineDecidedAtOnce(t *testing.T) {
 	})
 }
 
-// Objects of events that are kept aside stay with them, and go along when they are released.
+// Objects of quarantined events stay with them, and go along when they are released.
 func TestQuarantinedObject(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -221,7 +221,7 @@ func TestQuarantinedObject(t *testing.T) {
 	}
 	s := c.submission(c.own.ID, true, "nl.a", "2")
 	s.ClientID, s.Key, s.Quarantine, s.Objects = first.ClientID, first.Key, true, []string{o.ID}
-	kept, err := c.eng.Accept(t.Context(), s)
+	receipt, err := c.eng.Accept(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,16 +232,16 @@ func TestQuarantinedObject(t *testing.T) {
 		}
 		return o.OwnerID
 	}
-	if owner() != kept.Quarantined {
+	if owner() != receipt.Quarantined {
 		t.Errorf("the object belongs to %q", owner())
 	}
-	r, err := c.eng.Release(t.Context(), Actor{Name: "Ada"}, kept.Quarantined)
+	r, err := c.eng.Release(t.Context(), Actor{Name: "Ada"}, receipt.Quarantined)
 	if err != nil || owner() != r.Events[0].EventID {
 		t.Errorf("the object belongs to %q, %v", owner(), err)
 	}
 }
 
-// A repeat that comes while the first is stored is refused, or waits and gets the answer of the first.
+// A repeat that comes while the first is stored is rejected, or waits and gets the answer of the first.
 // Rules: IDEM-I06, IDEM-15, OPEN-17.
 func TestConcurrentRepeat(t *testing.T) {
 	t.Parallel()

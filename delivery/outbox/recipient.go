@@ -8,10 +8,10 @@ import (
 	"schakel/store"
 )
 
-// refuseUnwanted refuses the submissions that need a recipient and have none, in the transaction in which they would be written:
-// a subscription that ends at this moment either gets the event or makes it be refused. An event that this client sent before is
-// not refused, for it has its deliveries.
-func refuseUnwanted(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event) error {
+// rejectUnwanted rejects the submissions that need a recipient and have none, in the transaction in which they would be
+// written: a subscription that ends at this moment either gets the event or has it rejected. It accepts an event that this
+// client sent before, for that has its deliveries.
+func rejectUnwanted(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event) error {
 	for i, p := range group {
 		if !p.NeedRecipient || !p.isNew() {
 			continue

@@ -10,9 +10,9 @@ import (
 
 // Modes of a replay.
 const (
-	// ReplayMissing offers the events that a subscription never got.
+	// ReplayMissing replays the events that a subscription never got.
 	ReplayMissing = "missing"
-	// ReplayAll offers also those that it did get, on purpose, under a new key.
+	// ReplayAll replays also those that it did get, on purpose, under a new key.
 	ReplayAll = "all"
 )
 
@@ -20,16 +20,16 @@ const (
 var (
 	// ErrNothingSelected: no approved subscription gets any of these events.
 	ErrNothingSelected = errors.New("no approved subscription is selected that gets events of these types")
-	// ErrTooManySubscriptions: a replay serves up to a thousand subscriptions.
+	// ErrTooManySubscriptions: a replay serves at most a thousand subscriptions.
 	ErrTooManySubscriptions = errors.New("more than 1,000 subscriptions are selected: choose a partner, an endpoint or subscriptions")
 	// ErrTooManyEvents: the ids stand for more events than can be chosen by id.
 	ErrTooManyEvents = errors.New("more than 10,000 events have these ids: choose them by event type and time, or by the ids that Schakel gave them")
-	// ErrNotApproved: a subscription that was named may not be sent to now.
+	// ErrNotApproved: nothing may be sent to a named subscription now.
 	ErrNotApproved = errors.New("a subscription that is selected is not approved now, so nothing may be sent to it")
 )
 
-// Replay selects stored events and the subscriptions that they are offered to again (EDU-18, EDU-N11). Members that are
-// empty select all; it is kept as JSON with the job.
+// Replay selects stored events and the subscriptions that they are delivered to again (EDU-18, EDU-N11). Empty members select
+// all; the job stores it as JSON.
 type Replay struct {
 	Mode            string     `json:"mode"`
 	PartnerID       string     `json:"partnerId,omitempty"`
@@ -42,15 +42,15 @@ type Replay struct {
 	Until           store.Time `json:"until,omitzero"`     // exclusive
 }
 
-// Preview is what a job would do.
+// Preview counts the effect of a job before it starts.
 type Preview struct {
-	// Total is how many deliveries or events, by endpoint, subscription and event type in Groups.
+	// Total counts the deliveries or events; Groups counts them by endpoint, subscription and event type.
 	Total  int
 	Groups []store.DeliveryGroup
-	// More is set when counting took too long, or came to store.ListBound: there are more than Total.
+	// More means that there are more than Total: counting took too long, or came to store.ListBound.
 	More bool
-	// Limited is set when events were left out because they were accepted before the partner's subscription was
-	// approved: only an administrator can offer those.
+	// Limited means that events were left out because they were accepted before the partner's subscription was approved: only
+	// an administrator can replay those.
 	Limited bool
 }
 
@@ -70,7 +70,7 @@ func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFi
 	return p, nil
 }
 
-// PreviewReplay counts what StartReplay would offer.
+// PreviewReplay counts what StartReplay would replay.
 func (e *Engine) PreviewReplay(ctx context.Context, actor Actor, r Replay) (Preview, error) {
 	r, parts, err := e.planReplay(ctx, actor, r)
 	if err != nil {
@@ -79,11 +79,11 @@ func (e *Engine) PreviewReplay(ctx context.Context, actor Actor, r Replay) (Prev
 	return e.countReplay(ctx, r, parts)
 }
 
-// StartReplay offers stored events again, in the background: each becomes a new delivery with the same id and source under
-// a new Idempotency-Key (IDEM-13), or sends a dead or held one again. Only subscriptions that are approved get any, and
-// only what their types, filters and routes let through (guarantees G2, G3). A partner's replay serves its own
-// subscriptions, and events accepted since their approval (guarantee G7). In mode missing no event is offered twice,
-// however often or by how many nodes it runs.
+// StartReplay replays stored events in the background: each becomes a new delivery with the same id and source under a new
+// Idempotency-Key (IDEM-13), or resends a dead or held one. Only subscriptions that are approved get any, and only what their
+// types, filters and routes let through (guarantees G2, G3). A partner's replay serves its own subscriptions, and events
+// accepted since their approval (guarantee G7). In mode missing no event is replayed twice, however often or by how many nodes
+// it runs.
 func (e *Engine) StartReplay(ctx context.Context, actor Actor, r Replay) (store.ResendJob, error) {
 	r, parts, err := e.planReplay(ctx, actor, r)
 	if err != nil {

@@ -39,7 +39,7 @@ func (c *chain) look(s store.Subscription) found {
 	return f
 }
 
-// finishLook takes the other half and tells how many deliveries it made, or sent again.
+// finishLook takes the other half and returns how many deliveries it made, or resent.
 func (c *chain) finishLook(f found) int {
 	c.Helper()
 	if _, err := c.eng.offer(c.Context(), f.r, f.part, f.offers, f.cursor, false); err != nil {
@@ -135,7 +135,7 @@ func TestReplayOfAllRepeatsEachEventOnce(t *testing.T) {
 	})
 }
 
-// An id that producers gave to more events than one statement takes is refused in words, and not by the database.
+// An id that producers gave to more events than one statement takes is rejected in words, and not by the database.
 // Rules: EDU-18.
 func TestReplayOfTooManyEventsById(t *testing.T) {
 	t.Parallel()

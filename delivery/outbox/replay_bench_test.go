@@ -38,7 +38,7 @@ func BenchmarkReplay(b *testing.B) {
 			}
 			rcv := newReceiver()
 			rcv.came = make(chan store.Claimed, events)
-			eng := New(Config{DB: db, Ways: map[string]Way{store.EndpointWebhook: rcv}})
+			eng := New(Config{DB: db, Transports: map[string]Transport{store.EndpointWebhook: rcv}})
 			for b.Loop() {
 				b.StopTimer()
 				sub := benchSubscription(b, db, own.ID)

@@ -10,10 +10,10 @@ import (
 	"schakel/store"
 )
 
-// countTime is how long a replay is counted before it starts; what is not counted by then is more.
+// countTime bounds the counting of a replay before it starts; what is not counted by then is reported as more.
 const countTime = 3 * time.Second
 
-// countReplay counts what the parts of a replay would offer, for a while, and writes it in the parts.
+// countReplay counts what the parts of a replay would deliver, for at most countTime, and writes it in the parts.
 func (e *Engine) countReplay(ctx context.Context, r Replay, parts []store.ReplayPart) (Preview, error) {
 	brief, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()

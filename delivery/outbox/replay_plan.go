@@ -11,7 +11,7 @@ import (
 // maxReplayParts bounds the subscriptions of one replay.
 const maxReplayParts = 1000
 
-// planReplay settles what a replay selects as of now, and makes a part of each subscription.
+// planReplay fixes the present selection of a replay, and makes a part of each subscription.
 func (e *Engine) planReplay(ctx context.Context, actor Actor, r Replay) (Replay, []store.ReplayPart, error) {
 	if r.Mode != ReplayMissing && r.Mode != ReplayAll {
 		return r, nil, fmt.Errorf("unknown mode %q", r.Mode)
@@ -89,13 +89,13 @@ func (e *Engine) namedSubscriptions(ctx context.Context, actor Actor, r Replay) 
 	return subs, nil
 }
 
-// wants tells whether a subscription has any of the types.
+// wants reports whether a subscription has any of the types.
 func wants(s store.Subscription, r Replay) bool {
 	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(t string) bool { return slices.Contains(s.Types, t) })
 }
 
-// replayParts makes the parts of a replay. What a partner asks for begins when it was allowed to get it; the own
-// organisation's may begin with the oldest event, for all are its own.
+// replayParts makes the parts of a replay. A partner's part begins when its subscription was approved; the own organisation's
+// may begin with the oldest event, for all are its own.
 func (e *Engine) replayParts(ctx context.Context, actor Actor, r Replay, subs []store.Subscription) ([]store.ReplayPart, error) {
 	since := func(store.Subscription) store.Time { return store.Time{} }
 	if actor.PartnerID != "" {

@@ -62,7 +62,7 @@ func (w *replayWorld) addEvents(n int, partners []string) {
 	}
 }
 
-// mayGet is what the rules say, told in another way than the engine does (guarantees G2, G3).
+// mayGet applies the rules in another way than the engine does (guarantees G2, G3).
 func (w *replayWorld) mayGet(s store.Subscription, e replayEvent) bool {
 	rights := e.from == w.own.ID || s.PartnerID == w.own.ID || w.routes[e.from+" "+s.PartnerID+" "+e.kind]
 	return s.Status == store.SubscriptionApproved && rights && strings.Contains(strings.Join(s.Types, " "), e.kind) && strings.HasPrefix(e.subject, w.prefix[s.ID])
@@ -96,7 +96,7 @@ func TestReplaysAtOnceOfferEachEventOnce(t *testing.T) {
 		w.addSubscriptions(8, partners)
 		nodes := []*Engine{w.eng}
 		if db.Dialect() == store.Postgres {
-			nodes = append(nodes, w.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: w.rcv}))
+			nodes = append(nodes, w.node(200*time.Millisecond, map[string]Transport{store.EndpointWebhook: w.rcv}))
 		}
 		var jobs []string
 		for i := range 4 {

@@ -10,29 +10,29 @@ import (
 	"schakel/store"
 )
 
-// scanPage is how many events a replay looks at in one query.
+// scanPage is the number of events that a replay reads in one query.
 const scanPage = 500
 
-// offer is an event that a replay offers to a subscription: by a new delivery, or by sending one again.
+// offer is an event that a replay delivers to a subscription: by a new delivery, or by resending one.
 type offer struct {
 	event store.Event
-	// again is the held or dead delivery to send again; nil makes a new one.
+	// again is the held or dead delivery to resend; nil makes a new one.
 	again *store.Delivery
 }
 
-// scanner finds what a replay has to offer to one subscription.
+// scanner finds the events that a replay has for one subscription.
 type scanner struct {
 	mode string
 	sub  store.Subscription
 	span store.EventSpan
-	// takes is the fan-out index of this subscription alone: replay and acceptance ask the same question.
+	// takes is the fan-out index of this subscription alone: replay and acceptance apply the same rules.
 	takes *index
 	own   string // the own organisation's partner
 	// dedupe leaves out what the subscription was handed under the same source and id (EDU-18b).
 	dedupe bool
 }
 
-// newScanner reads what decides about a subscription, in the transaction of q when it is one.
+// newScanner reads the subscription, its partner and its routes, in the transaction of q when it is one.
 func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p store.ReplayPart) (*scanner, error) {
 	sub, err := q.Subscription(ctx, p.SubscriptionID)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *scanner) index(partner store.Partner) error {
 	return nil
 }
 
-// gets tells whether the subscription would get an event that was accepted now.
+// gets reports whether the subscription would get an event that was accepted now.
 func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
 	ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), nil)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
 	return ev, len(s.takes.match(&ev, &row, row.PartnerID == s.own)) > 0, nil
 }
 
-// page looks at the next events and tells what is to be offered of them, up to most, and whether that was the end. The
-// span goes on behind the last one looked at.
+// page reads the next events and returns those to replay, up to most, and whether that was the end. The span continues behind
+// the last one read.
 func (s *scanner) page(ctx context.Context, q *store.Queries, most int) (offers []offer, end bool, err error) {
 	if len(s.span.Types) == 0 {
 		return nil, true, nil
@@ -120,7 +120,7 @@ func (s *scanner) page(ctx context.Context, q *store.Queries, most int) (offers 
 	return offers, len(rows) < scanPage, nil
 }
 
-// judgeAll tells which of these events are to be offered, by what the subscription got of them before.
+// judgeAll selects the events to replay by the deliveries of them that the subscription had before.
 func (s *scanner) judgeAll(ctx context.Context, q *store.Queries, rows []store.Event) (map[string]offer, error) {
 	wanted := make(map[string]offer, len(rows))
 	for _, row := range rows {
@@ -173,9 +173,9 @@ func (s *scanner) leaveHanded(ctx context.Context, q *store.Queries, wanted map[
 
 func identityOf(e store.Event) string { return store.EventIdentity(e.CESource, e.CEID) }
 
-// judge tells whether an event is offered again to a subscription that has these deliveries of it. What is on its way comes
-// anyway. What is held or dead is sent again and gets no second delivery beside it. What arrived, or a person discarded, is
-// offered again only on purpose.
+// judge reports whether an event is replayed to a subscription that has these deliveries of it. What is on its way comes
+// anyway. What is held or dead is resent and gets no second delivery beside it. What arrived, or a person discarded, is
+// replayed only on purpose.
 func judge(mode string, got []store.Delivery) (again *store.Delivery, offered bool) {
 	var closed bool
 	for i, d := range got {

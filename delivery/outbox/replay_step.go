@@ -10,20 +10,20 @@ import (
 
 // How a replay goes about it: new events of the same endpoint must not wait long behind old ones.
 const (
-	// replayAhead bounds what all replays together have waiting at one endpoint.
+	// replayAhead bounds the waiting deliveries of all replays together at one endpoint.
 	replayAhead = 2000
-	// replaySeconds bounds that further where an endpoint has a rate limit: to what it lets through in that time.
+	// replaySeconds lowers that bound where an endpoint has a rate limit: to what it lets through in that time.
 	replaySeconds = 10
-	// replayStep is how many events one transaction offers.
+	// replayStep bounds the events that one transaction replays.
 	replayStep = 500
-	// scanPages is how many pages one step looks at, so that how far it is gets written down.
+	// scanPages bounds the pages that one step reads, so that its progress is stored.
 	scanPages = 40
 )
 
-// ReasonBusy tells that a part of a replay waits for its endpoint to take what waits there.
+// ReasonBusy marks a part of a replay that waits for its endpoint to work off its backlog.
 const ReasonBusy = "busy"
 
-// stepReplay takes a step for each subscription of a replay that can go on, and tells whether any could.
+// stepReplay takes a step for each subscription of a replay that can go on, and reports whether any could.
 func (e *Engine) stepReplay(ctx context.Context, j store.ResendJob) (moved bool, err error) {
 	var r Replay
 	if err := json.Unmarshal([]byte(j.Filter), &r); err != nil {
@@ -62,7 +62,7 @@ func (e *Engine) finishReplay(ctx context.Context, id string) error {
 	})
 }
 
-// stepPart offers the next events to one subscription, as many as its endpoint has room for.
+// stepPart replays the next events to one subscription, as many as its endpoint has room for.
 func (e *Engine) stepPart(ctx context.Context, r Replay, p store.ReplayPart) (bool, error) {
 	room, err := e.replayRoom(ctx, p.EndpointID)
 	if err != nil {
@@ -91,8 +91,8 @@ func (e *Engine) stepPart(ctx context.Context, r Replay, p store.ReplayPart) (bo
 	return e.offer(ctx, r, p, offers, s.span.AfterID, end)
 }
 
-// replayRoom tells how many deliveries replays may add at an endpoint now. It waits until half of what they may have there
-// is gone, so that a step is worth its transaction.
+// replayRoom returns how many deliveries replays may add at an endpoint now. It returns 0 until half of replayAhead is gone,
+// so that a step is worth its transaction.
 func (e *Engine) replayRoom(ctx context.Context, endpointID string) (int, error) {
 	ep, err := e.cfg.DB.Endpoint(ctx, endpointID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *Engine) replayRoom(ctx context.Context, endpointID string) (int, error)
 	return min(most-waiting, replayStep), nil
 }
 
-// partWaits tells people why a part does not go on now.
+// partWaits stores why a part does not go on now.
 func (e *Engine) partWaits(ctx context.Context, p store.ReplayPart, reason string) error {
 	if p.Reason == reason {
 		return nil
@@ -135,7 +135,7 @@ func (e *Engine) partStopped(ctx context.Context, p store.ReplayPart, sub store.
 	return false, e.partWaits(ctx, p, store.ReasonSubscriptionSuspended)
 }
 
-// changePart changes a part that no other node went on with meanwhile.
+// changePart changes a part unless another node went on with it meanwhile.
 func (e *Engine) changePart(ctx context.Context, p store.ReplayPart, change func(now *store.ReplayPart)) error {
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		_, now, err := lockPart(ctx, tx, p)
@@ -147,7 +147,7 @@ func (e *Engine) changePart(ctx context.Context, p store.ReplayPart, change func
 	})
 }
 
-// lockPart locks a job and gives its part; nil when the job was stopped or another node took this step.
+// lockPart locks a job and returns its part; nil when the job was stopped or another node took this step.
 func lockPart(ctx context.Context, tx *store.Tx, p store.ReplayPart) (store.ResendJob, *store.ReplayPart, error) {
 	j, err := tx.LockResendJob(ctx, p.JobID)
 	if err != nil || j.Status != store.JobRunning {

@@ -262,7 +262,7 @@ func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
 			t.Errorf("%d deliveries wait, part %+v; want no more than ten", n, part())
 		}
 		c.stop() // a crash leaves no less than this: each step is one transaction
-		c.eng = c.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: c.rcv})
+		c.eng = c.node(200*time.Millisecond, map[string]Transport{store.EndpointWebhook: c.rcv})
 		c.status(s, store.SubscriptionPaused)
 		c.waitFor(func() bool { return part().Reason == store.ReasonSubscriptionPaused })
 		c.status(s, store.SubscriptionApproved)

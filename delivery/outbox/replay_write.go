@@ -9,9 +9,9 @@ import (
 	"schakel/store"
 )
 
-// offer writes what a step found, with how far the part is, in one transaction: after a crash the part goes on there, and
-// no event is offered twice. What the step read before is judged again under the locks of the subscription and the events:
-// a revocation, another replay or pruning came first, or waits.
+// offer writes the deliveries that a step found, with the progress of the part, in one transaction: after a crash the part
+// goes on there, and no event is replayed twice. What the step read before is judged again under the locks of the subscription
+// and the events: a revocation, another replay or pruning came first, or waits.
 func (e *Engine) offer(ctx context.Context, r Replay, p store.ReplayPart, offers []offer, cursor string, end bool) (bool, error) {
 	moved, made := false, 0
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -49,7 +49,7 @@ func (e *Engine) offer(ctx context.Context, r Replay, p store.ReplayPart, offers
 	return moved, err
 }
 
-// writeOffers makes a delivery of each offer that still holds, or sends one again, and tells how many.
+// writeOffers makes a delivery of each offer that is still valid, or resends one, and returns their number.
 func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j store.ResendJob, offers []offer) (int, error) {
 	rows, err := stillThere(ctx, tx, offers)
 	if err != nil {
@@ -102,10 +102,10 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 	if err := tx.MarkReplayed(ctx, j.ID, ids); err != nil {
 		return 0, fmt.Errorf("mark deliveries: %w", err)
 	}
-	return len(ids), e.tellNodes(ctx, tx, map[string]struct{}{s.sub.EndpointID: {}})
+	return len(ids), e.notifyNodes(ctx, tx, map[string]struct{}{s.sub.EndpointID: {}})
 }
 
-// hand notes what the subscription is handed, where it wants nothing twice, and leaves out what it got meanwhile.
+// hand records what the subscription is handed, where it wants nothing twice, and leaves out what it got meanwhile.
 func (s *scanner) hand(ctx context.Context, tx *store.Tx, rows []store.Event, wanted map[string]offer) error {
 	if !s.dedupe {
 		return nil
@@ -131,7 +131,7 @@ func (s *scanner) hand(ctx context.Context, tx *store.Tx, rows []store.Event, wa
 	return nil
 }
 
-// stillThere locks the events of offers and leaves out what retention removed.
+// stillThere locks the events of offers and leaves out those that retention removed.
 func stillThere(ctx context.Context, tx *store.Tx, offers []offer) ([]store.Event, error) {
 	ids := make([]string, len(offers))
 	for i, o := range offers {
@@ -150,7 +150,7 @@ func stillThere(ctx context.Context, tx *store.Tx, offers []offer) ([]store.Even
 	return rows, nil
 }
 
-// replayed is a new delivery of a stored event.
+// replayed makes a new delivery of a stored event.
 func (e *Engine) replayed(tx *store.Tx, s *scanner, row store.Event) (store.Delivery, error) {
 	ev, _, err := s.gets(row)
 	return store.Delivery{

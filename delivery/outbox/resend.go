@@ -16,22 +16,22 @@ import (
 var (
 	// ErrNotResendable: the delivery is on its way or discarded, or its subscription may not be sent to.
 	ErrNotResendable = errors.New("this delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved")
-	// ErrEventExpired: the event's expirytime has passed, so nobody wants it any more.
+	// ErrEventExpired: the event's expirytime has passed.
 	ErrEventExpired = errors.New("this delivery cannot be resent: its event has expired, by its attribute expirytime; if it is still of use, its producer can publish it as a new event")
 	// ErrNotDiscardable: only a held or dead delivery can be discarded.
 	ErrNotDiscardable = errors.New("only a delivery in the error queue or the dead-letter queue can be discarded")
-	// ErrReasonMissing: a discard needs a reason, which the audit trail keeps.
+	// ErrReasonMissing: a discard needs a reason, which the audit trail records.
 	ErrReasonMissing = errors.New("say why it is discarded")
 )
 
-// Actor is who asks for something; PartnerID limits it to deliveries of that partner, and is empty for an administrator.
+// Actor identifies the caller; PartnerID limits it to deliveries of that partner, and is empty for an administrator.
 type Actor struct{ Kind, ID, Name, PartnerID string }
 
-// sees tells whether the actor may know of a partner's rows (guarantee G7).
+// sees reports whether the actor may know of a partner's rows (guarantee G7).
 func (a Actor) sees(partnerID string) bool { return a.PartnerID == "" || a.PartnerID == partnerID }
 
-// Resend puts a held, dead or delivered delivery back to be tried at once, as the same event with the same id; one that
-// waits for its next try is tried at once. Another partner's delivery is store.ErrNotFound.
+// Resend makes a held, dead or delivered delivery due at once, as the same event with the same id, and also one that waits for
+// its next attempt. Another partner's delivery is store.ErrNotFound.
 func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 	e.refresh(ctx)
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -63,7 +63,7 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 	return err
 }
 
-// resend puts a delivery back to be tried at once. It reports whether it did; one whose event has expired stays as it is.
+// resend makes a delivery due at once. It reports whether it did; one whose event has expired stays as it is.
 func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bool, error) {
 	if d.Expired(tx.Now) {
 		return false, nil
@@ -72,17 +72,16 @@ func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bo
 		return tx.TryNow(ctx, d.ID)
 	}
 	key, expires := d.IdempotencyKey, d.KeyExpiresAt
-	// A batch has its key together; by itself a member is other content (IDEM-11).
+	// A batch shares one key; a member by itself is other content (IDEM-11).
 	if d.BatchID != "" || needsNewKey(d, tx.Now.Time) {
 		key, expires = uuid.NewString(), e.keyExpiry(tx.Now.Time)
 	}
 	return tx.Resend(ctx, d.ID, key, expires)
 }
 
-// needsNewKey decides whether a resend needs a new Idempotency-Key. A receiver answers a key it has completed with the
-// answer it stored, also when that was a refusal (IDEM-14, E17); so after any final answer the key is spent, and so it
-// is when its time is over (IDEM-13). After 5xx, 409, 429 or no answer the same key keeps the receiver from handling
-// the event twice.
+// needsNewKey reports whether a resend needs a new Idempotency-Key. A receiver answers a key it has completed with the answer
+// it stored, also when that was a rejection (IDEM-14, E17); so after any final answer the key is spent, and so it is when its
+// time is over (IDEM-13). After 5xx, 409, 429 or no answer the same key keeps the receiver from handling the event twice.
 func needsNewKey(d store.Delivery, now time.Time) bool {
 	switch d.LastStatus {
 	case 401, 403, 408, 409, 425, 429:
@@ -92,7 +91,7 @@ func needsNewKey(d store.Delivery, now time.Time) bool {
 	return final || d.KeyExpiresAt.Before(now.Add(time.Minute))
 }
 
-// Discard takes a held or dead delivery out of its queue for good; the reason is kept.
+// Discard takes a held or dead delivery out of its queue for good; the reason is stored.
 func (e *Engine) Discard(ctx context.Context, actor Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {

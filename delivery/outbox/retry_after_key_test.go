@@ -9,8 +9,8 @@ import (
 	"schakel/store/storetest"
 )
 
-// A pause that is longer than the Idempotency-Keys live ends the deliveries that wait for it: each is a dead letter with its cause,
-// none is tried, and what a person resends waits for the end of the pause too, under a new key.
+// A Retry-After that is longer than the Idempotency-Keys live ends the deliveries that wait for it: each is a dead letter with its cause,
+// none is tried, and what a person resends waits for its end too, under a new key.
 //
 // Rules: EDU-10, IDEM-12, IDEM-13.
 func TestRetryAfterLongerThanTheKeyLives(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRetryAfterLongerThanTheKeyLives(t *testing.T) {
 	})
 }
 
-// The pause of an endpoint outlives the process.
+// The backoff of an endpoint outlives the process.
 //
 // Rules: EDU-10.
 func TestRetryAfterOutlivesARestart(t *testing.T) {
@@ -68,7 +68,7 @@ func TestRetryAfterOutlivesARestart(t *testing.T) {
 			return err == nil && !e.WaitUntil.IsZero()
 		})
 		c.stop()
-		c.node(50*time.Millisecond, map[string]Way{store.EndpointWebhook: b.way(time.Now)})
+		c.node(50*time.Millisecond, map[string]Transport{store.EndpointWebhook: b.transport(time.Now)})
 		probe := b.next(t)
 		if waited := probe.came.Sub(began); waited < 2*time.Second {
 			t.Errorf("a request came %s after an answer that asked for 2s", waited)

@@ -93,7 +93,7 @@ func (b *busy) quiet(t *testing.T, d time.Duration, when string) {
 	}
 }
 
-func (b *busy) way(now func() time.Time) *Webhook {
+func (b *busy) transport(now func() time.Time) *Webhook {
 	roots := x509.NewCertPool()
 	roots.AddCert(b.Certificate())
 	client := outbound.New(outbound.Config{AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, RootCAs: roots})
@@ -103,7 +103,7 @@ func (b *busy) way(now func() time.Time) *Webhook {
 	}
 }
 
-// later is an answer that asks for a pause of some seconds.
+// later is an answer that asks for a backoff of some seconds.
 func later(status, seconds int, date bool) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		value := fmt.Sprint(seconds)
@@ -119,7 +119,7 @@ func later(status, seconds int, date bool) func(http.ResponseWriter) {
 func busyChain(t *testing.T, db *store.DB, concurrency, events int, change ...func(*Config)) (*chain, *busy, store.Subscription) {
 	b := newBusy(t)
 	c := newChain(t, db, append([]func(*Config){func(cfg *Config) { cfg.Now = time.Now }}, append(change, func(cfg *Config) {
-		cfg.Ways = map[string]Way{store.EndpointWebhook: b.way(cfg.Now)}
+		cfg.Transports = map[string]Transport{store.EndpointWebhook: b.transport(cfg.Now)}
 	})...)...)
 	s := c.partner("North", "nl.a")
 	c.write(func(tx *store.Tx) error {
@@ -226,7 +226,7 @@ func (b *busy) unharmed(t *testing.T, c *chain, events int) {
 	}
 }
 
-// Two nodes share the pause of an endpoint, and its probe.
+// Two nodes share the backoff of an endpoint, and its probe.
 //
 // Rules: EDU-10.
 func TestRetryAfterHoldsOtherNodes(t *testing.T) {
@@ -238,7 +238,7 @@ func TestRetryAfterHoldsOtherNodes(t *testing.T) {
 			second := make(chan *Engine, 1)
 			c, b, s := busyChain(t, storetest.Postgres(t), concurrency, 0)
 			c.pause(s.EndpointID)
-			second <- c.node(200*time.Millisecond, map[string]Way{store.EndpointWebhook: b.way(time.Now)})
+			second <- c.node(200*time.Millisecond, map[string]Transport{store.EndpointWebhook: b.transport(time.Now)})
 			for n := range events / 100 {
 				ids := make([]string, 100)
 				for i := range ids {
@@ -255,7 +255,7 @@ func TestRetryAfterHoldsOtherNodes(t *testing.T) {
 			began[0].answer <- later(429, 3, false)
 			time.Sleep(300 * time.Millisecond) // until the other node has learned of it
 			for _, other := range began[1:] {
-				other.answer <- later(429, 1, false) // a shorter pause ends no longer one
+				other.answer <- later(429, 1, false) // a shorter backoff ends no longer one
 			}
 			b.quiet(t, time.Second, "within the pause")
 			probe := b.next(t)

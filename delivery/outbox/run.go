@@ -22,49 +22,49 @@ const (
 	longestRun = 512
 	// runTime bounds a run: then it leaves its slot to others.
 	runTime = 500 * time.Millisecond
-	// runShare is the part of the room for deliveries in flight that may be taken up by what follows others in runs.
+	// runShare divides the room for deliveries in flight: runs may take this part of it.
 	runShare = 4
 )
 
 // following counts the deliveries that follow others in runs. The caller holds the mutex.
 func (e *Engine) following() int {
 	places := 0
-	for _, l := range e.lanes {
-		places += l.held
+	for _, q := range e.queues {
+		places += q.held
 	}
 	return max(0, e.held-places)
 }
 
-// behind is how many deliveries may be claimed for a lane behind those that it has room for, of room in all, and how many of
-// one key.
-func (l *lane) behind(claimed, room int) (most, each int) {
-	if l.run == 0 || l.circuit.open() || l.pause.width > 0 {
+// behind bounds the deliveries that may be claimed behind others of their key, given the room left in all, and those of one
+// key.
+func (q *endpointQueue) behind(claimed, room int) (most, each int) {
+	if q.runLength == 0 || q.circuit.open() || q.backoff.width > 0 {
 		return 0, 0
 	}
-	most, each = min(longestRun, room), l.run
-	if l.terms.on() { // they go into the batch of the first
-		most, each = min(most, l.most()-l.held-claimed), l.terms.events-1
+	most, each = min(longestRun, room), q.runLength
+	if q.terms.on() { // they go into the batch of the first
+		most, each = min(most, q.capacity()-q.held-claimed), q.terms.events-1
 	}
-	if l.limiter != nil {
-		most = min(most, l.each()*int(l.endpoint.RatePerSecond)-l.held-claimed)
+	if q.limiter != nil {
+		most = min(most, q.perRequest()*int(q.endpoint.RatePerSecond)-q.held-claimed)
 	}
 	return max(0, most), each
 }
 
-// ran adapts the length of runs to what the receiver takes in a part of runTime.
-func (l *lane) ran(sent int, whole bool, took time.Duration) {
+// adaptRun adapts the length of runs to what the receiver takes in a part of runTime.
+func (q *endpointQueue) adaptRun(sent int, whole bool, took time.Duration) {
 	switch {
 	case took >= runTime:
-		l.run = max(1, sent/2)
-	case whole && took < runTime/4 && sent >= l.run:
-		l.run = min(2*l.run, longestRun)
+		q.runLength = max(1, sent/2)
+	case whole && took < runTime/4 && sent >= q.runLength:
+		q.runLength = min(2*q.runLength, longestRun)
 	}
 }
 
 // sendRun sends a delivery and those that follow it.
-func (e *Engine) sendRun(task errand) {
+func (e *Engine) sendRun(task sendTask) {
 	began := e.cfg.Now()
-	run := append([]*store.Claimed{task.single}, task.after...)
+	run := append([]*store.Claimed{task.single}, task.followers...)
 	sent := 0
 	for sent < len(run) {
 		done := e.attempt(&task, run[sent])
@@ -74,21 +74,21 @@ func (e *Engine) sendRun(task errand) {
 			e.outcomes <- finished{group: giveBack(&task, done, rest)}
 			break
 		}
-		done.within = sent < len(run)
+		done.inRun = sent < len(run)
 		e.outcomes <- done
 	}
 	e.mu.Lock()
-	task.lane.ran(sent, sent == len(run), e.cfg.Now().Sub(began).Abs())
+	task.queue.adaptRun(sent, sent == len(run), e.cfg.Now().Sub(began).Abs())
 	e.mu.Unlock()
 }
 
 // giveBack ends a run with an outcome and the deliveries after it, which were not tried. They are written together.
-func giveBack(task *errand, done finished, rest []*store.Claimed) []finished {
-	done.within = true
+func giveBack(task *sendTask, done finished, rest []*store.Claimed) []finished {
+	done.inRun = true
 	group := []finished{done}
 	for i, c := range rest {
-		f := untried(task.lane, task.ep, c)
-		f.within = i < len(rest)-1
+		f := untried(task.queue, task.ep, c)
+		f.inRun = i < len(rest)-1
 		group = append(group, f)
 	}
 	return group

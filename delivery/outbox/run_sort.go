@@ -2,17 +2,17 @@ package outbox
 
 import "schakel/store"
 
-// queues places the deliveries of each key that were claimed together: all in one send task, one after the other, or in
-// one batch. What cannot is given back.
-type queues struct {
-	of   map[queueKey]*queue
+// keyQueues places the deliveries of each key that were claimed together: all in one send task, one after the other, or in one
+// batch. It gives back the rest.
+type keyQueues struct {
+	of   map[queueKey]*keyQueue
 	back []store.Lease
 }
 
 type queueKey struct{ subscription, key string }
 
-// queue holds the place of the first delivery of a key.
-type queue struct {
+// keyQueue holds the place of the first delivery of a key.
+type keyQueue struct {
 	place place
 	head  string // its id
 	full  bool   // nothing may follow any more
@@ -28,45 +28,45 @@ const (
 
 func keyOf(c *store.Claimed) queueKey { return queueKey{c.SubscriptionID, c.OrderKey} }
 
-// begin notes where a delivery goes, when it is the first of its key.
-func (q *queues) begin(c *store.Claimed, to place) {
+// begin notes the place of a delivery, when it is the first of its key.
+func (q *keyQueues) begin(c *store.Claimed, to place) {
 	if c.OrderKey == "" || q.of[keyOf(c)] != nil {
 		return
 	}
 	if q.of == nil {
-		q.of = make(map[queueKey]*queue)
+		q.of = make(map[queueKey]*keyQueue)
 	}
-	q.of[keyOf(c)] = &queue{place: to, head: c.ID, full: to == elsewhere}
+	q.of[keyOf(c)] = &keyQueue{place: to, head: c.ID, full: to == elsewhere}
 }
 
-// giveBack leaves out a delivery, and with it all that come behind.
-func (q *queues) giveBack(c *store.Claimed) {
+// giveBack leaves out a delivery, and with it all behind it.
+func (q *keyQueues) giveBack(c *store.Claimed) {
 	q.back = append(q.back, store.LeaseOf(&c.Delivery))
 	q.close(c)
 }
 
 // close lets nothing more follow in the queue of a delivery.
-func (q *queues) close(c *store.Claimed) {
+func (q *keyQueues) close(c *store.Claimed) {
 	if known := q.of[keyOf(c)]; known != nil {
 		known.full = true
 	}
 }
 
-func (q *queues) closeOf(members []store.Claimed) {
+func (q *keyQueues) closeOf(members []store.Claimed) {
 	for i := range members {
 		q.close(&members[i])
 	}
 }
 
 // closed reports whether a delivery may not follow the others of its key.
-func (q *queues) closed(c *store.Claimed) bool {
+func (q *keyQueues) closed(c *store.Claimed) bool {
 	known := q.of[keyOf(c)]
 	return known != nil && known.full
 }
 
 // follows reports whether a delivery can go where those before it with its key went.
-func (s *sorting) follows(c *store.Claimed) bool {
-	known := s.queues.of[keyOf(c)]
+func (s *batcher) follows(c *store.Claimed) bool {
+	known := s.keys.of[keyOf(c)]
 	if known == nil || known.full {
 		return false
 	}
@@ -75,14 +75,14 @@ func (s *sorting) follows(c *store.Claimed) bool {
 }
 
 // single adds a delivery that goes by itself, or follows another.
-func (s *sorting) single(c *store.Claimed) {
-	if known := s.queues.of[keyOf(c)]; known != nil && c.OrderKey != "" {
-		if s.load.after == nil {
-			s.load.after = make(map[string][]*store.Claimed)
+func (s *batcher) single(c *store.Claimed) {
+	if known := s.keys.of[keyOf(c)]; known != nil && c.OrderKey != "" {
+		if s.work.followers == nil {
+			s.work.followers = make(map[string][]*store.Claimed)
 		}
-		s.load.after[known.head] = append(s.load.after[known.head], c)
+		s.work.followers[known.head] = append(s.work.followers[known.head], c)
 		return
 	}
-	s.queues.begin(c, alone)
-	s.load.singles = append(s.load.singles, c)
+	s.keys.begin(c, alone)
+	s.work.singles = append(s.work.singles, c)
 }

@@ -8,30 +8,30 @@ import (
 	"schakel/store"
 )
 
-// finished is a claimed delivery that its sender is done with; without an outcome it was not tried.
+// finished is a claimed delivery that its sender has finished with; without an outcome it was not tried.
 type finished struct {
-	lane    *lane
-	lease   store.Lease
-	outcome *store.Outcome
-	result  *Result
-	ep      *store.Endpoint
-	subID   string
-	ordered bool // others may wait for it
-	within  bool // the run that it is of goes on, and keeps its place in the lane
-	over    bool // it was the probe that ends the pause of the endpoint
-	// group, when set, is the members of a batch in place of all else.
+	queue       *endpointQueue
+	lease       store.Lease
+	outcome     *store.Outcome
+	result      *Result
+	ep          *store.Endpoint
+	subID       string
+	ordered     bool // others may wait for it
+	inRun       bool // its run goes on, and keeps its place in the endpoint queue
+	probeWorked bool // it was the probe that ends the backoff of the endpoint
+	// group, when set, holds the members of a batch in place of all else.
 	group []finished
-	// dissolve is a batch that is taken apart after this, and why.
-	dissolve *store.Batch
-	why      string
+	// dissolve is a batch to dissolve after this, and why.
+	dissolve       *store.Batch
+	dissolveReason string
 }
 
 // send makes one attempt at a claimed delivery, or at each of a run, and hands over its outcome.
-func (e *Engine) send(task errand) {
+func (e *Engine) send(task sendTask) {
 	defer e.senders.Done()
 	task.slots <- struct{}{}
 	defer func() { <-task.slots }()
-	if len(task.after) > 0 {
+	if len(task.followers) > 0 {
 		e.sendRun(task)
 		return
 	}
@@ -39,43 +39,43 @@ func (e *Engine) send(task errand) {
 }
 
 // attempt makes one attempt at a claimed delivery of a send task.
-func (e *Engine) attempt(task *errand, c *store.Claimed) finished {
-	l, ep := task.lane, task.ep
+func (e *Engine) attempt(task *sendTask, c *store.Claimed) finished {
+	q, ep := task.queue, task.ep
 	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
-	done := untried(l, ep, c)
+	done := untried(q, ep, c)
 	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery), task.single.ID) }
-	if e.mayBegin(ctx, l, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
-		if number, ok := e.begin(l, task.probe); ok {
-			result := e.cfg.Ways[ep.Kind].Send(e.gated(ctx, l, number), *ep, *c)
-			done.over = e.ended(l, number, result)
+	if e.mayBegin(ctx, q, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
+		if number, ok := e.begin(q, task.probe); ok {
+			result := e.cfg.Transports[ep.Kind].Send(e.gated(ctx, q, number), *ep, *c)
+			done.probeWorked = e.ended(q, number, result)
 			if !result.Untried {
 				done.result, done.outcome = &result, e.outcome(c, &result)
 			}
 		}
 	}
-	l.done.Add(1)
+	q.done.Add(1)
 	return done
 }
 
-// untried is a claimed delivery that was not tried.
-func untried(l *lane, ep *store.Endpoint, c *store.Claimed) finished {
-	return finished{lane: l, lease: store.LeaseOf(&c.Delivery), result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+// untried makes the result of a claimed delivery that was not tried.
+func untried(q *endpointQueue, ep *store.Endpoint, c *store.Claimed) finished {
+	return finished{queue: q, lease: store.LeaseOf(&c.Delivery), result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
 }
 
-// attemptTime is the time an attempt may take in all: the request and a token before it.
+// attemptTime bounds an attempt in all: the request and a token before it.
 func (e *Engine) attemptTime(ep *store.Endpoint) time.Duration {
 	return 2 * time.Duration(ep.TimeoutMS) * time.Millisecond
 }
 
-// mayBegin asks for the last time before an attempt: is the node not stopping, does the endpoint work and want to hear from us,
-// is there time left in the lease and does the key live (IDEM-12), and, if anything changed since it was claimed, is the delivery still ours and allowed,
-// which may tells (guarantee G2), and the endpoint the same.
-func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *store.Claimed, epoch string, may func() (bool, error)) bool {
+// mayBegin checks for the last time before an attempt: the node is not stopping, the endpoint works and accepts requests now,
+// there is time left in the lease and the key is valid (IDEM-12), and, if anything changed since the claim, the delivery is
+// still ours and allowed, which may reports (guarantee G2), and the endpoint the same.
+func (e *Engine) mayBegin(ctx context.Context, q *endpointQueue, ep *store.Endpoint, c *store.Claimed, epoch string, may func() (bool, error)) bool {
 	now := e.cfg.Now()
 	e.mu.Lock()
-	limiter, paused, closed := l.limiter, l.pause.holds(now), c.SubscriptionID != "" && l.closed(now)
-	open := l.circuit.open() && now.Before(l.circuit.probeAt)
+	limiter, paused, closed := q.limiter, q.backoff.active(now), c.SubscriptionID != "" && q.closed(now)
+	open := q.circuit.open() && now.Before(q.circuit.probeAt)
 	e.mu.Unlock()
 	if e.closing.Load() || closed || open || paused || now.Add(e.attemptTime(ep)).After(c.DueAt.Time) || !now.Before(c.KeyExpiresAt.Time) {
 		return false
@@ -97,7 +97,7 @@ func (e *Engine) mayBegin(ctx context.Context, l *lane, ep *store.Endpoint, c *s
 	return err == nil && ok && e.sameEndpoint(ctx, ep)
 }
 
-// sameEndpoint tells whether an endpoint is as it was when its lane was read: nothing goes to an address that its partner
+// sameEndpoint reports whether an endpoint is as it was when its queue was read: nothing goes to an address that its partner
 // changed (EDU-07a). What is not tried for that reason is claimed again, for the new one.
 func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 	now, err := e.cfg.DB.Endpoint(ctx, ep.ID)
@@ -116,14 +116,14 @@ func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 	}
 }
 
-// freshness is the newest epoch a node saw and when it saw it.
+// freshness holds the newest epoch a node saw and when it saw it.
 type freshness struct {
 	mu    sync.Mutex
 	epoch string
 	seen  time.Time
 }
 
-// epochAge is how long senders share one reading of the epoch. A change made by this process ends it at once.
+// epochAge bounds the time for which senders share one reading of the epoch. A change made by this process ends it at once.
 const epochAge = 2 * time.Millisecond
 
 func (f *fanout) currentEpoch(ctx context.Context, db *store.DB, clock func() time.Time) (string, error) {

@@ -7,73 +7,75 @@ import (
 	"schakel/store"
 )
 
-// errand is a claimed delivery, or a batch of them, for a sender.
-type errand struct {
-	lane   *lane
-	ep     *store.Endpoint
-	slots  chan struct{}
-	single *store.Claimed
-	after  []*store.Claimed // what follows single in a run
-	bundle *bundle          // in place of single
-	epoch  string
-	probe  bool // the single request after a pause of the endpoint
+// sendTask is a claimed delivery, a run or a batch for a sender.
+type sendTask struct {
+	queue     *endpointQueue
+	ep        *store.Endpoint
+	slots     chan struct{}
+	single    *store.Claimed
+	followers []*store.Claimed // the rest of a run
+	batch     *frozenBatch     // in place of single
+	epoch     string
+	probe     bool // the single request after a backoff of the endpoint
 }
 
-// crew are senders that are done and wait for another errand. A new goroutine would grow its stack anew for each request,
+// senderPool holds idle senders that wait for another send task. A new goroutine would grow its stack again for each request,
 // which costs as much as encoding the event.
-type crew struct {
-	errands chan errand
-	over    chan struct{} // closed when the engine stops
-	end     sync.Once
+type senderPool struct {
+	tasks   chan sendTask
+	stopped chan struct{} // closed when the engine stops
+	once    sync.Once
 	idle    atomic.Int64
 }
 
-// maxIdle is how many senders wait at most.
+// maxIdle bounds the idle senders.
 const maxIdle = 128
 
-func newCrew() *crew { return &crew{errands: make(chan errand), over: make(chan struct{})} }
+func newSenderPool() *senderPool {
+	return &senderPool{tasks: make(chan sendTask), stopped: make(chan struct{})}
+}
 
-// dismiss lets those that wait go.
-func (c *crew) dismiss() { c.end.Do(func() { close(c.over) }) }
+// stop ends the idle senders.
+func (c *senderPool) stop() { c.once.Do(func() { close(c.stopped) }) }
 
-// dispatch gives an errand to a sender that waits, or to a new one. It does not block. An engine that was not started has
-// no crew.
-func (e *Engine) dispatch(task errand) {
+// dispatch gives a send task to an idle sender, or to a new one. It does not block. An engine that was not started has no
+// pool.
+func (e *Engine) dispatch(task sendTask) {
 	e.senders.Add(1)
-	if e.crew != nil {
+	if e.pool != nil {
 		select {
-		case e.crew.errands <- task:
+		case e.pool.tasks <- task:
 			return
 		default:
 		}
 	}
-	go e.runErrands(task)
+	go e.runSender(task)
 }
 
-// runErrands is the life of a sender.
-func (e *Engine) runErrands(task errand) {
-	for ok := true; ok; task, ok = e.crew.next() {
-		if task.bundle != nil {
-			e.sendBundle(task)
+// runSender sends one task after another, until the pool has no use for it.
+func (e *Engine) runSender(task sendTask) {
+	for ok := true; ok; task, ok = e.pool.next() {
+		if task.batch != nil {
+			e.sendBatch(task)
 		} else {
 			e.send(task)
 		}
 	}
 }
 
-// next waits for another errand; none comes when enough wait already, or the engine stops.
-func (c *crew) next() (task errand, ok bool) {
+// next waits for another send task; none comes when enough senders are idle already, or the engine stops.
+func (c *senderPool) next() (task sendTask, ok bool) {
 	if c == nil {
-		return errand{}, false
+		return sendTask{}, false
 	}
 	defer c.idle.Add(-1)
 	if c.idle.Add(1) > maxIdle {
-		return errand{}, false
+		return sendTask{}, false
 	}
 	select {
-	case task = <-c.errands:
+	case task = <-c.tasks:
 		return task, true
-	case <-c.over:
-		return errand{}, false
+	case <-c.stopped:
+		return sendTask{}, false
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"schakel/store"
 )
 
-// stats count since the start of the process.
 type stats struct {
 	accepted, duplicates, handed, delivered, retried, held, dead, expired atomic.Int64
 }

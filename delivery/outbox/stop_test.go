@@ -47,7 +47,7 @@ func TestStopWhileAReceiverHangs(t *testing.T) { // guarantee G1
 				}
 			}
 			b.open()
-			c.node(50*time.Millisecond, map[string]Way{store.EndpointWebhook: b.way(time.Now)})
+			c.node(50*time.Millisecond, map[string]Transport{store.EndpointWebhook: b.transport(time.Now)})
 			c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == events })
 			for _, key := range hanging {
 				if b.times(key) != 2 {
@@ -70,7 +70,7 @@ func (b *busy) times(key string) (n int) {
 	return n
 }
 
-// A way out that does not heed the end of its context keeps nobody waiting beyond the time of the stop.
+// A transport that does not heed the end of its context keeps nobody waiting beyond the time of the stop.
 func TestStopDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, storetest.SQLite(t))

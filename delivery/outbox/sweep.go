@@ -11,8 +11,8 @@ import (
 // sweepStep bounds the rows one transaction of the sweep changes, so that intake does not wait for it.
 const sweepStep = 500
 
-// sweepLoop makes visible what may not be sent any more, and lets go what may be sent again. Claim keeps guarantee G2 by
-// itself; the sweep makes the held deliveries show.
+// sweepLoop holds the deliveries that may not be sent any more, and releases those that may be sent again. Claim keeps
+// guarantee G2 by itself; the sweep makes the held deliveries show.
 func (e *Engine) sweepLoop(ctx context.Context) {
 	ticker := time.NewTicker(6 * e.cfg.Poll)
 	defer ticker.Stop()
@@ -36,7 +36,7 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 	}
 }
 
-// expireKeys gives up what could not be sent while its Idempotency-Key lived.
+// expireKeys ends the deliveries that could not be sent while their Idempotency-Key was valid.
 func (e *Engine) expireKeys(ctx context.Context) error {
 	found, err := e.cfg.DB.HasExpiredKeys(ctx, store.At(e.cfg.Now()))
 	if err != nil || !found {

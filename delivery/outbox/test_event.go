@@ -12,14 +12,15 @@ import (
 	"schakel/store"
 )
 
-// TestEventType is the type of the event that shows whether an endpoint works.
+// TestEventType is the type of a test event, which shows whether an endpoint works.
 const TestEventType = "nl.schakel.endpoint.test.v1"
 
 // ErrNothingSent: a consumer fetches from the endpoint. The text may be shown.
 var ErrNothingSent = errors.New("nothing is sent to an endpoint of kind pull, so there is nothing to test; receive from it as its page shows")
 
-// SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event
-// and delivery ids. It goes outside the windows of the endpoint too; to one that is fetched from it is ErrNothingSent. It is delivered like any other: with a token, retries and an end in the dead-letter queue.
+// SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event and
+// delivery ids. It is sent outside the delivery windows too. It is delivered like any other: with a token, retries and an end
+// in the dead-letter queue. An endpoint of kind pull or files gets ErrNothingSent.
 func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source string) (eventID, deliveryID string, err error) {
 	e.refresh(ctx)
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -53,7 +54,7 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		})
 	})
 	if err == nil {
-		e.tried(endpointID)
+		e.wakeForTest(endpointID)
 	}
 	return eventID, deliveryID, err
 }

@@ -8,15 +8,15 @@ import (
 	"schakel/delivery/event"
 )
 
-// braking asks a brake about a group of so many events every brakeLook, in which so many deliveries end, and tells after
-// how long it let the group go.
-func braking(e *Engine, b *brake, events int, finished int64) time.Duration {
+// braking polls a throttle about a group of so many events, while so many deliveries end, and returns after how long it let
+// the group go.
+func braking(e *Engine, b *throttle, events int, finished int64) time.Duration {
 	began := time.Now()
 	group := []*pending{{Submission: Submission{Events: make([]event.Event, events)}}}
 	defer b.next()
 	for b.holds(e, group, 0) {
-		<-time.After(brakeLook)
-		e.lanes["ep"].done.Add(finished)
+		<-time.After(throttlePoll)
+		e.queues["ep"].done.Add(finished)
 	}
 	return time.Since(began)
 }
@@ -25,9 +25,9 @@ func braking(e *Engine, b *brake, events int, finished int64) time.Duration {
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{cfg: Config{Now: time.Now, MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1), lanes: map[string]*lane{"ep": {slots: make(chan struct{}, 64)}}}
-		l := e.lanes["ep"]
-		var b brake
+		e := &Engine{cfg: Config{Now: time.Now, MaxInFlight: 4096, MaxBatch: 512}, submissions: make(chan *pending, 1), queues: map[string]*endpointQueue{"ep": {slots: make(chan struct{}, 64)}}}
+		q := e.queues["ep"]
+		var b throttle
 		want := func(what string, took, want time.Duration) {
 			t.Helper()
 			if took != want {
@@ -35,22 +35,22 @@ func TestBrake(t *testing.T) {
 			}
 		}
 		want("little in flight", braking(e, &b, 512, 9), 0)
-		l.ready, l.held = true, 64*ahead/2+1
-		want("more waits for a full lane", braking(e, &b, 512, brisk), brakeMost)
-		l.ready, e.held = false, 4096/crowd
-		want("brisk, a large group", braking(e, &b, 512, brisk), brakeMost)
-		want("brisk, a small group", braking(e, &b, 10, brisk), 10*time.Second/braked+brakeLook/2)
-		rest, still := brakeRest, calmLooks*brakeLook
+		q.ready, q.held = true, 64*claimAhead/2+1
+		want("more waits for a full lane", braking(e, &b, 512, brisk), throttleMost)
+		q.ready, e.held = false, 4096/crowdedShare
+		want("brisk, a large group", braking(e, &b, 512, brisk), throttleMost)
+		want("brisk, a small group", braking(e, &b, 10, brisk), 10*time.Second/throttleFloor+throttlePoll/2)
+		rest, still := shortestOff, idlePolls*throttlePoll
 		for range 9 {
 			want("nothing goes out", braking(e, &b, 512, 0), still)
 			want("again", braking(e, &b, 512, 0), 0)
 			<-time.After(rest)
-			rest = min(2*rest, longRest)
+			rest = min(2*rest, longestOff)
 		}
-		if rest != longRest {
+		if rest != longestOff {
 			t.Errorf("the brake rests for %v", rest)
 		}
-		want("brisk again", braking(e, &b, 512, brisk), brakeMost)
+		want("brisk again", braking(e, &b, 512, brisk), throttleMost)
 		want("nothing goes out again", braking(e, &b, 512, 0), still)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// headers makes a JSON object of what was sent or came back: a list of values by name, as encoding/json would. Every attempt
-// has two of them.
+// headers encodes the header of a request or an answer as a JSON object: a list of values by name, as encoding/json would. It
+// runs twice for every attempt.
 func headers(h http.Header) string {
 	if len(h) == 0 {
 		return ""
@@ -46,7 +46,6 @@ func appendValues(b []byte, values []string) []byte {
 	return append(b, ']')
 }
 
-// appendText adds a JSON string.
 func appendText(b []byte, text string) []byte {
 	if plain(text) {
 		return append(append(append(b, '"'), text...), '"')
@@ -58,7 +57,7 @@ func appendText(b []byte, text string) []byte {
 	return append(b, quoted...)
 }
 
-// plain tells whether a text stands in JSON as it is.
+// plain reports whether a text is the same in JSON.
 func plain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {

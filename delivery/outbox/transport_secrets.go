@@ -6,19 +6,19 @@ import (
 	"schakel/store"
 )
 
-// secrets keeps the secrets of token clients unsealed, so that not every attempt unseals the same one anew. An endpoint has one
-// place, and another secret takes it.
-type secrets struct {
-	mu   sync.Mutex
-	kept map[string]secret // by endpoint
+// secretCache caches the unsealed secrets of token clients, so that not every attempt unseals the same one. An endpoint has
+// one entry, which a changed secret replaces.
+type secretCache struct {
+	mu         sync.Mutex
+	byEndpoint map[string]secret // by endpoint
 }
 
 type secret struct{ sealed, plain string }
 
-// open gives the secret of an endpoint, which unseal unseals.
-func (s *secrets) open(ep store.Endpoint, unseal func(store.Endpoint) (string, error)) (string, error) {
+// open returns the secret of an endpoint, which unseal unseals.
+func (s *secretCache) open(ep store.Endpoint, unseal func(store.Endpoint) (string, error)) (string, error) {
 	s.mu.Lock()
-	known, ok := s.kept[ep.ID]
+	known, ok := s.byEndpoint[ep.ID]
 	s.mu.Unlock()
 	if ok && known.sealed == ep.TokenSecret {
 		return known.plain, nil
@@ -29,9 +29,9 @@ func (s *secrets) open(ep store.Endpoint, unseal func(store.Endpoint) (string, e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept == nil {
-		s.kept = make(map[string]secret)
+	if s.byEndpoint == nil {
+		s.byEndpoint = make(map[string]secret)
 	}
-	s.kept[ep.ID] = secret{ep.TokenSecret, plain}
+	s.byEndpoint[ep.ID] = secret{ep.TokenSecret, plain}
 	return plain, nil
 }

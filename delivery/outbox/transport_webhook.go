@@ -14,25 +14,25 @@ import (
 	"schakel/store"
 )
 
-// liveTime is how long an outcome waits for the schedule that holds now.
+// liveTime bounds the read of the present schedule after an attempt.
 const liveTime = 2 * time.Second
 
-// Webhook is the way out over HTTPS.
+// Webhook is the transport over HTTPS.
 type Webhook struct {
 	Sender   *webhook.Sender
 	Schedule webhook.Schedule
-	// Live, when set, is asked for the schedule after each attempt; when it has no answer Schedule holds.
+	// Live, when set, returns the present schedule after each attempt; on an error Schedule applies.
 	Live func(ctx context.Context) (webhook.Schedule, error)
 	// Open unseals the secret of an endpoint's token client.
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
-	// Asker, when set, is used to ask endpoints of ours; it keeps larger answers than Sender, which are not stored.
+	// Asker, when set, sends the requests of Ask; it takes larger answers than Sender, which are not stored.
 	Asker *webhook.Sender
 
-	secrets secrets
+	secrets secretCache
 }
 
-// Send implements Way: it posts the event and judges the answer by the table of CE-74.
+// Send implements Transport: it posts the event and judges the answer by the table of CE-74.
 func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) Result {
 	target, err := w.target(ep)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	return w.result(ep, c, out, w.scheduleAfter(ctx, c, out), rand.Float64)
 }
 
-// Ask posts an event to an endpoint of ours and gives what it answered, as the answer to a request that somebody waits for.
+// Ask posts an event to an endpoint of the own organisation and returns its answer, for a request that somebody waits for.
 // Nothing is retried.
 func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, key string) ([]byte, error) {
 	target, err := w.target(ep)
@@ -91,7 +91,7 @@ func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 	return t, err
 }
 
-// broken parks a delivery that cannot even be tried.
+// broken holds a delivery that cannot even be tried.
 func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 	return Result{
 		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail, Uncounted: true,
@@ -99,7 +99,7 @@ func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
 	}
 }
 
-// scheduleAfter is schedule where there may be another attempt; what arrived needs none.
+// scheduleAfter returns schedule where there may be another attempt; what arrived needs none.
 func (w *Webhook) scheduleAfter(ctx context.Context, c store.Claimed, out webhook.Outcome) webhook.Schedule {
 	if out.Status >= 200 && out.Status < 300 {
 		return w.Schedule
@@ -107,7 +107,7 @@ func (w *Webhook) scheduleAfter(ctx context.Context, c store.Claimed, out webhoo
 	return w.schedule(ctx, c)
 }
 
-// schedule is the retry schedule that holds now for a delivery: the chain's, but for what its subscription says itself.
+// schedule returns the present retry schedule of a delivery: the chain's, with the overrides of its subscription.
 func (w *Webhook) schedule(ctx context.Context, c store.Claimed) webhook.Schedule {
 	own, err := webhook.ParseOverride(c.Retry)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *Webhook) schedule(ctx context.Context, c store.Claimed) webhook.Schedul
 	return w.chain(ctx).With(own)
 }
 
-// chain is the retry schedule of the chain.
+// chain returns the retry schedule of the chain.
 func (w *Webhook) chain(ctx context.Context) webhook.Schedule {
 	if w.Live == nil {
 		return w.Schedule
@@ -151,7 +151,7 @@ func (w *Webhook) result(ep store.Endpoint, c store.Claimed, out webhook.Outcome
 	return r
 }
 
-// statusOf turns a decision into the state of the delivery and why.
+// statusOf maps a decision to the state of the delivery and its reason.
 func statusOf(d webhook.Decision) (status, reason string) {
 	switch d.Next {
 	case webhook.NextDelivered:

@@ -7,8 +7,8 @@ import (
 	"schakel/store"
 )
 
-// weekOf reads when an endpoint may be sent to. Windows were checked before they were stored, but a zone may be gone from
-// the database of zones, or not be taken any more: then nothing is sent, because the receiver said that it may not always.
+// weekOf reads the delivery windows of an endpoint. They were checked before they were stored, but a zone may be gone from the
+// database of zones, or not be taken any more: then nothing is sent, because the receiver said that it may not always.
 func weekOf(e store.Endpoint) window.Week {
 	w, err := window.Parse(e.Windows)
 	if err != nil {
@@ -17,48 +17,48 @@ func weekOf(e store.Endpoint) window.Week {
 	return w
 }
 
-// tellUnreadable logs the windows of an endpoint that hold everything back because they cannot be read; once for each text.
-func (e *Engine) tellUnreadable(l *lane) {
-	if l.endpoint.Windows == l.read {
+// logUnreadable logs the windows of an endpoint that hold everything back because they cannot be read; once for each text.
+func (e *Engine) logUnreadable(q *endpointQueue) {
+	if q.endpoint.Windows == q.read {
 		return
 	}
-	l.read = l.endpoint.Windows
-	if err := window.Check(l.read); err != nil {
-		e.cfg.Log.Error("windows of endpoint cannot be read, nothing is sent to it", "endpoint", l.endpoint.ID, "error", err)
+	q.read = q.endpoint.Windows
+	if err := window.Check(q.read); err != nil {
+		e.cfg.Log.Error("windows of endpoint cannot be read, nothing is sent to it", "endpoint", q.endpoint.ID, "error", err)
 	}
 }
 
-// closed tells whether it is outside the windows of the lane now, and remembers until when. The caller holds the mutex.
-func (l *lane) closed(now time.Time) bool {
-	if l.week.Always() {
+// closed reports whether it is outside the delivery windows now, and remembers until when. The caller holds the mutex.
+func (q *endpointQueue) closed(now time.Time) bool {
+	if q.week.Always() {
 		return false
 	}
-	if now.Before(l.opensAt) {
+	if now.Before(q.opensAt) {
 		return true
 	}
-	l.opensAt = time.Time{}
-	if l.week.Open(now) {
+	q.opensAt = time.Time{}
+	if q.week.Open(now) {
 		return false
 	}
-	if l.opensAt = l.week.Next(now); l.opensAt.IsZero() {
-		l.opensAt = now.Add(time.Hour) // never, or in an hour that a change of clocks leaves out
+	if q.opensAt = q.week.Next(now); q.opensAt.IsZero() {
+		q.opensAt = now.Add(time.Hour) // never, or in an hour that a change of clocks leaves out
 	}
 	return true
 }
 
-// testRoom is whether a test event may be claimed though the lane is closed: whoever tests wants to see the answer now.
-func (l *lane) testRoom(now time.Time) int {
-	if !l.tests || l.endpoint.Status != store.EndpointActive || l.circuit.open() || l.pause.holds(now) || l.pause.full(l.held, 1) || !l.closed(now) {
+// testRoom returns 1 when a test event may be claimed though the queue is closed: whoever tests wants to see the answer now.
+func (q *endpointQueue) testRoom(now time.Time) int {
+	if !q.tests || q.endpoint.Status != store.EndpointActive || q.circuit.open() || q.backoff.active(now) || q.backoff.full(q.held, 1) || !q.closed(now) {
 		return 0
 	}
 	return 1
 }
 
-// tried wakes a lane for a test event.
-func (e *Engine) tried(endpointID string) {
+// wakeForTest wakes a queue for a test event.
+func (e *Engine) wakeForTest(endpointID string) {
 	e.mu.Lock()
-	if l := e.lanes[endpointID]; l != nil {
-		l.tests = true
+	if q := e.queues[endpointID]; q != nil {
+		q.tests = true
 	}
 	e.mu.Unlock()
 	e.ready(map[string]struct{}{endpointID: {}})

@@ -50,7 +50,7 @@ func TestNothingIsSentOutsideTheWindows(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); clocks(t, storetest.Postgres) })
 }
 
-// windows says when the endpoint of a subscription may be sent to.
+// windows sets the delivery windows of the endpoint of a subscription.
 func (c *chain) windows(s store.Subscription, text string) {
 	c.Helper()
 	var e store.Endpoint
@@ -80,25 +80,25 @@ func TestLaneWakesWhenItsWindowOpens(t *testing.T) {
 	}
 	friday := time.Date(2026, 3, 27, 19, 0, 0, 0, time.UTC) // 20:00 there
 	monday := time.Date(2026, 3, 30, 5, 0, 0, 0, time.UTC)  // 07:00 there, in summer time by now
-	l := newLane(e)
-	if room := l.room(friday); room != 0 || !l.next().Equal(monday) {
-		t.Errorf("room %d, looks again at %s", room, l.next())
+	q := newEndpointQueue(e)
+	if room := q.room(friday); room != 0 || !q.next().Equal(monday) {
+		t.Errorf("room %d, looks again at %s", room, q.next())
 	}
-	l.due = friday.Add(-time.Hour)
-	if !l.next().Equal(monday) {
-		t.Errorf("with something due it looks again at %s", l.next())
+	q.due = friday.Add(-time.Hour)
+	if !q.next().Equal(monday) {
+		t.Errorf("with something due it looks again at %s", q.next())
 	}
-	l.due = monday.Add(time.Hour)
-	l.ready = false
-	if !l.next().Equal(monday.Add(time.Hour)) {
-		t.Errorf("with nothing due before, it looks again at %s", l.next())
+	q.due = monday.Add(time.Hour)
+	q.ready = false
+	if !q.next().Equal(monday.Add(time.Hour)) {
+		t.Errorf("with nothing due before, it looks again at %s", q.next())
 	}
-	l.ready = true
-	if room := l.room(monday); room == 0 {
+	q.ready = true
+	if room := q.room(monday); room == 0 {
 		t.Error("no room when it opens")
 	}
-	l.tests = true
-	if l.testRoom(monday) != 0 || l.testRoom(friday) != 1 {
+	q.tests = true
+	if q.testRoom(monday) != 0 || q.testRoom(friday) != 1 {
 		t.Error("a test event goes by itself only while the lane is closed")
 	}
 }
@@ -111,21 +111,21 @@ func TestUnreadableWindowsHold(t *testing.T) {
 	for _, text := range []string{"x", "{}", `{"timeZone":"Mars/Olympus","open":[{"days":["mon"],"from":"00:00","to":"24:00"}]}`} {
 		var log strings.Builder
 		e := &Engine{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
-		l := newLane(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4, Windows: text})
-		e.tellUnreadable(l)
-		e.tellUnreadable(l)
-		if room := l.room(now); room != 0 || !l.next().After(now) {
-			t.Errorf("%s: room %d, looks again at %s", text, room, l.next())
+		q := newEndpointQueue(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4, Windows: text})
+		e.logUnreadable(q)
+		e.logUnreadable(q)
+		if room := q.room(now); room != 0 || !q.next().After(now) {
+			t.Errorf("%s: room %d, looks again at %s", text, room, q.next())
 		}
 		if strings.Count(log.String(), "end_1") != 1 {
 			t.Errorf("%s: told %q", text, log.String())
 		}
-		l.tests = true
-		if l.testRoom(now) != 1 {
+		q.tests = true
+		if q.testRoom(now) != 1 {
 			t.Errorf("%s: no room for a test event", text)
 		}
-		l.configure(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4})
-		if l.room(now) == 0 {
+		q.configure(store.Endpoint{ID: "end_1", Status: store.EndpointActive, MaxConcurrency: 4})
+		if q.room(now) == 0 {
 			t.Errorf("%s: no room once it is mended", text)
 		}
 	}
@@ -134,15 +134,15 @@ func TestUnreadableWindowsHold(t *testing.T) {
 func TestLaneWakesWhenItsPauseIsOver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 27, 19, 0, 0, 0, time.UTC)
-	l := newLane(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 4})
-	l.due, l.pause.until = now, now.Add(time.Minute)
-	if room := l.room(now); room != 0 || !l.next().Equal(l.pause.until) {
-		t.Errorf("room %d, looks again at %s", room, l.next())
+	q := newEndpointQueue(store.Endpoint{Status: store.EndpointActive, MaxConcurrency: 4})
+	q.due, q.backoff.until = now, now.Add(time.Minute)
+	if room := q.room(now); room != 0 || !q.next().Equal(q.backoff.until) {
+		t.Errorf("room %d, looks again at %s", room, q.next())
 	}
-	l.pause.until, l.lookAt = time.Time{}, now.Add(time.Second)
-	l.due = now.Add(time.Hour)
-	if room := l.room(now); room != 0 || !l.next().Equal(l.lookAt) {
-		t.Errorf("filling a batch: room %d, looks again at %s", room, l.next())
+	q.backoff.until, q.lookAt = time.Time{}, now.Add(time.Second)
+	q.due = now.Add(time.Hour)
+	if room := q.room(now); room != 0 || !q.next().Equal(q.lookAt) {
+		t.Errorf("filling a batch: room %d, looks again at %s", room, q.next())
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 )
 
 // writeLoop is commitLoop and completeLoop in one, for a database with one writer: what came in and what was sent meanwhile
-// go to disk together, for the price of one.
+// share a transaction.
 func (e *Engine) writeLoop(ctx context.Context) {
 	var group []*pending
-	var batch []finished // what is left to write when the database is away, too
-	var brake brake
+	var batch []finished // unwritten outcomes, also while the database is away
+	var throttle throttle
 	wait := firstWait
-	lately := 0 // what the last transaction wrote
+	lately := 0 // events and outcomes the last transaction wrote
 	for {
 		again, submissions := time.Duration(0), e.submissions
 		if len(group) > 0 {
-			again, submissions = brakeLook, nil // the brake holds it
+			again, submissions = throttlePoll, nil // the throttle holds it
 		} else if len(batch) > 0 {
 			again = wait
 		}
@@ -29,7 +29,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 			batch = f.appendTo(batch)
 		case <-after(again):
 		case <-ctx.Done():
-			e.turnAway(group)
+			e.rejectPending(group)
 			for batch = e.gatherOutcomes(batch); len(batch) > 0; batch = e.gatherOutcomes(nil) {
 				e.complete(ctx, batch)
 			}
@@ -40,11 +40,11 @@ func (e *Engine) writeLoop(ctx context.Context) {
 		}
 		batch = e.gatherOutcomes(batch)
 		var next []*pending
-		if len(group) > 0 && !brake.holds(e, group, len(batch)) {
+		if len(group) > 0 && !throttle.holds(e, group, len(batch)) {
 			next, group = e.gather(group), nil
-			brake.next()
+			throttle.next()
 		} else if len(group) > 0 && len(batch) < e.cfg.MaxBatch/2 {
-			continue // more of them go for the price of one
+			continue // more of them share a transaction
 		}
 		lately = eventsOf(next) + len(batch)
 		if e.writeAll(ctx, next, batch) {
@@ -63,14 +63,14 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// writeAll writes a group and a batch and tells whether the batch is written. A group gets its answer in any case.
+// writeAll writes a group and a batch and reports whether the batch is written. A group gets its answer in any case.
 func (e *Engine) writeAll(ctx context.Context, group []*pending, batch []finished) bool {
 	e.refresh(ctx)
 	if len(batch) == 0 {
 		e.commit(ctx, group)
 		return true
 	}
-	var m made
+	var m commitResult
 	var changed bool
 	err := e.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *store.Tx) (err error) {
 		if changed, err = e.writeOutcomes(context.WithoutCancel(ctx), tx, batch); err != nil || len(group) == 0 {
@@ -84,7 +84,7 @@ func (e *Engine) writeAll(ctx context.Context, group []*pending, batch []finishe
 		e.completed(ctx, batch, changed)
 		return true
 	}
-	e.letGo(m)
+	e.releaseRoom(m)
 	if len(group) == 0 {
 		e.cfg.Log.Error("write outcomes failed", "outcomes", len(batch), "error", err)
 		return false
