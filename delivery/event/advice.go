@@ -18,7 +18,7 @@ const (
 	AdviceEmailAddress = "sensitive-email"      // EDU-26
 )
 
-// SourcePolicy is what a chain expects of source (CE-08).
+// SourcePolicy is a chain's rule for source (CE-08).
 type SourcePolicy uint8
 
 // The source policies.
@@ -28,15 +28,15 @@ const (
 	SourceAny                     // any URI-reference
 )
 
-// Policy is what a chain wants to be advised on. The zero value advises on all.
+// Policy restricts the advice a chain wants. The zero value advises on all.
 type Policy struct {
 	Source       SourcePolicy
-	AnyType      bool // say nothing about the form of type (CE-12, CE-13)
-	AllowPrivate bool // say nothing about BSN and e-mail addresses (EDU-26)
+	AnyType      bool // no advice on the form of type (CE-12, CE-13)
+	AllowPrivate bool // no advice on BSN and e-mail addresses (EDU-26)
 }
 
-// Advice lists where a valid event departs from what the profile advises. A
-// chain may show it, or refuse events by it. No problem repeats a value.
+// Advice lists where a valid event departs from the recommendations of the profile. A chain may show it, or reject events by
+// it. No problem repeats a value.
 func (e *Event) Advice(policy Policy) []Problem {
 	f := findings{index: -1}
 	policy.source(e.Source, &f)

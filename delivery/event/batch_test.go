@@ -60,7 +60,7 @@ func TestBatchRefused(t *testing.T) {
 func TestBatchCollects(t *testing.T) {
 	t.Parallel()
 	_, err := ParseBatch([]byte(`[{"specversion":"1.0","id":"1","source":"a"},`+with("")+`,{"specversion":"1.0","source":"a","type":"b.c"}]`), Limits{})
-	problems := refused(t, err)
+	problems := problemsOf(t, err)
 	if len(problems) != 2 || problems[0].Pointer != "/0/type" || problems[1].Pointer != "/2/id" {
 		t.Errorf("got %+v", problems)
 	}

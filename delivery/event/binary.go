@@ -32,7 +32,7 @@ func ParseBinary(header http.Header, body []byte, limits Limits) (Event, error) 
 	return e, nil
 }
 
-// headerPairs gives the attributes that stand in headers, decoded.
+// headerPairs returns the attributes in headers, decoded.
 func headerPairs(header http.Header, f *findings) []pair {
 	pairs := make([]pair, 0, len(header))
 	for key, values := range header {
@@ -63,7 +63,7 @@ func contentTypePair(header http.Header, pairs []pair) []pair {
 	return pairs
 }
 
-// attributeName gives the attribute a header stands for.
+// attributeName returns the attribute of a header.
 func attributeName(key string) (string, bool) {
 	if len(key) < len(headerPrefix) || !strings.EqualFold(key[:len(headerPrefix)], headerPrefix) {
 		return "", false
@@ -80,7 +80,7 @@ func hasAttributes(header http.Header) bool {
 	return false
 }
 
-// attributeBytes is what the attributes take on the wire, with ": " and the line end.
+// attributeBytes returns the size of the attributes on the wire, with ": " and the line end.
 func attributeBytes(header http.Header) int {
 	size := 0
 	for key, values := range header {
@@ -93,9 +93,8 @@ func attributeBytes(header http.Header) int {
 	return size
 }
 
-// BinaryHeader gives the headers of the event in binary mode; Data is the body.
-// Values are percent-encoded (CE-54), integers and booleans become strings.
-// Use it only when CanBinary.
+// BinaryHeader returns the headers of the event in binary mode; Data is the body. Values are percent-encoded (CE-54), integers
+// and booleans become strings. Use it only when CanBinary.
 func (e *Event) BinaryHeader() http.Header {
 	header := make(http.Header, 12)
 	for name, value := range e.All() {
@@ -109,9 +108,8 @@ func (e *Event) BinaryHeader() http.Header {
 	return header
 }
 
-// CanBinary reports whether binary mode can carry the event: it has a payload
-// (CE-60), its content type is not itself that of a CloudEvent (CE-52), and it
-// is not text under the name of a charset other than the UTF-8 we hold it in.
+// CanBinary reports whether binary mode can carry the event: it has a payload (CE-60), its content type is not itself that of
+// a CloudEvent (CE-52), and it is not text with a declared charset other than the UTF-8 it is stored in.
 func (e *Event) CanBinary() bool {
 	mode, err := Detect(e.contentType())
 	misnamed := e.DataKind == DataText && !isUTF8Charset(charset(e.DataContentType))

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// pair is an attribute whose value is a string, as headers and callers give it.
+// pair is an attribute with a string value, from a header or a caller.
 type pair struct {
 	name, value string
-	broken      bool // the value could not be decoded, which has been told
+	broken      bool // the value could not be decoded; the problem is recorded
 }
 
 // New makes an event from strings, judged like one that comes in. specversion
@@ -86,7 +86,7 @@ func (d *draft) compose(p pair, f *findings, limits Limits) {
 
 func rank(name string) int { return min(slotOf([]byte(name)), slotType+1) }
 
-// takeBody sets data that came as bytes and tells where it is not the JSON it should be.
+// takeBody sets data that came as bytes and records a problem where it is not the JSON it should be.
 func (e *Event) takeBody(data []byte, f *findings, limits Limits) {
 	problem := e.setBytes(data, limits.Depth-1)
 	if problem == nil || e.DataContentType == "" {

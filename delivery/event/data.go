@@ -17,7 +17,7 @@ func (r *reader) takeData(e *Event) {
 		r.takeBase64(e)
 	case !given:
 	case contentType.given && !isMediaType(contentType.value):
-		// Already told; how the data must be read is unknown.
+		// The problem is recorded; the form of the data is unknown.
 	case isJSON(e.DataContentType):
 		e.DataKind, e.Data = DataJSON, r.buf[r.data.from:r.data.to]
 	default:
@@ -78,7 +78,7 @@ func decodeBase64(raw []byte, plain bool) ([]byte, bool) {
 
 // setBytes sets data that came as bytes. It is JSON or text where the content
 // type says so and the bytes agree. Where the content type says JSON, or says
-// nothing, and the bytes do not agree, it gives the reason and sets binary.
+// nothing, and the bytes do not agree, it returns the reason and sets binary.
 func (e *Event) setBytes(data []byte, depth int) *fault {
 	e.DataKind, e.Data = DataBinary, data
 	switch {

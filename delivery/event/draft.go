@@ -1,7 +1,7 @@
 package event
 
 // The attributes that have rules of their own, in the order in which their
-// absence or their mistakes are told.
+// absence or their problems are reported.
 const (
 	slotSpecVersion = iota
 	slotID
@@ -52,7 +52,7 @@ type slot struct {
 	value    string
 }
 
-// draft gathers the attributes of one event, whatever the mode it came in.
+// draft collects the attributes of one event, whatever the mode it came in.
 type draft struct {
 	json  []byte // the attributes as a JSON object that is still open
 	count int

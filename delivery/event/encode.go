@@ -50,8 +50,8 @@ func (e *Event) appendName(dst []byte, start int, name string) []byte {
 	return append(dst, name...)
 }
 
-// contentType is the content type said or implied. Data of which nothing is
-// known is called octets, for a receiver would take silence for JSON.
+// contentType returns the content type given or implied. Data without any is called octets, for a receiver would take a
+// missing type for JSON.
 func (e *Event) contentType() string {
 	switch {
 	case e.DataContentType != "":

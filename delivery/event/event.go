@@ -5,10 +5,10 @@ import (
 	"iter"
 )
 
-// DataKind says how the data of an event is carried in JSON.
+// DataKind is the form of the data of an event in JSON.
 type DataKind uint8
 
-// The kinds of data. The numbers are stored; they never change.
+// The kinds of data. The numbers are stored, so they are fixed.
 const (
 	DataNone   DataKind = iota // the event has no data
 	DataJSON                   // a JSON value, carried as it is
@@ -32,7 +32,7 @@ func (k DataKind) String() string {
 	}
 }
 
-// Event is a CloudEvent as accepted. It is not changed after it was made.
+// Event is a CloudEvent as accepted. It is immutable.
 type Event struct {
 	ID              string
 	Source          string
@@ -52,9 +52,8 @@ type Event struct {
 	Data []byte
 }
 
-// Extension gives the canonical string of a context attribute: the value of a
-// string, the literal of an integer or a boolean. It finds the attributes of
-// the core specification too.
+// Extension returns the canonical string of a context attribute: the value of a string, the literal of an integer or a
+// boolean. It finds the attributes of the core specification too.
 func (e *Event) Extension(name string) (string, bool) {
 	for attribute, value := range e.All() {
 		if attribute == name {
@@ -64,9 +63,8 @@ func (e *Event) Extension(name string) (string, bool) {
 	return "", false
 }
 
-// All goes over the context attributes in the order received, with their
-// canonical strings. It stops at the first byte that is not as this package
-// writes it.
+// All iterates over the context attributes in the order received, with their canonical strings. It stops at the first byte
+// that is not as this package writes it.
 func (e *Event) All() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		walk(e.Attributes, func(name, value string, _ literal) bool { return yield(name, value) })
@@ -75,8 +73,8 @@ func (e *Event) All() iter.Seq2[string, string] {
 
 var errAttributes = errors.New("attributes are not a compact JSON object")
 
-// FromParts makes an event again from what was stored of it. The attributes
-// must have come from an Event; they are read but not judged.
+// FromParts rebuilds an event from its stored parts. The attributes must have come from an Event; they are read but not
+// judged.
 func FromParts(attributes []byte, kind DataKind, data []byte) (Event, error) {
 	e := Event{Attributes: attributes, DataKind: kind, Data: data}
 	ok := walk(attributes, func(name, value string, _ literal) bool {

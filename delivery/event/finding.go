@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// noPlace is the offset of a finding that stands nowhere in the body.
+// noPlace is the offset of a finding without a place in the body.
 const noPlace = -1
 
 // findings collects the problems of one request.
@@ -61,7 +61,7 @@ func shown(name string) string {
 
 func quoted(name string) string { return strconv.Quote(shown(name)) }
 
-// place turns an offset into a line and a column in characters, both from 1.
+// place converts an offset to a line and a column in characters, both from 1.
 func place(body []byte, off int) (line, column int) {
 	head := body[:min(off, len(body))]
 	line = bytes.Count(head, []byte{'\n'}) + 1

@@ -103,7 +103,7 @@ func checkProblems(t *testing.T, err error) {
 	}
 }
 
-// checkEvent asks what holds of every accepted event.
+// checkEvent checks the invariants of every accepted event.
 func checkEvent(t *testing.T, e Event) {
 	t.Helper()
 	if e.ID == "" || e.Source == "" || e.Type == "" || !json.Valid(e.Attributes) {
@@ -126,7 +126,7 @@ func checkEvent(t *testing.T, e Event) {
 	}
 }
 
-// agree holds our reading against that of encoding/json.
+// agree compares our reading with that of encoding/json.
 func agree(t *testing.T, body []byte, e Event) {
 	t.Helper()
 	var members map[string]json.RawMessage

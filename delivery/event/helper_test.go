@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// with gives a minimal event in JSON with more members behind it.
+// with returns a minimal event in JSON with more members behind it.
 func with(members string) string {
 	if members != "" {
 		members = "," + members
@@ -15,7 +15,7 @@ func with(members string) string {
 	return `{"specversion":"1.0","id":"1","source":"urn:nld:oin:00000001823288444000:systeem:BRP","type":"nl.brp.persoon-verhuisd"` + members + `}`
 }
 
-// ceHeader gives the headers of a minimal binary event and more pairs.
+// ceHeader returns the headers of a minimal binary event and more pairs.
 func ceHeader(pairs ...string) http.Header {
 	header := http.Header{}
 	for _, pair := range [][2]string{
@@ -41,8 +41,8 @@ func accept(t *testing.T, body string) Event {
 	return e
 }
 
-// refused gives the problems of err and fails when it is no *Invalid.
-func refused(t *testing.T, err error) []Problem {
+// problemsOf returns the problems of err and fails when it is no *Invalid.
+func problemsOf(t *testing.T, err error) []Problem {
 	t.Helper()
 	var invalid *Invalid
 	if !errors.As(err, &invalid) {
@@ -54,10 +54,10 @@ func refused(t *testing.T, err error) []Problem {
 	return invalid.Problems
 }
 
-// wantProblem asks for exactly one problem, about this attribute and of this code.
+// wantProblem checks for exactly one problem, about this attribute and of this code.
 func wantProblem(t *testing.T, err error, attribute, code string) Problem {
 	t.Helper()
-	problems := refused(t, err)
+	problems := problemsOf(t, err)
 	if len(problems) != 1 || problems[0].Attribute != attribute || problems[0].Code != code {
 		t.Fatalf("got %+v, want one problem %s of %q", problems, code, attribute)
 	}

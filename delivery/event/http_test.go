@@ -146,7 +146,7 @@ func TestBinaryMissing(t *testing.T) {
 	t.Parallel()
 	_, err := ParseBinary(http.Header{"Ce-Id": {"1"}}, []byte("x"), Limits{})
 	want := []string{"source attribute-missing", "specversion attribute-missing", "type attribute-missing"}
-	if got := codes(refused(t, err)); !slices.Equal(got, want) {
+	if got := codes(problemsOf(t, err)); !slices.Equal(got, want) {
 		t.Errorf("CE-01 got %q", got)
 	}
 }

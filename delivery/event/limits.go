@@ -4,7 +4,7 @@ package event
 // (CE-31): 64 KiB on the wire. No limit goes below it.
 const MinEventBytes = 65536
 
-// Limits bounds what a reader takes. A field left zero has its default.
+// Limits bounds the input of a reader. A field left zero has its default.
 type Limits struct {
 	// EventBytes is the largest single event in bytes: the body of a structured
 	// request, one element of a batch, or the ce- headers plus the body of a
@@ -14,8 +14,8 @@ type Limits struct {
 	BatchEvents int
 	// BatchBytes is the largest batch in bytes. Default 1 MiB; never below EventBytes + 2.
 	BatchBytes int
-	// Depth is how deep JSON may nest, the event itself being the first level.
-	// Default 128; deeper input is refused as invalid (CE-44).
+	// Depth bounds the nesting of JSON, the event itself being the first level. Default 128; deeper input is rejected as
+	// invalid (CE-44).
 	Depth int
 	// Attributes is the most context attributes of one event. Default 64.
 	Attributes int

@@ -21,7 +21,7 @@ func isMediaType(s string) bool {
 	return true
 }
 
-// broken is what cutParameter leaves when there was no parameter.
+// broken is the rest that cutParameter returns when there was no parameter.
 const broken = "\x00"
 
 // cutParameter takes `; name=value` from the front of s.
@@ -72,13 +72,13 @@ func cutToken(s string) (token, rest string) {
 	return s, ""
 }
 
-// essence gives a media type in lower case without its parameters.
+// essence returns a media type in lower case without its parameters.
 func essence(mediaType string) string {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	return strings.ToLower(strings.TrimSpace(mediaType))
 }
 
-// charset gives the charset parameter of a media type in lower case, "" when it has none.
+// charset returns the charset parameter of a media type in lower case, "" when it has none.
 func charset(mediaType string) string {
 	_, rest, _ := strings.Cut(mediaType, ";")
 	rest = ";" + rest

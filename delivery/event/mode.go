@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mode is how an HTTP request carries events (CE-51, CE-52).
+// Mode is the way an HTTP request carries events (CE-51, CE-52).
 type Mode uint8
 
 // The three modes of the HTTP binding.
@@ -36,10 +36,9 @@ const (
 	BatchMediaType = "application/cloudevents-batch+json"
 )
 
-// Detect tells the mode by the Content-Type of a request: what starts with
-// application/cloudevents-batch is a batch, what starts with
-// application/cloudevents is structured, all else is binary (CE-52). A format
-// other than JSON in UTF-8 gives ErrUnsupportedFormat.
+// Detect returns the mode by the Content-Type of a request: a type that starts with application/cloudevents-batch is a batch,
+// one that starts with application/cloudevents is structured, all else is binary (CE-52). A format other than JSON in UTF-8
+// gives ErrUnsupportedFormat.
 func Detect(contentType string) (Mode, error) {
 	base := essence(contentType)
 	mode, want := Binary, base
@@ -58,10 +57,9 @@ func Detect(contentType string) (Mode, error) {
 	return mode, nil
 }
 
-// Read takes the events out of an HTTP request whose body has been read whole.
-// In structured and batch mode ce- headers are not looked at (CE-55). The
-// events' data may share memory with body. Errors: *Invalid (400),
-// ErrTooLarge (413), ErrUnsupportedFormat (415).
+// Read reads the events of an HTTP request whose body has been read whole. In structured and batch mode ce- headers are not
+// looked at (CE-55). The events' data may share memory with body. Errors: *Invalid (400), ErrTooLarge (413),
+// ErrUnsupportedFormat (415).
 func Read(header http.Header, body []byte, limits Limits) (Mode, []Event, error) {
 	contentTypes := header.Values(contentTypeHeader)
 	if len(contentTypes) > 1 {
@@ -85,8 +83,8 @@ func Read(header http.Header, body []byte, limits Limits) (Mode, []Event, error)
 	return mode, []Event{e}, nil
 }
 
-// isEncoded tells whether the body is not the plain one. In binary mode any bytes are data: compressed ones would be passed on
-// as if they were the data itself.
+// isEncoded reports whether the body has a content coding. In binary mode any bytes are data: compressed ones would be passed
+// on as if they were the data itself.
 func isEncoded(header http.Header) bool {
 	for _, coding := range header.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {

@@ -19,9 +19,8 @@ func ParseJSON(body []byte, limits Limits) (Event, error) {
 	return e, nil
 }
 
-// ParseBatch reads a JSON batch (CE-56). One bad event refuses the whole batch,
-// with the problems of every event as far as the JSON can be read (CE-57). An
-// empty batch gives no events. Errors: *Invalid, *TooLarge.
+// ParseBatch reads a JSON batch (CE-56). One bad event rejects the whole batch, with the problems of every event as far as the
+// JSON can be read (CE-57). An empty batch returns no events. Errors: *Invalid, *TooLarge.
 func ParseBatch(body []byte, limits Limits) ([]Event, error) {
 	limits = limits.withDefaults()
 	if len(body) > limits.BatchBytes {

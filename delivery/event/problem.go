@@ -39,22 +39,21 @@ const (
 // maxProblems bounds an answer; who has fifty mistakes has seen enough.
 const maxProblems = 50
 
-// ErrUnsupportedFormat says that a request is not in a CloudEvents format we
-// read; it is answered with 415 (CE-52, CE-66).
+// ErrUnsupportedFormat: a request is not in a CloudEvents format that is read; it is answered with 415 (CE-52, CE-66).
 var ErrUnsupportedFormat = errors.New("not a supported CloudEvents format")
 
-// ErrTooLarge is what errors.Is finds in every *TooLarge.
+// ErrTooLarge matches every *TooLarge in errors.Is.
 var ErrTooLarge = errors.New("too large")
 
-// TooLarge says which limit was passed; it is answered with 413 (CE-32, CE-56).
+// TooLarge reports the limit that was passed; it is answered with 413 (CE-32, CE-56).
 type TooLarge struct {
 	Limit string // "event bytes", "batch bytes" or "batch events"
 	Index int    // position of the event in a batch, -1 when not about one event
-	Max   int    // what is allowed
-	Got   int    // what came; for "batch events" the count at which reading stopped
+	Max   int    // the limit
+	Got   int    // the size; for "batch events" the count at which reading stopped
 }
 
-// Error names the limit and what came.
+// Error names the limit and the size.
 func (t *TooLarge) Error() string {
 	return fmt.Sprintf("too large: %d %s, at most %d are taken", t.Got, t.Limit, t.Max)
 }
@@ -69,7 +68,7 @@ type Problem struct {
 	Attribute string // name of the attribute, "data", "data_base64", or "" for the whole
 	Pointer   string // RFC 6901 pointer into the body, such as "/id" or "/3/time"
 	Code      string // one of the Code constants
-	Detail    string // what is wrong and how to mend it, in English
+	Detail    string // the problem and its correction, in English
 	Line      int    // line in the body from 1, 0 when there is no place in the body
 	Column    int    // column in characters from 1, 0 when there is no place in the body
 }
@@ -79,7 +78,7 @@ type Invalid struct {
 	Problems []Problem // at least one, at most 50, in the order found
 }
 
-// Error gives the first problem and how many more there are.
+// Error returns the first problem and the number of the others.
 func (e *Invalid) Error() string {
 	if len(e.Problems) == 0 {
 		return "invalid event"

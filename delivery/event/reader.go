@@ -17,7 +17,7 @@ type reader struct {
 	data   payload
 }
 
-// payload is where the data members of an event stand; to is 0 when absent.
+// payload holds the positions of the data members of an event; to is 0 when absent.
 type payload struct {
 	from, to       int // the raw value of data
 	offBase64      int
@@ -35,7 +35,7 @@ func newReader(body []byte, limits Limits) *reader {
 	}
 }
 
-// begin refuses what no JSON text may be.
+// begin rejects input that no JSON text may be.
 func (r *reader) begin() bool {
 	if len(r.buf) == 0 {
 		return r.fail(noPlace, CodeEmptyBody, "the request has no body; send the event in it")
@@ -61,7 +61,7 @@ func firstBroken(b []byte) int {
 	return len(b)
 }
 
-// err gives all findings, the one that ended the reading last.
+// err returns all findings, the one that ended the reading last.
 func (r *reader) err(ok bool) error {
 	if !ok {
 		attribute := ""

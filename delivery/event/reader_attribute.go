@@ -77,7 +77,7 @@ func (r *reader) wordAttribute(name []byte, off int) bool {
 	return true
 }
 
-// mustBeText refuses a number or a boolean where the specification names a string.
+// mustBeText rejects a number or a boolean where the specification requires a string.
 func (r *reader) mustBeText(name []byte, off int) bool {
 	if slotOf(name) == slotCount {
 		return false
@@ -91,8 +91,7 @@ func (r *reader) refuseType(name []byte, off int, detail string) {
 	r.add(off, string(name), CodeType, string(name)+" has a value of the wrong type: "+detail)
 }
 
-// given notes that an attribute is there but of no use, so that it is not
-// called missing as well.
+// given marks an attribute that is present but unusable, so that it is not reported missing as well.
 func (r *reader) given(at, off int) {
 	if at < slotCount {
 		r.draft.slots[at] = slot{given: true, off: off}

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// ErrDataRef is answered when an event refers to data already.
+// ErrDataRef: the event refers to data already.
 var ErrDataRef = errors.New("the event has a dataref of its own")
 
-// Size is how many bytes AppendJSON appends: what the event takes on the wire in structured mode.
+// Size returns the number of bytes AppendJSON appends: the size of the event on the wire in structured mode.
 func (e *Event) Size() int {
 	bare, data := max(len(e.Attributes), 2), e.dataSize()
 	size := bare + data
@@ -29,7 +29,7 @@ func (e *Event) Size() int {
 	return size + added
 }
 
-// dataSize is what the data takes with its name.
+// dataSize returns the size of the data with its name.
 func (e *Event) dataSize() int {
 	switch e.DataKind {
 	case DataJSON:
@@ -43,7 +43,7 @@ func (e *Event) dataSize() int {
 	}
 }
 
-// textSize is how many bytes appendText appends.
+// textSize returns the number of bytes appendText appends.
 func textSize(value []byte) int {
 	size := len(value) + 2
 	for _, c := range value {
@@ -57,11 +57,11 @@ func textSize(value []byte) int {
 	return size
 }
 
-// DataType is the media type of the data: datacontenttype as it was received, or what its absence means.
+// DataType returns the media type of the data: datacontenttype as it was received, or the type that its absence implies.
 func (e *Event) DataType() string { return e.contentType() }
 
-// Refer makes the event that carries a reference to its data in place of the data (EDU-01a, CE-21). All else stays as it
-// is. The reference must be an absolute URL. An event that has a dataref gives ErrDataRef.
+// Refer returns the event with a reference to its data in place of the data (EDU-01a, CE-21). All else is unchanged. The
+// reference must be an absolute URL. An event that has a dataref gives ErrDataRef.
 func (e *Event) Refer(dataref string) (Event, error) {
 	if _, given := e.Extension("dataref"); given {
 		return Event{}, ErrDataRef

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Size says what AppendJSON writes, also around the limit where an implied content type is left out.
+// Size equals the length that AppendJSON writes, also around the limit where an implied content type is left out.
 func TestSizeIsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

@@ -2,17 +2,16 @@ package event
 
 import "strconv"
 
-// rule is what CE-01 and CE-09 to CE-22 ask of one attribute.
+// rule is the rule of CE-01 and CE-09 to CE-22 for one attribute.
 type rule struct {
 	name     string
 	required bool
 	holds    func(string) bool
 	code     string
-	detail   string // what is wrong and how to mend it
+	detail   string // the problem and its correction
 }
 
-// ruleOf gives the rule of a slot. A switch and not a table, so that it cannot
-// be changed and costs nothing to make.
+// ruleOf returns the rule of a slot. A switch and not a table, so that it is immutable and costs nothing to make.
 func ruleOf(slot int) rule {
 	switch slot {
 	case slotSpecVersion:
@@ -38,8 +37,8 @@ func ruleOf(slot int) rule {
 	}
 }
 
-// maxIdentity is the most bytes of id and of source: together they are a key of the database, which takes at most 2,704
-// bytes in one (CE-05). UUIDs and URNs stay far below it.
+// maxIdentity bounds id and source, in bytes: together they are a key of the database, which takes at most 2,704 bytes in one
+// (CE-05). UUIDs and URNs stay far below it.
 const maxIdentity = 1024
 
 func (r rule) tooLong(value string) bool {
@@ -48,7 +47,7 @@ func (r rule) tooLong(value string) bool {
 
 func isSpecVersion(s string) bool { return s == "1.0" }
 
-// check judges the attributes that have rules; start is where the event begins.
+// check judges the attributes that have rules; start is the offset of the event.
 func (d *draft) check(f *findings, start int) {
 	for i := range d.slots {
 		found := &d.slots[i]
@@ -80,7 +79,7 @@ func (r rule) check(found *slot, f *findings) {
 	}
 }
 
-// checkName judges the name of an attribute (CE-02) and says what is wrong with it.
+// checkName returns the problem of the name of an attribute (CE-02); "" when there is none.
 func checkName(name []byte, limit int) (code, detail string) {
 	if string(name) == "data" || len(name) == 0 {
 		return CodeName, "an attribute may not be called " + quoted(string(name)) + "; give it another name"

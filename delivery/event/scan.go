@@ -1,8 +1,7 @@
 package event
 
-// scanner walks JSON text (RFC 8259) once, without building anything. Whoever
-// uses it has checked that the text is UTF-8. The methods return false at the
-// first breach of the grammar and leave the reason in fault.
+// scanner walks JSON text (RFC 8259) once, without building anything. The caller has checked that the text is UTF-8. The
+// methods return false at the first breach of the grammar and leave the reason in fault.
 type scanner struct {
 	buf   []byte
 	pos   int
@@ -27,7 +26,7 @@ func (s *scanner) syntax(detail string) bool {
 	return s.fail(s.pos, CodeSyntax, detail)
 }
 
-// peek skips white space and gives the next byte, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
 	for s.pos < len(s.buf) {
 		switch c := s.buf[s.pos]; c {
@@ -144,7 +143,7 @@ func (s *scanner) name() (text, bool) {
 	return name, true
 }
 
-// word takes true, false or null and gives its first letter, 0 when it is none.
+// word takes true, false or null and returns its first letter, 0 when it is none.
 func (s *scanner) word() byte {
 	for _, word := range [...]string{"true", "false", "null"} {
 		if end := s.pos + len(word); end <= len(s.buf) && string(s.buf[s.pos:end]) == word {

@@ -36,7 +36,7 @@ func (s *scanner) text() (text, bool) {
 	return text{}, s.fail(len(buf), CodeSyntax, "the JSON text breaks off; a string is not closed")
 }
 
-// escape gives the length of the escape that b starts with, 0 when it is broken.
+// escape returns the length of the escape that b starts with, 0 when it is broken.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0

@@ -48,7 +48,7 @@ func TestSyntax(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ParseJSON([]byte(test.body), Limits{})
-			problems := refused(t, err)
+			problems := problemsOf(t, err)
 			last := problems[len(problems)-1]
 			if last.Code != test.code || last.Line != test.line || last.Column != test.column {
 				t.Errorf("got %+v, want %s at %d:%d", last, test.code, test.line, test.column)
@@ -76,7 +76,7 @@ func TestDeepestDataPasses(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := ParseJSON([]byte("{\n \"id\":5, \"source\":\"a b\",\n \"Ext\":1, \"time\":\"x\", \"a/b~c\":1, \"data\":1, \"data_base64\":2}"), Limits{})
-	got := codes(refused(t, err))
+	got := codes(problemsOf(t, err))
 	want := []string{
 		"Ext attribute-name", "a/b~c attribute-name", "data_base64 data-twice", "id attribute-type", "source uri-reference",
 		"specversion attribute-missing", "time time", "type attribute-missing",
@@ -84,7 +84,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	for _, problem := range refused(t, err) {
+	for _, problem := range problemsOf(t, err) {
 		if problem.Attribute == "a/b~c" && problem.Pointer != "/a~1b~0c" {
 			t.Errorf("pointer is %q", problem.Pointer)
 		}
@@ -98,7 +98,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	t.Parallel()
 	body := "[" + strings.Repeat(`{"x":"\uD800"},`, 90) + `{}` // 5 mistakes each, and it breaks off
 	_, err := ParseBatch([]byte(body), Limits{})
-	problems := refused(t, err)
+	problems := problemsOf(t, err)
 	if len(problems) != maxProblems || problems[maxProblems-1].Code != CodeSyntax {
 		t.Errorf("got %d problems, the last %+v", len(problems), problems[len(problems)-1])
 	}

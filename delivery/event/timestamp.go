@@ -9,10 +9,9 @@ import (
 
 var errTime = errors.New("not an RFC 3339 time")
 
-// ParseTime reads a time of RFC 3339 as CE-20 wants it: seconds and an offset
-// are required, "t" and "z" may be lower case, a fraction follows a point, and
-// second 60 exists only in the last minute of a month in UTC. It gives the
-// instant; a leap second becomes the second after it.
+// ParseTime reads a time of RFC 3339 as CE-20 requires it: seconds and an offset are required, "t" and "z" may be lower case,
+// a fraction follows a point, and second 60 exists only in the last minute of a month in UTC. It returns the instant; a leap
+// second becomes the second after it.
 func ParseTime(s string) (time.Time, error) {
 	if !isTime(s) {
 		return time.Time{}, errTime
@@ -32,7 +31,7 @@ func ParseTime(s string) (time.Time, error) {
 	return instant, nil
 }
 
-// isTime checks the form by hand: it stands on the path of every event.
+// isTime checks the form by hand: it runs for every event.
 func isTime(s string) bool {
 	if len(s) < len("2006-01-02T15:04:05Z") || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
 		return false
@@ -63,7 +62,7 @@ func fraction(s string) string {
 	return s
 }
 
-// zone reads "Z" or "+01:00" and gives minutes east of UTC.
+// zone reads "Z" or "+01:00" and returns minutes east of UTC.
 func zone(s string) (minutes int, ok bool) {
 	if s == "Z" || s == "z" {
 		return 0, true

@@ -18,7 +18,7 @@ func isURI(s string) bool {
 	return ok && scheme != ""
 }
 
-// splitURI checks every part of a URI-reference and gives its scheme.
+// splitURI checks every part of a URI-reference and returns its scheme.
 func splitURI(s string) (scheme string, ok bool) {
 	scheme, rest, ok := cutScheme(s)
 	if !ok {
@@ -38,7 +38,7 @@ func splitURI(s string) (scheme string, ok bool) {
 	return scheme, uriChars(rest, ":@/") && uriChars(query, ":@/?") && uriChars(fragment, ":@/?")
 }
 
-// cutScheme refuses a colon in the first segment when no scheme stands before it.
+// cutScheme rejects a colon in the first segment when no scheme stands before it.
 func cutScheme(s string) (scheme, rest string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

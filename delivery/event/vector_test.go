@@ -75,7 +75,7 @@ func TestVectors(t *testing.T) {
 	}
 	for name, body := range invalidVectors() {
 		_, err := ParseJSON([]byte(body), Limits{})
-		if problems := refused(t, err); len(problems) != 1 || problems[0].Attribute == "" {
+		if problems := problemsOf(t, err); len(problems) != 1 || problems[0].Attribute == "" {
 			t.Errorf("%s: %+v", name, problems)
 		}
 	}
@@ -105,7 +105,7 @@ func TestBatchVectors(t *testing.T) {
 		"invalidBatchContainingNonObject":         `["not an object",` + minimal + "]",
 	} {
 		_, err := ParseBatch([]byte(batch), Limits{})
-		if problems := refused(t, err); len(problems) != 1 || problems[0].Index < 0 {
+		if problems := problemsOf(t, err); len(problems) != 1 || problems[0].Index < 0 {
 			t.Errorf("%s: %+v", name, problems)
 		}
 	}

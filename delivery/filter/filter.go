@@ -23,7 +23,7 @@ const (
 	maxDepth = 10
 )
 
-// Attribute gives the value of a context attribute in its canonical string form, and whether the event has it.
+// Attribute returns the value of a context attribute in its canonical string form, and whether the event has it.
 type Attribute func(name string) (string, bool)
 
 // Filter is a compiled list of filters. The zero Filter matches everything.
@@ -35,20 +35,20 @@ type node interface {
 	words(within bool) string
 }
 
-// Match tells whether an event passes.
+// Match reports whether an event passes.
 func (f Filter) Match(get Attribute) bool { return f.root.match(get) }
 
-// Everything tells whether the filter lets every event pass.
+// Everything reports whether the filter lets every event pass.
 func (f Filter) Everything() bool { return len(f.root) == 0 }
 
-// Exact gives the one value that an attribute must have for any event to pass, if there is one. An index is made of it,
-// so that a hundred thousand subscriptions to single subjects are not asked one by one.
+// Exact returns the one value that an attribute must have for any event to pass, if there is one. It makes an index possible,
+// so that a hundred thousand subscriptions to single subjects are not evaluated one by one.
 func (f Filter) Exact(attribute string) (string, bool) { return f.root.exact(attribute) }
 
-// Error says what is wrong with a filter and where.
+// Error reports a problem in a filter and its place.
 type Error struct {
 	Pointer string // RFC 6901, within the list of filters
-	Detail  string // what is wrong, and what to write instead
+	Detail  string // the problem, and its correction
 }
 
 // Error implements error.
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 	return "filter at " + e.Pointer + ": " + e.Detail
 }
 
-// Check tells what is wrong with a JSON list of filters; the error is an *Error.
+// Check returns the first problem of a JSON list of filters as an *Error.
 func Check(list string) error {
 	_, err := Parse([]byte(list))
 	return err
@@ -163,7 +163,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// object reads an object in order and refuses a name that occurs twice, which encoding/json would let pass.
+// object reads an object in order and rejects a name that occurs twice, which encoding/json would let pass.
 func object(raw json.RawMessage) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

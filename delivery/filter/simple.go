@@ -57,7 +57,7 @@ func Join(simple []Simple, others string) (string, error) {
 	return "[" + strings.Join(parts, ",") + "]", nil
 }
 
-// Split takes a list apart: the simple filters in it, and a JSON list of the others, empty when there are none. Joined again
+// Split splits a list into the simple filters in it and a JSON list of the others, empty when there are none. Joined again
 // they let the same events pass. An error is an *Error.
 func Split(raw []byte) (simple []Simple, others string, err error) {
 	f, err := Parse(raw)
@@ -82,7 +82,7 @@ func Split(raw []byte) (simple []Simple, others string, err error) {
 	return simple, "[" + strings.Join(rest, ",") + "]", nil
 }
 
-// simpleOf gives what a filter is made of when all of that is simple.
+// simpleOf returns the parts of a filter when all of them are simple.
 func simpleOf(n node) []Simple {
 	switch n := n.(type) {
 	case comparison:

@@ -2,8 +2,8 @@ package filter
 
 import "strings"
 
-// Words tells each filter of the list in English, such as: subject begins with “47”. An event must pass them all. Texts
-// within are as the subscriber wrote them.
+// Words writes each filter of the list in English, such as: subject begins with “47”. An event must pass them all. The
+// subscriber's texts stand in it unchanged.
 func (f Filter) Words() []string {
 	words := make([]string, len(f.root))
 	for i, n := range f.root {
@@ -12,7 +12,7 @@ func (f Filter) Words() []string {
 	return words
 }
 
-// words of a filter within another stand between brackets when they are several.
+// words of a filter within another are put in brackets when they are several.
 func (n all) words(within bool) string { return joined(n, " and ", within) }
 
 func (n anyOf) words(within bool) string { return joined(n, " or ", within) }
@@ -31,14 +31,14 @@ func joined(nodes []node, with string, within bool) string {
 
 func (n not) words(bool) string {
 	if c, ok := n.node.(comparison); ok {
-		return c.told(true)
+		return c.phrase(true)
 	}
 	return "not (" + n.node.words(false) + ")"
 }
 
-func (c comparison) words(bool) string { return c.told(false) }
+func (c comparison) words(bool) string { return c.phrase(false) }
 
-func (c comparison) told(negated bool) string {
+func (c comparison) phrase(negated bool) string {
 	verb := map[string][2]string{
 		"exact":  {"is", "is not"},
 		"prefix": {"begins with", "does not begin with"},

@@ -10,22 +10,22 @@ import (
 	"syscall"
 )
 
-// The ports that are handed out, the last one not included. A connection that is made gets its own port from 32768 on, where
-// nobody sets that otherwise (ip_local_port_range), so that it takes none of these, even while their server is down.
+// The ports that are handed out, the last one not included. An outgoing connection gets its own port from 32768 on, unless
+// ip_local_port_range is set otherwise, so that it takes none of these, even while their server is down.
 const (
 	first = 20_000
 	last  = 32_000
 )
 
-// most is how often another port is tried, for each that is wanted.
-const most = 200
+// triesPerPort bounds the tries with another port, for each port wanted.
+const triesPerPort = 200
 
-// Find finds n different ports that nothing on loopback listens on, and keeps them from all other callers until this process
-// ends, also while the server of one is down. Other programs may take them.
+// Find finds n different ports that nothing on loopback listens on, and reserves them against all other callers until this
+// process ends, also while the server of one is down. Other programs may take them.
 //
-// Errors: what the machine says when it gives none.
+// Find passes on the errors of the operating system.
 func Find(n int) ([]int, error) {
-	defer quiet()()
+	defer blockForks()()
 	ports, held := make([]int, 0, n), make([]net.Listener, 0, n)
 	defer func() {
 		for _, l := range held {
@@ -39,7 +39,7 @@ func Find(n int) ([]int, error) {
 			_ = l.Close()
 			err = syscall.EADDRINUSE
 		}
-		if errors.Is(err, syscall.EADDRINUSE) && tries < n*most {
+		if errors.Is(err, syscall.EADDRINUSE) && tries < n*triesPerPort {
 			continue
 		}
 		if err != nil {

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// quiet keeps this process from starting others until the function it returns is called: for a moment they would have its
+// blockForks keeps this process from starting others until the function it returns is called: for a moment they would have its
 // listeners too, and keep the ports busy.
-func quiet() (end func()) {
+func blockForks() (end func()) {
 	syscall.ForkLock.RLock()
 	return syscall.ForkLock.RUnlock
 }

@@ -35,23 +35,22 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// SetAllowed replaces Config.AllowPrefixes. Requests that are under way end in
-// peace; every later one dials anew and is judged by the new list.
+// SetAllowed replaces Config.AllowPrefixes. Requests in flight finish; every later one dials again and is judged by the new
+// list.
 func (c *Client) SetAllowed(prefixes []netip.Prefix) {
 	old := c.pool.Swap(newPool(c.cfg, prefixes))
 	old.closed.Store(true)
 	old.closeIdle()
 }
 
-// CloseIdleConnections closes what is open and unused.
+// CloseIdleConnections closes the connections that are open and unused.
 func (c *Client) CloseIdleConnections() { c.pool.Load().closeIdle() }
 
-// UserAgent is what requests are sent under that do not name another.
+// UserAgent returns the User-Agent of requests that set none.
 func (c *Client) UserAgent() string { return c.cfg.UserAgent }
 
-// HTTPClient gives the same door to libraries that want an *http.Client. It
-// follows no redirect; reading a body past Config.MaxResponseBytes fails with
-// ErrResponseTooLarge.
+// HTTPClient returns an *http.Client with the same guard, for libraries that want one. It follows no redirect; reading a body
+// past Config.MaxResponseBytes fails with ErrResponseTooLarge.
 func (c *Client) HTTPClient() *http.Client {
 	return &http.Client{
 		Transport: cappedTransport{c},

@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// Config says where requests may go and how much they may cost. The zero
-// value is the safe one: public addresses only, HTTPS only.
+// Config restricts the destinations of requests and their cost. The zero value is the safe one: public addresses only, HTTPS
+// only.
 type Config struct {
-	// AllowPrefixes are ranges the installation allows besides public
-	// addresses, such as 10.0.0.0/8. Default none. Addresses of cloud metadata
-	// services stay refused whatever is written here.
+	// AllowPrefixes are ranges the installation allows besides public addresses, such as 10.0.0.0/8. Default none. Addresses
+	// of cloud metadata services stay blocked in any case.
 	AllowPrefixes []netip.Prefix
 	// AllowPlainHTTP also allows http:// when the final address is loopback.
 	// Default false. Meant for a demonstration on one machine: tokens and
 	// events go unencrypted, and every service on loopback can be reached.
 	AllowPlainHTTP bool
-	// AllowUnsigned also allows http:// to every address that is allowed.
-	// Default false. For what needs no encryption because it is signed by
-	// itself and asked of everybody alike: answers on revoked certificates.
+	// AllowUnsigned also allows http:// to every address that is allowed. Default false. For answers that need no encryption
+	// because they are signed themselves and the same for everybody: those about revoked certificates.
 	AllowUnsigned bool
 	// RootCAs are the certificate authorities trusted for servers. Default nil,
 	// the authorities of the operating system.
@@ -34,14 +32,13 @@ type Config struct {
 	// ResponseTimeout bounds a whole exchange, from dialling to the last byte
 	// of the answer's body. Default 30 s. A context may only shorten it.
 	ResponseTimeout time.Duration
-	// MaxResponseBytes is how much of an answer's body is kept. Default
-	// 64 KiB. A longer body is cut and its connection closed.
+	// MaxResponseBytes bounds the body of an answer. Default 64 KiB. A longer body is cut and its connection closed.
 	MaxResponseBytes int64
 	// MaxHeaderBytes bounds the answer's header. Default 32 KiB; a larger one
 	// fails the request.
 	MaxHeaderBytes int64
-	// MaxIdleConnsPerHost is how many idle connections to one host are kept.
-	// Default 64. Fewer than the requests in flight means dialling again.
+	// MaxIdleConnsPerHost bounds the idle connections to one host. Default 64. Fewer than the requests in flight means
+	// dialling again.
 	MaxIdleConnsPerHost int
 	// IdleTimeout closes a connection that was not used. Default 60 s.
 	IdleTimeout time.Duration

@@ -20,9 +20,9 @@ var ErrUnasked = errors.New("the receiver sent more than the answer to the reque
 // ErrHeldBack means that the gate of a request was closed when it could have been sent (see WithGate). Nothing was sent.
 var ErrHeldBack = errors.New("the request was not sent")
 
-// line is a connection of HTTP/1.1 to one receiver for one owner. It carries one request at a time, and only when nothing has
-// arrived that was not asked for.
-type line struct {
+// connection is a connection of HTTP/1.1 to one receiver for one owner. It carries one request at a time, and only while no
+// unasked bytes have arrived.
+type connection struct {
 	raw   *rawConn
 	conn  net.Conn // raw, or TLS over it
 	limit limited
@@ -53,49 +53,49 @@ func (c *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newLine(raw *rawConn, conn net.Conn) *line {
-	l := &line{raw: raw, conn: conn}
-	l.limit = limited{r: conn, left: noLimit}
-	l.in, l.out = bufio.NewReader(&l.limit), bufio.NewWriter(conn)
-	return l
+func newConnection(raw *rawConn, conn net.Conn) *connection {
+	c := &connection{raw: raw, conn: conn}
+	c.limit = limited{r: conn, left: noLimit}
+	c.in, c.out = bufio.NewReader(&c.limit), bufio.NewWriter(conn)
+	return c
 }
 
-func (l *line) close() { _ = l.conn.Close() }
+func (c *connection) close() { _ = c.conn.Close() }
 
-// look reports what arrived on an idle line: nil when nothing did, ErrUnasked, or why the connection is over.
-func (l *line) look() error {
-	if l.in.Buffered() > 0 {
+// look reports on an idle connection: nil when nothing arrived, ErrUnasked, or the error that ended it.
+func (c *connection) look() error {
+	if c.in.Buffered() > 0 {
 		return ErrUnasked
 	}
-	l.raw.looking = true
-	_, err := l.in.Peek(1)
-	l.raw.looking = false
+	c.raw.nonBlocking = true
+	_, err := c.in.Peek(1)
+	c.raw.nonBlocking = false
 	switch {
-	case err == nil && l.tooLate():
+	case err == nil && c.tooLate():
 		return io.EOF
 	case err == nil:
 		return ErrUnasked
-	case errors.Is(err, errNothing) && l.raw.between():
+	case errors.Is(err, errWouldBlock) && c.raw.between():
 		return nil
-	case errors.Is(err, errNothing):
+	case errors.Is(err, errWouldBlock):
 		return ErrUnasked
 	}
 	return err
 }
 
-// tooLate reports whether what arrived says that the receiver closes a connection on which no request came in time (408).
-func (l *line) tooLate() bool {
-	text, _ := l.in.Peek(min(len("HTTP/1.1 408"), l.in.Buffered()))
+// tooLate reports whether the receiver closes a connection on which no request came in time (408).
+func (c *connection) tooLate() bool {
+	text, _ := c.in.Peek(min(len("HTTP/1.1 408"), c.in.Buffered()))
 	return bytes.Equal(text, []byte("HTTP/1.1 408")) || bytes.Equal(text, []byte("HTTP/1.0 408"))
 }
 
-// bigBody is the length of a body from which on the answer is awaited while it is written: a receiver may refuse it early.
+// bigBody is the length of a body from which on the answer is awaited while it is written: a receiver may reject it early.
 const bigBody = 32 << 10
 
-// exchange sends a request and reads its answer. again reports whether the connection can carry another request, untouched that
-// no byte of an answer came, so that a request that may be repeated can be sent on another line.
-func (l *line) exchange(ctx context.Context, req *http.Request, cfg *Config) (resp *Response, again, untouched bool, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = l.raw.SetDeadline(time.Unix(1, 0)) })
+// exchange sends a request and reads its answer. again reports whether the connection can carry another request, untouched
+// that no byte of an answer came, so that a request that may be repeated can be sent on another connection.
+func (c *connection) exchange(ctx context.Context, req *http.Request, cfg *Config) (resp *Response, again, untouched bool, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		if !stop() { // the time is over, or the caller does not wait any more
 			again = false
@@ -104,50 +104,50 @@ func (l *line) exchange(ctx context.Context, req *http.Request, cfg *Config) (re
 			}
 		}
 	}()
-	l.used = true
+	c.used = true
 	written := make(chan error, 1)
 	big := req.ContentLength > bigBody
 	if big {
-		go func() { written <- l.write(req) }()
-	} else if err := l.write(req); err != nil {
+		go func() { written <- c.write(req) }()
+	} else if err := c.write(req); err != nil {
 		// The receiver may have answered before it closed the connection.
-		if resp, _, touched, readErr := l.read(req, cfg); readErr == nil || touched {
+		if resp, _, touched, readErr := c.read(req, cfg); readErr == nil || touched {
 			return resp, false, false, readErr
 		}
 		return nil, false, true, err
 	}
-	resp, again, touched, err := l.read(req, cfg)
+	resp, again, touched, err := c.read(req, cfg)
 	if big {
 		select {
 		case writeErr := <-written:
 			again = again && writeErr == nil
 		default: // it was answered before it was all sent
 			again = false
-			l.close()
+			c.close()
 			<-written
 		}
 	}
 	return resp, again, !touched, err
 }
 
-func (l *line) write(req *http.Request) error {
-	if err := req.Write(l.out); err != nil {
+func (c *connection) write(req *http.Request) error {
+	if err := req.Write(c.out); err != nil {
 		return err
 	}
-	return l.out.Flush()
+	return c.out.Flush()
 }
 
 // read reads the answer to a request. touched reports whether any byte of one came.
-func (l *line) read(req *http.Request, cfg *Config) (resp *Response, again, touched bool, err error) {
-	l.limit.left = cfg.MaxHeaderBytes
-	defer func() { l.limit.left = noLimit }()
-	if _, err := l.in.Peek(1); err != nil {
+func (c *connection) read(req *http.Request, cfg *Config) (resp *Response, again, touched bool, err error) {
+	c.limit.left = cfg.MaxHeaderBytes
+	defer func() { c.limit.left = noLimit }()
+	if _, err := c.in.Peek(1); err != nil {
 		return nil, false, errors.Is(err, ErrResponseTooLarge), err
 	}
 	var answer *http.Response
 	for {
-		if answer, err = http.ReadResponse(l.in, req); err != nil { //nolint:bodyclose // the line is closed when something of the last is left; 1xx have none
-			if l.limit.left <= 0 {
+		if answer, err = http.ReadResponse(c.in, req); err != nil { //nolint:bodyclose // the connection is closed when something of the last is left; 1xx have none
+			if c.limit.left <= 0 {
 				err = ErrResponseTooLarge
 			}
 			return nil, false, true, err
@@ -156,22 +156,22 @@ func (l *line) read(req *http.Request, cfg *Config) (resp *Response, again, touc
 			break
 		}
 	}
-	l.limit.left = noLimit
+	c.limit.left = noLimit
 	resp = &Response{Status: answer.StatusCode, Header: answer.Header}
 	err = resp.body(answer, cfg.MaxResponseBytes)
 	again = err == nil && !resp.Truncated && !answer.Close && !req.Close && answer.StatusCode != http.StatusSwitchingProtocols
 	return resp, again, true, err
 }
 
-// dialLine connects to the host of a request. The answer is no line but true when the receiver prefers HTTP/2.
-func (o *owner) dialLine(ctx context.Context, secure bool, addr, host string) (*line, bool, error) {
+// dialConnection connects to the host of a request. It returns no connection but true when the receiver prefers HTTP/2.
+func (o *owner) dialConnection(ctx context.Context, secure bool, addr, host string) (*connection, bool, error) {
 	conn, err := o.dialer(secure).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, false, err
 	}
 	raw, err := newRawConn(conn)
 	if err != nil || !secure {
-		return newLine(raw, raw), false, err
+		return newConnection(raw, raw), false, err
 	}
 	raw.tls = true
 	cfg := o.tls.Clone()
@@ -187,5 +187,5 @@ func (o *owner) dialLine(ctx context.Context, secure bool, addr, host string) (*
 		_ = raw.Close()
 		return nil, true, nil
 	}
-	return newLine(raw, over), false, nil
+	return newConnection(raw, over), false, nil
 }

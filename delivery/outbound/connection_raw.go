@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// rawConn is the TCP connection under a line. It can be looked at without waiting, and follows the framing of TLS to know
+// rawConn is the TCP connection under a connection. It can be read without waiting, and follows the framing of TLS to know
 // whether part of a record has arrived.
 type rawConn struct {
 	net.Conn
-	sys     syscall.RawConn
-	looking bool // a read answers errNothing in place of waiting
-	tls     bool
-	head    []byte // of the TLS record that is arriving, as far as it came
-	left    int    // bytes of it that have not arrived
+	sys         syscall.RawConn
+	nonBlocking bool // a read returns errWouldBlock instead of waiting
+	tls         bool
+	head        []byte // of the TLS record that is arriving, as far as it came
+	left        int    // bytes of it that have not arrived
 }
 
 func newRawConn(conn net.Conn) (*rawConn, error) {
@@ -29,18 +29,18 @@ func newRawConn(conn net.Conn) (*rawConn, error) {
 	return r, err
 }
 
-// errNothing is the error of a read that would have to wait. It is temporary, so that crypto/tls does not remember it.
-type nothingError struct{}
+// wouldBlockError is the error of a read that would have to wait. It is temporary, so that crypto/tls does not remember it.
+type wouldBlockError struct{}
 
-func (nothingError) Error() string   { return "nothing has arrived" }
-func (nothingError) Timeout() bool   { return true }
-func (nothingError) Temporary() bool { return true }
+func (wouldBlockError) Error() string   { return "nothing has arrived" }
+func (wouldBlockError) Timeout() bool   { return true }
+func (wouldBlockError) Temporary() bool { return true }
 
-var errNothing error = nothingError{}
+var errWouldBlock error = wouldBlockError{}
 
 // Read implements net.Conn.
 func (r *rawConn) Read(p []byte) (int, error) {
-	if !r.looking {
+	if !r.nonBlocking {
 		n, err := r.Conn.Read(p)
 		r.count(p[:n])
 		return n, err
@@ -61,7 +61,7 @@ func (r *rawConn) Read(p []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case failed == syscall.EAGAIN:
-		return 0, errNothing
+		return 0, errWouldBlock
 	case failed != nil:
 		return 0, failed
 	case n == 0:
@@ -74,7 +74,7 @@ func (r *rawConn) Read(p []byte) (int, error) {
 // tlsHeader is the length of the header of a TLS record; its last two bytes are the length of the rest.
 const tlsHeader = 5
 
-// count follows the framing of TLS through what was read.
+// count follows the framing of TLS through the bytes read.
 func (r *rawConn) count(p []byte) {
 	for r.tls && len(p) > 0 {
 		if r.left > 0 {

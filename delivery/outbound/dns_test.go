@@ -16,7 +16,7 @@ import (
 )
 
 // TestRebinding asks a name server that first gives an allowed address and
-// then a refused one for the same name, both with the same service behind it.
+// then a blocked one for the same name, both with the same service behind it.
 //
 // Rules: SEC-27.
 func TestRebinding(t *testing.T) {
@@ -59,8 +59,7 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-// nameServer answers every question for an IPv4 address with what stands in
-// answer, and with "no such name" when nothing does.
+// nameServer answers every question for an IPv4 address with answer, and with "no such name" when that is nil.
 func nameServer(t *testing.T, answer *atomic.Pointer[[4]byte]) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -18,12 +18,11 @@ type Response struct {
 	Unasked   bool          // DoFor: bytes came that no request asked for, with this answer or before it
 }
 
-// Do sends req and reads the answer. The context may shorten
-// Config.ResponseTimeout. Do sets User-Agent when req has none and leaves req
-// itself alone.
+// Do sends req and reads the answer. The context may shorten Config.ResponseTimeout. Do sets User-Agent when req has none and
+// leaves req itself alone.
 //
-// An error is an *Error. When a status arrived and only its body failed, both
-// results are set: the status counts, the body is what came of it.
+// An error is an *Error. When a status arrived and only its body failed, both results are set: the status counts, the body
+// holds the part that arrived.
 func (c *Client) Do(ctx context.Context, req *http.Request) (*Response, error) {
 	started := c.cfg.Now()
 	if until, ok := ctx.Deadline(); !ok || until.Sub(started) > c.cfg.ResponseTimeout {

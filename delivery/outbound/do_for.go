@@ -9,12 +9,13 @@ import (
 	"net/http"
 )
 
-// DoFor is Do over connections that no request of another owner shares; owner is the id of an endpoint. A request whose connection
-// turns out to be over before any byte of an answer came is sent again over another one, so its body must be readable again
-// (GetBody) and its receiver must know it as the same, by its Idempotency-Key.
+// DoFor is Do over connections that no request of another owner shares; owner is the id of an endpoint. A request whose
+// connection turns out to be closed before any byte of an answer came is sent again over another one, so its body must be
+// readable again (GetBody) and its receiver must know it as the same, by its Idempotency-Key.
 //
-// With req.Close the request has a connection of its own. An answer that came on a connection used before, with more bytes right behind it, is not believed: the error is of
-// KindUnasked, as when the receiver answers out of turn. ErrHeldBack is the error when the gate of the context is closed.
+// With req.Close the request has a connection of its own. DoFor does not believe an answer on a used connection with more
+// bytes right behind it: the error is of KindUnasked, as when the receiver answers out of turn. The error is ErrHeldBack when
+// the gate of the context is closed.
 func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*Response, error) {
 	started := c.cfg.Now()
 	if until, ok := ctx.Deadline(); !ok || until.Sub(started) > c.cfg.ResponseTimeout {
@@ -36,7 +37,7 @@ func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*R
 	return resp, nil
 }
 
-// Forget closes the connections of an owner that is no more.
+// Forget closes the connections of an owner that was removed.
 func (c *Client) Forget(owner string) {
 	p := c.pool.Load()
 	p.mu.Lock()
@@ -57,26 +58,26 @@ func (o *owner) do(ctx context.Context, req *http.Request) (*Response, error) {
 	key := req.URL.Scheme + " " + addr
 	unasked := false
 	for {
-		if two := o.two(key); two != nil {
-			return o.doTwo(ctx, key, two, req)
+		if two := o.http2Transport(key); two != nil {
+			return o.doHTTP2(ctx, key, two, req)
 		}
-		var l *line
+		var c *connection
 		if !req.Close {
 			var dirty bool
-			l, dirty = o.take(key)
+			c, dirty = o.take(key)
 			unasked = unasked || dirty
 		}
-		if l == nil {
+		if c == nil {
 			var wantsTwo bool
-			if l, wantsTwo, err = o.dialLine(ctx, secure, addr, name); err != nil {
+			if c, wantsTwo, err = o.dialConnection(ctx, secure, addr, name); err != nil {
 				return nil, errors.Join(err, ctx.Err())
 			}
 			if wantsTwo {
-				o.setTwo(key)
+				o.setHTTP2(key)
 				continue
 			}
 		}
-		resp, again, err := o.over(ctx, l, key, req)
+		resp, again, err := o.doOver(ctx, c, key, req)
 		if again {
 			if req, err = repeat(req); err == nil {
 				continue
@@ -89,23 +90,24 @@ func (o *owner) do(ctx context.Context, req *http.Request) (*Response, error) {
 	}
 }
 
-// over sends a request over a line. again reports that the line was over before the request, which goes over another one.
-func (o *owner) over(ctx context.Context, l *line, key string, req *http.Request) (resp *Response, again bool, err error) {
+// doOver sends a request over a connection. again reports that the connection was closed before the request, which goes over
+// another one.
+func (o *owner) doOver(ctx context.Context, c *connection, key string, req *http.Request) (resp *Response, again bool, err error) {
 	if !passes(ctx) {
-		if l.used {
-			o.put(key, l)
+		if c.used {
+			o.put(key, c)
 		} else {
-			l.close()
+			c.close()
 		}
 		return nil, false, ErrHeldBack
 	}
 	o.mu.Lock()
 	req.Close = req.Close || o.host(key).single
 	o.mu.Unlock()
-	reused := l.used
-	resp, more, untouched, err := l.exchange(ctx, req, o.cfg)
+	reused := c.used
+	resp, more, untouched, err := c.exchange(ctx, req, o.cfg)
 	switch {
-	case more && o.put(key, l):
+	case more && o.put(key, c):
 		resp.Unasked = true
 		if reused {
 			return nil, false, ErrUnasked
@@ -113,15 +115,15 @@ func (o *owner) over(ctx context.Context, l *line, key string, req *http.Request
 		return resp, false, nil
 	case more:
 		return resp, false, nil
-	case resp != nil && l.in.Buffered() > 0 && !resp.Truncated:
-		o.unasked(key)
+	case resp != nil && c.in.Buffered() > 0 && !resp.Truncated:
+		o.markUnasked(key)
 		resp.Unasked = true
 	}
-	l.close()
+	c.close()
 	return resp, err != nil && reused && untouched && ctx.Err() == nil, err
 }
 
-// repeat makes a request that was sent ready to be sent again.
+// repeat returns a request that was sent, ready to be sent again.
 func repeat(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
@@ -138,33 +140,33 @@ func repeat(req *http.Request) (*http.Request, error) {
 	return &again, nil
 }
 
-// two is the transport of a host that prefers HTTP/2; nil for all others.
-func (o *owner) two(key string) *http.Transport {
+// http2Transport returns the transport of a host that prefers HTTP/2; nil for all others.
+func (o *owner) http2Transport(key string) *http.Transport {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.host(key).two
+	return o.host(key).http2
 }
 
-func (o *owner) setTwo(key string) {
+func (o *owner) setHTTP2(key string) {
 	t := newTransport(*o.cfg, o.pool.guard)
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP2(true)
 	t.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(4)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.host(key).two = t
+	o.host(key).http2 = t
 }
 
-// doTwo sends a request over HTTP/2. When that fails the next request asks the host anew which version it prefers.
-func (o *owner) doTwo(ctx context.Context, key string, t *http.Transport, req *http.Request) (*Response, error) {
+// doHTTP2 sends a request over HTTP/2. When that fails the next request negotiates the version again.
+func (o *owner) doHTTP2(ctx context.Context, key string, t *http.Transport, req *http.Request) (*Response, error) {
 	if !passes(ctx) {
 		return nil, ErrHeldBack
 	}
 	answer, err := t.RoundTrip(req)
 	if err != nil {
 		o.mu.Lock()
-		if h := o.host(key); h.two == t {
-			h.two = nil
+		if h := o.host(key); h.http2 == t {
+			h.http2 = nil
 		}
 		o.mu.Unlock()
 		t.CloseIdleConnections()

@@ -11,16 +11,15 @@ import (
 	"strings"
 )
 
-// ErrBlockedAddress says that a host resolved to an address that requests may
-// not go to (SEC-27).
+// ErrBlockedAddress: a host resolved to an address that requests may not go to (SEC-27).
 var ErrBlockedAddress = errors.New("address not allowed")
 
-// ErrResponseTooLarge says that an answer's header or body passed its limit.
+// ErrResponseTooLarge: an answer's header or body passed its limit.
 var ErrResponseTooLarge = errors.New("response too large")
 
-// The kinds of failure that Kind tells apart.
+// The kinds of failure that Kind returns.
 const (
-	KindBlockedAddress   = "blocked-address"    // the guard refused the address, or the URL
+	KindBlockedAddress   = "blocked-address"    // the guard rejected the address, or the URL
 	KindDNS              = "dns"                // the name could not be looked up
 	KindConnect          = "connect"            // no connection, or it broke
 	KindTLS              = "tls"                // no trusted, modern TLS with the server
@@ -44,7 +43,7 @@ type Error struct {
 // Error is safe to show to a partner.
 func (e *Error) Error() string { return e.Host + ": " + e.Kind + ": " + e.explain() }
 
-// Unwrap gives the cause, which may name addresses.
+// Unwrap returns the cause, which may name addresses.
 func (e *Error) Unwrap() error { return e.cause }
 
 func (e *Error) explain() string {
@@ -136,7 +135,7 @@ func isTooLarge(err error) bool {
 }
 
 func isTLS(err error) bool {
-	// crypto/tls tells of an alert by an operation of this name.
+	// crypto/tls reports an alert as an operation of this name.
 	if op, ok := errors.AsType[*net.OpError](err); ok && strings.HasSuffix(op.Op, " error") {
 		return true
 	}
@@ -146,8 +145,8 @@ func isTLS(err error) bool {
 		errors.Is(err, http.ErrSchemeMismatch) || strings.HasPrefix(err.Error(), "tls: ")
 }
 
-// tlsDetail says what is wrong with the other side's TLS. The texts of
-// crypto/x509 speak of the certificate only, never of an address.
+// tlsDetail describes the fault in the receiver's TLS. The texts of crypto/x509 speak of the certificate only, never of an
+// address.
 func tlsDetail(err error) string {
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && e.Err != nil {
 		return "the certificate of the host is not accepted: " + cut(e.Err.Error())

@@ -9,8 +9,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// guard decides whether one address may be connected to. It never changes
-// after it was made, so a changed allow list means a new guard.
+// guard decides whether an address may be connected to. It is immutable, so a changed allow list means a new guard.
 type guard struct {
 	ranges       *ssrf.Guardian
 	loopbackOnly bool
@@ -59,15 +58,15 @@ func (g *guard) check(ip netip.Addr) error {
 	if g.ranges.SafeAddr(ip) != nil {
 		return fmt.Errorf("special range: %w", ErrBlockedAddress)
 	}
-	// Where NAT64 is allowed, the IPv4 address inside is where it ends up.
+	// Where NAT64 is allowed, packets end up at the IPv4 address inside.
 	if inner, ok := nat64Inner(ip); ok {
 		return g.check(inner)
 	}
 	return nil
 }
 
-// isMetadata knows the fixed addresses on which clouds hand credentials to
-// their machines. No partner lives there, so no allow list opens them.
+// isMetadata reports whether a cloud hands credentials to its machines at this fixed address. No partner lives there, so no
+// allow list opens them.
 func isMetadata(ip netip.Addr) bool {
 	return slices.Contains([]string{
 		"169.254.169.254", // AWS, Azure, Google, OpenStack and others

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// A connection of HTTP/1.1 that a receiver answered twice on holds an answer for whoever sends the next request on it. So the
+// A connection of HTTP/1.1 that a receiver answered twice on holds an answer for the next request on it, whose ever that is. So the
 // connections of each owner, an endpoint, are its own; none is used again on which anything arrived unasked; and until a receiver
-// has shown on some of them that nothing comes late, each rests before its second request. When unasked bytes come all the same,
-// each request to that receiver goes over a connection of its own from then on.
+// has proven on some of them that nothing comes late, each stays idle before its second request. When unasked bytes come all the
+// same, each request to that receiver goes over a connection of its own from then on.
 //
-// The known hole: an unasked answer that is under way while the next request is sent looks like the answer to it. Only a receiver
-// that answered well before, and begins to answer late and twice, can be believed that way, until the answer that comes too many
-// is seen. HTTP/2 names the request of each answer.
+// The known hole: an unasked answer in flight while the next request is sent looks like the answer to it. Only a receiver that
+// answered well before, and begins to answer late and twice, can be believed that way, until the surplus answer is seen. HTTP/2
+// names the request of each answer.
 const (
-	// rest is how long a line is idle before its second request, as long as its receiver is not known.
-	rest = 100 * time.Millisecond
-	// rested counts the lines that have to be silent that long for the receiver to be known.
-	rested = 3
+	// idleBeforeReuse is the idle time of a connection before its second request, until its receiver is proven.
+	idleBeforeReuse = 100 * time.Millisecond
+	// provenAfter connections that stay silent that long prove a receiver.
+	provenAfter = 3
 )
 
-// owner is whose connections are kept apart from those of all others.
+// owner holds connections apart from those of all others.
 type owner struct {
 	cfg   *Config
 	pool  *pool
@@ -35,12 +35,12 @@ type owner struct {
 	hosts map[string]*host // by scheme and address
 }
 
-// host is what is known of one address of an owner, and the lines to it that are idle, the one used last at the end.
+// host holds the state of one address of an owner, and its idle connections, the one used last at the end.
 type host struct {
-	idle    []*line
-	known   int  // lines that rested in silence
-	single  bool // it sent what nobody asked for: one request for each connection
-	two     *http.Transport
+	idle    []*connection
+	proven  int  // connections that stayed silent while idle
+	single  bool // it sent unasked bytes: one request for each connection
+	http2   *http.Transport
 	sweeper *time.Timer
 }
 
@@ -74,89 +74,89 @@ func (o *owner) host(key string) *host {
 	return h
 }
 
-// take takes an idle line that nothing arrived on; nil when there is none. unasked reports whether one was dropped for what
-// arrived on it.
-func (o *owner) take(key string) (l *line, unasked bool) {
+// take takes an idle connection on which nothing arrived; nil when there is none. unasked reports whether one was dropped for
+// unasked bytes.
+func (o *owner) take(key string) (c *connection, unasked bool) {
 	for {
 		var seasoned bool
 		o.mu.Lock()
-		if l, seasoned = o.host(key).pop(o.cfg.Now()); l == nil {
+		if c, seasoned = o.host(key).pop(o.cfg.Now()); c == nil {
 			o.mu.Unlock()
 			return nil, unasked
 		}
 		o.mu.Unlock()
-		err := l.look()
+		err := c.look()
 		o.mu.Lock()
 		if h := o.host(key); err == nil && seasoned && !h.single {
-			h.known++
+			h.proven++
 		} else if errors.Is(err, ErrUnasked) {
 			h.single, unasked = true, true
 		}
 		o.mu.Unlock()
 		if err == nil {
-			return l, unasked
+			return c, unasked
 		}
-		l.close()
+		c.close()
 	}
 }
 
-// pop takes the line that was used last, or of a host that is not known the one that rested longest. seasoned reports whether it
-// has rested.
-func (h *host) pop(now time.Time) (l *line, seasoned bool) {
+// pop takes the connection that was used last, or of a host that is not proven the one that was idle longest. seasoned reports
+// whether it was idle for long enough.
+func (h *host) pop(now time.Time) (c *connection, seasoned bool) {
 	n := len(h.idle)
 	switch {
 	case n == 0 || h.single:
 		return nil, false
-	case h.known >= rested:
-		l, h.idle = h.idle[n-1], h.idle[:n-1]
-		return l, false
-	case now.Sub(h.idle[0].since) < rest:
+	case h.proven >= provenAfter:
+		c, h.idle = h.idle[n-1], h.idle[:n-1]
+		return c, false
+	case now.Sub(h.idle[0].since) < idleBeforeReuse:
 		return nil, false
 	}
-	l, h.idle = h.idle[0], h.idle[1:]
-	return l, true
+	c, h.idle = h.idle[0], h.idle[1:]
+	return c, true
 }
 
-// put keeps a line for another request. It reports whether anything has arrived on it unasked.
-func (o *owner) put(key string, l *line) (unasked bool) {
-	if l.in.Buffered() > 0 {
-		o.unasked(key)
-		l.close()
+// put keeps a connection for another request. It reports whether anything has arrived on it unasked.
+func (o *owner) put(key string, c *connection) (unasked bool) {
+	if c.in.Buffered() > 0 {
+		o.markUnasked(key)
+		c.close()
 		return true
 	}
-	l.since = o.cfg.Now()
+	c.since = o.cfg.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := o.host(key)
 	if o.pool.closed.Load() || h.single || len(h.idle) >= o.cfg.MaxIdleConnsPerHost {
-		l.close()
+		c.close()
 		return false
 	}
-	h.idle = append(h.idle, l)
+	h.idle = append(h.idle, c)
 	if h.sweeper == nil {
 		h.sweeper = time.AfterFunc(o.cfg.IdleTimeout, func() { o.sweep(h) })
 	}
 	return false
 }
 
-// unasked has each request to a host go over a connection of its own.
-func (o *owner) unasked(key string) {
+// markUnasked makes each request to a host go over a connection of its own.
+func (o *owner) markUnasked(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.host(key).single = true
 }
 
-// sweep closes lines that were idle for too long, and comes again while there are others.
+// sweep closes connections that were idle for too long, and schedules itself again while there are others.
 func (o *owner) sweep(h *host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.cfg.Now()
 	kept := h.idle[:0]
-	for _, l := range h.idle {
-		if now.Sub(l.since) < o.cfg.IdleTimeout {
-			kept = append(kept, l)
+	for _, c := range h.idle {
+		if now.Sub(c.since) < o.cfg.IdleTimeout {
+			kept = append(kept, c)
 		} else {
-			l.close()
+			c.close()
 		}
 	}
 	clear(h.idle[len(kept):])
@@ -167,22 +167,22 @@ func (o *owner) sweep(h *host) {
 	h.sweeper.Reset(o.cfg.IdleTimeout / 2)
 }
 
-// closeIdle closes what is open and unused.
+// closeIdle closes the connections that are open and unused.
 func (o *owner) closeIdle() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, h := range o.hosts {
-		for _, l := range h.idle {
-			l.close()
+		for _, c := range h.idle {
+			c.close()
 		}
 		h.idle = nil
-		if h.two != nil {
-			h.two.CloseIdleConnections()
+		if h.http2 != nil {
+			h.http2.CloseIdleConnections()
 		}
 	}
 }
 
-// addressOf is the address that a URL is connected to, and the name that its certificate must have.
+// addressOf returns the address that a URL is connected to, and the name that its certificate must have.
 func addressOf(u *url.URL) (addr, name string, err error) {
 	name, port := u.Hostname(), u.Port()
 	if !isASCII(name) {
@@ -208,8 +208,8 @@ func isASCII(s string) bool {
 // gateKey is the context key of the gate of a request.
 type gateKey struct{}
 
-// WithGate returns a context for requests of DoFor that asks gate right before each is written; when it answers false nothing is
-// written, and the error is ErrHeldBack. A nil gate is open.
+// WithGate returns a context for requests of DoFor that calls gate right before each is written; when it returns false nothing
+// is written, and the error is ErrHeldBack. A nil gate is open.
 func WithGate(ctx context.Context, gate func() bool) context.Context {
 	return context.WithValue(ctx, gateKey{}, gate)
 }

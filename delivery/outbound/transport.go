@@ -19,7 +19,7 @@ type pool struct {
 	plain  *http.Transport // nil unless plain HTTP is allowed
 	// plainGuard judges connections without TLS; nil like plain.
 	plainGuard *guard
-	closed     atomic.Bool // another pool took its place
+	closed     atomic.Bool // replaced by another pool
 	mu         sync.Mutex
 	owners     map[string]*owner
 }

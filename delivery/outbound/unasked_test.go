@@ -20,7 +20,7 @@ import (
 	"schakel/store/needs"
 )
 
-// wire is a receiver that serves connections as a test says. It counts what it read by its Idempotency-Key.
+// wire is a receiver that serves connections as a test says. It counts the requests it read by Idempotency-Key.
 type wire struct {
 	url    string
 	client *Client
@@ -198,14 +198,14 @@ func TestOwnersShareNoConnection(t *testing.T) {
 			}
 			owners.Store(owner, true)
 		}
-		time.Sleep(rest / 20)
+		time.Sleep(idleBeforeReuse / 20)
 	}
 	p := w.client.pool.Load()
 	seen := make(map[string]string)
 	for name, o := range p.owners {
 		for _, h := range o.hosts {
-			for _, l := range h.idle {
-				address := l.raw.LocalAddr().String()
+			for _, c := range h.idle {
+				address := c.raw.LocalAddr().String()
 				if other := seen[address]; other != "" {
 					t.Errorf("%s and %s share a connection", name, other)
 				}
@@ -227,12 +227,12 @@ func TestLinesAreReused(t *testing.T) {
 				say(c, 202, "")
 			}
 		})
-		for i := range rested {
+		for i := range provenAfter {
 			if _, err := w.post(t.Context(), "north", fmt.Sprint("first ", i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(rest + 10*time.Millisecond)
+		time.Sleep(idleBeforeReuse + 10*time.Millisecond)
 		for i := range 2000 {
 			if _, err := w.post(t.Context(), "north", fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
@@ -257,7 +257,7 @@ func TestLineThatIsOver(t *testing.T) {
 				w := newWire(t, secure, func(c net.Conn, next func() bool) {
 					if next() {
 						say(c, 202, "")
-						time.Sleep(rest)
+						time.Sleep(idleBeforeReuse)
 						_, _ = io.WriteString(c, last)
 						_ = c.Close()
 						closed <- true
@@ -275,7 +275,7 @@ func TestLineThatIsOver(t *testing.T) {
 	}
 }
 
-// A receiver that refuses a large request before it read it all is heard.
+// A receiver that rejects a large request before it read it all is heard.
 func TestEarlyRefusal(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {

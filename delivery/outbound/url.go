@@ -12,15 +12,14 @@ import (
 // maxURLLength is more than any address needs that a person has to manage.
 const maxURLLength = 2048
 
-// URLError says why an address cannot be registered and what to write instead.
-// Both texts are meant for a form.
+// URLError reports why an address cannot be registered and how to correct it. Both texts are meant for a form.
 type URLError struct {
 	Code   string // "malformed", "scheme", "credentials", "fragment", "host", "blocked-address"
-	Detail string // what is wrong
-	Remedy string // what to do about it
+	Detail string // the problem
+	Remedy string // its correction
 }
 
-// Error joins what is wrong and what to do.
+// Error joins the problem and its correction.
 func (e *URLError) Error() string { return e.Detail + " " + e.Remedy }
 
 // Unwrap makes errors.Is(err, ErrBlockedAddress) hold where it should.
@@ -31,9 +30,8 @@ func (e *URLError) Unwrap() error {
 	return nil
 }
 
-// CheckURL judges an address at registration (CE-60, SEC-27), without looking
-// its name up: what the name resolves to is judged when it is used. The error
-// is a *URLError.
+// CheckURL judges an address at registration (CE-60, SEC-27), without looking its name up: the address behind the name is
+// judged when it is used. The error is a *URLError.
 func (c *Client) CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || len(raw) > maxURLLength || strings.ContainsFunc(raw, isSpaceOrControl) {
@@ -90,7 +88,7 @@ func blockedURL(scheme string) *URLError {
 // look-alikes such as circled digits are judged as what they become.
 func hostASCII(host string) (string, error) {
 	if strings.Contains(host, ":") {
-		return host, nil // IPv6; a zone stays and is refused by the guard
+		return host, nil // IPv6; a zone stays and the guard rejects it
 	}
 	host, err := idna.Lookup.ToASCII(host)
 	if err != nil {

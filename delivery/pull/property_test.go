@@ -10,13 +10,13 @@ import (
 	"schakel/store"
 )
 
-// ledger is what the consumers of a property test did.
-type ledger struct {
+// tally counts the acknowledgements of a property test.
+type tally struct {
 	mu           sync.Mutex
 	acknowledged map[string]int // by CloudEvents id, how often an acknowledgement of another lock succeeded
 }
 
-func (l *ledger) acknowledge(got []Received, s Settled) {
+func (l *tally) acknowledge(got []Received, s Settled) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	done := make(map[string]bool)
@@ -44,7 +44,7 @@ func TestVerbsAsTheyCome(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		w.publish(total)
-		l := &ledger{acknowledged: make(map[string]int)}
+		l := &tally{acknowledged: make(map[string]int)}
 		var group sync.WaitGroup
 		for n := range consumers {
 			group.Go(func() {
@@ -64,9 +64,9 @@ func TestVerbsAsTheyCome(t *testing.T) {
 	})
 }
 
-// step does something at random with what a consumer holds, and returns what it holds then. A consumer that crashed has
-// forgotten what it held.
-func (w *world) step(r *rand.Rand, held []Received, l *ledger) []Received {
+// step takes a random step with the deliveries a consumer holds, and returns those it holds then. A consumer that crashed has
+// forgotten them.
+func (w *world) step(r *rand.Rand, held []Received, l *tally) []Received {
 	ctx := w.Context()
 	some := held[:r.IntN(len(held)+1)]
 	rest := held[len(some):]
@@ -106,7 +106,7 @@ func (w *world) step(r *rand.Rand, held []Received, l *ledger) []Received {
 	return rest
 }
 
-func (w *world) wantNoneLost(l *ledger, total int) {
+func (w *world) wantNoneLost(l *tally, total int) {
 	w.Helper()
 	rows, n, err := w.db.Deliveries(w.Context(), store.DeliveryFilter{SubscriptionID: w.sub.ID})
 	if err != nil || n != total {
@@ -131,8 +131,7 @@ func (w *world) wantNoneLost(l *ledger, total int) {
 	}
 }
 
-// wantStory checks that the attempts of a delivery tell its story: one for each receive, none left open, and only the
-// last one acknowledged.
+// wantStory checks the attempts of a delivery: one for each receive, none left open, and only the last one acknowledged.
 func (w *world) wantStory(d store.Delivery) {
 	w.Helper()
 	attempts, err := w.db.Attempts(w.Context(), d.ID)

@@ -1,5 +1,5 @@
-// Package pull hands deliveries to consumers that come and get them (EDU-17, OPEN-01). The verbs are those of Azure Event
-// Grid's pull delivery: receive leases, acknowledge ends, release gives back, reject refuses, renew asks for more time.
+// Package pull hands deliveries to consumers that fetch them (EDU-17, OPEN-01). It has the verbs of Azure Event Grid's pull
+// delivery: receive leases, acknowledge ends, release gives back, reject puts in the error queue, renew extends the lease.
 //
 // A delivery that was received and not settled when its lease ends can be received again: at least once, never lost
 // (guarantee G1). Nothing is handed out from a subscription that is not approved (guarantee G2). Two consumers of one
@@ -20,7 +20,7 @@ import (
 	"schakel/store"
 )
 
-// Bounds of what may be asked.
+// Bounds of input.
 const (
 	MaxEvents    = 100 // of one receive
 	MaxTokens    = 100 // of one call that settles
@@ -31,18 +31,18 @@ const (
 	MaxDelay     = 3600 * time.Second
 )
 
-// Config of a Service. Each field has a default but DB.
+// Config configures a Service. Each field has a default but DB.
 type Config struct {
 	DB *store.DB
 	// Now is the clock; default time.Now. It must be the database's.
 	Now func() time.Time
 	Log *slog.Logger
-	// MaxReceives is after how many receives without an acknowledgement a delivery is dead; default 10.
+	// MaxReceives bounds the receives of a delivery without an acknowledgement; then it is dead. Default 10.
 	MaxReceives int
-	// Poll is how often a call that waits looks by itself; default 1 s. What this node or a node that can be heard takes
-	// in wakes it at once.
+	// Poll is the interval at which a waiting call looks by itself; default 1 s. Events accepted by this node, or by a node
+	// that can notify it, wake it at once.
 	Poll time.Duration
-	// SweepEvery is how often it is written down which leases ended without an answer; default 15 s.
+	// SweepEvery is the interval at which ended leases without an answer are recorded; default 15 s.
 	SweepEvery time.Duration
 	// MaxWaiting bounds the calls that wait for one endpoint at a time; the others are answered at once. Default 100.
 	MaxWaiting int
@@ -84,16 +84,16 @@ func New(cfg Config) *Service {
 // Wake wakes the calls that wait for these endpoints; nil wakes all. It is the engine's OnReady.
 func (s *Service) Wake(endpoints map[string]struct{}) { s.waiters.wake(endpoints) }
 
-// ErrNotPull is answered for a subscription whose endpoint is of another kind.
+// ErrNotPull: the endpoint of the subscription is of another kind.
 var ErrNotPull = errors.New("the endpoint of this subscription is not of kind pull")
 
-// InputError is a value that is out of bounds.
+// InputError reports a value that is out of bounds.
 type InputError struct{ Field, Text string }
 
 // Error implements error.
 func (e *InputError) Error() string { return e.Field + ": " + e.Text }
 
-// StoppedError is answered when nothing may be received now. Text says why, and what to do.
+// StoppedError: nothing may be received now. Text explains why, and what to do.
 type StoppedError struct{ Text string }
 
 // Error implements error.
@@ -111,7 +111,7 @@ func (s *Service) endpoint(ctx context.Context, sub store.Subscription) (store.E
 	return e, nil
 }
 
-// open tells whether events may be received from a subscription as it is now.
+// open returns an error unless events may be received from a subscription as it is now.
 func (s *Service) open(ctx context.Context, subscriptionID string) error {
 	sub, err := s.cfg.DB.Subscription(ctx, subscriptionID)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Service) open(ctx context.Context, subscriptionID string) error {
 	return stopped(sub, e)
 }
 
-// stopped says why nothing is handed out, or nil.
+// stopped returns the reason why nothing is handed out, or nil.
 func stopped(sub store.Subscription, e store.Endpoint) error {
 	switch {
 	case e.Status == store.EndpointPaused:
@@ -146,8 +146,8 @@ func stopped(sub store.Subscription, e store.Endpoint) error {
 // sweepStep bounds the rows one transaction of the sweep changes, so that others do not wait long for the writer.
 const sweepStep = 500
 
-// Sweep writes down which leases ended without an answer, so that the portal shows the deliveries of consumers that never
-// came back. The loop that Start begins calls it.
+// Sweep records the leases that ended without an answer, so that the portal shows the deliveries of consumers that never came
+// back. The loop that Start begins calls it.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
 		var n int

@@ -120,7 +120,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// Nothing is handed out from a subscription that is not approved, and the consumer is told why (guarantee G2).
+// Nothing is handed out from a subscription that is not approved, and the error gives the reason (guarantee G2).
 func TestStopped(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.publish(1)
@@ -134,7 +134,7 @@ func TestStopped(t *testing.T) {
 				r.Subscription = sub()
 				got, err := w.pull.Receive(t.Context(), r)
 				_, told := errors.AsType[*StoppedError](err)
-				// What waits was perhaps held already by the engine's sweep; then there is nothing to refuse.
+				// What waits was perhaps held already by the engine's sweep; then there is nothing to reject.
 				if len(got) > 0 || name == "as it is" && !told {
 					t.Errorf("%s, %s: %d, %v", status, name, len(got), err)
 				}

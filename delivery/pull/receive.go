@@ -12,19 +12,19 @@ import (
 // Request is one call of receive.
 type Request struct {
 	Subscription store.Subscription // the caller's own
-	ClientID     string             // who receives
+	ClientID     string             // the receiving client
 	Events       int                // at most so many, 1 to MaxEvents
-	Wait         time.Duration      // how long to wait for the first, 0 to MaxWait
+	Wait         time.Duration      // longest wait for the first, 0 to MaxWait
 	Lease        time.Duration      // MinLease to MaxLease; 0 is DefaultLease
-	// Allowed is asked again after each wait: the client may have lost its access. Default always.
+	// Allowed is checked again after each wait: the client may have lost its access. By default it has access.
 	Allowed func(context.Context) error
 }
 
-// Received is one event in the hands of the consumer until its lease ends.
+// Received is an event leased to the consumer.
 type Received struct {
-	JSON          []byte // the event in structured JSON; its data are byte for byte those that came in
+	JSON          []byte // the event in structured JSON; its data has the bytes that came in
 	LockToken     string
-	DeliveryCount int64 // how often it was received, this time included
+	DeliveryCount int64 // receives so far, this one included
 }
 
 func (r *Request) check() error {
@@ -66,7 +66,7 @@ func (s *Service) Receive(ctx context.Context, r Request) ([]Received, error) {
 		if err != nil || len(got) > 0 || woken == nil || r.Wait == 0 {
 			return got, err
 		}
-		if again, err := s.pause(ctx, woken, end.C, next); err != nil || !again {
+		if again, err := s.awaitSignal(ctx, woken, end.C, next); err != nil || !again {
 			return nil, err
 		}
 		if err := r.Allowed(ctx); err != nil {
@@ -75,8 +75,8 @@ func (s *Service) Receive(ctx context.Context, r Request) ([]Received, error) {
 	}
 }
 
-// pause waits for a reason to look again; again is false when the time is over.
-func (s *Service) pause(ctx context.Context, woken <-chan struct{}, end <-chan time.Time, next time.Duration) (again bool, err error) {
+// awaitSignal waits for a reason to look again; again is false when the time is over.
+func (s *Service) awaitSignal(ctx context.Context, woken <-chan struct{}, end <-chan time.Time, next time.Duration) (again bool, err error) {
 	look := time.NewTimer(next)
 	defer look.Stop()
 	select {
@@ -92,8 +92,8 @@ func (s *Service) pause(ctx context.Context, woken <-chan struct{}, end <-chan t
 	return true, nil
 }
 
-// take leases what is due; when nothing is, it tells how long to wait before the next look. It asks with a read first, so
-// that consumers that wait do not keep the writer from others.
+// take leases due deliveries; with none it returns how long to wait before the next look. It asks with a read first, so that
+// waiting consumers do not keep the writer from others.
 func (s *Service) take(ctx context.Context, r Request) ([]Received, time.Duration, error) {
 	now := s.cfg.Now()
 	due, err := s.cfg.DB.PullDue(ctx, r.Subscription.ID)

@@ -8,14 +8,14 @@ import (
 // Name implements the program's service interface.
 func (s *Service) Name() string { return "pull" }
 
-// Start begins to write down which leases ended.
+// Start starts the loop that records ended leases.
 func (s *Service) Start(ctx context.Context) error {
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.sweeper.Go(func() { s.sweepLoop(ctx) })
 	return nil
 }
 
-// Stop ends what Start began. Calls that wait are ended by Draining.
+// Stop stops it. Draining ends the calls that wait.
 func (s *Service) Stop(ctx context.Context) error {
 	s.cancel()
 	stopped := make(chan struct{})

@@ -15,10 +15,10 @@ const (
 	CodeStopped      = "subscription-stopped"
 )
 
-// Failure is a lock token that could not be settled.
+// Failure reports a lock token that could not be settled.
 type Failure struct{ LockToken, Code, Text string }
 
-// Settled tells which lock tokens were settled, both in the order in which they were given.
+// Settled lists the lock tokens that were settled and those that were not, both in the order in which they were given.
 type Settled struct {
 	Succeeded []string
 	Failed    []Failure
@@ -53,7 +53,7 @@ func (s *Service) Reject(ctx context.Context, sub store.Subscription, tokens []s
 	})
 }
 
-// Renew makes leases that live end after lease from now, MinLease to MaxLease; 0 is DefaultLease.
+// Renew makes live leases end after lease from now, MinLease to MaxLease; 0 is DefaultLease.
 func (s *Service) Renew(ctx context.Context, sub store.Subscription, tokens []string, lease time.Duration) (Settled, error) {
 	if lease == 0 {
 		lease = DefaultLease

@@ -25,13 +25,13 @@ func parseToken(t string) (lock store.PullLock, ok bool) {
 		return lock, false
 	}
 	delivery, id, found := strings.Cut(string(b), " ")
-	if !found || !plain(delivery) || !plain(id) {
+	if !found || !validID(delivery) || !validID(id) {
 		return lock, false
 	}
 	return store.PullLock{DeliveryID: delivery, LockID: id}, true
 }
 
-// plain tells whether an id has only the characters ours have; a database refuses some others.
-func plain(id string) bool {
+// validID reports whether an id has only the characters ours have; a database rejects some others.
+func validID(id string) bool {
 	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }

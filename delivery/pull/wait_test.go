@@ -11,7 +11,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// answer is what a call of receive gave.
+// answer is the answer of a call of receive.
 type answer struct {
 	got []Received
 	err error
@@ -39,7 +39,7 @@ func (w *world) waiting(ctx context.Context, r Request) <-chan answer {
 func (w *waiters) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.by)
+	return len(w.byEndpoint)
 }
 
 // get waits for the answer, far longer than it should take and shorter than the call itself would wait.
@@ -140,7 +140,7 @@ func TestPause(t *testing.T) {
 		check := func(name string, next, end, took time.Duration, again bool) {
 			t.Helper()
 			start := time.Now()
-			got, err := s.pause(t.Context(), wake, time.After(end), next)
+			got, err := s.awaitSignal(t.Context(), wake, time.After(end), next)
 			if passed := time.Since(start); err != nil || got != again || passed != took {
 				t.Errorf("%s: %v after %v, %v; want %v after %v", name, got, passed, err, again, took)
 			}

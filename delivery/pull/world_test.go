@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 const eventType = "nl.voorbeeld.aanmelding.ontvangen"
 
-// world is an engine that takes events in, and a partner that pulls.
+// world is an engine that accepts events, and a partner that pulls.
 type world struct {
 	testing.TB
 	db    *store.DB
@@ -91,7 +91,7 @@ func (w *world) write(fn func(tx *store.Tx) error) {
 	}
 }
 
-// publish takes n events in and returns what the consumer must get of each.
+// publish accepts n events and returns the JSON that the consumer must get of each.
 func (w *world) publish(n int) (bodies []string) {
 	w.Helper()
 	s := outbox.Submission{ClientID: "cli_own", PartnerID: w.own.ID, FromOwn: true}

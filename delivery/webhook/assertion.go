@@ -21,13 +21,12 @@ const assertionLifetime = 60 * time.Second
 
 // SigningKey is the key that signs our client assertions.
 type SigningKey struct {
-	KID     string        // key id under which our key set publishes it
+	KID     string        // key id in our published key set
 	Alg     string        // RS256, PS256 or ES256
 	Private crypto.Signer // may live in hardware
 }
 
-// Signer gives the key to sign with now; it is asked for every assertion, so
-// that keys can be rolled (SEC-05).
+// Signer returns the present signing key; it is called for every assertion, so that keys can be rolled (SEC-05).
 type Signer interface {
 	SigningKey(ctx context.Context) (SigningKey, error)
 }
@@ -39,7 +38,7 @@ func (f *tokenFetcher) assertion(ctx context.Context, cfg TokenConfig) (string, 
 	}
 	signed, err := f.sign(ctx, cfg)
 	if err != nil {
-		// What went wrong with our own key is not for the partner to read.
+		// The partner must not read the error of our own key.
 		f.logger.ErrorContext(ctx, "client assertion not signed", slog.Any("error", err))
 		return "", errors.New("this installation could not sign its client assertion")
 	}
@@ -89,7 +88,7 @@ func newJOSESigner(key SigningKey) (jose.Signer, error) {
 	return signer, nil
 }
 
-// newJTI gives 160 random bits.
+// newJTI returns 160 random bits.
 func newJTI() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // never fails: see crypto/rand

@@ -60,7 +60,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// logBuffer keeps what was logged.
+// logBuffer collects log output.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Override is what a subscription says of its retries itself; a zero member is as the chain's schedule says (EDU-18).
+// Override holds the retry settings of a subscription; a zero member takes the chain's schedule (EDU-18).
 type Override struct {
 	Waits       []time.Duration
 	MaxAttempts int
@@ -46,7 +46,7 @@ func ParseOverride(text string) (Override, error) {
 	return o, nil
 }
 
-// With is the schedule as a subscription wants it.
+// With returns the schedule with the overrides of a subscription.
 func (s Schedule) With(o Override) Schedule {
 	if len(o.Waits) > 0 {
 		s.Waits = o.Waits

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// plan sets when a delivery is tried again, or ends it when that would be too
-// late (IDEM-12).
+// plan sets the time of the next attempt, or ends the delivery when that would be too late (IDEM-12).
 func plan(d Decision, o Outcome, f Facts) Decision {
 	// Neither of these is the receiver's doing, so neither costs it a wait.
 	if d.Reason == ReasonCanceled || d.Reason == ReasonTokenRenewed {
@@ -29,8 +28,7 @@ func plan(d Decision, o Outcome, f Facts) Decision {
 	return endIfTooLate(d, f)
 }
 
-// holdsEndpoint tells answers that speak of the whole endpoint from those that
-// speak of one request.
+// holdsEndpoint reports whether an answer is about the whole endpoint, and not about one request.
 func holdsEndpoint(o Outcome) bool {
 	return o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable || o.Kind == KindToken
 }
@@ -51,7 +49,7 @@ func endIfTooLate(d Decision, f Facts) Decision {
 	return d
 }
 
-// end keeps what the answer said about the endpoint, and the last problem.
+// end ends the delivery, but keeps what the answer means for the endpoint, and the last problem.
 func end(d Decision, reason, why string) Decision {
 	d.Next, d.RetryAt, d.Reason = NextDead, time.Time{}, reason
 	last := strings.NewReplacer(" It is tried again by itself.", "", "; it is tried again meanwhile", "").Replace(d.Detail)

@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// targets keep, by endpoint, the request that goes to its URL, but for header and body: reading a URL again for each
+// requestCache holds, by endpoint, the request that goes to its URL, but for header and body: parsing a URL again for each
 // delivery costs as much as encoding its event.
-type targets struct {
-	mu   sync.Mutex
-	made map[string]made
+type requestCache struct {
+	mu         sync.Mutex
+	byEndpoint map[string]preparedRequest
 }
 
-// made is an empty request to a URL, or why there is none.
-type made struct {
+// preparedRequest is an empty request to a URL, or the error of making it.
+type preparedRequest struct {
 	url     string
 	request *http.Request
 	err     error
 }
 
-// request makes a POST to a target. Its context and header are to be set.
-func (t *targets) request(to Target, body []byte) (*http.Request, error) {
+// request makes a POST to a target. The caller sets its context and header.
+func (t *requestCache) request(to Target, body []byte) (*http.Request, error) {
 	m := t.of(to)
 	if m.err != nil {
 		return nil, m.err
@@ -39,20 +39,20 @@ func (t *targets) request(to Target, body []byte) (*http.Request, error) {
 	return &req, nil
 }
 
-func (t *targets) of(to Target) made {
+func (t *requestCache) of(to Target) preparedRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.made[to.EndpointID]
+	m, ok := t.byEndpoint[to.EndpointID]
 	if !ok || m.url != to.URL {
 		m.url = to.URL
 		m.request, m.err = http.NewRequestWithContext(context.Background(), http.MethodPost, to.URL, http.NoBody)
-		t.made[to.EndpointID] = m
+		t.byEndpoint[to.EndpointID] = m
 	}
 	return m
 }
 
-func (t *targets) forget(endpointID string) {
+func (t *requestCache) forget(endpointID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.made, endpointID)
+	delete(t.byEndpoint, endpointID)
 }

@@ -2,20 +2,19 @@ package webhook
 
 import "time"
 
-// Schedule says when a failed delivery is tried again and when to stop.
+// Schedule sets the times of the attempts at a failed delivery, and their end.
 type Schedule struct {
-	// Waits are the pauses after the first, second, third failure and so on;
-	// the last one repeats. None means those of DefaultSchedule.
+	// Waits are the backoffs after the first, second, third failure and so on; the last one repeats. None means those of
+	// DefaultSchedule.
 	Waits []time.Duration
-	// MaxAttempts ends the delivery after so many attempts. 0 means no limit
-	// but the deadline.
+	// MaxAttempts ends the delivery after so many attempts. 0 means no limit but the deadline.
 	MaxAttempts int
-	// Jitter spreads a pause by this share of it to both sides, from 0 to 1.
+	// Jitter spreads a backoff by this share of it to both sides, from 0 to 1.
 	Jitter float64
 	// Deadline ends the delivery so long after the event was accepted. 0 means
 	// no limit but the lifetime of the idempotency key.
 	Deadline time.Duration
-	// MaxRetryAfter caps what a receiver may ask for. 0 means 24 hours.
+	// MaxRetryAfter caps the wait that a receiver may ask for. 0 means 24 hours.
 	MaxRetryAfter time.Duration
 }
 
@@ -34,7 +33,7 @@ func DefaultSchedule() Schedule {
 	}
 }
 
-// wait gives the pause after the given attempt, counted from 1.
+// wait returns the backoff after the given attempt, counted from 1.
 func (s Schedule) wait(attempt int, random func() float64) time.Duration {
 	if len(s.Waits) == 0 {
 		s.Waits = DefaultSchedule().Waits
@@ -46,7 +45,7 @@ func (s Schedule) wait(attempt int, random func() float64) time.Duration {
 	return base + time.Duration(float64(base)*min(s.Jitter, 1)*(2*random()-1))
 }
 
-// cap bounds what the receiver asked for and tells whether it had to.
+// cap bounds the wait that the receiver asked for and reports whether it had to.
 func (s Schedule) cap(asked time.Duration) (time.Duration, bool) {
 	most := s.MaxRetryAfter
 	if most <= 0 {

@@ -15,8 +15,7 @@ const (
 	maxStoredValue = 256
 )
 
-// Secret is text that must not be seen. Every common way of printing it gives
-// "[redacted]"; string(secret) gives the text.
+// Secret is text that must not be seen. Every common way of printing it gives "[redacted]"; string(secret) gives the text.
 type Secret string
 
 // String hides the text.
@@ -53,8 +52,8 @@ func (o *Outcome) scrub(token string, cfg *TokenConfig, most int) {
 	}
 }
 
-// keepAnswer puts an answer in the outcome as it came, cut off after most bytes.
-func (o *Outcome) keepAnswer(body []byte, most int) {
+// setAnswer puts an answer in the outcome unchanged, cut off after most bytes.
+func (o *Outcome) setAnswer(body []byte, most int) {
 	if len(body) > most {
 		body, o.Truncated = body[:most], true
 	}
@@ -84,7 +83,7 @@ func headerSize(header http.Header) (size int) {
 	return size
 }
 
-// essentials keeps what helps to find a fault when the whole is too much.
+// essentials returns the headers that help to find a fault when the whole is too much.
 func essentials(header http.Header) http.Header {
 	kept := http.Header{}
 	for _, name := range []string{"Content-Type", "Date", "Location", "Retry-After", "Server", "Www-Authenticate"} {

@@ -11,9 +11,8 @@ import (
 	"schakel/delivery/outbound"
 )
 
-// Send makes one attempt to deliver one event. It never fails: what went wrong
-// is in the Outcome. After a 401 the cached token is dropped, so that the next
-// attempt gets a new one; Send itself tries only once.
+// Send makes one attempt to deliver one event. It never fails: the Outcome holds the problem. After a 401 the cached token is
+// dropped, so that the next attempt gets a new one; Send itself tries only once.
 func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
 	var header http.Header
 	var body []byte
@@ -60,10 +59,10 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 	}
 	out.scrub(token, t.Token, s.most)
 	if s.answers {
-		out.keepAnswer(answer, s.most)
+		out.setAnswer(answer, s.most)
 	}
 	if out.Status == http.StatusUnauthorized && token != "" {
-		out.FreshToken = s.tokens.refuse(t.EndpointID, token)
+		out.FreshToken = s.tokens.reject(t.EndpointID, token)
 	}
 	return out
 }
@@ -107,9 +106,8 @@ func tokenOutcome(out Outcome, err error) Outcome {
 	return out
 }
 
-// sent makes a header of its own for the request: the connection may still be
-// reading it when the outcome's header is already being stored. With our name in
-// it the client need not make another copy.
+// sent makes a header of its own for the request: the connection may still be reading it when the outcome's header is already
+// being stored. With our name in it the client need not make another copy.
 func (s *Sender) sent(header http.Header, token string) http.Header {
 	sent := make(http.Header, len(header)+2)
 	maps.Copy(sent, header)

@@ -14,14 +14,14 @@ import (
 
 var _ Payload = (*event.Event)(nil)
 
-// received is what a receiver saw.
+// received is a request as a receiver saw it.
 type received struct {
 	method string
 	header http.Header
 	body   string
 }
 
-// receiver answers 202 and hands over what it saw.
+// receiver answers 202 and hands over the requests it saw.
 func receiver(t *testing.T) (*httptest.Server, chan received) {
 	t.Helper()
 	seen := make(chan received, 1)
@@ -85,7 +85,7 @@ func TestSendBatch(t *testing.T) {
 	}
 }
 
-// TestSendKeepsAnswersWhole has a sender keep more of an answer than is stored, and tell when it is not all.
+// TestSendKeepsAnswersWhole has a sender keep more of an answer than is stored, and report when it is not all.
 func TestSendKeepsAnswersWhole(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 10_000)) })
@@ -103,8 +103,8 @@ func TestSendKeepsAnswersWhole(t *testing.T) {
 	}
 }
 
-// TestAnswersAreNotRedacted: the answer of a handler is a message for somebody, and has its bytes also where they are those of
-// a secret; what is stored of an attempt has not.
+// TestAnswersAreNotRedacted: the answer of a handler is a message for somebody, and has its bytes also where they equal a
+// secret; the stored attempt has not.
 func TestAnswersAreNotRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = "J"

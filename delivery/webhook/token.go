@@ -15,7 +15,7 @@ import (
 	"schakel/delivery/outbound"
 )
 
-// The ways in which we prove who we are to a token endpoint.
+// Authentication methods at a token endpoint.
 const (
 	AuthNone       = "none"                // no token is fetched or sent
 	AuthBasic      = "client_secret_basic" // RFC 6749 2.3.1
@@ -23,7 +23,7 @@ const (
 	AuthPrivateKey = "private_key_jwt"     // SEC-02
 )
 
-// TokenConfig says where the access token of an endpoint comes from.
+// TokenConfig configures the access tokens of an endpoint.
 type TokenConfig struct {
 	ConfigVersion string // changes with any field below; another version means another token
 	TokenURL      string
@@ -33,12 +33,12 @@ type TokenConfig struct {
 	AuthMethod    string // one of the Auth constants; "" is AuthBasic
 }
 
-// TokenError says why there is no access token. Its text is safe to show.
+// TokenError reports a failed token request. Its text is safe to show.
 type TokenError struct {
 	Code       string        // OAuth error such as "invalid_client", "http-503", an outbound kind, or "answer" or "config"
 	Status     int           // of the token endpoint; 0 when it gave no answer
 	Detail     string        // in words
-	RetryAfter time.Duration // what the token endpoint asked for
+	RetryAfter time.Duration // asked for by the token endpoint
 	Transient  bool          // time alone may mend it
 }
 
@@ -66,7 +66,7 @@ func (f *tokenFetcher) fetch(ctx context.Context, cfg TokenConfig) (grant, error
 		return grant{}, transportFailure(err)
 	}
 	if resp.Status != http.StatusOK {
-		return grant{}, refusal(resp, cfg, f.now())
+		return grant{}, answerError(resp, cfg, f.now())
 	}
 	answer, err := parseTokenAnswer(resp.Body)
 	if err != nil {
@@ -119,8 +119,8 @@ func transportFailure(err error) *TokenError {
 	return &TokenError{Code: kind, Detail: "token endpoint " + err.Error(), Transient: passing}
 }
 
-// refusal reads the error answer of RFC 6749 5.2, and makes do without one.
-func refusal(resp *outbound.Response, cfg TokenConfig, now time.Time) *TokenError {
+// answerError reads the error answer of RFC 6749 5.2, and makes do without one.
+func answerError(resp *outbound.Response, cfg TokenConfig, now time.Time) *TokenError {
 	e := &TokenError{
 		Code:      "http-" + strconv.Itoa(resp.Status),
 		Status:    resp.Status,
@@ -156,7 +156,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// hideIn takes the secret out of what a token endpoint answered, in each form in which it got it.
+// hideIn redacts the secret in the answer of a token endpoint, in each form in which it was sent.
 func (cfg TokenConfig) hideIn(text string) string {
 	secret := string(cfg.Secret)
 	if secret == "" {

@@ -23,8 +23,7 @@ import (
 
 const secret = "s3cr3t+with/odd:signs"
 
-// tokenServer is a token endpoint that gives token-1, token-2 and so on, or
-// the answer that was set.
+// tokenServer is a token endpoint that answers token-1, token-2 and so on, or the answer that was set.
 type tokenServer struct {
 	*httptest.Server
 	requests atomic.Int32
@@ -56,7 +55,7 @@ func (s *tokenServer) config(method string) *TokenConfig {
 	}
 }
 
-// guarded is a receiver that takes only the tokens that good accepts.
+// guarded is a receiver that accepts only the tokens that good accepts.
 func guarded(t *testing.T, good func(token string) bool) *httptest.Server {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// grant is a token with the time it lives, as the token endpoint said.
+// grant is a token with its lifetime, as the token endpoint gave it.
 type grant struct {
 	token    string
 	lifetime time.Duration
@@ -49,7 +49,7 @@ func parseTokenAnswer(body []byte) (tokenAnswer, error) {
 	}, nil
 }
 
-// parseLifetime takes a number, and the number in quotes that some send.
+// parseLifetime accepts a number, and the number in quotes that some send.
 func parseLifetime(raw json.RawMessage) time.Duration {
 	seconds, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || seconds != seconds {

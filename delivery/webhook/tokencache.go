@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	// failurePause keeps a broken token endpoint from being asked once per delivery.
-	failurePause = 5 * time.Second
-	// maxFailurePause bounds what its Retry-After can ask for.
-	maxFailurePause = 5 * time.Minute
-	// refusalPause is the least time between two tokens that a receiver refused,
-	// so that a receiver that says 401 to all does not flood its token endpoint.
-	refusalPause = time.Minute
+	// failureBackoff keeps a broken token endpoint from being asked once per delivery.
+	failureBackoff = 5 * time.Second
+	// maxFailureBackoff bounds the wait that its Retry-After can ask for.
+	maxFailureBackoff = 5 * time.Minute
+	// rejectionBackoff is the least time between two tokens that a receiver rejected, so that a receiver that answers 401 to
+	// all does not flood its token endpoint.
+	rejectionBackoff = time.Minute
 )
 
-// tokenCache keeps one token per endpoint, and lets one request at a time fetch
-// it however many deliveries wait (SEC-09).
+// tokenCache caches one token per endpoint, and lets one request at a time fetch it however many deliveries wait (SEC-09).
 type tokenCache struct {
 	fetch func(context.Context, TokenConfig) (grant, error)
 	now   func() time.Time
@@ -33,7 +32,7 @@ type tokenEntry struct {
 	flight      *flight
 	failure     error
 	failedUntil time.Time
-	refusedAt   time.Time
+	rejectedAt  time.Time
 }
 
 // flight is one request for a token that several deliveries wait for.
@@ -43,8 +42,7 @@ type flight struct {
 	err   error
 }
 
-// get gives a token, from the cache where possible. An error is a *TokenError,
-// or that of ctx.
+// get returns a token, from the cache where possible. An error is a *TokenError, or that of ctx.
 func (c *tokenCache) get(ctx context.Context, endpointID string, cfg TokenConfig) (string, error) {
 	token, pending, err := c.lookup(ctx, endpointID, cfg)
 	if pending == nil {
@@ -77,14 +75,14 @@ func (c *tokenCache) lookup(ctx context.Context, endpointID string, cfg TokenCon
 	}
 	entry.flight = &flight{done: make(chan struct{})}
 	// The first delivery may be stopped while others wait for the same token.
-	go c.fly(context.WithoutCancel(ctx), entry, entry.flight, cfg)
+	go c.runFlight(context.WithoutCancel(ctx), entry, entry.flight, cfg)
 	return "", entry.flight, nil
 }
 
 // tokenTimeout bounds the answer of a token endpoint.
 const tokenTimeout = 30 * time.Second
 
-func (c *tokenCache) fly(ctx context.Context, entry *tokenEntry, f *flight, cfg TokenConfig) {
+func (c *tokenCache) runFlight(ctx context.Context, entry *tokenEntry, f *flight, cfg TokenConfig) {
 	// The lifetime counts from before the request: the answer may have been slow.
 	asked := c.now()
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
@@ -95,16 +93,15 @@ func (c *tokenCache) fly(ctx context.Context, entry *tokenEntry, f *flight, cfg 
 	entry.token, entry.usableUntil = got.token, asked.Add(got.lifetime-renewBefore(got.lifetime))
 	entry.failure = err
 	if err != nil {
-		entry.failedUntil = c.now().Add(pauseAfter(err))
+		entry.failedUntil = c.now().Add(backoffAfter(err))
 	}
 	c.mu.Unlock()
 	f.token, f.err = got.token, err
 	close(f.done)
 }
 
-// refuse is told that a receiver answered 401 to token. It drops the token and
-// reports whether the next get will give another.
-func (c *tokenCache) refuse(endpointID, token string) bool {
+// reject drops a token that a receiver answered 401 to and reports whether the next get will return another.
+func (c *tokenCache) reject(endpointID, token string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry := c.entries[endpointID]
@@ -112,10 +109,10 @@ func (c *tokenCache) refuse(endpointID, token string) bool {
 		return true
 	}
 	now := c.now()
-	if !entry.refusedAt.IsZero() && now.Sub(entry.refusedAt) < refusalPause {
+	if !entry.rejectedAt.IsZero() && now.Sub(entry.rejectedAt) < rejectionBackoff {
 		return false
 	}
-	entry.token, entry.refusedAt = "", now
+	entry.token, entry.rejectedAt = "", now
 	return true
 }
 
@@ -125,16 +122,16 @@ func (c *tokenCache) forget(endpointID string) {
 	delete(c.entries, endpointID)
 }
 
-// renewBefore is how long before its end a token is no longer used: 30 s, or a
-// tenth of its life when that is less.
+// renewBefore returns the time before its end at which a token is no longer used: 30 s, or a tenth of its life when that is
+// less.
 func renewBefore(lifetime time.Duration) time.Duration {
 	return min(30*time.Second, lifetime/10)
 }
 
-func pauseAfter(err error) time.Duration {
-	pause := failurePause
+func backoffAfter(err error) time.Duration {
+	pause := failureBackoff
 	if e, ok := err.(*TokenError); ok {
-		pause = min(max(pause, e.RetryAfter), maxFailurePause)
+		pause = min(max(pause, e.RetryAfter), maxFailureBackoff)
 	}
 	return pause
 }

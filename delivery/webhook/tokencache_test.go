@@ -183,7 +183,7 @@ func TestBrokenTokenEndpointIsLeftAlone(t *testing.T) {
 	for i, step := range []struct {
 		after    time.Duration
 		requests int32
-	}{{0, 1}, {0, 1}, {failurePause - 1, 1}, {1, 2}, {59 * time.Second, 2}, {time.Second, 3}} {
+	}{{0, 1}, {0, 1}, {failureBackoff - 1, 1}, {1, 2}, {59 * time.Second, 2}, {time.Second, 3}} {
 		s.clock.add(step.after)
 		if _, err := s.tokens.get(t.Context(), "e", *as.config(AuthBasic)); err == nil {
 			t.Fatal("no error")

@@ -8,32 +8,32 @@ import (
 	"schakel/delivery/outbound"
 )
 
-// Next is what becomes of the delivery.
+// Next is the decision about the delivery.
 type Next string
 
-// What can become of a delivery.
+// Decisions about a delivery.
 const (
 	NextDelivered Next = "delivered" // done
 	NextRetry     Next = "retry"     // again at Decision.RetryAt
-	NextPark      Next = "park"      // to the error queue: only a person can mend it
+	NextPark      Next = "park"      // to the error queue: only a person can correct it
 	NextHold      Next = "hold"      // waits until the endpoint is released
 	NextDead      Next = "dead"      // to the dead-letter queue
 )
 
-// EndpointAction is what happens to the endpoint.
+// EndpointAction is the decision about the endpoint.
 type EndpointAction string
 
-// What can happen to an endpoint.
+// Decisions about an endpoint.
 const (
 	EndpointNone    EndpointAction = "none"
-	EndpointAlert   EndpointAction = "alert"   // tell the operator and the partner
-	EndpointSuspend EndpointAction = "suspend" // stop sending, and tell both
+	EndpointAlert   EndpointAction = "alert"   // notify the operator and the partner
+	EndpointSuspend EndpointAction = "suspend" // stop sending, and notify both
 )
 
-// SubscriptionAction is what happens to the subscription.
+// SubscriptionAction is the decision about the subscription.
 type SubscriptionAction string
 
-// What can happen to a subscription.
+// Decisions about a subscription.
 const (
 	SubscriptionNone SubscriptionAction = "none"
 	SubscriptionEnd  SubscriptionAction = "end"
@@ -46,7 +46,7 @@ const (
 	ReasonServerError   = "server-error"       // 5xx
 	ReasonUnreachable   = "unreachable"        // name, connection or time
 	ReasonTLS           = "tls"                // no trusted, modern TLS
-	ReasonBlocked       = "blocked-address"    // the guard refused the address
+	ReasonBlocked       = "blocked-address"    // the guard rejected the address
 	ReasonBadAnswer     = "bad-answer"         // not HTTP, or larger than the limit
 	ReasonCanceled      = "canceled"           // we stopped it ourselves
 	ReasonToken         = "token"              // no access token
@@ -64,19 +64,18 @@ const (
 	ReasonKeyExpired    = "key-expired"        // Facts.KeyExpiresAt (IDEM-12)
 )
 
-// Facts are what a verdict needs to know besides the outcome.
+// Facts hold the input of a verdict besides the outcome.
 type Facts struct {
 	Attempt         int            // number of the attempt just made, from 1
 	AcceptedAt      time.Time      // when the event was accepted
-	KeyExpiresAt    time.Time      // when the idempotency key dies; zero means never
+	KeyExpiresAt    time.Time      // end of the idempotency key; zero means never
 	Now             time.Time      // when the outcome came
 	Schedule        Schedule       // of the endpoint
 	Rand            func() float64 // from 0 to 1, for jitter; nil means none
 	FreshTokenTried bool           // the attempt before this one ended in 401 too
 }
 
-// Decision is what to do now. Detail says what happened and what to do next,
-// in words for the portal.
+// Decision is the outcome of a verdict. Detail explains what happened and what to do next, in words for the portal.
 type Decision struct {
 	Next               Next
 	EndpointAction     EndpointAction
@@ -87,7 +86,7 @@ type Decision struct {
 	Detail             string
 }
 
-// Verdict is the answer table of CE-74. It is pure: the same input gives the
+// Verdict applies the answer table of CE-74. It is pure: the same input gives the
 // same decision.
 func Verdict(o Outcome, f Facts) Decision {
 	d := judge(o, f)
@@ -152,8 +151,8 @@ func judge(o Outcome, f Facts) Decision {
 	}
 }
 
-// judgeFailure decides where there was no answer. What time alone can mend is
-// tried again quietly; what a person must look at is also reported.
+// judgeFailure decides where there was no answer. A problem that may pass with time is retried quietly; one that a person must
+// look at is also reported.
 func judgeFailure(o Outcome) Decision {
 	d := Decision{Next: NextRetry, EndpointAction: EndpointAlert}
 	switch string(o.Kind) {

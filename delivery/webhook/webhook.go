@@ -1,5 +1,5 @@
 // Package webhook sends one claimed delivery, or one batch, to a partner's
-// webhook and says what the answer means.
+// webhook and judges the answer.
 //
 // It has two halves. Sender does the sending: it fetches and caches access
 // tokens, posts the event through the guarded client of package outbound and
@@ -25,7 +25,7 @@ const (
 	ModeBinary     = "binary"     // attributes in ce- headers, data as the body; structured where that cannot be
 )
 
-// Target is where a delivery goes.
+// Target is the destination of a delivery.
 type Target struct {
 	EndpointID string        // key of the token cache
 	URL        string        // https; http only where the client allows it
@@ -41,8 +41,7 @@ type Payload interface {
 	AppendJSON(dst []byte) []byte
 	// CanBinary reports whether binary mode can carry the event.
 	CanBinary() bool
-	// BinaryHeader gives the ce- headers and Content-Type of binary mode. The
-	// caller may add to it.
+	// BinaryHeader returns the ce- headers and Content-Type of binary mode. The caller may add to it.
 	BinaryHeader() http.Header
 }
 
@@ -54,8 +53,8 @@ type Message struct {
 	Attempt        int    // number of this attempt, for the log
 }
 
-// ErrorKind says why there was no answer: one of outbound's Kind constants, or
-// KindToken or KindRequest. It is "" when there was an answer, whatever its status.
+// ErrorKind names the failure when there was no answer: one of outbound's Kind constants, or KindToken or KindRequest. It is
+// "" when there was an answer, whatever its status.
 type ErrorKind string
 
 // The kinds that come on top of those of package outbound.
@@ -64,11 +63,10 @@ const (
 	KindRequest ErrorKind = "request" // the request could not be made from what is configured
 )
 
-// Outcome is what one attempt sent and what came back, fit to be stored and
-// shown: it holds no token and no secret.
+// Outcome records the request and the answer of one attempt, fit to be stored and shown: it holds no token and no secret.
 type Outcome struct {
 	Status         int           // HTTP status; 0 when Kind is set
-	Kind           ErrorKind     // why there was no answer
+	Kind           ErrorKind     // the failure when there was no answer
 	Detail         string        // the failure in words, safe to show to the partner
 	RetryAfter     time.Duration // from the answer, counted from StartedAt+Duration; 0 when absent
 	RequestHeader  http.Header   // as sent, Authorization redacted
@@ -82,14 +80,14 @@ type Outcome struct {
 	Token          *TokenError   // set when Kind is KindToken
 }
 
-// Config is what a Sender needs.
+// Config configures a Sender.
 type Config struct {
 	Client *outbound.Client // required
 	Signer Signer           // our key for private_key_jwt; nil makes that method fail
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default; never gets payloads or secrets
 	// AnswerBytes bounds the body of an answer that an Outcome holds, as far as the client lets it through. Such a body is a
-	// message for somebody: it is left byte for byte as it came. Default 4 KiB for the stored attempt, with secrets redacted.
+	// message for somebody, so it stays unchanged. Default 4 KiB for the stored attempt, with secrets redacted.
 	AnswerBytes int
 }
 
@@ -99,7 +97,7 @@ type Sender struct {
 	client  *outbound.Client
 	agent   []string // our User-Agent
 	tokens  *tokenCache
-	targets targets
+	targets requestCache
 	now     func() time.Time
 	logger  *slog.Logger
 	most    int  // bytes of an answer
@@ -123,7 +121,7 @@ func NewSender(cfg Config) *Sender {
 		client:  cfg.Client,
 		agent:   []string{cfg.Client.UserAgent()},
 		tokens:  &tokenCache{fetch: fetcher.fetch, now: cfg.Now, entries: map[string]*tokenEntry{}},
-		targets: targets{made: map[string]made{}},
+		targets: requestCache{byEndpoint: map[string]preparedRequest{}},
 		now:     cfg.Now,
 		logger:  cfg.Logger,
 		most:    cfg.AnswerBytes,
@@ -131,7 +129,7 @@ func NewSender(cfg Config) *Sender {
 	}
 }
 
-// Forget drops what is kept of an endpoint, its token too, for when it was removed.
+// Forget drops the cached request and token of an endpoint that was removed.
 func (s *Sender) Forget(endpointID string) {
 	s.tokens.forget(endpointID)
 	s.targets.forget(endpointID)

@@ -70,7 +70,7 @@ func parseDays(text string) ([]string, error) {
 	return days, nil
 }
 
-// TimeZone is the name of the place whose time counts; "" for any time.
+// TimeZone returns the name of the time zone; "" for any time.
 func (w Week) TimeZone() string { return w.name }
 
 // Lines writes windows as ParseLines reads them.
@@ -78,10 +78,10 @@ func (w Week) Lines() []string {
 	return w.each(func(d time.Weekday) string { return dayWords()[d] }, "-", ",", "-")
 }
 
-// Words tells windows to people, such as Monday to Friday 07:00 to 19:00.
+// Words writes windows for people, such as Monday to Friday 07:00 to 19:00.
 func (w Week) Words() []string { return w.each(time.Weekday.String, " to ", ", ", " to ") }
 
-// each writes every span; name tells a day, through a range of them, also the next and until the hours.
+// each writes every span: name names a day, through joins a range of days, also the next range, and until the hours.
 func (w Week) each(name func(time.Weekday) string, through, also, until string) []string {
 	var all []string
 	for _, s := range w.spans {

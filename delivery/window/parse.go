@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Bounds of what is taken.
+// Bounds of input.
 const (
 	maxText  = 8 << 10
 	maxSpans = 50
 )
 
-// document is how windows are stored and sent:
+// document is the stored form of windows:
 //
 //	{"timeZone":"Europe/Amsterdam","open":[{"days":["mon","fri"],"from":"07:00","to":"19:00"}]}
 type document struct {
@@ -53,7 +53,7 @@ func Parse(text string) (Week, error) {
 	return in.week()
 }
 
-// Check tells what is wrong with windows.
+// Check returns the first problem of windows.
 func Check(text string) error {
 	_, err := Parse(text)
 	return err
@@ -78,9 +78,9 @@ func (d document) week() (Week, error) {
 	return w, nil
 }
 
-// loadZone wants a name of the IANA database. Beside those its files have others: "localtime" and "posixrules" are what
-// this machine was set to, "Factory" is that nobody did, and posix/ and right/ repeat all, the latter with leap seconds.
-// "" and "Local" would be the place where this program happens to run.
+// loadZone accepts a name of the IANA database. The files of the database have other names: "localtime" and "posixrules" are
+// the settings of this machine, "Factory" is a machine without any, and posix/ and right/ repeat all, the latter with leap
+// seconds. "" and "Local" would be the place where this program happens to run.
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	area, _, _ := strings.Cut(name, "/")
@@ -113,7 +113,7 @@ func (d documentSpan) span() (s span, err error) {
 	return s, nil
 }
 
-// dayWords are the names of days by time.Weekday.
+// dayWords lists the names of days by time.Weekday.
 func dayWords() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
 // parseClock reads HH:MM as minutes of the day.
@@ -158,7 +158,7 @@ func (w Week) String() string {
 
 func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
 
-// week is the days from Monday on.
+// week lists the days from Monday on.
 func week() []time.Weekday {
 	return []time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday, time.Sunday}
 }

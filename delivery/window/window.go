@@ -1,8 +1,8 @@
-// Package window tells when an endpoint may be sent to: weekly windows in the time of a place, such as office hours or
+// Package window computes when an endpoint may be sent to: weekly windows in the time of a place, such as office hours or
 // all hours but those of maintenance.
 //
-// A window is told in the time of the wall clock there. When the clock is put forward what would open in the hour that is
-// left out opens at once after it; when it is put back an hour is there twice, and both count.
+// A window has the time of the wall clock there. When the clock is put forward, a window that would open in the hour that is
+// left out opens at once after it; when it is put back that hour occurs twice, and both count.
 package window
 
 import (
@@ -17,22 +17,22 @@ type Week struct {
 	spans []span
 }
 
-// day is the minutes of one.
+// day is the number of minutes in a day.
 const day = 24 * 60
 
-// span is open on days from a minute of the day until another; over midnight when until is not after from.
+// span is open on days from one minute of the day to another; over midnight when until is not after from.
 type span struct {
 	days        [7]bool // by time.Weekday, of the day on which it opens
 	from, until int
 }
 
-// Never is a week that does not open. It cannot be written down: it stands for windows that cannot be read.
+// Never returns a week that does not open. It cannot be written as text: it stands for windows that cannot be read.
 func Never() Week { return Week{zone: time.UTC, name: "UTC"} }
 
-// Always tells whether there are no windows, so that any time is good.
+// Always reports whether there are no windows, so that it is open at any time.
 func (w Week) Always() bool { return w.zone == nil }
 
-// Open tells whether a moment is inside a window.
+// Open reports whether a moment is inside a window.
 func (w Week) Open(at time.Time) bool {
 	if w.Always() {
 		return true
@@ -50,7 +50,7 @@ func (s span) holds(today time.Weekday, minute int) bool {
 	return s.days[today] && minute >= s.from || s.days[yesterday] && minute < s.until
 }
 
-// Next is the first moment, not before the one given, that is inside a window.
+// Next returns the first moment, not before the one given, that is inside a window.
 func (w Week) Next(at time.Time) time.Time {
 	if w.Open(at) {
 		return at
@@ -64,8 +64,8 @@ func (w Week) Next(at time.Time) time.Time {
 	return first
 }
 
-// openings are moments at which a window may open in the week and a day after: where the wall clock shows when one does,
-// and where that clock is put to another time.
+// openings returns the moments at which a window may open in the week and a day after: where the wall clock shows its opening
+// time, and where that clock changes.
 func (w Week) openings(at time.Time) []time.Time {
 	local := at.In(w.zone)
 	last := local.AddDate(0, 0, 9)
@@ -90,8 +90,8 @@ func (w Week) openings(at time.Time) []time.Time {
 	return all
 }
 
-// instants are the moments of a day at which the clock shows a minute: two where clocks are put back; where they are put
-// forward none of them may do, and Next leaves those out.
+// instants returns the moments of a day at which the clock shows a minute: two where clocks are put back; where they are put
+// forward there may be none, and Next leaves out the wrong ones.
 func instants(noon time.Time, minute int) []time.Time {
 	wall := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, minute, 0, 0, time.UTC)
 	_, before := noon.Add(-day * time.Minute).Zone()

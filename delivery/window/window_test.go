@@ -62,7 +62,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Next is what looking at every minute finds, in places whose clocks change in all sorts of ways.
+// TestNextIsTheFirstOpenMinute compares Next with a look at every minute, in places whose clocks change in all sorts of ways.
 func TestNextIsTheFirstOpenMinute(t *testing.T) {
 	t.Parallel()
 	zones := []string{"Europe/Amsterdam", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "UTC", "Asia/Kathmandu"}
