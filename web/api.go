@@ -59,7 +59,7 @@ type machineAPI struct {
 	rates   *clientRates
 	running *runningKeys
 	large   *largeBodies
-	objects *claimcheck.Keeper
+	objects *claimcheck.Service
 	docs    map[string]apiDocument
 	// converted keeps documents in their other form.
 	converted *convertedDocuments

@@ -136,16 +136,16 @@ func (m *machineAPI) rejectLarge(ctx context.Context, set *registry.ProfileState
 
 // keepLargeData keeps the data apart of events that are too large, where the profile
 // says so, and of those that are sent by AMQP.
-func (m *machineAPI) keepLargeData(ctx context.Context, set *registry.ProfileState, who caller, in intake) (claimcheck.Kept, error) {
+func (m *machineAPI) keepLargeData(ctx context.Context, set *registry.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
 	if set.Oversize != registry.OversizeClaimCheck {
 		if in.mode == event.Batch {
-			return claimcheck.Kept{Events: in.events}, nil
+			return claimcheck.Stored{Events: in.events}, nil
 		}
 		if err := m.rejectLarge(ctx, set, in); err != nil {
-			return claimcheck.Kept{}, err
+			return claimcheck.Stored{}, err
 		}
 	}
-	kept, err := m.objects.Keep(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
+	kept, err := m.objects.Store(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
 		claimcheck.Limits{EventBytes: set.MaxEventBytes, DataBytes: set.MaxObjectBytes})
 	if problem, ok := errors.AsType[*claimcheck.Problem](err); ok {
 		return kept, largeProblem(in.mode, problem)
@@ -165,7 +165,7 @@ func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
 
 // dropUnused removes objects that no event came of: the request was refused, or was
 // sent before. While it is unknown what becomes of a request, they stay.
-func (m *machineAPI) dropUnused(ctx context.Context, kept claimcheck.Kept, receipt outbox.Receipt, err error) {
+func (m *machineAPI) dropUnused(ctx context.Context, kept claimcheck.Stored, receipt outbox.Receipt, err error) {
 	if kept.Objects == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}

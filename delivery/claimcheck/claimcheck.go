@@ -1,9 +1,9 @@
-// Package claimcheck keeps the data of events apart that is too large to travel inside them (EDU-01a, CE-21): the data
-// becomes an object, and the event goes on with a dataref, the address where receivers of the event fetch the object.
+// Package claimcheck stores the data of events that is too large to travel inside them (EDU-01a, CE-21): the data becomes an
+// object, and the event goes on with a dataref, the address from which its receivers fetch the object.
 //
-// An object is written before its event, in transactions of its own, so that the intake of others does not wait for it. It
-// belongs to the event from the transaction on that writes the event. The known hole is a crash between the two: it
-// leaves an object that belongs to nothing, which is removed within two hours; the sender got no 202 and sends again.
+// An object is written before its event, in a transaction of its own, so that the intake of others does not wait for it. It
+// belongs to the event from the transaction on that writes the event. The known hole is a crash between the two: it leaves an
+// object without an event, which is removed within two hours; the sender got no 202 and sends again.
 package claimcheck
 
 import (
@@ -12,16 +12,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"schakel/delivery/event"
 	"schakel/store"
 )
 
-// Objects is where objects are kept.
+// Objects is an object store.
 type Objects interface {
 	// NewID makes the id of a new object.
 	NewID() string
-	// Put keeps the bytes of an object.
+	// Put stores the bytes of an object.
 	Put(ctx context.Context, o store.Object, data []byte) error
 	// Open reads the bytes of an object; ctx bounds the life of the reader.
 	Open(ctx context.Context, o store.Object) io.ReadSeeker
@@ -29,29 +30,29 @@ type Objects interface {
 	Drop(ctx context.Context, id string) error
 }
 
-// Config of a Keeper. All must be set.
+// Config configures a Service. All must be set.
 type Config struct {
 	Objects Objects
-	// Address is the absolute URL where an object can be fetched.
+	// Address returns the absolute URL from which an object can be fetched.
 	Address func(id string) string
 }
 
-// Keeper keeps data apart. It is safe for concurrent use.
-type Keeper struct{ cfg Config }
+// Service stores oversize data of events as objects. It is safe for concurrent use.
+type Service struct{ cfg Config }
 
-// New makes a Keeper.
-func New(cfg Config) *Keeper { return &Keeper{cfg} }
+// New makes a Service.
+func New(cfg Config) *Service { return &Service{cfg} }
 
-// Limits says which data is kept apart.
+// Limits decide which data is oversize.
 type Limits struct {
-	EventBytes int // what an event may take on the wire; data of a larger one is kept apart
-	DataBytes  int // the most data of one event that is kept
+	EventBytes int // most bytes of an event on the wire; data of a larger one is stored apart
+	DataBytes  int // most bytes of stored data of one event
 }
 
-// Sender is who sent the events.
+// Sender identifies the sender of the events.
 type Sender struct{ PartnerID, ClientID string }
 
-// Problem says why the data of an event cannot be kept apart.
+// Problem reports why the data of an event cannot be stored apart.
 type Problem struct {
 	Index int // of the event, from 0
 	// Twice: the event refers to data of its own, so that it cannot refer to ours.
@@ -61,7 +62,7 @@ type Problem struct {
 	Bare     bool
 }
 
-// Error tells the sender what to do.
+// Error explains to the sender what to do.
 func (p *Problem) Error() string {
 	switch {
 	case p.Twice:
@@ -72,45 +73,45 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("the data is too large: %d bytes, at most %d are taken", p.Got, p.Max)
 }
 
-// Kept is what became of the events of a request.
-type Kept struct {
+// Stored holds the events of a request, oversize data replaced by references.
+type Stored struct {
 	Events []event.Event
-	// Objects are the ids of the objects, by event; empty for an event that has its data in it. Nil when none has.
+	// Objects holds the ids of the objects, by event; empty for an event that carries its data. Nil when all do.
 	Objects []string
 }
 
-// Keep puts the data of the events that are too large apart. The errors are *Problem, or of the store; then nothing is
-// kept. Events that fit are not touched.
-func (k *Keeper) Keep(ctx context.Context, from Sender, events []event.Event, limits Limits) (Kept, error) {
-	kept := Kept{Events: events}
+// Store stores the oversize data of events as objects. The errors are *Problem, or of the store; then nothing is stored.
+// Events that fit stay unchanged.
+func (s *Service) Store(ctx context.Context, from Sender, events []event.Event, limits Limits) (Stored, error) {
+	stored := Stored{Events: events}
 	for i := range events {
 		if events[i].Size() <= limits.EventBytes {
 			continue
 		}
-		if kept.Objects == nil {
-			kept = Kept{Events: append([]event.Event{}, events...), Objects: make([]string, len(events))}
+		if stored.Objects == nil {
+			stored = Stored{Events: slices.Clone(events), Objects: make([]string, len(events))}
 		}
-		id := k.cfg.Objects.NewID()
-		light, err := refer(&events[i], k.cfg.Address(id), limits)
+		id := s.cfg.Objects.NewID()
+		light, err := refer(&events[i], s.cfg.Address(id), limits)
 		if err != nil {
 			err.Index = i
-			return Kept{}, err
+			return Stored{}, err
 		}
-		kept.Events[i], kept.Objects[i] = light, id
+		stored.Events[i], stored.Objects[i] = light, id
 	}
-	for i, id := range kept.Objects {
+	for i, id := range stored.Objects {
 		if id == "" {
 			continue
 		}
-		if err := k.put(ctx, from, id, &events[i]); err != nil {
-			k.Drop(ctx, kept.Objects)
-			return Kept{}, err
+		if err := s.put(ctx, from, id, &events[i]); err != nil {
+			s.Drop(ctx, stored.Objects)
+			return Stored{}, err
 		}
 	}
-	return kept, nil
+	return stored, nil
 }
 
-// refer makes the event without its data, and tells whether both are taken.
+// refer makes the event without its data, and returns a problem unless both are accepted.
 func refer(e *event.Event, address string, limits Limits) (event.Event, *Problem) {
 	light, err := e.Refer(address)
 	if errors.Is(err, event.ErrDataRef) {
@@ -128,19 +129,40 @@ func refer(e *event.Event, address string, limits Limits) (event.Event, *Problem
 	return light, nil
 }
 
-func (k *Keeper) put(ctx context.Context, from Sender, id string, e *event.Event) error {
+func (s *Service) put(ctx context.Context, from Sender, id string, e *event.Event) error {
 	sum := sha256.Sum256(e.Data)
-	return k.cfg.Objects.Put(ctx, store.Object{
+	return s.cfg.Objects.Put(ctx, store.Object{
 		ID: id, PartnerID: from.PartnerID, ClientID: from.ClientID, ContentType: e.DataType(), Size: int64(len(e.Data)), Digest: sum[:],
 	}, e.Data)
 }
 
-// Drop removes objects of which no event came: those that belong to one stay. What it cannot remove now is removed within
-// two hours, so that it answers nothing.
-func (k *Keeper) Drop(ctx context.Context, ids []string) {
+// Drop removes objects without an event: those that belong to one stay. An object that it cannot remove now is removed within
+// two hours, so it returns no error.
+func (s *Service) Drop(ctx context.Context, ids []string) {
 	for _, id := range ids {
 		if id != "" {
-			_ = k.cfg.Objects.Drop(context.WithoutCancel(ctx), id)
+			_ = s.cfg.Objects.Drop(context.WithoutCancel(ctx), id)
 		}
 	}
+}
+
+// Database stores objects in the database, so that every node has them and so does every backup.
+type Database struct{ DB *store.DB }
+
+// NewID implements Objects.
+func (d Database) NewID() string { return d.DB.NewID("obj") }
+
+// Put implements Objects.
+func (d Database) Put(ctx context.Context, o store.Object, data []byte) error {
+	return d.DB.PutObject(ctx, o, data)
+}
+
+// Open implements Objects.
+func (d Database) Open(ctx context.Context, o store.Object) io.ReadSeeker {
+	return d.DB.OpenObject(ctx, o)
+}
+
+// Drop implements Objects.
+func (d Database) Drop(ctx context.Context, id string) error {
+	return d.DB.Write(ctx, func(tx *store.Tx) error { return tx.DropObject(ctx, id) })
 }

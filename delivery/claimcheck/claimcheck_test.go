@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 var limits = claimcheck.Limits{EventBytes: event.MinEventBytes, DataBytes: 1 << 20}
 
-func keeper(db *store.DB) *claimcheck.Keeper {
+func keeper(db *store.DB) *claimcheck.Service {
 	return claimcheck.New(claimcheck.Config{
 		Objects: claimcheck.Database{DB: db}, Address: func(id string) string { return "https://schakel.example.nl/events/v1/objects/" + id },
 	})
@@ -37,7 +37,7 @@ func newEvent(t *testing.T, data []byte, more ...string) event.Event {
 	return e
 }
 
-// Data that does not fit is kept byte for byte; its event keeps all it says, refers to it and fits. Others are not touched.
+// Data that does not fit is stored byte for byte; its event is unchanged but for a reference to it, and fits. Others stay as they are.
 // Rules: EDU-01a, CE-21, OPEN-02.
 func TestKeep(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestKeep(t *testing.T) {
 		k := keeper(db)
 		data := bytes.Repeat([]byte{0, 0xff, '"'}, 300_000)
 		events := []event.Event{newEvent(t, []byte("small")), newEvent(t, data, "id", "2", "myextension", "x")}
-		kept, err := k.Keep(t.Context(), claimcheck.Sender{PartnerID: "par_1", ClientID: "cli_1"}, events, limits)
+		kept, err := k.Store(t.Context(), claimcheck.Sender{PartnerID: "par_1", ClientID: "cli_1"}, events, limits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// What cannot be kept is named with its place, and then nothing is kept.
+// The error names the event whose data cannot be stored, and then nothing is stored.
 func TestKeepRefusals(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -89,14 +89,14 @@ func TestKeepRefusals(t *testing.T) {
 		"too much data":        {newEvent(t, bytes.Repeat([]byte{1}, 1<<20+1)), "the data is too large: 1048577 bytes, at most 1048576"},
 		"too many attributes":  {newEvent(t, []byte("x"), "subject", strings.Repeat("s", 70_000)), "too large even without its data"},
 	} {
-		_, err := keeper(db).Keep(t.Context(), claimcheck.Sender{}, []event.Event{newEvent(t, large), tc.event}, limits)
+		_, err := keeper(db).Store(t.Context(), claimcheck.Sender{}, []event.Event{newEvent(t, large), tc.event}, limits)
 		problem, ok := errors.AsType[*claimcheck.Problem](err)
 		if !ok || problem.Index != 1 || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	stored := newEvent(t, []byte("x"), "dataref", "https://data.example.nl/1")
-	if kept, err := keeper(db).Keep(t.Context(), claimcheck.Sender{}, []event.Event{stored}, limits); err != nil || kept.Objects != nil {
+	if kept, err := keeper(db).Store(t.Context(), claimcheck.Sender{}, []event.Event{stored}, limits); err != nil || kept.Objects != nil {
 		t.Errorf("an event that fits and refers to data elsewhere passes as it is: %+v, %v", kept, err)
 	}
 }
@@ -108,7 +108,7 @@ func TestKeepAllOrNothing(t *testing.T) {
 	full := &fullDisk{Database: claimcheck.Database{DB: db}, room: 1}
 	k := claimcheck.New(claimcheck.Config{Objects: full, Address: func(id string) string { return "https://x.example.nl/" + id }})
 	large := bytes.Repeat([]byte{1}, 100_000)
-	_, err := k.Keep(t.Context(), claimcheck.Sender{}, []event.Event{newEvent(t, large), newEvent(t, large)}, limits)
+	_, err := k.Store(t.Context(), claimcheck.Sender{}, []event.Event{newEvent(t, large), newEvent(t, large)}, limits)
 	if !errors.Is(err, errFull) || full.put == "" {
 		t.Fatalf("%v", err)
 	}
