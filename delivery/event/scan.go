@@ -1,5 +1,7 @@
 package event
 
+import "strconv"
+
 // scanner walks JSON text (RFC 8259) once, without building anything. The caller has checked that the text is UTF-8. The
 // methods return false at the first breach of the grammar and leave the reason in fault.
 type scanner struct {
@@ -156,3 +158,59 @@ func (s *scanner) word() byte {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// number is a JSON number in the input: buf[from:to].
+type number struct {
+	from, to int
+	whole    bool // without fraction and exponent
+}
+
+// number takes a number; the scanner stands on its sign or first digit.
+func (s *scanner) number() (number, bool) {
+	found := number{from: s.pos, whole: true}
+	if s.buf[s.pos] == '-' {
+		s.pos++
+	}
+	if s.pos < len(s.buf) && s.buf[s.pos] == '0' {
+		s.pos++
+	} else if !s.digits() {
+		return found, false
+	}
+	if s.skip('.', '.') {
+		found.whole = false
+		if !s.digits() {
+			return found, false
+		}
+	}
+	if s.skip('e', 'E') {
+		found.whole = false
+		s.skip('+', '-')
+		if !s.digits() {
+			return found, false
+		}
+	}
+	found.to = s.pos
+	return found, true
+}
+
+func (s *scanner) digits() bool {
+	start := s.pos
+	for s.pos < len(s.buf) && isDigit(s.buf[s.pos]) {
+		s.pos++
+	}
+	return s.pos > start || s.syntax("expected a digit")
+}
+
+func (s *scanner) skip(a, b byte) bool {
+	if s.pos < len(s.buf) && (s.buf[s.pos] == a || s.buf[s.pos] == b) {
+		s.pos++
+		return true
+	}
+	return false
+}
+
+// isInt32 reports whether the literal is an Integer of CloudEvents (CE-03).
+func isInt32(literal string) bool {
+	_, err := strconv.ParseInt(literal, 10, 32)
+	return err == nil
+}

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"crypto/x509"
 	"net"
 	"net/netip"
@@ -49,26 +50,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.DialTimeout, 5*time.Second)
-	setDefault(&c.ResponseTimeout, 30*time.Second)
-	setDefault(&c.MaxResponseBytes, 64<<10)
-	setDefault(&c.MaxHeaderBytes, 32<<10)
-	setDefault(&c.MaxIdleConnsPerHost, 64)
-	setDefault(&c.IdleTimeout, time.Minute)
-	if c.UserAgent == "" {
-		c.UserAgent = "Schakel/1"
-	}
+	c.DialTimeout = cmp.Or(max(c.DialTimeout, 0), 5*time.Second)
+	c.ResponseTimeout = cmp.Or(max(c.ResponseTimeout, 0), 30*time.Second)
+	c.MaxResponseBytes = cmp.Or(max(c.MaxResponseBytes, 0), 64<<10)
+	c.MaxHeaderBytes = cmp.Or(max(c.MaxHeaderBytes, 0), 32<<10)
+	c.MaxIdleConnsPerHost = cmp.Or(max(c.MaxIdleConnsPerHost, 0), 64)
+	c.IdleTimeout = cmp.Or(max(c.IdleTimeout, 0), time.Minute)
+	c.UserAgent = cmp.Or(c.UserAgent, "Schakel/1")
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Resolver == nil {
-		c.Resolver = &net.Resolver{PreferGo: true}
-	}
+	c.Resolver = cmp.Or(c.Resolver, &net.Resolver{PreferGo: true})
 	return c
-}
-
-func setDefault[T ~int | ~int64](field *T, value T) {
-	if *field <= 0 {
-		*field = value
-	}
 }

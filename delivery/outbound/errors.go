@@ -126,7 +126,7 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || ok && t.Timeout()
 }
 
-// The standard library has no type for these two, so its text must do.
+// isTooLarge goes by the text of these two: the standard library has no type for them.
 func isTooLarge(err error) bool {
 	text := err.Error()
 	return errors.Is(err, ErrResponseTooLarge) ||

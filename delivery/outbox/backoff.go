@@ -101,7 +101,7 @@ func (e *Engine) ended(q *endpointQueue, number int, results ...Result) (over bo
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	q.backoff.running--
-	until := askedFor(results)
+	until := latestNotBefore(results)
 	if !until.IsZero() {
 		q.backoff.extend(until)
 		return false
@@ -110,8 +110,8 @@ func (e *Engine) ended(q *endpointQueue, number int, results ...Result) (over bo
 	return !r.Untried && !r.Uncounted && worked(r) && r.Attempt.StatusCode != 429 && q.backoff.widen(number, cap(q.slots))
 }
 
-// askedFor returns the latest time that results of one request name for the endpoint; zero when none does.
-func askedFor(results []Result) (until time.Time) {
+// latestNotBefore returns the latest time that results of one request name for the endpoint; zero when none does.
+func latestNotBefore(results []Result) (until time.Time) {
 	for _, r := range results {
 		if r.NotBefore.After(until) {
 			until = r.NotBefore
@@ -121,7 +121,7 @@ func askedFor(results []Result) (until time.Time) {
 }
 
 // saveBackoffs writes the waits that a batch of outcomes asks for on the endpoints' rows, and notifies the other nodes.
-func (e *Engine) saveBackoffs(ctx context.Context, tx *store.Tx, batch []finished) error {
+func (e *Engine) saveBackoffs(ctx context.Context, tx *store.Tx, batch []sendResult) error {
 	waits := make(map[string]time.Time)
 	for _, f := range batch {
 		if f.outcome != nil && f.result.NotBefore.After(waits[f.ep.ID]) {

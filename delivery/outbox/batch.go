@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -24,9 +25,9 @@ func termsOf(e store.Endpoint) terms {
 	if e.BatchEvents < 2 {
 		return terms{}
 	}
-	t := terms{events: int(e.BatchEvents), bytes: int(e.BatchBytes), wait: time.Duration(e.BatchWaitMS) * time.Millisecond}
-	setDefault(&t.bytes, store.DefaultBatchBytes)
-	return t
+	return terms{
+		events: int(e.BatchEvents), bytes: cmp.Or(int(e.BatchBytes), store.DefaultBatchBytes), wait: time.Duration(e.BatchWaitMS) * time.Millisecond,
+	}
 }
 
 func (t terms) on() bool { return t.events > 1 }

@@ -40,7 +40,7 @@ func (e *Engine) sendBatch(task sendTask) {
 			}
 		}
 	}
-	e.outcomes <- finished{group: group}
+	e.outcomes <- sendResult{group: group}
 }
 
 // expired reports whether the event of a member has expired. Then the batch is dissolved when it is claimed again.
@@ -48,8 +48,8 @@ func (b *frozenBatch) expired(now store.Time) bool {
 	return slices.ContainsFunc(b.members, func(c store.Claimed) bool { return c.Expired(now) })
 }
 
-func allUntried(q *endpointQueue, ep *store.Endpoint, b *frozenBatch) []finished {
-	group := make([]finished, len(b.members))
+func allUntried(q *endpointQueue, ep *store.Endpoint, b *frozenBatch) []sendResult {
+	group := make([]sendResult, len(b.members))
 	for i := range b.members {
 		group[i] = untried(q, ep, &b.members[i])
 	}
@@ -57,7 +57,7 @@ func allUntried(q *endpointQueue, ep *store.Endpoint, b *frozenBatch) []finished
 }
 
 // outcomesOf makes the outcomes of the members of one request. The request counts once for the endpoint.
-func (e *Engine) outcomesOf(q *endpointQueue, ep *store.Endpoint, b *frozenBatch, results []Result) []finished {
+func (e *Engine) outcomesOf(q *endpointQueue, ep *store.Endpoint, b *frozenBatch, results []Result) []sendResult {
 	group := allUntried(q, ep, b)
 	for i := range group {
 		r := &results[i]
@@ -92,7 +92,7 @@ func dissolveReason(results []Result) string {
 
 // dissolve dissolves the batch of an outcome, if it must be, after the outcomes are written. It leaves a member that was
 // claimed again meanwhile to that claim.
-func (e *Engine) dissolve(ctx context.Context, tx *store.Tx, f finished, newKey func() string) error {
+func (e *Engine) dissolve(ctx context.Context, tx *store.Tx, f sendResult, newKey func() string) error {
 	if f.dissolve == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out w
 	jitter := rand.Float64() // one for all, so that they stay together
 	for i, c := range members {
 		r := w.result(ep, c, out, schedule, func() float64 { return jitter })
-		if refusesContent(out) {
+		if contentRejected(out) {
 			r.Alone, r.Status, r.Reason, r.DueAt = true, store.DeliveryRetrying, webhook.ReasonBatchRejected, w.Now()
 			r.Detail = "The receiver answered " + strconv.Itoa(out.Status) + " to a batch of " + strconv.Itoa(len(members)) +
 				" events. Each of them is sent by itself now, so that one does not hold up the others."
@@ -132,8 +132,8 @@ func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out w
 	return results
 }
 
-// refusesContent reports whether only other content can change the answer: one event of the batch may be the cause.
-func refusesContent(out webhook.Outcome) bool {
+// contentRejected reports whether only other content can change the answer: one event of the batch may be the cause.
+func contentRejected(out webhook.Outcome) bool {
 	switch out.Status {
 	case 400, 413, 415, 422:
 		return true

@@ -55,8 +55,8 @@ func TestAnEndedLeaseIsNotGivenBack(t *testing.T) {
 	c.write(func(tx *store.Tx) error {
 		lease := store.LeaseOf(&d)
 		lease.Number-- // of the claim before
-		old := finished{lease: lease, result: new(Result), subID: sub.ID}
-		_, err := c.eng.writeOutcomes(t.Context(), tx, []finished{old})
+		old := sendResult{lease: lease, result: new(Result), subID: sub.ID}
+		_, err := c.eng.writeOutcomes(t.Context(), tx, []sendResult{old})
 		return err
 	})
 	if now, err := c.db.Delivery(t.Context(), d.ID); err != nil || now.LeaseOwner != c.eng.node {

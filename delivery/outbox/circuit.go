@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,13 +26,11 @@ type CircuitPolicy struct {
 }
 
 func (p CircuitPolicy) withDefaults() CircuitPolicy {
-	if p.Failures == 0 {
-		p.Failures = 10
-	}
-	setDefault(&p.Wait, 30*time.Second)
-	setDefault(&p.MaxWait, 15*time.Minute)
-	setDefault(&p.AlertAfter, 15*time.Minute)
-	setDefault(&p.SuspendAfter, 5*24*time.Hour)
+	p.Failures = cmp.Or(p.Failures, 10)
+	p.Wait = cmp.Or(p.Wait, 30*time.Second)
+	p.MaxWait = cmp.Or(p.MaxWait, 15*time.Minute)
+	p.AlertAfter = cmp.Or(p.AlertAfter, 15*time.Minute)
+	p.SuspendAfter = cmp.Or(p.SuspendAfter, 5*24*time.Hour)
 	return p
 }
 
@@ -98,18 +97,18 @@ func worked(r Result) bool {
 	return r.Attempt.ErrorKind == "" && r.Attempt.StatusCode < 500
 }
 
-// turn is a circuit that an attempt moved, and its consequences.
-type turn struct {
+// circuitChange is a circuit that an attempt moved, and its consequences.
+type circuitChange struct {
 	endpoint store.Endpoint // with the new state
 	alert    bool           // notify people
 	suspend  bool           // it was open for too long
 	cause    string         // detail of the last attempt
 }
 
-// judgeCircuits moves the circuits of the endpoints of a batch of outcomes and returns those that opened, closed or failed a
+// moveCircuits moves the circuits of the endpoints of a batch of outcomes and returns those that opened, closed or failed a
 // probe. The caller holds the mutex.
-func (e *Engine) judgeCircuits(batch []finished) []turn {
-	var turns []turn
+func (e *Engine) moveCircuits(batch []sendResult) []circuitChange {
+	var changes []circuitChange
 	now, policy := e.cfg.Now(), e.policy().Circuit
 	for _, f := range batch {
 		if f.outcome == nil || f.result.Uncounted {
@@ -124,24 +123,24 @@ func (e *Engine) judgeCircuits(batch []finished) []turn {
 		if !after.open() {
 			f.queue.ready = true
 		}
-		t := turn{
+		t := circuitChange{
 			endpoint: *f.ep, alert: after.alerts(before, now, policy),
 			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter, cause: f.result.Detail,
 		}
 		after.row(&t.endpoint)
-		turns = append(turns, t)
+		changes = append(changes, t)
 	}
-	return turns
+	return changes
 }
 
 // saveCircuits writes circuits to their endpoints' rows, where people and other nodes see them and from where they survive a
 // restart, and notifies people of those that stay open. When that fails this node still heeds them.
-func (e *Engine) saveCircuits(ctx context.Context, turns []turn) {
-	if len(turns) == 0 {
+func (e *Engine) saveCircuits(ctx context.Context, changes []circuitChange) {
+	if len(changes) == 0 {
 		return
 	}
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		for _, t := range turns {
+		for _, t := range changes {
 			if err := e.saveCircuit(ctx, tx, t); err != nil {
 				return err
 			}
@@ -149,11 +148,11 @@ func (e *Engine) saveCircuits(ctx context.Context, turns []turn) {
 		return nil
 	})
 	if err != nil {
-		e.cfg.Log.Error("save circuit failed", "endpoints", len(turns), "error", err)
+		e.cfg.Log.Error("save circuit failed", "endpoints", len(changes), "error", err)
 	}
 }
 
-func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t turn) error {
+func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t circuitChange) error {
 	if err := tx.SaveCircuit(ctx, &t.endpoint); err != nil {
 		return fmt.Errorf("save circuit: %w", err)
 	}

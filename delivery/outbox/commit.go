@@ -169,15 +169,15 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (com
 	return e.writeDeliveries(ctx, tx, index, copies)
 }
 
-// copyOf is a delivery to be written, with its event and its target.
-type copyOf struct {
+// fanoutDelivery is a delivery to be written, with its event and its target.
+type fanoutDelivery struct {
 	store.Claimed
 	target store.FanoutTarget
 }
 
 // fanOut makes the deliveries of the new events of a group.
-func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) ([]copyOf, error) {
-	copies := make([]copyOf, 0, len(fresh))
+func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event, fresh map[string]bool) ([]fanoutDelivery, error) {
+	copies := make([]fanoutDelivery, 0, len(fresh))
 	var handed deduper
 	dedupe := e.policy().Dedupe
 	for i, p := range group {
@@ -197,15 +197,15 @@ func (e *Engine) fanOut(ctx context.Context, tx *store.Tx, index *index, group [
 				if t.Dedupe || dedupe {
 					handed.add(len(copies), &d, &row)
 				}
-				copies = append(copies, copyOf{store.Claimed{Delivery: d, Event: row}, t})
+				copies = append(copies, fanoutDelivery{store.Claimed{Delivery: d, Event: row}, t})
 			}
 		}
 	}
 	return handed.dropRepeated(ctx, tx, copies)
 }
 
-func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []copyOf) (commitResult, error) {
-	m := e.hand(tx, index, copies)
+func (e *Engine) writeDeliveries(ctx context.Context, tx *store.Tx, index *index, copies []fanoutDelivery) (commitResult, error) {
+	m := e.handOver(tx, index, copies)
 	if err := e.freezeHanded(ctx, tx, &m); err != nil {
 		return m, fmt.Errorf("make batches: %w", err)
 	}

@@ -34,7 +34,7 @@ func (e *Engine) completeLoop(ctx context.Context) {
 }
 
 // gatherOutcomes adds waiting outcomes to a batch, up to MaxBatch.
-func (e *Engine) gatherOutcomes(batch []finished) []finished {
+func (e *Engine) gatherOutcomes(batch []sendResult) []sendResult {
 	for len(batch) < e.cfg.MaxBatch {
 		select {
 		case f := <-e.outcomes:
@@ -47,7 +47,7 @@ func (e *Engine) gatherOutcomes(batch []finished) []finished {
 }
 
 // appendTo appends f, or the members of its group one by one, so that they are written in one transaction.
-func (f finished) appendTo(all []finished) []finished {
+func (f sendResult) appendTo(all []sendResult) []sendResult {
 	if f.group != nil {
 		return append(all, f.group...)
 	}
@@ -56,7 +56,7 @@ func (f finished) appendTo(all []finished) []finished {
 
 // complete writes a batch, retrying while the database is away: an outcome that is not written means that the event is sent
 // once more. When the engine stops the write under way is finished; only if that fails is the batch left.
-func (e *Engine) complete(ctx context.Context, batch []finished) {
+func (e *Engine) complete(ctx context.Context, batch []sendResult) {
 	e.refresh(ctx)
 	wait := firstWait
 	for {
@@ -89,7 +89,7 @@ const (
 )
 
 // completed gives back the room of a batch. changed means that an endpoint or a subscription changed by it.
-func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) {
+func (e *Engine) completed(ctx context.Context, batch []sendResult, changed bool) {
 	if changed {
 		e.changed()
 	}
@@ -97,7 +97,7 @@ func (e *Engine) completed(ctx context.Context, batch []finished, changed bool) 
 }
 
 // writeOutcomes writes a batch and reports whether an endpoint or a subscription changed by it.
-func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finished) (changed bool, err error) {
+func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []sendResult) (changed bool, err error) {
 	outcomes := make([]store.Outcome, 0, len(batch))
 	var untried []store.Lease
 	for _, f := range batch {
@@ -120,7 +120,7 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 		if err := e.dissolve(ctx, tx, f, uuid.NewString); err != nil {
 			return false, err
 		}
-		acted, err := e.act(ctx, tx, f)
+		acted, err := e.applyAnswer(ctx, tx, f)
 		if err != nil {
 			return false, err
 		}
@@ -129,8 +129,8 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []finish
 	return changed, nil
 }
 
-// act applies an answer to the endpoint and the subscription: 403 suspends the one, 410 ends the other.
-func (e *Engine) act(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+// applyAnswer applies an answer to the endpoint and the subscription: 403 suspends the one, 410 ends the other.
+func (e *Engine) applyAnswer(ctx context.Context, tx *store.Tx, f sendResult) (bool, error) {
 	if f.result.Unasked && f.ep.UnaskedAt.IsZero() {
 		if err := e.answeredUnasked(ctx, tx, f.ep); err != nil {
 			return false, err
@@ -172,7 +172,7 @@ func (e *Engine) answeredUnasked(ctx context.Context, tx *store.Tx, ep *store.En
 			"Ask the partner to mend that; another address of the endpoint ends it.")
 }
 
-func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) (bool, error) {
+func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f sendResult) (bool, error) {
 	sub, err := tx.Subscription(ctx, f.subID)
 	if err != nil || sub.Status == store.SubscriptionEnded {
 		return false, err
@@ -188,14 +188,12 @@ func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f finished) 
 
 // audit records a decision of the engine itself.
 func (e *Engine) audit(ctx context.Context, tx *store.Tx, action, kind, id, name, partnerID, reason string) error {
-	return tx.InsertAudit(ctx, store.Audit{
-		ActorKind: "system", ActorName: "Schakel", Action: action, ObjectKind: kind, ObjectID: id, ObjectName: name,
-		PartnerID: partnerID, Detail: detail(map[string]any{"reason": reason}),
-	})
+	entry := store.Audit{Action: action, ObjectKind: kind, ObjectID: id, ObjectName: name, PartnerID: partnerID}
+	return Actor{Kind: "system", Name: "Schakel"}.audit(ctx, tx, entry, map[string]any{"reason": reason})
 }
 
 // settle gives back the room a batch took and counts it. It returns the circuits that moved.
-func (e *Engine) settle(batch []finished) []turn {
+func (e *Engine) settle(batch []sendResult) []circuitChange {
 	e.mu.Lock()
 	for _, f := range batch {
 		if !f.inRun {
@@ -214,7 +212,7 @@ func (e *Engine) settle(batch []finished) []turn {
 			f.queue.due = due
 		}
 	}
-	changed := e.judgeCircuits(batch)
+	changed := e.moveCircuits(batch)
 	e.mu.Unlock()
 	for _, f := range batch {
 		if f.outcome != nil {

@@ -26,7 +26,7 @@ func (h *deduper) add(index int, d *store.Delivery, row *store.Event) {
 
 // dropRepeated records what is handed over now, and drops the deliveries of what was handed over before, which shows on the
 // page of the event.
-func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []copyOf) ([]copyOf, error) {
+func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []fanoutDelivery) ([]fanoutDelivery, error) {
 	if len(h.identity) == 0 {
 		return deliveries, nil
 	}
@@ -38,7 +38,7 @@ func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []c
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]copyOf, 0, len(deliveries))
+	kept := make([]fanoutDelivery, 0, len(deliveries))
 	var out []store.LeftOut
 	for i, d := range deliveries {
 		identity, asked := h.identity[i]

@@ -60,6 +60,12 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 	}
 }
 
+// wakeAll makes the dispatcher look at all queues.
+func (e *Engine) wakeAll() {
+	e.readyAll()
+	signal(e.wake)
+}
+
 func (e *Engine) readyAll() {
 	e.cfg.OnReady(nil)
 	e.mu.Lock()

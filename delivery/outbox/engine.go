@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -59,7 +60,7 @@ type Engine struct {
 	fanout        fanout
 
 	wake     chan struct{}
-	outcomes chan finished
+	outcomes chan sendResult
 	jobs     chan struct{}
 	sweep    chan struct{}
 	expiry   chan struct{}
@@ -88,12 +89,8 @@ func New(cfg Config) *Engine {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	if cfg.Notifier == nil {
-		cfg.Notifier = nopNotifier{}
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
+	cfg.Notifier = cmp.Or[Notifier](cfg.Notifier, nopNotifier{})
 	cfg.Circuit = cfg.Circuit.withDefaults()
 	if cfg.OnReady == nil {
 		cfg.OnReady = func(map[string]struct{}) {}
@@ -101,12 +98,12 @@ func New(cfg Config) *Engine {
 	if cfg.WhyNot == nil {
 		cfg.WhyNot = func(context.Context, store.Client, string, string) (string, error) { return "", nil }
 	}
-	setDefault(&cfg.KeyLifetime, 7*24*time.Hour)
-	setDefault(&cfg.Lease, 30*time.Second)
-	setDefault(&cfg.Poll, 5*time.Second)
-	setDefault(&cfg.Deadline, 30*time.Second)
-	setDefault(&cfg.MaxBatch, 512)
-	setDefault(&cfg.MaxInFlight, 4096)
+	cfg.KeyLifetime = cmp.Or(cfg.KeyLifetime, 7*24*time.Hour)
+	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
+	cfg.Poll = cmp.Or(cfg.Poll, 5*time.Second)
+	cfg.Deadline = cmp.Or(cfg.Deadline, 30*time.Second)
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 512)
+	cfg.MaxInFlight = cmp.Or(cfg.MaxInFlight, 4096)
 	sending, abort := context.WithCancel(context.Background())
 	return &Engine{
 		sending:       sending,
@@ -116,7 +113,7 @@ func New(cfg Config) *Engine {
 		submissions:   make(chan *pending, 4096),
 		intakeStopped: make(chan struct{}),
 		wake:          make(chan struct{}, 1),
-		outcomes:      make(chan finished, cfg.MaxInFlight),
+		outcomes:      make(chan sendResult, cfg.MaxInFlight),
 		jobs:          make(chan struct{}, 1),
 		sweep:         make(chan struct{}, 1),
 		expiry:        make(chan struct{}, 1),
@@ -241,26 +238,14 @@ func (e *Engine) Changed() {
 // changed is Changed for this node alone.
 func (e *Engine) changed() {
 	e.fanout.invalidate()
-	e.cfg.OnReady(nil)
-	e.mu.Lock()
-	for _, q := range e.queues {
-		q.ready = true
-	}
-	e.mu.Unlock()
+	e.wakeAll()
 	signal(e.sweep)
-	signal(e.wake)
 }
 
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
-	}
-}
-
-func setDefault[T int | time.Duration](field *T, value T) {
-	if *field == 0 {
-		*field = value
 	}
 }
 

@@ -71,8 +71,7 @@ func (e *Engine) expireEvents(ctx context.Context) (time.Duration, error) {
 		}
 		if expired > 0 {
 			e.stats.expired.Add(expired)
-			e.readyAll()
-			signal(e.wake)
+			e.wakeAll()
 		}
 		if expired < sweepStep {
 			break

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"time"
 
 	"schakel/store"
@@ -19,11 +20,11 @@ type commitResult struct {
 	expires bool // an event of it expires
 }
 
-// hand picks the deliveries that this node sends at once, takes the room for them and leases them to it.
-func (e *Engine) hand(tx *store.Tx, index *index, copies []copyOf) commitResult {
+// handOver picks the deliveries that this node sends at once, takes the room for them and leases them to it.
+func (e *Engine) handOver(tx *store.Tx, index *index, copies []fanoutDelivery) commitResult {
 	m := commitResult{waiting: make(map[string]struct{}), handed: make(map[*endpointQueue][]*store.Claimed), epoch: index.epoch}
 	now := e.cfg.Now()
-	batched := make(map[*endpointQueue][]*copyOf)
+	batched := make(map[*endpointQueue][]*fanoutDelivery)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	current := !e.closing.Load() && e.queuesEpoch == index.epoch
@@ -100,4 +101,62 @@ func (e *Engine) sendHanded(m commitResult) {
 		e.stats.handed.Add(int64(len(b.copies)))
 		e.start(b.queue, b.work, m.epoch, false)
 	}
+}
+
+// handedBatches holds new deliveries of one endpoint that are sent in batches as they are written.
+type handedBatches struct {
+	queue    *endpointQueue
+	terms    terms
+	endpoint store.Endpoint
+	copies   []*fanoutDelivery
+	work     claimedWork
+}
+
+// handBatches takes the room for what fills whole batches. The rest waits to be claimed, where it gathers others. The caller
+// holds the mutex.
+func (e *Engine) handBatches(tx *store.Tx, m *commitResult, q *endpointQueue, list []*fanoutDelivery, now time.Time) {
+	n := 0
+	if q.acceptsDirect(now) {
+		free := e.cfg.MaxInFlight - e.held
+		n = min(len(list), max(q.capacity(), (free+q.held)/claimedShare)-q.held, free/claimedShare)
+		n = max(0, n) / q.terms.events * q.terms.events
+	}
+	if n < len(list) {
+		m.waiting[q.endpoint.ID] = struct{}{}
+	}
+	if n == 0 {
+		return
+	}
+	q.held += n
+	e.held += n
+	for _, c := range list[:n] {
+		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, &q.endpoint)
+	}
+	m.batches = append(m.batches, handedBatches{queue: q, terms: q.terms, endpoint: q.endpoint, copies: list[:n]})
+}
+
+// freezeHanded freezes the batches that handBatches picked, and marks the deliveries that are still to be written.
+func (e *Engine) freezeHanded(ctx context.Context, tx *store.Tx, m *commitResult) error {
+	for i := range m.batches {
+		h := &m.batches[i]
+		rows, byID := make([]store.Claimed, len(h.copies)), make(map[string]*fanoutDelivery, len(h.copies))
+		for j, c := range h.copies {
+			rows[j], byID[c.ID] = c.Claimed, c
+		}
+		e.setRetries(rows)
+		s := batcher{e: e, tx: tx, terms: h.terms, endpoint: h.endpoint, unwritten: true}
+		if err := s.all(ctx, rows); err != nil {
+			return err
+		}
+		h.work = s.work
+		for _, c := range s.work.singles {
+			byID[c.ID].Claimed = *c
+		}
+		for _, b := range s.work.batches {
+			for _, c := range b.members {
+				byID[c.ID].Claimed = c
+			}
+		}
+	}
+	return nil
 }

@@ -45,15 +45,17 @@ type peerBeat struct {
 	since time.Time
 }
 
-func (e *Engine) beatEvery() time.Duration { return max(e.cfg.Lease/beatsPerLease, time.Millisecond) }
+func (e *Engine) heartbeatInterval() time.Duration {
+	return max(e.cfg.Lease/beatsPerLease, time.Millisecond)
+}
 
 // heartbeatLoop beats and looks for the heartbeats of others, until stopped.
 func (e *Engine) heartbeatLoop(ctx context.Context) {
-	ticker := time.NewTicker(e.beatEvery())
+	ticker := time.NewTicker(e.heartbeatInterval())
 	defer ticker.Stop()
 	for {
 		if err := e.beat(ctx); err != nil && ctx.Err() == nil {
-			e.cfg.Log.Warn("cannot tell other nodes that this one lives", "error", err)
+			e.cfg.Log.Warn("write heartbeat failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -94,12 +96,12 @@ func (e *Engine) noteBeat(now time.Time, known bool) {
 	h := &e.heartbeat
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.lastBeat.IsZero() && now.Sub(h.lastBeat).Abs() > 2*e.beatEvery() {
+	if !h.lastBeat.IsZero() && now.Sub(h.lastBeat).Abs() > 2*e.heartbeatInterval() {
 		h.recoversUntil = now.Add(recoveryTime)
 	}
 	if !known && !h.lastBeat.IsZero() {
 		h.doubtUntil = now.Add(e.cfg.Lease + longestAttempt)
-		e.cfg.Log.Warn("another node has taken over what this one had claimed: it was silent for too long")
+		e.cfg.Log.Warn("another node has taken over the claims of this one: it was silent for too long")
 	}
 	h.lastBeat = now
 }
@@ -112,7 +114,7 @@ func (e *Engine) silentNodes(nodes []store.Node, now time.Time) (dead []store.No
 	h := &e.heartbeat
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.peers == nil || now.Sub(h.lastLook).Abs() > 2*e.beatEvery() {
+	if h.peers == nil || now.Sub(h.lastLook).Abs() > 2*e.heartbeatInterval() {
 		h.peers = make(map[string]peerBeat)
 	}
 	h.lastLook = now
@@ -129,7 +131,7 @@ func (e *Engine) silentNodes(nodes []store.Node, now time.Time) (dead []store.No
 			p = peerBeat{n.Beats, now}
 		}
 		seen[n.ID] = p
-		if now.Sub(p.since) >= silentBeats*e.beatEvery() {
+		if now.Sub(p.since) >= silentBeats*e.heartbeatInterval() {
 			dead = append(dead, n)
 		} else {
 			living = append(living, n.ID)
@@ -147,9 +149,8 @@ func (e *Engine) takeOver(ctx context.Context, n store.Node) error {
 		return err
 	})
 	if err == nil && done {
-		e.cfg.Log.Warn("a node is silent; what it had claimed is free", "node", n.ID)
-		e.readyAll()
-		signal(e.wake)
+		e.cfg.Log.Warn("a node is silent; its claims are released", "node", n.ID)
+		e.wakeAll()
 	}
 	return err
 }
@@ -164,5 +165,5 @@ func (e *Engine) claimsHold() (hold, sure bool) {
 	if h.lastBeat.IsZero() { // no other node
 		return true, true
 	}
-	return now.Sub(h.lastBeat).Abs() < (silentBeats-1)*e.beatEvery(), !now.Before(h.doubtUntil)
+	return now.Sub(h.lastBeat).Abs() < (silentBeats-1)*e.heartbeatInterval(), !now.Before(h.doubtUntil)
 }

@@ -64,7 +64,7 @@ type job struct {
 func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[string]any) (store.ResendJob, error) {
 	filter, err := json.Marshal(n.filter)
 	if err != nil {
-		return store.ResendJob{}, fmt.Errorf("keep filter: %w", err)
+		return store.ResendJob{}, fmt.Errorf("encode filter: %w", err)
 	}
 	j := store.ResendJob{
 		PartnerID: actor.PartnerID, Action: n.action, Filter: string(filter), Reason: n.reason, Total: int64(n.total), TotalMore: n.more, CreatedBy: actor.Name,
@@ -82,7 +82,7 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 		if err := tx.InsertReplayParts(ctx, n.parts); err != nil {
 			return err
 		}
-		return tx.InsertAudit(ctx, jobAudit(actor, "deliveries."+n.action, j, audited))
+		return actor.auditJob(ctx, tx, "deliveries."+n.action, j, audited)
 	})
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("start job: %w", err)
@@ -117,11 +117,8 @@ func mayStartJob(ctx context.Context, tx *store.Tx, actor Actor) error {
 	return nil
 }
 
-func jobAudit(actor Actor, action string, j store.ResendJob, what map[string]any) store.Audit {
-	return store.Audit{
-		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action, ObjectKind: "job", ObjectID: j.ID,
-		PartnerID: j.PartnerID, Detail: detail(what),
-	}
+func (a Actor) auditJob(ctx context.Context, tx *store.Tx, action string, j store.ResendJob, members map[string]any) error {
+	return a.audit(ctx, tx, store.Audit{Action: action, ObjectKind: "job", ObjectID: j.ID, PartnerID: j.PartnerID}, members)
 }
 
 // CancelJob stops a running job after its present step.
@@ -141,6 +138,6 @@ func (e *Engine) CancelJob(ctx context.Context, actor Actor, id string) error {
 		if err := tx.UpdateResendJob(ctx, &j); err != nil {
 			return err
 		}
-		return tx.InsertAudit(ctx, jobAudit(actor, "deliveries.cancel", j, map[string]any{"what": j.Action, "count": j.Done, "total": j.Total}))
+		return actor.auditJob(ctx, tx, "deliveries.cancel", j, map[string]any{"what": j.Action, "count": j.Done, "total": j.Total})
 	})
 }

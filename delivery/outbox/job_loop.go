@@ -80,8 +80,7 @@ func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) 
 	if err := e.stepJob(ctx, j.ID); err != nil {
 		return false, err
 	}
-	e.readyAll()
-	signal(e.wake)
+	e.wakeAll()
 	return true, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // node is an engine whose loops stand still: the test takes their steps.
 type node struct {
 	eng    *Engine
-	out    []finished                // what its senders are done with and is not written yet
+	out    []sendResult              // what its senders are done with and is not written yet
 	queues map[string]*endpointQueue // all there ever were, by endpoint
 	slots  map[string]int            // taken by the test, so that senders wait before they begin
 }
@@ -81,7 +81,7 @@ func (m *machine) poll(n *node) {
 // flush writes back up to most of what senders are done with.
 func (m *machine) flush(n *node, most int) {
 	m.quiet(n)
-	var batch []finished
+	var batch []sendResult
 	for len(n.out) > 0 && most > 0 {
 		batch, n.out, most = n.out[0].appendTo(batch), n.out[1:], most-1
 	}

@@ -57,8 +57,7 @@ func (e *Engine) onNotification(payload string) {
 		return
 	}
 	if words[1] == "*" {
-		e.readyAll()
-		signal(e.wake)
+		e.wakeAll()
 		return
 	}
 	ids := make(map[string]struct{}, len(words))

@@ -24,7 +24,7 @@ func (e *Engine) noticeLoop(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := e.notifyStuck(ctx); err != nil && ctx.Err() == nil {
-			e.cfg.Log.Error("tell of held and dead deliveries failed", "error", err)
+			e.cfg.Log.Error("notify of held and dead deliveries failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

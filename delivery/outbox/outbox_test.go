@@ -156,7 +156,7 @@ func testCloudEvent(t testing.TB, id, eventType string) event.Event {
 	return ev
 }
 
-// own accepts events of the own organisation.
+// accept accepts events of the own organisation.
 func (c *chain) accept(eventType string, ids ...string) Receipt {
 	c.Helper()
 	r, err := c.eng.Accept(c.Context(), c.submission(c.own.ID, true, eventType, ids...))

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -26,7 +27,7 @@ func (e *Engine) refresh(ctx context.Context) {
 		e.cfg.Log.Error("read policy failed", "error", err)
 		return
 	}
-	setDefault(&p.KeyLifetime, e.cfg.KeyLifetime)
+	p.KeyLifetime = cmp.Or(p.KeyLifetime, e.cfg.KeyLifetime)
 	p.Circuit = p.Circuit.withDefaults()
 	e.live.Store(&p)
 }

@@ -54,9 +54,9 @@ func TestLivePolicy(t *testing.T) {
 // failuresToOpen fails attempts until the circuit opens.
 func (e *Engine) failuresToOpen() int {
 	q := &endpointQueue{endpoint: store.Endpoint{}}
-	failed := finished{queue: q, ep: new(store.Endpoint), outcome: &store.Outcome{}, result: &Result{Attempt: store.Attempt{StatusCode: 500}}}
+	failed := sendResult{queue: q, ep: new(store.Endpoint), outcome: &store.Outcome{}, result: &Result{Attempt: store.Attempt{StatusCode: 500}}}
 	for n := 1; n <= 1000; n++ {
-		if len(e.judgeCircuits([]finished{failed})) > 0 {
+		if len(e.moveCircuits([]sendResult{failed})) > 0 {
 			return n
 		}
 	}

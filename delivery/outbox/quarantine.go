@@ -126,7 +126,7 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 		}
 		err = tx.DecideQuarantine(ctx, id, status, reason, actor.Name)
 		if errors.Is(err, store.ErrConflict) {
-			return decided(ctx, &tx.Queries, id)
+			return errDecidedBy(ctx, &tx.Queries, id)
 		}
 		if err != nil {
 			return fmt.Errorf("decide quarantined request: %w", err)
@@ -140,15 +140,13 @@ func (e *Engine) decide(ctx context.Context, actor Actor, id, status, reason str
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.InsertAudit(ctx, store.Audit{
-			ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: "quarantine." + status, ObjectKind: "quarantine",
-			ObjectID: id, ObjectName: client.Name, PartnerID: q.PartnerID, Detail: detail(map[string]any{"reason": reason}),
-		})
+		entry := store.Audit{Action: "quarantine." + status, ObjectKind: "quarantine", ObjectID: id, ObjectName: client.Name, PartnerID: q.PartnerID}
+		return actor.audit(ctx, tx, entry, map[string]any{"reason": reason})
 	})
 }
 
-// decided returns ErrDecided with the name of the decider.
-func decided(ctx context.Context, db *store.Queries, id string) error {
+// errDecidedBy returns ErrDecided with the name of the decider.
+func errDecidedBy(ctx context.Context, db *store.Queries, id string) error {
 	q, err := db.Quarantine(ctx, id)
 	if err != nil || q.DecidedBy == "" {
 		return ErrDecided

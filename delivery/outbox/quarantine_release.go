@@ -24,7 +24,7 @@ func (e *Engine) Release(ctx context.Context, actor Actor, id string) (Receipt, 
 	}
 	receipt, err := e.Accept(ctx, s)
 	if errors.Is(err, ErrKeyReused) { // discarded a moment ago
-		return Receipt{}, decided(ctx, &e.cfg.DB.Queries, id)
+		return Receipt{}, errDecidedBy(ctx, &e.cfg.DB.Queries, id)
 	}
 	if err != nil {
 		return Receipt{}, err
@@ -42,7 +42,7 @@ func (e *Engine) storedSubmission(ctx context.Context, id string) (Submission, e
 		return Submission{}, err
 	}
 	if q.Status != store.QuarantineOpen {
-		return Submission{}, decided(ctx, &e.cfg.DB.Queries, id)
+		return Submission{}, errDecidedBy(ctx, &e.cfg.DB.Queries, id)
 	}
 	partner, err := e.cfg.DB.Partner(ctx, q.PartnerID)
 	if err != nil {

@@ -52,7 +52,7 @@ func (e *Engine) replaySubscriptions(ctx context.Context, actor Actor, r Replay)
 	if err != nil {
 		return nil, fmt.Errorf("list subscriptions: %w", err)
 	}
-	subs = slices.DeleteFunc(subs, func(s store.Subscription) bool { return !s.Sending || !wants(s, r) })
+	subs = slices.DeleteFunc(subs, func(s store.Subscription) bool { return !s.Sending || !hasType(s, r) })
 	switch {
 	case len(subs) == 0:
 		return nil, ErrNothingSelected
@@ -78,7 +78,7 @@ func (e *Engine) namedSubscriptions(ctx context.Context, actor Actor, r Replay) 
 			return nil, store.ErrNotFound
 		case !s.Sending:
 			return nil, ErrNotApproved
-		case r.EndpointID != "" && s.EndpointID != r.EndpointID || r.PartnerID != "" && s.PartnerID != r.PartnerID || !wants(s, r):
+		case r.EndpointID != "" && s.EndpointID != r.EndpointID || r.PartnerID != "" && s.PartnerID != r.PartnerID || !hasType(s, r):
 			continue
 		}
 		subs = append(subs, s)
@@ -89,8 +89,8 @@ func (e *Engine) namedSubscriptions(ctx context.Context, actor Actor, r Replay) 
 	return subs, nil
 }
 
-// wants reports whether a subscription has any of the types.
-func wants(s store.Subscription, r Replay) bool {
+// hasType reports whether a subscription has any of the types.
+func hasType(s store.Subscription, r Replay) bool {
 	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(t string) bool { return slices.Contains(s.Types, t) })
 }
 

@@ -85,8 +85,8 @@ func (s *scanner) index(partner store.Partner) error {
 	return nil
 }
 
-// gets reports whether the subscription would get an event that was accepted now.
-func (s *scanner) gets(row store.Event) (event.Event, bool, error) {
+// matches reports whether the subscription would get an event that was accepted now.
+func (s *scanner) matches(row store.Event) (event.Event, bool, error) {
 	ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), nil)
 	if err != nil {
 		return ev, false, fmt.Errorf("read event %s: %w", row.ID, err)
@@ -124,7 +124,7 @@ func (s *scanner) page(ctx context.Context, q *store.Queries, most int) (offers 
 func (s *scanner) judgeAll(ctx context.Context, q *store.Queries, rows []store.Event) (map[string]offer, error) {
 	wanted := make(map[string]offer, len(rows))
 	for _, row := range rows {
-		_, gets, err := s.gets(row)
+		_, gets, err := s.matches(row)
 		if err != nil {
 			return nil, err
 		}
@@ -148,12 +148,12 @@ func (s *scanner) judgeAll(ctx context.Context, q *store.Queries, rows []store.E
 		}
 		wanted[id] = offer{event: wanted[id].event, again: again}
 	}
-	return wanted, s.leaveHanded(ctx, q, wanted)
+	return wanted, s.dropHanded(ctx, q, wanted)
 }
 
-// leaveHanded leaves out new deliveries of what the subscription was handed as another event with the same source and id,
+// dropHanded leaves out new deliveries of what the subscription was handed as another event with the same source and id,
 // unless everything is repeated on purpose.
-func (s *scanner) leaveHanded(ctx context.Context, q *store.Queries, wanted map[string]offer) error {
+func (s *scanner) dropHanded(ctx context.Context, q *store.Queries, wanted map[string]offer) error {
 	if !s.dedupe || s.mode == ReplayAll {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (e *Engine) offer(ctx context.Context, r Replay, p store.ReplayPart, offers
 
 // writeOffers makes a delivery of each offer that is still valid, or resends one, and returns their number.
 func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j store.ResendJob, offers []offer) (int, error) {
-	rows, err := stillThere(ctx, tx, offers)
+	rows, err := lockOffered(ctx, tx, offers)
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 	if err != nil {
 		return 0, err
 	}
-	if err := s.hand(ctx, tx, rows, wanted); err != nil {
+	if err := s.recordHanded(ctx, tx, rows, wanted); err != nil {
 		return 0, err
 	}
 	var made []store.Delivery
@@ -105,8 +105,8 @@ func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j st
 	return len(ids), e.notifyNodes(ctx, tx, map[string]struct{}{s.sub.EndpointID: {}})
 }
 
-// hand records what the subscription is handed, where it wants nothing twice, and leaves out what it got meanwhile.
-func (s *scanner) hand(ctx context.Context, tx *store.Tx, rows []store.Event, wanted map[string]offer) error {
+// recordHanded records what the subscription is handed, where it wants nothing twice, and leaves out what it got meanwhile.
+func (s *scanner) recordHanded(ctx context.Context, tx *store.Tx, rows []store.Event, wanted map[string]offer) error {
 	if !s.dedupe {
 		return nil
 	}
@@ -131,8 +131,8 @@ func (s *scanner) hand(ctx context.Context, tx *store.Tx, rows []store.Event, wa
 	return nil
 }
 
-// stillThere locks the events of offers and leaves out those that retention removed.
-func stillThere(ctx context.Context, tx *store.Tx, offers []offer) ([]store.Event, error) {
+// lockOffered locks the events of offers and leaves out those that retention removed.
+func lockOffered(ctx context.Context, tx *store.Tx, offers []offer) ([]store.Event, error) {
 	ids := make([]string, len(offers))
 	for i, o := range offers {
 		ids[i] = o.event.ID
@@ -152,7 +152,7 @@ func stillThere(ctx context.Context, tx *store.Tx, offers []offer) ([]store.Even
 
 // replayed makes a new delivery of a stored event.
 func (e *Engine) replayed(tx *store.Tx, s *scanner, row store.Event) (store.Delivery, error) {
-	ev, _, err := s.gets(row)
+	ev, _, err := s.matches(row)
 	return store.Delivery{
 		ID: tx.NewID("dlv"), EventID: row.ID, SubscriptionID: s.sub.ID, EndpointID: s.sub.EndpointID, PartnerID: s.sub.PartnerID,
 		EventType: row.CEType, OrderKey: orderKey(&ev, s.sub.OrderBy), Status: store.DeliveryPending,

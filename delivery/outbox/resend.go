@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,6 +31,16 @@ type Actor struct{ Kind, ID, Name, PartnerID string }
 // sees reports whether the actor may know of a partner's rows (guarantee G7).
 func (a Actor) sees(partnerID string) bool { return a.PartnerID == "" || a.PartnerID == partnerID }
 
+// audit records an action of the actor, with details.
+func (a Actor) audit(ctx context.Context, tx *store.Tx, entry store.Audit, members map[string]any) error {
+	b, err := json.Marshal(members)
+	if err != nil {
+		panic("audit detail: " + err.Error())
+	}
+	entry.ActorKind, entry.ActorID, entry.ActorName, entry.Detail = a.Kind, a.ID, a.Name, string(b)
+	return tx.InsertAudit(ctx, entry)
+}
+
 // Resend makes a held, dead or delivered delivery due at once, as the same event with the same id, and also one that waits for
 // its next attempt. Another partner's delivery is store.ErrNotFound.
 func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
@@ -52,13 +63,10 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 		if !done {
 			return ErrNotResendable
 		}
-		return e.auditDelivery(ctx, tx, actor, "delivery.resent", d, "")
+		return actor.auditDelivery(ctx, tx, "delivery.resent", d, "")
 	})
 	if err == nil {
-		store.AfterCommit(ctx, func() {
-			e.readyAll()
-			signal(e.wake)
-		})
+		store.AfterCommit(ctx, e.wakeAll)
 	}
 	return err
 }
@@ -112,13 +120,11 @@ func (e *Engine) Discard(ctx context.Context, actor Actor, id, reason string) er
 		if !done {
 			return ErrNotDiscardable
 		}
-		return e.auditDelivery(ctx, tx, actor, "delivery.discarded", d, reason)
+		return actor.auditDelivery(ctx, tx, "delivery.discarded", d, reason)
 	})
 }
 
-func (e *Engine) auditDelivery(ctx context.Context, tx *store.Tx, actor Actor, action string, d store.Delivery, reason string) error {
-	return tx.InsertAudit(ctx, store.Audit{
-		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action, ObjectKind: "delivery", ObjectID: d.ID,
-		ObjectName: d.EventType, PartnerID: d.PartnerID, Detail: detail(map[string]any{"reason": reason, "event": d.EventID, "status": d.Status}),
-	})
+func (a Actor) auditDelivery(ctx context.Context, tx *store.Tx, action string, d store.Delivery, reason string) error {
+	return a.audit(ctx, tx, store.Audit{Action: action, ObjectKind: "delivery", ObjectID: d.ID, ObjectName: d.EventType, PartnerID: d.PartnerID},
+		map[string]any{"reason": reason, "event": d.EventID, "status": d.Status})
 }

@@ -71,7 +71,7 @@ func (e *Engine) sendRun(task sendTask) {
 		sent++
 		arrived := done.outcome != nil && done.result.Status == store.DeliveryDelivered
 		if rest := run[sent:]; len(rest) > 0 && (!arrived || e.cfg.Now().Sub(began).Abs() >= runTime) {
-			e.outcomes <- finished{group: giveBack(&task, done, rest)}
+			e.outcomes <- sendResult{group: giveBack(&task, done, rest)}
 			break
 		}
 		done.inRun = sent < len(run)
@@ -83,9 +83,9 @@ func (e *Engine) sendRun(task sendTask) {
 }
 
 // giveBack ends a run with an outcome and the deliveries after it, which were not tried. They are written together.
-func giveBack(task *sendTask, done finished, rest []*store.Claimed) []finished {
+func giveBack(task *sendTask, done sendResult, rest []*store.Claimed) []sendResult {
 	done.inRun = true
-	group := []finished{done}
+	group := []sendResult{done}
 	for i, c := range rest {
 		f := untried(task.queue, task.ep, c)
 		f.inRun = i < len(rest)-1

@@ -8,8 +8,8 @@ import (
 	"schakel/store"
 )
 
-// finished is a claimed delivery that its sender has finished with; without an outcome it was not tried.
-type finished struct {
+// sendResult is a claimed delivery that its sender has finished with; without an outcome it was not tried.
+type sendResult struct {
 	queue       *endpointQueue
 	lease       store.Lease
 	outcome     *store.Outcome
@@ -20,7 +20,7 @@ type finished struct {
 	inRun       bool // its run goes on, and keeps its place in the endpoint queue
 	probeWorked bool // it was the probe that ends the backoff of the endpoint
 	// group, when set, holds the members of a batch in place of all else.
-	group []finished
+	group []sendResult
 	// dissolve is a batch to dissolve after this, and why.
 	dissolve       *store.Batch
 	dissolveReason string
@@ -39,7 +39,7 @@ func (e *Engine) send(task sendTask) {
 }
 
 // attempt makes one attempt at a claimed delivery of a send task.
-func (e *Engine) attempt(task *sendTask, c *store.Claimed) finished {
+func (e *Engine) attempt(task *sendTask, c *store.Claimed) sendResult {
 	q, ep := task.queue, task.ep
 	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
@@ -59,8 +59,8 @@ func (e *Engine) attempt(task *sendTask, c *store.Claimed) finished {
 }
 
 // untried makes the result of a claimed delivery that was not tried.
-func untried(q *endpointQueue, ep *store.Endpoint, c *store.Claimed) finished {
-	return finished{queue: q, lease: store.LeaseOf(&c.Delivery), result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
+func untried(q *endpointQueue, ep *store.Endpoint, c *store.Claimed) sendResult {
+	return sendResult{queue: q, lease: store.LeaseOf(&c.Delivery), result: new(Result), ep: ep, subID: c.SubscriptionID, ordered: c.OrderKey != ""}
 }
 
 // attemptTime bounds an attempt in all: the request and a token before it.

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"encoding/json"
 	"sync/atomic"
 
 	"schakel/store"
@@ -53,13 +52,4 @@ func (s *stats) outcome(status string) {
 	case store.DeliveryDead:
 		s.dead.Add(1)
 	}
-}
-
-// detail makes the JSON object of an audit entry.
-func detail(members map[string]any) string {
-	b, err := json.Marshal(members)
-	if err != nil {
-		panic("audit detail: " + err.Error())
-	}
-	return string(b)
 }

@@ -68,8 +68,7 @@ func (e *Engine) sweepAll(ctx context.Context) error {
 			return err
 		}
 		if released > 0 {
-			e.readyAll()
-			signal(e.wake)
+			e.wakeAll()
 		}
 		if held < sweepStep && released < sweepStep {
 			return nil

@@ -48,10 +48,8 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		if err := tx.InsertDeliveries(ctx, []store.Delivery{d}); err != nil {
 			return fmt.Errorf("insert test delivery: %w", err)
 		}
-		return tx.InsertAudit(ctx, store.Audit{
-			ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: "endpoint.tested", ObjectKind: "endpoint", ObjectID: ep.ID,
-			ObjectName: ep.Name, PartnerID: ep.PartnerID, Detail: detail(map[string]any{"event": row.ID}),
-		})
+		entry := store.Audit{Action: "endpoint.tested", ObjectKind: "endpoint", ObjectID: ep.ID, ObjectName: ep.Name, PartnerID: ep.PartnerID}
+		return actor.audit(ctx, tx, entry, map[string]any{"event": row.ID})
 	})
 	if err == nil {
 		e.wakeForTest(endpointID)

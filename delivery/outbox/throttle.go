@@ -43,41 +43,41 @@ type throttle struct {
 
 // holds reports whether a group has to wait; finished is the number of outcomes about to be written. Call it at least every
 // throttlePoll.
-func (b *throttle) holds(e *Engine, group []*pending, finished int) bool {
+func (t *throttle) holds(e *Engine, group []*pending, finished int) bool {
 	now := e.cfg.Now()
 	crowded, sent := e.crowded(finished)
-	if b.since.IsZero() {
-		b.since, b.polled, b.sent, b.idle = now, now, sent, 0
+	if t.since.IsZero() {
+		t.since, t.polled, t.sent, t.idle = now, now, sent, 0
 	}
 	switch {
-	case now.Before(b.offUntil):
+	case now.Before(t.offUntil):
 		return false
-	case now.Sub(b.since).Abs() >= e.longest(group), !crowded:
-		b.offTime = 0 // waiting helped, or would have
+	case now.Sub(t.since).Abs() >= e.longest(group), !crowded:
+		t.offTime = 0 // waiting helped, or would have
 		return false
 	}
-	if now.Sub(b.polled).Abs() < throttlePoll {
+	if now.Sub(t.polled).Abs() < throttlePoll {
 		return true
 	}
-	if b.idle++; sent >= b.sent+brisk || sent > b.sent && e.behind() {
-		b.idle = 0
+	if t.idle++; sent >= t.sent+brisk || sent > t.sent && e.behind() {
+		t.idle = 0
 	}
-	b.polled, b.sent = now, sent
-	if b.idle >= idlePolls {
-		b.offTime = min(max(2*b.offTime, shortestOff), longestOff)
-		b.offUntil = now.Add(b.offTime)
+	t.polled, t.sent = now, sent
+	if t.idle >= idlePolls {
+		t.offTime = min(max(2*t.offTime, shortestOff), longestOff)
+		t.offUntil = now.Add(t.offTime)
 		return false
 	}
 	return true
 }
 
 // next readies the throttle for another group.
-func (b *throttle) next() { b.since = time.Time{} }
+func (t *throttle) next() { t.since = time.Time{} }
 
 // wait returns when the throttle lets the group go.
-func (b *throttle) wait(ctx context.Context, e *Engine, group []*pending) {
-	defer b.next()
-	for b.holds(e, group, 0) {
+func (t *throttle) wait(ctx context.Context, e *Engine, group []*pending) {
+	defer t.next()
+	for t.holds(e, group, 0) {
 		select {
 		case <-time.After(throttlePoll):
 		case <-ctx.Done():

@@ -72,7 +72,7 @@ func (c *chain) replaysAlike(names map[string]string) {
 			c.Fatal(err)
 		}
 		for _, row := range events {
-			_, gets, err := s.gets(row)
+			_, gets, err := s.matches(row)
 			if got := c.subscribers(row.ID, names); err != nil || gets != slices.Contains(strings.Split(got, ", "), name) {
 				c.Errorf("a replay offers %s %q to %s: %t (%v); it went to %s", row.CEType, row.ContractVersions, name, gets, err, got)
 			}

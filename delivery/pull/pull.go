@@ -10,6 +10,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,21 +64,11 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	if cfg.MaxReceives <= 0 {
-		cfg.MaxReceives = 10
-	}
-	if cfg.Poll <= 0 {
-		cfg.Poll = time.Second
-	}
-	if cfg.SweepEvery <= 0 {
-		cfg.SweepEvery = 15 * time.Second
-	}
-	if cfg.MaxWaiting <= 0 {
-		cfg.MaxWaiting = 100
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
+	cfg.MaxReceives = cmp.Or(max(cfg.MaxReceives, 0), 10)
+	cfg.Poll = cmp.Or(max(cfg.Poll, 0), time.Second)
+	cfg.SweepEvery = cmp.Or(max(cfg.SweepEvery, 0), 15*time.Second)
+	cfg.MaxWaiting = cmp.Or(max(cfg.MaxWaiting, 0), 100)
 	return &Service{cfg: cfg, waiters: waiters{most: cfg.MaxWaiting}}
 }
 
@@ -169,4 +160,45 @@ func between(field string, n, least, most time.Duration) error {
 		return &InputError{field, fmt.Sprintf("%s must be from %d to %d seconds", field, least/time.Second, most/time.Second)}
 	}
 	return nil
+}
+
+// Name implements the program's service interface.
+func (s *Service) Name() string { return "pull" }
+
+// Start starts the loop that records ended leases.
+func (s *Service) Start(ctx context.Context) error {
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.sweeper.Go(func() { s.sweepLoop(ctx) })
+	return nil
+}
+
+// Stop stops it. Draining ends the calls that wait.
+func (s *Service) Stop(ctx context.Context) error {
+	s.cancel()
+	stopped := make(chan struct{})
+	go func() {
+		s.sweeper.Wait()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Service) sweepLoop(ctx context.Context) {
+	turn := time.NewTicker(s.cfg.SweepEvery)
+	defer turn.Stop()
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Log.ErrorContext(ctx, "leases could not be swept", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-turn.C:
+		}
+	}
 }

@@ -16,7 +16,7 @@ func plan(d Decision, o Outcome, f Facts) Decision {
 	wait := f.Schedule.wait(f.Attempt, f.Rand)
 	if asked, capped := f.Schedule.cap(o.RetryAfter); asked > 0 {
 		wait = max(wait, asked)
-		if holdsEndpoint(o) {
+		if concernsEndpoint(o) {
 			d.EndpointHoldUntil = f.Now.Add(asked)
 		}
 		if capped {
@@ -28,8 +28,8 @@ func plan(d Decision, o Outcome, f Facts) Decision {
 	return endIfTooLate(d, f)
 }
 
-// holdsEndpoint reports whether an answer is about the whole endpoint, and not about one request.
-func holdsEndpoint(o Outcome) bool {
+// concernsEndpoint reports whether an answer is about the whole endpoint, and not about one request.
+func concernsEndpoint(o Outcome) bool {
 	return o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable || o.Kind == KindToken
 }
 

@@ -1,6 +1,13 @@
 package webhook
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Schedule sets the times of the attempts at a failed delivery, and their end.
 type Schedule struct {
@@ -52,4 +59,84 @@ func (s Schedule) cap(asked time.Duration) (time.Duration, bool) {
 		most = DefaultSchedule().MaxRetryAfter
 	}
 	return min(asked, most), asked > most
+}
+
+// maxParsedWait keeps absurd values inside what a time.Duration can hold; the
+// policy in Schedule.MaxRetryAfter is far below it.
+const maxParsedWait = 100 * 365 * 24 * time.Hour
+
+// ParseRetryAfter reads a Retry-After header (RFC 9110 10.2.3): whole seconds,
+// or an HTTP date, which is counted from now. The result is never negative and
+// at most a century. It is false when the value is neither.
+func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
+	value = strings.Trim(value, " \t")
+	if value == "" {
+		return 0, false
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(maxParsedWait/time.Second) {
+			return maxParsedWait, true
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	return min(max(at.Sub(now), 0), maxParsedWait), true
+}
+
+// Override holds the retry settings of a subscription; a zero member takes the chain's schedule (EDU-18).
+type Override struct {
+	Waits       []time.Duration
+	MaxAttempts int
+	Deadline    time.Duration
+}
+
+// ParseOverride reads an Override as it is stored, "" for none:
+//
+//	{"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}
+func ParseOverride(text string) (Override, error) {
+	if text == "" {
+		return Override{}, nil
+	}
+	var in struct {
+		Waits       []string `json:"waits"`
+		MaxAttempts int      `json:"maxAttempts"`
+		Deadline    string   `json:"deadline"`
+	}
+	if err := json.Unmarshal([]byte(text), &in); err != nil {
+		return Override{}, fmt.Errorf("read retry schedule: %w", err)
+	}
+	o := Override{MaxAttempts: in.MaxAttempts}
+	for _, word := range in.Waits {
+		wait, err := time.ParseDuration(word)
+		if err != nil || wait <= 0 {
+			return Override{}, fmt.Errorf("read retry schedule: %q is no pause", word)
+		}
+		o.Waits = append(o.Waits, wait)
+	}
+	if in.Deadline == "" {
+		return o, nil
+	}
+	var err error
+	if o.Deadline, err = time.ParseDuration(in.Deadline); err != nil {
+		return Override{}, fmt.Errorf("read retry schedule: %w", err)
+	}
+	return o, nil
+}
+
+// With returns the schedule with the overrides of a subscription.
+func (s Schedule) With(o Override) Schedule {
+	if len(o.Waits) > 0 {
+		s.Waits = o.Waits
+	}
+	if o.MaxAttempts > 0 {
+		s.MaxAttempts = o.MaxAttempts
+	}
+	if o.Deadline > 0 {
+		s.Deadline = o.Deadline
+	}
+	return s
 }

@@ -12,6 +12,7 @@
 package webhook
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -109,9 +110,7 @@ func NewSender(cfg Config) *Sender {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	answers := cfg.AnswerBytes > 0
 	if !answers {
 		cfg.AnswerBytes = maxStoredBody
