@@ -7,7 +7,7 @@ func (r *reader) attribute(name []byte) bool {
 	case c == '"':
 		return r.textAttribute(name, off)
 	case c == '{' || c == '[':
-		r.refuseType(name, off, "an object or an array is no attribute value; put it in data")
+		r.rejectType(name, off, "an object or an array is no attribute value; put it in data")
 		return r.value()
 	case c == '-' || isDigit(c):
 		return r.numberAttribute(name, off)
@@ -82,11 +82,11 @@ func (r *reader) mustBeText(name []byte, off int) bool {
 	if slotOf(name) == slotCount {
 		return false
 	}
-	r.refuseType(name, off, "it must be a string; put the value in double quotes")
+	r.rejectType(name, off, "it must be a string; put the value in double quotes")
 	return true
 }
 
-func (r *reader) refuseType(name []byte, off int, detail string) {
+func (r *reader) rejectType(name []byte, off int, detail string) {
 	r.given(slotOf(name), off)
 	r.add(off, string(name), CodeType, string(name)+" has a value of the wrong type: "+detail)
 }

@@ -151,16 +151,16 @@ func (o *owner) sweep(h *host) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.cfg.Now()
-	kept := h.idle[:0]
+	remaining := h.idle[:0]
 	for _, c := range h.idle {
 		if now.Sub(c.since) < o.cfg.IdleTimeout {
-			kept = append(kept, c)
+			remaining = append(remaining, c)
 		} else {
 			c.close()
 		}
 	}
-	clear(h.idle[len(kept):])
-	if h.idle = kept; len(kept) == 0 {
+	clear(h.idle[len(remaining):])
+	if h.idle = remaining; len(remaining) == 0 {
 		h.sweeper = nil
 		return
 	}

@@ -33,10 +33,8 @@ func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
 // showed last. A clock that is set forward needs nothing: leases and waits end sooner, and a delivery may be sent twice under
 // one key.
 func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
-	ticker := time.NewTicker(e.cfg.Poll)
-	defer ticker.Stop()
 	looks := 0
-	for {
+	every(ctx, e.cfg.Poll, func() {
 		now := e.cfg.Now().Round(0) // Round drops the monotonic reading, which hides a step back
 		if by := last.Sub(now); by > clockSlack {
 			e.cfg.Log.Warn("the clock was set back", "by", by)
@@ -52,12 +50,7 @@ func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
 				looks++
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // mendDueTimes makes due what would be due, had the clock not been set back.

@@ -38,7 +38,7 @@ func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []f
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]fanoutDelivery, 0, len(deliveries))
+	wanted := make([]fanoutDelivery, 0, len(deliveries))
 	var out []store.LeftOut
 	for i, d := range deliveries {
 		identity, asked := h.identity[i]
@@ -47,9 +47,9 @@ func (h *deduper) dropRepeated(ctx context.Context, tx *store.Tx, deliveries []f
 			continue
 		}
 		delete(fresh, identity) // a second one in the same group is a repeat
-		kept = append(kept, d)
+		wanted = append(wanted, d)
 	}
-	return kept, tx.InsertLeftOut(ctx, out)
+	return wanted, tx.InsertLeftOut(ctx, out)
 }
 
 // linkObjects gives the objects of new events to them, in the transaction that writes the events.

@@ -174,6 +174,20 @@ func (e *Engine) loop(fn func(ctx context.Context)) {
 	})
 }
 
+// every calls fn now and at each interval, until ctx ends.
+func every(ctx context.Context, interval time.Duration, fn func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		fn()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // Stop rejects new events, claims nothing more, waits for what is in flight and writes its outcomes. It breaks off an attempt
 // that is still in flight when two thirds of the time have passed and releases its delivery with its key, so that a receiver
 // that hangs takes no time from the parts of the program that stop later. What has not ended by the end of ctx is sent again

@@ -51,18 +51,11 @@ func (e *Engine) heartbeatInterval() time.Duration {
 
 // heartbeatLoop beats and looks for the heartbeats of others, until stopped.
 func (e *Engine) heartbeatLoop(ctx context.Context) {
-	ticker := time.NewTicker(e.heartbeatInterval())
-	defer ticker.Stop()
-	for {
+	every(ctx, e.heartbeatInterval(), func() {
 		if err := e.beat(ctx); err != nil && ctx.Err() == nil {
 			e.cfg.Log.Warn("write heartbeat failed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // beat writes a heartbeat of this node, and takes over from dead nodes.
@@ -109,7 +102,7 @@ func (e *Engine) noteBeat(now time.Time, known bool) {
 // longestAttempt bounds the time of an attempt at any endpoint: twice its time-out.
 const longestAttempt = 10 * time.Minute
 
-// silentNodes returns the dead nodes, and tells the database the living ones.
+// silentNodes returns the dead nodes, and sets the living ones in the database.
 func (e *Engine) silentNodes(nodes []store.Node, now time.Time) (dead []store.Node) {
 	h := &e.heartbeat
 	h.mu.Lock()

@@ -20,18 +20,11 @@ const (
 // noticeLoop notifies people of deliveries that became held or dead (guarantee G10): of the first to an endpoint after
 // noticeGather, of later ones in an hour. The writer of the state raised the notice, on any node.
 func (e *Engine) noticeLoop(ctx context.Context) {
-	ticker := time.NewTicker(e.cfg.Poll)
-	defer ticker.Stop()
-	for {
+	every(ctx, e.cfg.Poll, func() {
 		if err := e.notifyStuck(ctx); err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("notify of held and dead deliveries failed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // notifyStuck notifies people of the notices that are due. Each is handled by one node, in the transaction that notes it.

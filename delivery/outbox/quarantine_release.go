@@ -68,11 +68,11 @@ func (e *Engine) storedSubmission(ctx context.Context, id string) (Submission, e
 // is written in one transaction with the events, so a release that saw the events of another one sees its key as well, and
 // returns the answer of that.
 func (e *Engine) checkRelease(ctx context.Context, s *Submission) error {
-	refused := e.checkSender(ctx, s)
-	if refused == nil {
-		refused = e.checkAnyNew(ctx, s)
+	rejection := e.checkSender(ctx, s)
+	if rejection == nil {
+		rejection = e.checkAnyNew(ctx, s)
 	}
-	if refused == nil {
+	if rejection == nil {
 		return nil
 	}
 	_, err := e.cfg.DB.Key(ctx, s.ClientID, operation, s.Key)
@@ -80,7 +80,7 @@ func (e *Engine) checkRelease(ctx context.Context, s *Submission) error {
 	case err == nil:
 		return nil // accepted already: by another release, or by one that broke off
 	case errors.Is(err, store.ErrNotFound):
-		return refused
+		return rejection
 	}
 	return fmt.Errorf("read key of release: %w", err)
 }

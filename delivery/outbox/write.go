@@ -89,7 +89,7 @@ func (e *Engine) writeAll(ctx context.Context, group []*pending, batch []sendRes
 		e.cfg.Log.Error("write outcomes failed", "outcomes", len(batch), "error", err)
 		return false
 	}
-	// Neither may fail for what is wrong with the other.
+	// Neither may fail by a fault of the other.
 	e.commit(ctx, group)
 	return e.writeAll(ctx, nil, batch)
 }

@@ -85,13 +85,13 @@ func headerSize(header http.Header) (size int) {
 
 // essentials returns the headers that help to find a fault when the whole is too much.
 func essentials(header http.Header) http.Header {
-	kept := http.Header{}
+	short := http.Header{}
 	for _, name := range []string{"Content-Type", "Date", "Location", "Retry-After", "Server", "Www-Authenticate"} {
 		if value := header.Get(name); value != "" {
-			kept.Set(name, cut(value, maxStoredValue))
+			short.Set(name, cut(value, maxStoredValue))
 		}
 	}
-	return kept
+	return short
 }
 
 func cut(text string, most int) string {

@@ -118,18 +118,18 @@ func dayWords() []string { return []string{"sun", "mon", "tue", "wed", "thu", "f
 
 // parseClock reads HH:MM as minutes of the day.
 func parseClock(text string) (int, error) {
-	wrong := errors.New("there is no time " + strconv.Quote(text) + ": use hours and minutes such as 07:00, at most 24:00")
+	invalid := errors.New("there is no time " + strconv.Quote(text) + ": use hours and minutes such as 07:00, at most 24:00")
 	h, m, ok := strings.Cut(text, ":")
 	if !ok || len(h) != 2 || len(m) != 2 {
-		return 0, wrong
+		return 0, invalid
 	}
 	hours, err := strconv.ParseUint(h, 10, 8)
 	if err != nil {
-		return 0, wrong
+		return 0, invalid
 	}
 	minutes, err := strconv.ParseUint(m, 10, 8)
 	if err != nil || minutes > 59 || hours*60+minutes > day {
-		return 0, wrong
+		return 0, invalid
 	}
 	return int(hours*60 + minutes), nil
 }
