@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -17,8 +18,8 @@ type asset struct {
 	name, hash, contentType string
 	// body reads it, from the program itself where that has it whole: a copy of all would be megabytes of memory.
 	body func() []byte
-	// zipped compresses the body when it is first asked for, because a large one
-	// takes a while; nil when that gains nothing.
+	// zipped gives the body compressed with gzip, or nil when that gains nothing. A file that is embedded
+	// compressed is given as it stands; another is compressed when it is first asked for.
 	zipped func() []byte
 }
 
@@ -33,15 +34,20 @@ func ownStyles() []string {
 }
 
 // build reads the embedded tree. Every file under js and img, and every script under vendor, is
-// served under its own name; the style sheets are joined into schakel.css.
+// served under its own name (without .gz where it is embedded compressed); the style sheets are joined into schakel.css.
 // It panics when a file is missing, which only a broken build can cause.
 func build(tree fs.FS) *assets {
 	set := &assets{byName: map[string]*asset{}}
 	styles := joinStyles(tree)
 	set.add("schakel.css", func() []byte { return styles })
-	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js"} {
+	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js", "vendor/*/*.js.gz"} {
 		for _, file := range must(fs.Glob(tree, pattern)) {
-			set.add(path.Base(file), func() []byte { return must(fs.ReadFile(tree, file)) })
+			read := func() []byte { return must(fs.ReadFile(tree, file)) }
+			if name, compressed := strings.CutSuffix(path.Base(file), ".gz"); compressed {
+				set.add(name, func() []byte { return unzip(read()) }).zipped = read
+			} else {
+				set.add(name, read)
+			}
 		}
 	}
 	return set
@@ -63,15 +69,17 @@ func joinStyles(tree fs.FS) []byte {
 	return out.Bytes()
 }
 
-func (s *assets) add(name string, body func() []byte) {
+func (s *assets) add(name string, body func() []byte) *asset {
 	if s.byName[name] != nil {
 		panic("static: two files are named " + name)
 	}
 	sum := sha256.Sum256(body())
-	s.byName[name] = &asset{
+	a := &asset{
 		name: name, hash: hex.EncodeToString(sum[:8]), contentType: contentType(name),
 		body: body, zipped: sync.OnceValue(func() []byte { return zip(body()) }),
 	}
+	s.byName[name] = a
+	return a
 }
 
 // contentType does not ask the operating system, whose tables differ.
@@ -101,6 +109,10 @@ func zip(body []byte) []byte {
 		return nil
 	}
 	return out.Bytes()
+}
+
+func unzip(compressed []byte) []byte {
+	return must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(compressed)))))
 }
 
 // split takes "{hash}/{name}" or "{name}" apart.

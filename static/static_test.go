@@ -92,6 +92,25 @@ func TestGzipHoldsTheSameBytes(t *testing.T) {
 	}
 }
 
+// A file that is embedded compressed is served under its own name, compressed and not.
+func TestCompressedFilesHaveTheirOwnName(t *testing.T) {
+	t.Parallel()
+	plain := get(t, "GET", Path("redoc.standalone.js"))
+	if got := plain.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" || plain.Header.Get("Content-Encoding") != "" {
+		t.Errorf("type %q, encoding %q", got, plain.Header.Get("Content-Encoding"))
+	}
+	zipped := get(t, "GET", Path("redoc.standalone.js"), "Accept-Encoding", "gzip")
+	if zipped.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("encoding %q", zipped.Header.Get("Content-Encoding"))
+	}
+	if sent := body(t, zipped); !bytes.Equal(unzip(sent), body(t, plain)) {
+		t.Error("the unpacked bytes differ")
+	}
+	if got := get(t, "GET", "/static/redoc.standalone.js.gz").StatusCode; got != http.StatusNotFound {
+		t.Errorf("the compressed name answers %d", got)
+	}
+}
+
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]int{

@@ -1,16 +1,16 @@
 package contract
 
 import (
-	"bytes"
+	"compress/gzip"
 	"embed"
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemaFiles are the official schemas; schemas/README.md names their origin and licences.
+// schemaFiles holds the official schemas, compressed; schemas/README.md names their origin and licences.
 //
-//go:embed schemas/*.json
+//go:embed schemas/*.json.gz
 var schemaFiles embed.FS
 
 // official gives the compiled schema of a kind and release such as "openapi-3.1".
@@ -98,11 +98,16 @@ func compileSource(name string, source any) (schemaForms, error) {
 }
 
 func schemaFile(name string) (any, error) {
-	content, err := schemaFiles.ReadFile("schemas/" + name + ".json")
+	file, err := schemaFiles.Open("schemas/" + name + ".json.gz")
 	if err != nil {
 		return nil, fmt.Errorf("read schema %s: %w", name, err)
 	}
-	source, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	defer file.Close()
+	content, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("unpack schema %s: %w", name, err)
+	}
+	source, err := jsonschema.UnmarshalJSON(content)
 	if err != nil {
 		return nil, fmt.Errorf("decode schema %s: %w", name, err)
 	}

@@ -1,5 +1,5 @@
-// Command refresh fetches the published JSON Schemas of OpenAPI and AsyncAPI with the npm client and writes them,
-// with their licences, into a folder. Run it from the repository root:
+// Command refresh fetches the published JSON Schemas of OpenAPI and AsyncAPI with the npm client and writes them
+// compressed, with their licences, into a folder. Run it from the repository root:
 //
 //	go run ./registry/contract/refresh registry/contract/schemas
 //
@@ -121,7 +121,7 @@ func (s source) unpack(archive io.Reader, folder string) (int, error) {
 	}
 }
 
-// write copies a file; a JavaScript module that only exports an object is turned into the JSON it holds.
+// write copies a file. A JavaScript module that only exports an object is turned into the JSON it holds; JSON is compressed.
 func write(target string, from io.Reader) error {
 	content, err := io.ReadAll(from)
 	if err != nil {
@@ -134,9 +134,27 @@ func write(target string, from io.Reader) error {
 		if !json.Valid(content) {
 			return fmt.Errorf("%s is not JSON", target)
 		}
+		target += ".gz"
+		if content, err = compressed(content); err != nil {
+			return fmt.Errorf("compress %s: %w", target, err)
+		}
 	}
 	if err := os.WriteFile(target, content, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
 	return nil
+}
+
+// compressed gives content as a gzip file without name and time, the same for the same content.
+func compressed(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return out.Bytes(), err
 }
