@@ -24,17 +24,10 @@ var official = func() map[string]func() (*officialSchema, error) {
 
 // officialSchema is a compiled schema with its source, in which the names that are allowed can be looked up.
 type officialSchema struct {
-	whole schemaForms
-	// plain leaves Schema Objects unchecked, for documents that choose a dialect of their own; empty where there is none.
-	plain  schemaForms
+	whole *jsonschema.Schema
+	// plain leaves Schema Objects unchecked, for documents that choose a dialect of their own; nil where there is none.
+	plain  *jsonschema.Schema
 	source any
-}
-
-// schemaForms are the two forms of one schema: the quick one gives the verdict, the compiled one explains. Quick is nil when
-// the schema has a keyword that only the compiled form knows.
-type schemaForms struct {
-	compiled *jsonschema.Schema
-	quick    *quickSchema
 }
 
 const schemaBase = "https://schakel.invalid/"
@@ -65,7 +58,7 @@ func dialect(name string) string {
 	return "https://spec.openapis.org/oas/3.2/dialect"
 }
 
-func compileSource(name string, source any) (schemaForms, error) {
+func compileSource(name string, source any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	c.UseRegexpEngine(ecmaRegexp)
@@ -81,20 +74,20 @@ func compileSource(name string, source any) (schemaForms, error) {
 	for address, file := range resources {
 		content, err := schemaFile(file)
 		if err != nil {
-			return schemaForms{}, err
+			return nil, err
 		}
 		if err := c.AddResource(address, content); err != nil {
-			return schemaForms{}, fmt.Errorf("add schema %s: %w", file, err)
+			return nil, fmt.Errorf("add schema %s: %w", file, err)
 		}
 	}
 	if err := c.AddResource(schemaBase+name, source); err != nil {
-		return schemaForms{}, fmt.Errorf("add schema %s: %w", name, err)
+		return nil, fmt.Errorf("add schema %s: %w", name, err)
 	}
 	compiled, err := c.Compile(schemaBase + name)
 	if err != nil {
-		return schemaForms{}, fmt.Errorf("compile schema %s: %w", name, err)
+		return nil, fmt.Errorf("compile schema %s: %w", name, err)
 	}
-	return schemaForms{compiled, newQuickSchema(compiled)}, nil
+	return compiled, nil
 }
 
 func schemaFile(name string) (any, error) {
