@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
+
+	"schakel/registry/strictjson"
 )
 
 // takeData sets the data of an event that was read from JSON (CE-42, CE-43).
@@ -19,14 +21,14 @@ func (r *reader) takeData(e *Event) {
 	case contentType.given && !isMediaType(contentType.value):
 		// The problem is recorded; the form of the data is unknown.
 	case isJSON(e.DataContentType):
-		e.DataKind, e.Data = DataJSON, r.buf[r.data.from:r.data.to]
+		e.DataKind, e.Data = DataJSON, r.Buf[r.data.from:r.data.to]
 	default:
 		r.takeText(e)
 	}
 }
 
 func (r *reader) takeText(e *Event) {
-	raw := r.buf[r.data.from:r.data.to]
+	raw := r.Buf[r.data.from:r.data.to]
 	if raw[0] != '"' {
 		r.add(r.data.from, "data", CodeDataNotText,
 			"datacontenttype is not JSON, so data must be a JSON string with the text; for bytes use data_base64")
@@ -34,7 +36,7 @@ func (r *reader) takeText(e *Event) {
 	}
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') >= 0 {
-		decoded, ok := unescape(make([]byte, 0, len(raw)), raw)
+		decoded, ok := strictjson.Unescape(make([]byte, 0, len(raw)), raw)
 		if !ok {
 			r.add(r.data.from, "data", CodeCharacters, "data holds half a surrogate pair; write whole characters")
 			return
@@ -49,8 +51,8 @@ func (r *reader) takeBase64(e *Event) {
 		r.add(r.data.offBase64, "data_base64", CodeDataBase64, "data_base64 must be a string with base64 (RFC 4648, 4)")
 		return
 	}
-	raw := r.buf[r.data.base64.from:r.data.base64.to]
-	decoded, ok := decodeBase64(raw, r.data.base64.plain)
+	raw := r.Buf[r.data.base64.From:r.data.base64.To]
+	decoded, ok := decodeBase64(raw, r.data.base64.Plain)
 	if !ok {
 		r.add(r.data.offBase64, "data_base64", CodeDataBase64,
 			"data_base64 is not base64 (RFC 4648, 4); use the standard alphabet with padding and no line breaks")
@@ -64,7 +66,7 @@ func (r *reader) takeBase64(e *Event) {
 
 func decodeBase64(raw []byte, plain bool) ([]byte, bool) {
 	if !plain {
-		unescaped, ok := unescape(nil, raw)
+		unescaped, ok := strictjson.Unescape(nil, raw)
 		// The decoder of the standard library passes over line breaks.
 		if !ok || bytes.ContainsAny(unescaped, "\r\n") {
 			return nil, false
@@ -98,11 +100,11 @@ func checkJSON(data []byte, depth int) *fault {
 	if !utf8.Valid(data) {
 		return &fault{firstBroken(data), CodeUTF8, "it is not UTF-8"}
 	}
-	s := scanner{buf: data, depth: depth}
-	if s.peek(); !s.value() || !s.atEnd() {
-		problem := s.fault
+	s := strictjson.Scanner{Buf: data, Depth: depth}
+	if s.Peek(); !s.Value() || !s.AtEnd() {
+		problem := syntaxFault(&s)
 		problem.detail = strings.TrimPrefix(problem.detail, "the JSON text breaks off; ")
-		return &problem
+		return problem
 	}
 	return nil
 }

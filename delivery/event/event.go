@@ -3,6 +3,8 @@ package event
 import (
 	"errors"
 	"iter"
+
+	"schakel/registry/strictjson"
 )
 
 // DataKind is the form of the data of an event in JSON.
@@ -121,48 +123,48 @@ const (
 
 // walk reads stored attributes until yield says stop; false when they are broken.
 func walk(attributes []byte, yield func(name, value string, kind literal) bool) bool {
-	s := scanner{buf: attributes, depth: 1}
+	s := strictjson.Scanner{Buf: attributes, Depth: 1}
 	all := string(attributes) // one copy, of which names and values are parts
-	if s.peek() != '{' || !s.open() {
+	if s.Peek() != '{' || !s.Open() {
 		return false
 	}
-	if s.peek() == '}' {
-		return s.close() && s.atEnd()
+	if s.Peek() == '}' {
+		return s.Close() && s.AtEnd()
 	}
 	for {
-		name, ok := s.name()
+		name, ok := s.Name()
 		if !ok {
 			return false
 		}
-		value, kind, ok := s.scalar(all)
+		value, kind, ok := scalar(&s, all)
 		if !ok {
 			return false
 		}
-		if !yield(all[name.from:name.to], value, kind) {
+		if !yield(all[name.From:name.To], value, kind) {
 			return true
 		}
-		if more, ok := s.next('}'); !more {
-			return ok && s.atEnd()
+		if more, ok := s.Next('}'); !more {
+			return ok && s.AtEnd()
 		}
 	}
 }
 
 // scalar takes the value of a stored attribute; all is the buffer as a string.
-func (s *scanner) scalar(all string) (value string, kind literal, ok bool) {
-	start := s.pos
-	switch c := s.peek(); {
+func scalar(s *strictjson.Scanner, all string) (value string, kind literal, ok bool) {
+	start := s.Pos
+	switch c := s.Peek(); {
 	case c == '"':
-		found, ok := s.text()
-		if found.plain || !ok {
-			return all[found.from:found.to], literalString, ok
+		found, ok := s.Text()
+		if found.Plain || !ok {
+			return all[found.From:found.To], literalString, ok
 		}
-		decoded, ok := unescape(nil, s.buf[found.from:found.to])
+		decoded, ok := strictjson.Unescape(nil, s.Buf[found.From:found.To])
 		return string(decoded), literalString, ok
 	case c == '-' || isDigit(c):
-		_, ok = s.number()
-		return all[start:s.pos], literalInteger, ok
+		_, ok = s.Number()
+		return all[start:s.Pos], literalInteger, ok
 	default:
-		word := s.word()
-		return all[start:s.pos], literalBoolean, word == 't' || word == 'f'
+		word := s.Word()
+		return all[start:s.Pos], literalBoolean, word == 't' || word == 'f'
 	}
 }

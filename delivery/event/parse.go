@@ -13,7 +13,7 @@ func ParseJSON(body []byte, limits Limits) (Event, error) {
 	if ok {
 		e, ok = r.event()
 	}
-	if err := r.err(ok && r.atEnd()); err != nil {
+	if err := r.err(ok && r.AtEnd()); err != nil {
 		return Event{}, err
 	}
 	return e, nil
@@ -27,7 +27,7 @@ func ParseBatch(body []byte, limits Limits) ([]Event, error) {
 		return nil, &TooLarge{Limit: "batch bytes", Index: -1, Max: limits.BatchBytes, Got: len(body)}
 	}
 	b := batch{reader: newReader(body, limits)}
-	b.depth++ // the array is a level of its own
+	b.Depth++ // the array is a level of its own
 	b.events = make([]Event, 0, min(limits.BatchEvents, len(body)/256+1))
 	ok := b.begin() && b.read()
 	if b.tooLarge != nil {
@@ -46,29 +46,29 @@ type batch struct {
 }
 
 func (b *batch) read() bool {
-	start := b.pos
-	if b.peek() != '[' {
-		if !b.value() || !b.atEnd() {
+	start := b.Pos
+	if b.Peek() != '[' {
+		if !b.Value() || !b.AtEnd() {
 			return false
 		}
 		b.add(start, "", CodeNotArray, "a batch must be a JSON array of events; put them between [ and ]")
 		return true
 	}
-	if !b.open() {
+	if !b.Open() {
 		return false
 	}
-	if b.peek() == ']' {
-		return b.close() && b.atEnd()
+	if b.Peek() == ']' {
+		return b.Close() && b.AtEnd()
 	}
 	for b.index = 0; ; b.index++ {
 		if !b.one() {
 			return false
 		}
-		if more, ok := b.next(']'); !more {
+		if more, ok := b.Next(']'); !more {
 			b.index = -1
-			return ok && b.atEnd()
+			return ok && b.AtEnd()
 		}
-		b.peek()
+		b.Peek()
 	}
 }
 
@@ -78,9 +78,9 @@ func (b *batch) one() bool {
 		b.tooLarge = &TooLarge{Limit: "batch events", Index: -1, Max: b.limits.BatchEvents, Got: b.index + 1}
 		return false
 	}
-	start := b.pos
+	start := b.Pos
 	e, ok := b.event()
-	if size := b.pos - start; size > b.limits.EventBytes {
+	if size := b.Pos - start; size > b.limits.EventBytes {
 		b.tooLarge = &TooLarge{Limit: "event bytes", Index: b.index, Max: b.limits.EventBytes, Got: size}
 		return false
 	}

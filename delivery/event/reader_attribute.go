@@ -1,14 +1,16 @@
 package event
 
+import "schakel/registry/strictjson"
+
 // attribute takes the value of a context attribute (CE-03, CE-04, CE-41).
 func (r *reader) attribute(name []byte) bool {
-	off := r.pos
-	switch c := r.peek(); {
+	off := r.Pos
+	switch c := r.Peek(); {
 	case c == '"':
 		return r.textAttribute(name, off)
 	case c == '{' || c == '[':
 		r.rejectType(name, off, "an object or an array is no attribute value; put it in data")
-		return r.value()
+		return r.Value()
 	case c == '-' || isDigit(c):
 		return r.numberAttribute(name, off)
 	default:
@@ -17,14 +19,14 @@ func (r *reader) attribute(name []byte) bool {
 }
 
 func (r *reader) textAttribute(name []byte, off int) bool {
-	found, ok := r.text()
+	found, ok := r.Text()
 	if !ok {
 		return false
 	}
 	at := slotOf(name)
 	var value string
-	if !found.plain {
-		decoded, whole := unescape(nil, r.buf[found.from:found.to])
+	if !found.Plain {
+		decoded, whole := strictjson.Unescape(nil, r.Buf[found.From:found.To])
 		if value = string(decoded); !whole || !allowed(value) {
 			r.given(at, off)
 			r.add(off, string(name), CodeCharacters, string(name)+
@@ -34,12 +36,12 @@ func (r *reader) textAttribute(name []byte, off int) bool {
 	}
 	r.draft.begin(name)
 	start := len(r.draft.json)
-	r.draft.json = append(r.draft.json, r.buf[found.from-1:found.to+1]...)
+	r.draft.json = append(r.draft.json, r.Buf[found.From-1:found.To+1]...)
 	if at == slotCount {
 		return true
 	}
 	slot := slot{given: true, readable: true, off: off, value: value}
-	if found.plain {
+	if found.Plain {
 		slot.from, slot.to = start+1, len(r.draft.json)-1
 	}
 	r.draft.slots[at] = slot
@@ -47,14 +49,14 @@ func (r *reader) textAttribute(name []byte, off int) bool {
 }
 
 func (r *reader) numberAttribute(name []byte, off int) bool {
-	found, ok := r.number()
+	found, ok := r.Number()
 	if !ok {
 		return false
 	}
-	raw := r.buf[found.from:found.to]
+	raw := r.Buf[found.From:found.To]
 	switch {
 	case r.mustBeText(name, off):
-	case !found.whole || !isInt32(string(raw)):
+	case !found.Whole || !isInt32(string(raw)):
 		r.add(off, string(name), CodeInteger, string(name)+
 			" must be a whole number from -2147483648 to 2147483647 without fraction or exponent; otherwise write it as a string")
 	default:
@@ -65,14 +67,14 @@ func (r *reader) numberAttribute(name []byte, off int) bool {
 }
 
 func (r *reader) wordAttribute(name []byte, off int) bool {
-	word := r.word()
+	word := r.Word()
 	switch {
 	case word == 0:
 		return false
 	case word == 'n' || r.mustBeText(name, off):
 	default:
 		r.draft.begin(name)
-		r.draft.json = append(r.draft.json, r.buf[off:r.pos]...)
+		r.draft.json = append(r.draft.json, r.Buf[off:r.Pos]...)
 	}
 	return true
 }

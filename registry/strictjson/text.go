@@ -1,39 +1,39 @@
-package event
+package strictjson
 
 import (
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// text is a JSON string in the input: buf[from:to], without the quotes.
-type text struct {
-	from, to int
-	plain    bool // printable ASCII without escapes: the literal is the value
+// Text is a JSON string in the input: Buf[From:To], without the quotes.
+type Text struct {
+	From, To int
+	Plain    bool // printable ASCII without escapes: the literal is the value
 }
 
-// text takes a string; the scanner stands on its opening quote.
-func (s *scanner) text() (text, bool) {
-	buf, plain := s.buf, true
-	for i := s.pos + 1; i < len(buf); i++ {
+// Text takes a string; the scanner stands on its opening quote.
+func (s *Scanner) Text() (Text, bool) {
+	buf, plain := s.Buf, true
+	for i := s.Pos + 1; i < len(buf); i++ {
 		switch c := buf[i]; {
 		case c == '"':
-			found := text{s.pos + 1, i, plain}
-			s.pos = i + 1
+			found := Text{s.Pos + 1, i, plain}
+			s.Pos = i + 1
 			return found, true
 		case c == '\\':
 			n := escape(buf[i:])
 			if n == 0 {
-				return text{}, s.fail(i, CodeSyntax, `broken escape; only \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits exist`)
+				return Text{}, s.failAt(i, BadEscape)
 			}
 			plain = false
 			i += n - 1
 		case c < 0x20:
-			return text{}, s.fail(i, CodeSyntax, "a control character stands bare in a string; escape it")
+			return Text{}, s.failAt(i, BareControl)
 		case c >= 0x7F:
 			plain = false
 		}
 	}
-	return text{}, s.fail(len(buf), CodeSyntax, "the JSON text breaks off; a string is not closed")
+	return Text{}, s.failAt(len(buf), NoQuote)
 }
 
 // escape returns the length of the escape that b starts with, 0 when it is broken.
@@ -52,9 +52,9 @@ func escape(b []byte) int {
 	return 0
 }
 
-// unescape appends the value of a string the scanner has taken. It reports
+// Unescape appends the value of a string the scanner has taken. It reports
 // false when an escaped surrogate stands alone, for then there is no value.
-func unescape(dst, raw []byte) ([]byte, bool) {
+func Unescape(dst, raw []byte) ([]byte, bool) {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			dst = append(dst, raw[i])
@@ -111,24 +111,3 @@ func hexValue(c byte) byte {
 }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
-
-// allowed reports whether every character may stand in an attribute: no
-// controls, no noncharacters (CE-04). The string is UTF-8.
-func allowed(value string) bool {
-	for i := 0; i < len(value); i++ {
-		if c := value[i]; c < 0x20 || c >= 0x7F {
-			return allowedRunes(value[i:])
-		}
-	}
-	return true
-}
-
-func allowedRunes(value string) bool {
-	for _, r := range value {
-		switch {
-		case r < 0x20, 0x7F <= r && r <= 0x9F, 0xFDD0 <= r && r <= 0xFDEF, r&0xFFFE == 0xFFFE:
-			return false
-		}
-	}
-	return true
-}
