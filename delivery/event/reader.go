@@ -38,11 +38,6 @@ func newReader(body []byte, limits Limits) *reader {
 	}
 }
 
-func (r *reader) fail(off int, code, detail string) bool {
-	r.stop = &fault{off, code, detail}
-	return false
-}
-
 // begin rejects input that no JSON text may be.
 func (r *reader) begin() bool {
 	if len(r.Buf) == 0 {
@@ -175,4 +170,10 @@ func (r *reader) base64() bool {
 	found, ok := r.Text()
 	r.data.base64, r.data.base64Given, r.data.base64Readable = found, true, true
 	return ok
+}
+
+// fail ends the reading for another reason than the grammar.
+func (r *reader) fail(off int, code, detail string) bool {
+	r.stop = &fault{off, code, detail}
+	return false
 }
