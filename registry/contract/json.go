@@ -5,52 +5,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"schakel/registry/strictjson"
 )
 
 // readJSON decodes JSON (RFC 8259) into the types that Document.Root names. Unlike encoding/json it refuses duplicate
 // names and lone surrogates, and it counts nodes before it makes them. Content must be valid UTF-8.
 func readJSON(content []byte, limits Limits) (any, *problem) {
-	r := &jsonReader{src: content, limits: limits, names: map[string]string{}}
+	r := &jsonReader{Scanner: strictjson.Scanner{Buf: content, Depth: limits.Depth}, limits: limits, names: map[string]string{}}
 	if bytes.HasPrefix(content, []byte("\ufeff")) {
-		r.pos = len("\ufeff")
+		r.Pos = len("\ufeff")
 	}
-	root, p := r.value(1)
+	root, p := r.value()
 	if p != nil {
 		return nil, p
 	}
-	if r.space(); r.pos < len(r.src) {
-		return nil, r.unexpected("the end of the document")
+	if !r.AtEnd() {
+		return nil, r.broken()
 	}
 	return root, nil
 }
 
 type jsonReader struct {
-	src    []byte
-	pos    int
+	strictjson.Scanner
 	nodes  int
 	limits Limits
-	names  map[string]string // member names met, so that each is kept once
+	names  map[string]string // member names met, so that each is stored once
 	path   int               // bytes of the names on the way to here
-}
-
-func (r *jsonReader) space() {
-	for r.pos < len(r.src) {
-		switch r.src[r.pos] {
-		case ' ', '\t', '\n', '\r':
-			r.pos++
-		default:
-			return
-		}
-	}
-}
-
-// peek skips space and gives the next byte, 0 at the end.
-func (r *jsonReader) peek() byte {
-	r.space()
-	if r.pos == len(r.src) {
-		return 0
-	}
-	return r.src[r.pos]
 }
 
 func (r *jsonReader) at(p *problem, offset int) *problem {
@@ -58,57 +40,87 @@ func (r *jsonReader) at(p *problem, offset int) *problem {
 	return p
 }
 
+// broken gives the fault that the scanner met, in words.
+func (r *jsonReader) broken() *problem {
+	r.Pos = r.Fault.Offset
+	switch r.Fault.Kind {
+	case strictjson.TooDeep:
+		return r.at(tooDeep(r.limits.Depth), r.Pos)
+	case strictjson.BadEscape:
+		return r.badEscape(r.Pos)
+	case strictjson.NoName:
+		return r.unexpected("a member name in double quotes")
+	case strictjson.NoColon:
+		return r.unexpected("a colon")
+	case strictjson.NoComma:
+		return r.unexpected(fmt.Sprintf("a comma or %q", r.Fault.Closing))
+	case strictjson.NoQuote:
+		return r.unexpected("a closing quote")
+	case strictjson.BareControl:
+		return r.unexpected("a text without unescaped control characters")
+	case strictjson.Trailing:
+		return r.unexpected("the end of the document")
+	}
+	return r.unexpected("a value")
+}
+
 func (r *jsonReader) unexpected(wanted string) *problem {
 	found := "the document ends"
-	if r.pos < len(r.src) {
-		rest := []rune(string(r.src[r.pos:min(r.pos+4, len(r.src))]))
+	if r.Pos < len(r.Buf) {
+		rest := []rune(string(r.Buf[r.Pos:min(r.Pos+4, len(r.Buf))]))
 		found = fmt.Sprintf("there is %q", rest[0])
 	}
 	return r.at(&problem{
 		code:   "json-syntax",
 		detail: fmt.Sprintf("Here %s, where %s is expected.", found, wanted),
 		remedy: "Mend the JSON; look for a missing or extra comma, quote or bracket just before this place.",
-	}, r.pos)
+	}, r.Pos)
 }
 
 func (r *jsonReader) count() *problem {
 	if r.nodes++; r.nodes > r.limits.Nodes {
-		return r.at(tooManyNodes(r.limits.Nodes), r.pos)
+		return r.at(tooManyNodes(r.limits.Nodes), r.Pos)
 	}
 	return nil
 }
 
-func (r *jsonReader) value(depth int) (any, *problem) {
-	c := r.peek()
+func (r *jsonReader) value() (any, *problem) {
+	c := r.Peek()
 	if p := r.count(); p != nil {
 		return nil, p
 	}
 	switch {
-	case c == '{' || c == '[':
-		if depth > r.limits.Depth {
-			return nil, r.at(tooDeep(r.limits.Depth), r.pos)
-		}
-		r.pos++
-		if c == '{' {
-			return r.object(depth)
-		}
-		return r.array(depth)
+	case c == '{':
+		return r.object()
+	case c == '[':
+		return r.array()
 	case c == '"':
-		raw, plain, p := r.text()
-		if p != nil {
-			return nil, p
+		found, ok := r.Text()
+		if !ok {
+			return nil, r.broken()
 		}
-		return r.unquote(raw, plain)
+		return r.unquote(found)
 	case c == '-' || c >= '0' && c <= '9':
 		return r.number()
 	}
-	return r.literal()
+	switch r.Word() {
+	case 't':
+		return true, nil
+	case 'f':
+		return false, nil
+	case 'n':
+		return nil, nil
+	}
+	return nil, r.broken()
 }
 
-func (r *jsonReader) object(depth int) (any, *problem) {
+func (r *jsonReader) object() (any, *problem) {
 	object := map[string]any{}
-	if r.peek() == '}' {
-		r.pos++
+	if !r.Open() {
+		return nil, r.broken()
+	}
+	if r.Peek() == '}' {
+		r.Close()
 		return object, nil
 	}
 	for {
@@ -122,101 +134,132 @@ func (r *jsonReader) object(depth int) (any, *problem) {
 		if r.path += len(key); r.path > maxPath {
 			return nil, r.at(pathTooLong(), start)
 		}
-		value, p := r.value(depth + 1)
+		value, p := r.value()
 		if p != nil {
 			return nil, p.within(key)
 		}
 		r.path -= len(key)
 		object[key] = value
-		if done, p := r.next('}'); done || p != nil {
-			return object, p
+		if more, ok := r.Next('}'); !ok {
+			return nil, r.broken()
+		} else if !more {
+			return object, nil
 		}
 	}
 }
 
-func (r *jsonReader) array(depth int) (any, *problem) {
+func (r *jsonReader) array() (any, *problem) {
 	list := []any{}
-	if r.peek() == ']' {
-		r.pos++
+	if !r.Open() {
+		return nil, r.broken()
+	}
+	if r.Peek() == ']' {
+		r.Close()
 		return list, nil
 	}
 	for {
-		value, p := r.value(depth + 1)
+		value, p := r.value()
 		if p != nil {
 			return nil, p.within(strconv.Itoa(len(list)))
 		}
 		list = append(list, value)
-		if done, p := r.next(']'); done || p != nil {
-			return list, p
+		if more, ok := r.Next(']'); !ok {
+			return nil, r.broken()
+		} else if !more {
+			return list, nil
 		}
 	}
-}
-
-// next reads the comma before another member, or the bracket that closes.
-func (r *jsonReader) next(closing byte) (done bool, p *problem) {
-	switch r.peek() {
-	case ',':
-		r.pos++
-		return false, nil
-	case closing:
-		r.pos++
-		return true, nil
-	}
-	return false, r.unexpected(fmt.Sprintf("a comma or %q", closing))
 }
 
 // name reads a member name and its colon.
 func (r *jsonReader) name() (start int, key string, p *problem) {
-	if r.peek() != '"' {
-		return 0, "", r.unexpected("a member name in double quotes")
-	}
+	r.Peek()
+	start = r.Pos
 	if p := r.count(); p != nil {
 		return 0, "", p
 	}
-	start = r.pos
-	raw, plain, p := r.text()
-	if p != nil {
-		return 0, "", p
+	found, ok := r.Name()
+	if !ok {
+		return 0, "", r.broken()
 	}
-	known, ok := r.names[string(raw)]
-	if key = known; !ok {
-		if key, p = r.unquote(raw, plain); p != nil {
+	raw := r.Buf[found.From:found.To]
+	key, known := r.names[string(raw)]
+	if !known {
+		if key, p = r.unquote(found); p != nil {
 			return 0, "", p
 		}
 		r.names[string(raw)] = key
 	}
-	if r.peek() != ':' {
-		return 0, "", r.unexpected("a colon")
-	}
-	r.pos++
 	return start, key, nil
 }
 
-func (r *jsonReader) literal() (any, *problem) {
-	for _, l := range []struct {
-		text  string
-		value any
-	}{{"true", true}, {"false", false}, {"null", nil}} {
-		if bytes.HasPrefix(r.src[r.pos:], []byte(l.text)) {
-			r.pos += len(l.text)
-			return l.value, nil
-		}
+// unquote gives the value of a string.
+func (r *jsonReader) unquote(found strictjson.Text) (string, *problem) {
+	raw := r.Buf[found.From:found.To]
+	if found.Plain || bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw), nil
 	}
-	return nil, r.unexpected("a value")
+	value, ok := strictjson.Unescape(make([]byte, 0, len(raw)), raw)
+	if !ok {
+		return "", r.badEscape(found.From + loneSurrogate(raw))
+	}
+	return string(value), nil
+}
+
+// loneSurrogate gives where the first surrogate without its other half is escaped.
+func loneSurrogate(raw []byte) int {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		end := i + 2
+		if raw[i+1] == 'u' {
+			end = i + 6
+		}
+		if _, ok := strictjson.Unescape(nil, raw[i:end]); !ok {
+			if end = min(i+12, len(raw)); end < i+12 {
+				return i
+			}
+			if _, ok := strictjson.Unescape(nil, raw[i:end]); !ok {
+				return i
+			}
+		}
+		i = end - 1
+	}
+	return 0
+}
+
+func (r *jsonReader) badEscape(offset int) *problem {
+	return r.at(&problem{
+		code:   "json-syntax",
+		detail: "This escape in a text is unknown, or half of a surrogate pair.",
+		remedy: "Write the character itself, or escape it as JSON does.",
+	}, offset)
 }
 
 func (r *jsonReader) number() (any, *problem) {
-	start := r.pos
-	for r.pos < len(r.src) && bytes.IndexByte([]byte("+-.eE0123456789"), r.src[r.pos]) >= 0 {
-		r.pos++
-	}
-	text := string(r.src[start:r.pos])
-	if !json.Valid(r.src[start:r.pos]) {
-		r.pos = start
+	start := r.Pos
+	found, ok := r.Number()
+	if !ok || r.Pos < len(r.Buf) && bytes.IndexByte([]byte("+-.eE0123456789"), r.Buf[r.Pos]) >= 0 {
+		r.Pos = start
 		return nil, r.unexpected("a number as JSON writes it")
 	}
+	text := string(r.Buf[found.From:found.To])
 	if !reasonable(text) {
 		return nil, r.at(badNumber(text), start)
 	}
 	return json.Number(text), nil
+}
+
+// reasonable refuses numbers that would take more than a moment to compute with.
+func reasonable(number string) bool {
+	mantissa, exponent, ok := strings.Cut(strings.ToLower(number), "e")
+	if len(mantissa) > 400 {
+		return false
+	}
+	if !ok {
+		return true
+	}
+	n, err := strconv.Atoi(exponent)
+	return err == nil && n >= -400 && n <= 400
 }

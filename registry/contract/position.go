@@ -2,10 +2,12 @@ package contract
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
 	"schakel/registry/jsonpointer"
+	"schakel/registry/strictjson"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -27,9 +29,7 @@ func (d *Document) place(findings []Finding) []Finding {
 	if d.tree != nil {
 		wanted.locateYAML(d.tree, d.tree.Line, d.tree.Column)
 	} else if len(findings) > 0 {
-		l := &jsonLocator{src: d.content, line: 1}
-		l.skipBOM()
-		l.value(wanted)
+		newJSONLocator(d.content).value(wanted)
 	}
 	for i := range findings {
 		if f := &findings[i]; f.Line == 0 {
@@ -119,102 +119,70 @@ func (s *spot) locateYAML(n *yaml.Node, line, column int) {
 	}
 }
 
-// jsonLocator walks JSON that is known to be valid.
+// jsonLocator walks JSON that is known to be valid and notes where the spots stand.
 type jsonLocator struct {
-	src     []byte
-	pos     int
+	strictjson.Scanner
 	line    int
 	column  int // code points before counted, on this line
-	counted int // up to where column counts
+	counted int // up to where line and column count
 }
 
-func (l *jsonLocator) skipBOM() {
-	if bytes.HasPrefix(l.src, []byte("\ufeff")) {
-		l.pos, l.counted = 3, 3
+func newJSONLocator(content []byte) *jsonLocator {
+	l := &jsonLocator{Scanner: strictjson.Scanner{Buf: content, Depth: math.MaxInt}, line: 1}
+	if bytes.HasPrefix(content, []byte("\ufeff")) {
+		l.Pos, l.counted = 3, 3
 	}
+	return l
 }
 
-// space skips what stands between tokens, commas and colons too.
-func (l *jsonLocator) space() {
-	for l.pos < len(l.src) {
-		switch l.src[l.pos] {
-		case '\n':
-			l.line, l.column, l.counted = l.line+1, 0, l.pos+1
-		case ' ', '\t', '\r', ',', ':':
-		default:
-			return
-		}
-		l.pos++
+// mark notes that a spot stands at an offset, which is behind those marked before.
+func (l *jsonLocator) mark(s *spot, offset int) {
+	if s == nil || s.line != 0 {
+		return
 	}
-}
-
-func (l *jsonLocator) mark(s *spot) {
-	if s != nil && s.line == 0 {
-		l.column += utf8.RuneCount(l.src[l.counted:l.pos])
-		l.counted = l.pos
-		s.line, s.column = l.line, 1+l.column
+	passed := l.Buf[l.counted:offset]
+	if lines := bytes.Count(passed, []byte{'\n'}); lines > 0 {
+		l.line, l.column = l.line+lines, 0
+		passed = passed[bytes.LastIndexByte(passed, '\n')+1:]
 	}
+	l.column, l.counted = l.column+utf8.RuneCount(passed), offset
+	s.line, s.column = l.line, 1+l.column
 }
 
-// text skips a string and gives it with its quotes.
-func (l *jsonLocator) text() []byte {
-	start := l.pos
-	for l.pos++; l.src[l.pos] != '"'; l.pos++ {
-		if l.src[l.pos] == '\\' {
-			l.pos++
-		}
-	}
-	l.pos++
-	return l.src[start:l.pos]
-}
-
+// value passes one value; it goes into it only where something is looked for.
 func (l *jsonLocator) value(s *spot) {
-	l.space()
-	l.mark(s)
-	switch l.src[l.pos] {
-	case '{', '[':
-		l.container(s, l.src[l.pos] == '{')
-	case '"':
-		l.text()
-	default:
-		for l.pos < len(l.src) && bytes.IndexByte([]byte(" \t\r\n,]}"), l.src[l.pos]) < 0 {
-			l.pos++
-		}
+	c := l.Peek()
+	l.mark(s, l.Pos)
+	if s == nil || len(s.below) == 0 || c != '{' && c != '[' {
+		l.Value()
+		return
 	}
-}
-
-func (l *jsonLocator) container(s *spot, object bool) {
-	l.pos++
-	for i := 0; ; i++ {
-		l.space()
-		if c := l.src[l.pos]; c == '}' || c == ']' {
-			l.pos++
-			return
+	closing := c + 2 // in ASCII
+	if l.Open(); l.Peek() == closing {
+		l.Close()
+		return
+	}
+	for i, more := 0, true; more; i++ {
+		below := s.below[strconv.Itoa(i)]
+		if c == '{' {
+			below = l.member(s)
 		}
-		below := l.member(s, i, object)
 		l.value(below)
+		more, _ = l.Next(closing)
 	}
 }
 
-// member reads the name of the next member, if any, and gives the spot that is looked for there.
-func (l *jsonLocator) member(s *spot, index int, object bool) *spot {
-	if !object {
-		if s == nil {
-			return nil
-		}
-		return s.below[strconv.Itoa(index)]
+// member takes the name of the next member and gives the spot that is looked for there.
+func (l *jsonLocator) member(s *spot) *spot {
+	l.Peek()
+	start := l.Pos
+	found, _ := l.Name()
+	name := l.Buf[found.From:found.To]
+	if !found.Plain {
+		name, _ = strictjson.Unescape(nil, name)
 	}
-	start := l.pos
-	raw := l.text()
-	if s == nil || s.below == nil {
-		return nil
-	}
-	name, _ := (&jsonReader{}).unquote(raw[1:len(raw)-1], false)
-	below := s.below[name]
-	end := l.pos
-	l.pos = start
-	l.mark(below)
-	l.pos = end
+	below := s.below[string(name)]
+	l.mark(below, start)
 	return below
 }
 
