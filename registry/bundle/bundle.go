@@ -24,9 +24,9 @@ type Config struct {
 	HTTP Doer
 	// Now is the clock of FetchedAt. Default time.Now.
 	Now func() time.Time
-	// MaxFiles bounds the fetched addresses. Default 5,000, which is what a zip may hold.
+	// MaxFiles bounds the fetched addresses. Default 5,000, the bound of a zip.
 	MaxFiles int
-	// MaxBytes bounds all files together, unpacked. Default 32 MiB, which is what a zip may hold.
+	// MaxBytes bounds all files together, unpacked. Default 32 MiB, the bound of a zip.
 	MaxBytes int64
 	// MaxDepth bounds the chain of fetched files that lead on to the next. Default 50.
 	MaxDepth int
@@ -65,7 +65,7 @@ type Source struct {
 	Name string
 	// Main is the document in a zip; empty: see [contract.ReadUpload].
 	Main string
-	// From is where a document by itself was fetched from, as [Document] gives it; its relative references are relative to
+	// From is the address of a document by itself, as [Document] gives it; its relative references are relative to
 	// that. The zero value for a document that was not.
 	From contract.Pinned
 }

@@ -55,7 +55,7 @@ func (b *files) fetch(ctx context.Context, cfg Config, wanted []contract.Wanted)
 			continue // where another address was redirected to
 		}
 		if g.code != "" {
-			b.urls[wanted[i].URL] = true // the document is complete without, and says where it leads
+			b.urls[wanted[i].URL] = true // the document is complete without it and names the address
 			continue
 		}
 		if b.total+int64(len(g.content)) > cfg.MaxBytes {

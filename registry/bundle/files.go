@@ -15,7 +15,7 @@ import (
 	"schakel/registry/contract"
 )
 
-// files are those of the zip that is being made.
+// files holds the files of the zip in the making.
 type files struct {
 	names    []string // in the order in which they are packed
 	folded   map[string]bool
@@ -63,7 +63,7 @@ func fault(err error) []contract.Finding {
 	return []contract.Finding{{Severity: contract.SeverityError, Code: "document-empty", Detail: "There is no document.", Line: 1, Column: 1}}
 }
 
-// mainName is the name of the document in the zip: its own when it tells the format, else after what it is.
+// mainName is the name of the document in the zip: its own when it shows the format, else one after its kind.
 func mainName(name string, doc *contract.Document) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if ext := strings.ToLower(path.Ext(name)); len(name) < 100 && slices.Contains([]string{".json", ".yaml", ".yml"}, ext) && clean(name) == name && name[0] != '.' {
@@ -119,8 +119,8 @@ func (b *files) pack() ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// free is a name in the zip for what stands at an address: host and path, so that people recognise it, with an extension
-// that tells what it is.
+// free gives an unused name in the zip for a file of an address: host and path, so that people recognise it, and an
+// extension for its format.
 func (b *files) free(address, ext string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -18,7 +18,7 @@ func (p *pair) asyncAPI(old, new *contract.Document) {
 	p.openAPISchemes()
 }
 
-// eventTypes tells which types came and went.
+// eventTypes reports types that were added and removed.
 func (p *pair) eventTypes(before, after *async) {
 	was, is := map[string]contract.EventType{}, map[string]contract.EventType{}
 	for _, e := range before.events {
@@ -55,7 +55,7 @@ func (p *pair) eventTypes(before, after *async) {
 	}
 }
 
-// onlyReceived tells whether the application only receives the message at a pointer.
+// onlyReceived reports whether the application only receives the message at a pointer.
 func (a *async) onlyReceived(pointer string) bool {
 	received := false
 	for _, c := range a.channels {

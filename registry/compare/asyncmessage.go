@@ -47,7 +47,7 @@ func matchMessages(before, after map[string]*message) map[string]string {
 
 func (m *message) name() string { return "message " + m.key }
 
-// side tells who is bound by a message: those who read it, those who send it, or both.
+// side gives the party bound by a message: its readers, its senders, or both.
 func (m *message) side() string {
 	switch {
 	case m.sent && m.received:

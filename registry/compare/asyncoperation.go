@@ -59,7 +59,7 @@ func nowAt(renamed map[string]string, key string) string {
 
 func (o asyncOperation) name() string { return "operation " + o.key }
 
-// side tells who waits for the operation: the application sends to consumers and receives from producers.
+// side gives the party that waits for the operation: the application sends to consumers and receives from producers.
 func (o asyncOperation) side() string {
 	if o.action == "receive" {
 		return SideProducer
@@ -95,7 +95,7 @@ func (p *pair) asyncOperation(was, is asyncOperation, before, after *async, rena
 	p.asyncSecurity(c, was.object, is.object, was.at, is.at)
 }
 
-// operationMessages tells which messages of the channel an operation no longer takes part in.
+// operationMessages reports messages of the channel in which an operation no longer takes part in.
 func (p *pair) operationMessages(c Change, was, is asyncOperation, before, after *async) {
 	old, new := before.named(was), after.named(is)
 	for _, name := range sortedKeys(old) {

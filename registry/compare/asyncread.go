@@ -17,14 +17,14 @@ type message struct {
 	received bool // the application receives it, the others send it
 }
 
-// channel is where messages go.
+// channel describes a channel of messages.
 type channel struct {
 	key, at, address string
 	object           map[string]any
 	messages         map[string]*message
 }
 
-// asyncOperation is what the application does with a channel.
+// asyncOperation describes an operation of the application on a channel.
 type asyncOperation struct {
 	key, at, action string
 	object          map[string]any

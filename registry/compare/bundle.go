@@ -57,7 +57,7 @@ func (b *bundle) identify(schemas []schemaAt) {
 	if b.null {
 		b.key += "\x01null"
 	}
-	if len(ats) == 0 { // nothing else tells one from the other
+	if len(ats) == 0 { // nothing else distinguishes them
 		for _, schema := range schemas {
 			b.key += "\x02" + schema.at
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Level tells how much a change weighs.
+// Level ranks a change.
 type Level string
 
 // The levels: Breaking makes others adapt, Warning may do so, Info does not.
@@ -42,14 +42,14 @@ type Change struct {
 	OldPointer, NewPointer string
 	// Direction is DirectionSent for what those who are bound send, DirectionRead for what they read, else empty.
 	Direction string
-	// Side is who may have to adapt: SideConsumer, SideProducer or SideBoth.
+	// Side names the party that may have to adapt: SideConsumer, SideProducer or SideBoth.
 	Side string
-	// Subject is what the change is of, such as "GET /students" or "message StudentEnrolled"; with more than one, the
+	// Subject names the object of the change, such as "GET /students" or "message StudentEnrolled"; with more than one, the
 	// first and how many more.
 	Subject string
 	// Subjects are all of them, sorted.
 	Subjects []string
-	// Text tells people what changed, Why what that means and for whom.
+	// Text describes the change, Why its meaning and for whom.
 	Text, Why string
 	// Cause is the JSON Pointer of the part that changed, such as a shared schema. Changes with the same cause belong together.
 	Cause string

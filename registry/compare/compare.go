@@ -12,12 +12,12 @@ import (
 	"schakel/registry/contract"
 )
 
-// maxTime is how long one comparison may take.
+// maxTime bounds one comparison.
 const maxTime = 30 * time.Second
 
 // Documents compares two versions of a contract and gives the changes, breaking ones first, then by cause and place. None
 // means that the documents say the same, however they are written. The documents need not be valid, but what is wrongly
-// written may be passed over. The error is [ErrTooLarge] for documents beyond the bounds, and otherwise says what
+// written may be passed over. The error is [ErrTooLarge] for documents beyond the bounds, and otherwise names what
 // could not be read.
 func Documents(old, new *contract.Document) ([]Change, error) { return within(maxTime, old, new) }
 
@@ -110,7 +110,7 @@ func otherKind(old, new *contract.Document) Change {
 	}
 }
 
-// references tells of references that were not followed and are not the same in both documents.
+// references reports references that were not followed and differ between the documents.
 func (p *pair) references() {
 	for _, ref := range unionKeys(p.old.outside, p.new.outside) {
 		_, before := p.old.outside[ref]

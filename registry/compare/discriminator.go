@@ -2,7 +2,7 @@ package compare
 
 import "strings"
 
-// discriminator tells which form a value has.
+// discriminator compares the mapping of values to forms.
 type discriminator struct {
 	property, at, fallback string
 	mapping                map[string]string // values to pointers of schemas, without those that are the schema's own name

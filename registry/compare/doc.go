@@ -1,4 +1,4 @@
-// Package compare tells what changed between two versions of a contract and whom it breaks (EDU-08, CE-16). It is pure:
+// Package compare finds what changed between two versions of a contract and whom it breaks (EDU-08, CE-16). It is pure:
 // it reads no file, opens no connection, follows no reference that leads outside the document and asks no clock, so the
 // same two documents always give the same answer.
 //

@@ -75,7 +75,7 @@ func data(key string) bool {
 	return key == "default" || key == "enum" || key == "const" || len(key) > 2 && key[:2] == "x-"
 }
 
-// namesChosen tells the members that hold other members by a name of the author's choice.
+// namesChosen reports whether a member holds other members by a name of the author's choice.
 func namesChosen(key string) bool {
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas", "definitions", "$defs", "schemas", "messages", "channels",

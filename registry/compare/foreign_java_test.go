@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// javaAssertion is what a test of openapi-diff asserts of two documents.
+// javaAssertion holds an assertion of a test of openapi-diff about two documents.
 type javaAssertion struct{ name, old, new, verdict string }
 
 // fits gives the verdict of the assertion where the changes agree with it, else what they say.

@@ -12,7 +12,7 @@ import (
 )
 
 // The verdicts of other programs on their own test documents, held against ours. The documents are not part of this
-// repository; each test says where it looks for them. testdata holds every difference of verdict with the reason why ours
+// repository; each test names their folder. testdata holds every difference of verdict with the reason why ours
 // stays, so a new difference fails, and one that is gone does too. The rules themselves are tested by TestKeywords and the
 // tests beside it, with documents of our own.
 

@@ -9,7 +9,7 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// Group is what one cause brought about.
+// Group holds the changes with one cause.
 type Group struct {
 	// Cause is the JSON Pointer that the changes share.
 	Cause string
@@ -17,7 +17,7 @@ type Group struct {
 	Level Level
 	// Text is a sentence about the group, for a heading.
 	Text string
-	// Subjects and EventTypes are those of all the changes, sorted.
+	// Subjects and EventTypes cover all the changes, sorted.
 	Subjects, EventTypes []string
 	Changes              []Change
 }

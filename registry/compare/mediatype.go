@@ -7,7 +7,7 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// way is how content goes between the parties, seen from those who are bound.
+// way gives the direction in which content goes, seen from the parties who are bound.
 type way int
 
 const (
@@ -21,7 +21,7 @@ type exchange struct {
 	way         way
 	subject, in string
 	side        string
-	// root is where the schemas stand; nil where they need not be compared.
+	// root holds the place of the schemas; nil where they need not be compared.
 	root  *root
 	types []string
 }
@@ -48,7 +48,7 @@ func mediaType(name string) string {
 	return mime.FormatMediaType(base, parameters)
 }
 
-// covers tells whether a media type or range takes in another.
+// covers reports whether a media type or range includes another.
 func covers(given, wanted string) bool {
 	if given == wanted || given == "*/*" {
 		return true

@@ -12,7 +12,7 @@ var ErrTooLarge = errors.New("the documents are too large or too entangled to co
 // maxNodes bounds the pairs of schemas that are looked at, each time that they are.
 const maxNodes = 20_000_000
 
-// media tells how a value is written, for that decides which keywords count.
+// media gives the format in which a value is written, which decides the keywords that count.
 type media int
 
 const (
@@ -160,7 +160,7 @@ func (c *comparison) tell(e effect, code, text, was, is string) {
 
 func (c *comparison) note(d difference) { c.node.found = append(c.node.found, d) }
 
-// why says what an effect means; {who} are those who are bound.
+// why explains an effect; {who} stands for the parties who are bound.
 func (e effect) why(read bool) string {
 	level := e.level(read)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// otherProperties is how people are told of the properties that a schema does not name.
+// otherProperties names, for people, the properties that a schema does not list.
 const otherProperties = "other properties"
 
-// shape is what a bundle says of the properties of an object.
+// shape holds what a bundle states about the properties of an object.
 type shape struct {
 	named    map[string]string     // the place that names each property
 	required map[string]string     // the list that requires each

@@ -20,7 +20,7 @@ func methods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 }
 
-// validMethod tells a method of its own from those that have a member in the path item.
+// validMethod reports whether a method is one of additionalOperations, not of those that have a member in the path item.
 func validMethod(method string) bool {
 	for _, known := range methods() {
 		if strings.EqualFold(method, known) {
@@ -95,7 +95,7 @@ func (s *source) callsOf(item map[string]any, at string) map[string]call {
 	return list
 }
 
-// cameAndWent tells which operations were added and removed.
+// cameAndWent reports operations that were added and removed.
 func (p *pair) cameAndWent(before, after map[string]call) {
 	paths := map[string]bool{}
 	for _, is := range after {

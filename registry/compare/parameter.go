@@ -42,7 +42,7 @@ func (s *source) parametersOf(of call) map[string]parameter {
 	return list
 }
 
-// parameters compares the parameters of an operation; read tells that the owner of the document sends them.
+// parameters compares the parameters of an operation; read means that the owner of the document sends them.
 func (p *pair) parameters(old, new call, read bool) {
 	before, after := p.old.parametersOf(old), p.new.parametersOf(new)
 	for _, key := range unionKeys(before, after) {

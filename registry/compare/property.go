@@ -74,7 +74,7 @@ func (c *comparison) removed(name string, old, new *bundle, at string, required 
 	c.note(d)
 }
 
-// hid tells that a property no longer belongs in this direction.
+// hid reports a property that no longer belongs in this direction.
 func (c *comparison) hid(name string, new *bundle, before string, required bool) {
 	d := difference{level: Breaking, name: name, was: before, is: new.view().flags[c.mark()]}
 	if c.read {
@@ -85,7 +85,7 @@ func (c *comparison) hid(name string, new *bundle, before string, required bool)
 	c.note(d)
 }
 
-// showed tells that a property now belongs in this direction.
+// showed reports a property that now belongs in this direction.
 func (c *comparison) showed(name string, old *bundle, after string, required bool) {
 	d := difference{level: Info, name: name, was: old.view().flags[c.mark()], is: after}
 	switch {

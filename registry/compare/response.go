@@ -123,7 +123,7 @@ func (p *pair) response(subject, status string, was, is located) {
 	p.links(subject, was, is)
 }
 
-// links compares what a response tells of operations that follow.
+// links compares what a response describes of operations that follow.
 func (p *pair) links(subject string, was, is located) {
 	before, after := child(was.object, "links"), child(is.object, "links")
 	for _, name := range unionKeys(before, after) {

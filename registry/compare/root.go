@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// root is a place where values are sent or read, such as the body of a request: it tells what a difference of schemas means
+// root is a place where values are sent or read, such as the body of a request: it decides what a difference of schemas means
 // there.
 type root struct {
 	read    bool
@@ -79,7 +79,7 @@ func (s *passage) path() []string {
 	return list
 }
 
-// tell notes all that differs at a node and below it, each by the shortest way.
+// tell notes all that differs at a node and below it, each by the shortest path.
 func (t *teller) tell(start *node) {
 	met, queue := map[*node]bool{start: true}, []*passage{{node: start}}
 	for len(queue) > 0 && t.spend() {

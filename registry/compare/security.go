@@ -57,7 +57,7 @@ type secured struct {
 	beforeAt, afterAt string
 }
 
-// security tells which ways in were closed and which were opened.
+// security reports alternatives that were removed and added.
 func (p *pair) security(s secured) {
 	var closed, opened []string
 	for _, was := range s.before {
@@ -108,7 +108,7 @@ func (a alternative) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// letsIn tells whether who has what an alternative asks for is let in by one of the list.
+// letsIn reports whether credentials for one alternative satisfy one of the list.
 func letsIn(list []alternative, has alternative) bool {
 	for _, asks := range list {
 		if asks.within(has) {

@@ -7,7 +7,7 @@ type source struct {
 	*reader
 	bundles map[string]*bundle // by the places that were asked for
 	same    map[string]*bundle // by the schemas in it
-	// patterns are those of patternProperties; nil for what Go cannot read.
+	// patterns compiles patternProperties; nil for what Go cannot read.
 	patterns map[string]*regexp.Regexp
 	// secured are the security schemes, once they were asked for.
 	secured map[string]located

@@ -48,7 +48,7 @@ func (p *pair) allowance(d described, was, is located, key, what string) {
 	p.add(c)
 }
 
-// writing is how a value is put into text.
+// writing holds the style in which a value is written as text.
 type writing struct {
 	style   string
 	explode bool

@@ -45,7 +45,7 @@ func (c *comparison) kinds() {
 	}
 }
 
-// untyped tells that the type is no longer given, or is now, where the other keywords leave little doubt about it.
+// untyped reports a type that is no longer given, or is now, where the other keywords leave little doubt about it.
 func (c *comparison) untyped() {
 	e, code, text := wider, "-type-left-out", "The type of {it} is no longer given"
 	if c.was.implied {

@@ -35,7 +35,7 @@ type view struct {
 	typesAt string
 	// null reports whether null is allowed; unsure where a document of OpenAPI 3.0 says nullable beside an enum without null.
 	null, unsure bool
-	// implied is set when no type is given, and the types are those that the keywords are about.
+	// implied is set when no type is given and the types follow from the keywords.
 	implied   bool
 	enum      map[string]bool // values as JSON, without null; nil for any
 	enumAt    string

@@ -31,14 +31,14 @@ type File struct {
 	Size int64
 	// Main is set for the document itself, Used for the files that it refers to.
 	Main, Used bool
-	// URL is where the file was fetched from and FetchedAt when (RFC 3339), by the manifest; Digest is the SHA-256 of the
+	// URL is the address the file was fetched from and FetchedAt the moment (RFC 3339), by the manifest; Digest is the SHA-256 of the
 	// file as "sha256:…". All are empty for a file that stands for no address, Digest also when nothing refers to it.
 	URL       string `json:",omitempty"`
 	FetchedAt string `json:",omitempty"`
 	Digest    string `json:",omitempty"`
 }
 
-// IsArchive tells whether an upload is a zip, by its first bytes.
+// IsArchive reports whether an upload is a zip, by its first bytes.
 func IsArchive(content []byte) bool {
 	return bytes.HasPrefix(content, []byte("PK\x03\x04")) || bytes.HasPrefix(content, []byte("PK\x05\x06"))
 }
@@ -130,7 +130,7 @@ func cleanName(name string) bool {
 	return true
 }
 
-// hidden tells what systems put into a zip of their own accord.
+// hidden reports whether a file is one that systems put into a zip of their own accord.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(path.Base(name), ".")
 }

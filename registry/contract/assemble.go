@@ -39,7 +39,7 @@ type assembler struct {
 type part struct {
 	root     any
 	refs     *resolver
-	document *Document // to tell lines; nil for what is no JSON or YAML
+	document *Document // for lines; nil for what is no JSON or YAML
 	address  string    // that references in it are relative to
 	ids      identities
 }
@@ -52,7 +52,7 @@ func newPart(root any, d *Document, address string) *part {
 // base is the address that references at a pointer are relative to.
 func (p *part) base(pointer string) string { return p.ids.base(pointer, p.address) }
 
-// target is what a reference leads to, by the section of components it is to stand in.
+// target names the component a reference leads to, by the section of components it is to stand in.
 type target struct{ file, pointer, section string }
 
 type queued struct {
@@ -135,7 +135,7 @@ func (s *assembler) component(next queued) {
 	section[next.name] = s.copied(next.kind, value, here{file: next.file, base: s.parts[next.file].base(next.pointer), at: at}, 1)
 }
 
-// maxOrigins bounds what is kept to tell files; parts beyond it count as of the part that holds them.
+// maxOrigins bounds the record of origins; parts beyond it count as of the part that holds them.
 const maxOrigins = 10_000
 
 // from notes where a part comes from.

@@ -10,13 +10,13 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// kindForeign is what no component can hold, such as a schema in Avro: what it refers to is put in its place.
+// kindForeign marks what no component can hold, such as a schema in Avro: a reference is replaced by its target.
 const kindForeign = "foreign"
 
 // maxInPlace bounds how often something is put in place of a reference, for each can hold more of them.
 const maxInPlace = 10_000
 
-// here is where copying is: the file, the place in the bundle, and what is being put in place of references.
+// here tracks the copying: the file, the place in the bundle, and the targets being put in place of references.
 type here struct {
 	file   string
 	base   string // the address that references are relative to
@@ -88,7 +88,7 @@ func (s *assembler) object(kind string, object map[string]any, h here, depth int
 	return copied
 }
 
-// narrowed tells a payload in JSON Schema from one in another language, by its own words.
+// narrowed distinguishes a payload in JSON Schema from one in another language, by its keywords.
 func (s *assembler) narrowed(kind string, object map[string]any) string {
 	format, said := object["schemaFormat"].(string)
 	_, isReference := object["$ref"]
@@ -253,7 +253,7 @@ func (s *assembler) discriminator(value any, h here) any {
 	return copied
 }
 
-// section is where a kind stands under components in this version of the specification; empty where it cannot.
+// section names the member of components for a kind in this version of the specification; empty where there is none.
 func (s *assembler) section(kind string) string {
 	d := s.parts[s.main].document
 	switch {

@@ -21,7 +21,7 @@ func (s *assembler) external(kind string, copied map[string]any, h here) {
 }
 
 // operationRef lets a link lead, from the one document, to where it led from its file: to the document itself, or to the
-// address of another one. Where neither is known it stays, and Validate says that it leads to nothing.
+// address of another one. Where neither is known it stays, and Validate reports it as unresolved.
 func (s *assembler) operationRef(copied map[string]any, h here) {
 	ref := member(copied, "operationRef")
 	if ref == "" {

@@ -105,7 +105,7 @@ func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
 	}
 }
 
-// belongs tells whether a reference is to a message of a channel, directly or by way of the channel it refers to.
+// belongs reports whether a reference is to a message of a channel, directly or by way of the channel it refers to.
 func (a *asyncAPI) belongs(ref, channel string) bool {
 	way := underRoot(ref, "channels")
 	if len(way) == 3 && way[0] == channel && way[1] == "messages" {

@@ -43,7 +43,7 @@ func (b *bundler) bundle(forms []any) json.RawMessage {
 	return encode(root)
 }
 
-// section is where definitions stand in this dialect.
+// section names the member that holds definitions in this dialect.
 func (b *bundler) section() string {
 	if b.dialect == draft07 {
 		return "definitions"
@@ -117,7 +117,7 @@ func (b *bundler) object(object map[string]any) any {
 	return copied
 }
 
-// isSchemaMap tells the members that map names of the author's choice to schemas.
+// isSchemaMap reports whether a member maps names of the author's choice to schemas.
 func isSchemaMap(key string) bool {
 	switch key {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":

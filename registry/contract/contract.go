@@ -24,13 +24,13 @@ const (
 	FormatYAML = "yaml"
 )
 
-// Document is a contract that could be read. It keeps the bytes and, for YAML, the parse tree to tell positions, so it
+// Document is a contract that could be read. It keeps the bytes and, for YAML, the parse tree for positions, so it
 // takes several times the size of the document in memory: use it and let go.
 type Document struct {
 	Kind Kind
 	// SpecVersion is the version of the specification as written, such as "3.1.0".
 	SpecVersion string
-	// Title, Version and Description are those of the info object, empty where absent.
+	// Title, Version and Description come from the info object, empty where absent.
 	Title, Version, Description string
 	// Format is FormatJSON or FormatYAML.
 	Format string

@@ -10,7 +10,7 @@
 // # Event types
 //
 // [Document.EventTypes] lists the CloudEvents types that the messages of an AsyncAPI document define. The types of a
-// message are what the first of these gives:
+// message come from the first of these that is there:
 //
 //  1. the const or enum of a header property ce-type, ce_type, cloudEvents:type or cloudEvents_type, or of a property
 //     type of headers or payload that describe a CloudEvent (they also have specversion, or both id and source);

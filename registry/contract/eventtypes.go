@@ -15,7 +15,7 @@ type EventType struct {
 	Type string
 	// MessageName is the name of the message, or its key where it has none.
 	MessageName string
-	// Title, Summary and Description are those of the message, empty where absent.
+	// Title, Summary and Description come from the message, empty where absent.
 	Title, Summary, Description string
 	// ContentType is the media type of the data; empty where the document does not say.
 	ContentType string
@@ -32,7 +32,7 @@ type EventType struct {
 	Pointer string
 }
 
-// EventTypes gives the event types of an AsyncAPI document, sorted by Type; the package comment says how they are
+// EventTypes gives the event types of an AsyncAPI document, sorted by Type; the package comment describes how they are
 // found. A type that several messages define is given once, its schema allowing the data of each of them. It is empty
 // for OpenAPI documents.
 func (d *Document) EventTypes() []EventType {
@@ -47,7 +47,7 @@ const (
 	bytesPerNode  = 16        // how long texts count
 )
 
-// eventTypes also tells whether a bound was met.
+// eventTypes also reports whether a bound was met.
 func (d *Document) eventTypes() (types []EventType, cut bool) {
 	root, ok := d.Root.(map[string]any)
 	if d.Kind != AsyncAPI || !ok {
@@ -69,7 +69,7 @@ type candidate struct {
 	*eventMessage
 	// data is the schema of the data; nil when unknown.
 	data any
-	// contentType is that of the data.
+	// contentType is the media type of the data.
 	contentType string
 	// required is set when an event must have data.
 	required bool
@@ -179,13 +179,13 @@ func checkEventTypes(r *report, d *Document) {
 	}
 }
 
-// hasMessages tells whether a document has channels or messages at all.
+// hasMessages reports whether a document has channels or messages at all.
 func hasMessages(root any) bool {
 	object, _ := root.(map[string]any)
 	return len(child(object, "channels"))+len(child(child(object, "components"), "messages")) > 0
 }
 
-// validType tells whether a type is written as NL GOV asks: a reverse domain name with at least one more part.
+// validType reports whether a type is written as NL GOV asks: a reverse domain name with at least one more part.
 func validType(name string) bool {
 	labels := strings.Split(name, ".")
 	return len(labels) >= 3 && len(labels[0]) >= 2 && !slices.ContainsFunc(labels, func(l string) bool {

@@ -113,7 +113,7 @@ const (
 	otherType
 )
 
-// cost tells how far a form is from what stands at a place: why it was not meant, faults at the place, faults below.
+// cost measures how far a form is from what stands at a place: why it was not meant, faults at the place, faults below.
 func (e *explainer) cost(leaves []fault, place []string) (cost [3]int) {
 	cost[2] = len(leaves)
 	for _, leaf := range leaves {
@@ -144,13 +144,13 @@ func (e *explainer) misfit(leaf fault, depth int) int {
 	return likely
 }
 
-// isUnknownMember tells whether a fault is a member that its schema does not name.
+// isUnknownMember reports whether a fault is a member that its schema does not name.
 func isUnknownMember(f fault) bool {
 	_, isFalse := f.ErrorKind.(*kind.FalseSchema)
 	return isFalse && strings.HasSuffix(f.SchemaURL, "/unevaluatedProperties")
 }
 
-// echo tells whether a member is called unknown only because another fault kept it from being recognised.
+// echo reports whether a member is called unknown only because another fault kept it from being recognised.
 func (e *explainer) echo(f fault, broken *spot) bool {
 	if !isUnknownMember(f) || len(f.InstanceLocation) == 0 {
 		return false

@@ -2,7 +2,7 @@ package contract
 
 import "slices"
 
-// facts are what a schema says of its properties, gathered over references and allOf.
+// facts holds what a schema states about its properties, gathered over references and allOf.
 type facts struct {
 	refs       *resolver
 	properties map[string][]any
@@ -45,7 +45,7 @@ func (f *facts) gather(schema any, depth int) {
 
 func (f *facts) has(name string) bool { return len(f.properties[name]) > 0 }
 
-// envelope tells whether the properties are those of a CloudEvent.
+// envelope reports whether the properties describe a CloudEvent.
 func (f *facts) envelope() bool {
 	return f.has("type") && (f.has("specversion") || f.has("id") && f.has("source"))
 }

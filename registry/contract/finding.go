@@ -28,14 +28,14 @@ type Finding struct {
 	// File is the file of a zip where the place comes from, and FileLine the line there; empty for the document itself.
 	File     string `json:",omitempty"`
 	FileLine int    `json:",omitempty"`
-	// Detail says what is wrong, Remedy what to do about it, both in plain English.
+	// Detail names the fault, Remedy the way to mend it, both in plain English.
 	Detail, Remedy string
 }
 
 // maxFindings keeps the answer to a document that is wrong all over readable.
 const maxFindings = 200
 
-// HasErrors tells whether one of the findings is of severity error.
+// HasErrors reports whether one of the findings is of severity error.
 func HasErrors(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError })
 }
@@ -44,7 +44,7 @@ func HasErrors(findings []Finding) bool {
 // be kept as a draft, to be mended by uploading the rest, and is not published before.
 const CodeReferenceMissing = "reference-missing"
 
-// Missing gives the findings that say what was not uploaded.
+// Missing gives the findings about files that were not uploaded.
 func Missing(findings []Finding) []Finding {
 	var list []Finding
 	for _, f := range findings {
@@ -55,7 +55,7 @@ func Missing(findings []Finding) []Finding {
 	return list
 }
 
-// Refused tells whether a document cannot even be kept as a draft: it has errors other than that something is missing.
+// Refused reports whether a document cannot even be stored as a draft: it has errors other than that something is missing.
 func Refused(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError && f.Code != CodeReferenceMissing })
 }

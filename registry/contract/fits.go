@@ -37,7 +37,7 @@ func newFitter(refs *resolver, kind Kind, release string) *fitter {
 	}
 }
 
-// misfit is why a value does not fit and where in the value that is; nil when it fits.
+// misfit holds why a value does not fit and where in the value; nil when it fits.
 type misfit struct {
 	path []string // innermost first
 	text string
@@ -219,7 +219,7 @@ func (f *fitter) ofText(value any, schema map[string]any) *misfit {
 	return nil
 }
 
-// matches tells whether a pattern matches; one that cannot be read in linear time matches all.
+// matches reports whether a pattern matches; one that cannot be read in linear time matches all.
 func (f *fitter) matches(pattern, text string) bool {
 	if pattern == "" || len(pattern) > 1000 || len(text) > 10_000 {
 		return true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// grammar tells what stands where in a document: for each kind of object the kinds of its members. A kind with "[]" in
+// grammar lists, for each kind of object in a document, the kinds of its members. A kind with "[]" in
 // front is a list of it, with "{}" a map by names of the author's choice; the member "*" stands for all others but
 // extensions. What is not named is not visited.
 type grammar map[string]map[string]string
@@ -27,7 +27,7 @@ const (
 	kindCorrelated = "correlationId"
 )
 
-// schemaMembers are where schemas stand in a schema, in any dialect of JSON Schema.
+// schemaMembers lists the members of a schema that hold schemas, in any dialect of JSON Schema.
 func schemaMembers() map[string]string {
 	members := map[string]string{}
 	for _, key := range []string{

@@ -71,7 +71,7 @@ func asyncAPIGrammar() grammar {
 	}
 }
 
-// componentOf tells which section of components holds objects of a kind.
+// componentOf names the section of components that holds objects of a kind.
 func componentOf(kind string) string {
 	switch kind {
 	case kindResponse, kindParameter, kindSchema, kindHeader, kindLink, kindCallback, kindPathItem, kindMediaType, kindServer,

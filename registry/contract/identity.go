@@ -6,7 +6,7 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// identities tell what $id and $anchor name in a file (JSON Schema 2020-12, 8.2).
+// identities holds what $id and $anchor name in a file (JSON Schema 2020-12, 8.2).
 type identities struct {
 	// at holds pointers by absolute address, with "#" and the name behind it for an anchor.
 	at map[string]string

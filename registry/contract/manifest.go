@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ManifestName is the file of a zip that tells which of its files hold what stands at an address.
+// ManifestName is the file of a zip that maps addresses to its files.
 const ManifestName = "schakel-references.json"
 
 // Manifest maps addresses to files of the same zip, so that a reference to an address leads to the file (EDU-21). It lies
@@ -20,13 +20,13 @@ type Manifest struct {
 	References []Pinned `json:"references"`
 }
 
-// Pinned is what stood at an address when it was put in the zip. URL and File are required.
+// Pinned describes a file fetched from an address when the zip was made. URL and File are required.
 type Pinned struct {
 	// URL is absolute, http or https, without fragment; references in the file are relative to it.
 	URL string `json:"url"`
 	// File is a path in the zip, relative to the manifest.
 	File string `json:"file"`
-	// FinalURL is where redirects led to, when elsewhere; references in the file are relative to it then.
+	// FinalURL holds the address redirects led to, when another; references in the file are relative to it then.
 	FinalURL string `json:"finalUrl,omitempty"`
 	// FetchedAt is a time as RFC 3339 writes it.
 	FetchedAt string `json:"fetchedAt,omitempty"`

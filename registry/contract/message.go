@@ -62,7 +62,7 @@ const (
 	draft202 = "https://json-schema.org/draft/2020-12/schema"
 )
 
-// dialectOf tells the dialect a schemaFormat stands for; AsyncAPI's own is a superset of draft-07.
+// dialectOf gives the dialect a schemaFormat stands for; AsyncAPI's own is a superset of draft-07.
 func dialectOf(format string) string {
 	format = strings.ToLower(format)
 	kind, parameters, _ := strings.Cut(format, ";")
@@ -84,7 +84,7 @@ func dialectOf(format string) string {
 	return ""
 }
 
-// exampleOf gives the first example, of this type when the examples tell their type.
+// exampleOf gives the first example, of this type when the examples show their type.
 func (m *eventMessage) exampleOf(name string) json.RawMessage {
 	var chosen any
 	for _, value := range m.examples {
@@ -121,7 +121,7 @@ func (m *eventMessage) schemaExample(name string) json.RawMessage {
 	return nil
 }
 
-// exampleType tells the CloudEvents type a message example shows, empty when it shows none.
+// exampleType gives the CloudEvents type a message example shows, empty when it shows none.
 func exampleType(example map[string]any) string {
 	headers := child(example, "headers")
 	for _, key := range typeHeaders() {
@@ -135,7 +135,7 @@ func exampleType(example map[string]any) string {
 	return ""
 }
 
-// isEnvelopeValue tells whether an object is a structured CloudEvent.
+// isEnvelopeValue reports whether an object is a structured CloudEvent.
 func isEnvelopeValue(object map[string]any) bool {
 	return member(object, "specversion") != "" && member(object, "type") != ""
 }
@@ -152,7 +152,7 @@ func encode(value any) json.RawMessage {
 	return written
 }
 
-// reverseDomain tells a message name that is an event type from one with dots in it for another reason, by its first
+// reverseDomain reports whether a message name is an event type, rather than one with dots in it for another reason, by its first
 // label: a country, or one of the common other top-level domains.
 func reverseDomain(name string) bool {
 	shape := regexp.MustCompile(`^(?:[a-z]{2}|com|org|net|edu|gov|int|mil|info|name|biz|dev|app|cloud|frl|amsterdam)(?:\.[A-Za-z0-9_-]+){2,}$`)

@@ -73,7 +73,7 @@ func (m *eventMessage) exampleTypes() []string {
 	return names
 }
 
-// candidate tells the data apart from the event around it.
+// candidate separates the data from the event around it.
 func (s *eventScan) candidate(m *eventMessage, payload any) candidate {
 	c := candidate{eventMessage: m, data: payload, contentType: m.contentType}
 	if m.dialect == "" {

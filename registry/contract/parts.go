@@ -8,7 +8,7 @@ const partMembers = 256
 // parts splits a document so that a fault costs an explanation of its part alone, and the check of a document that is wrong
 // all over ends where enough is found: as a whole it takes the jsonschema package three times as long. Each part has the next so many
 // members of every container that authors fill (paths, components/schemas, channels, …). No official schema looks at
-// more than one member of such a container at a time, so what is wrong with the parts is what is wrong with the document.
+// more than one member of such a container at a time, so the parts have the faults of the document and no others.
 // The first part also has all else of the document; the others have only what makes them documents.
 func parts(root any, size int) iter.Seq[any] {
 	return func(yield func(any) bool) {

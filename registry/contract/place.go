@@ -6,7 +6,7 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// place is where something stands, written out as a pointer only when a finding needs it. The nil place is the root.
+// place locates a value, written out as a pointer only when a finding needs it. The nil place is the root.
 type place struct {
 	above *place
 	token string

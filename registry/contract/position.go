@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Locate tells where the value stands that a JSON Pointer leads to, both from 1, the column in code points. It reads the
+// Locate gives the place of the value that a JSON Pointer leads to, both from 1, the column in code points. It reads the
 // document anew. Findings have their place already.
 func (d *Document) Locate(pointer string) (line, column int) {
 	f := d.place([]Finding{{Pointer: pointer}})[0]
@@ -90,7 +90,7 @@ func (s *spot) find(p string) (line, column int) {
 	return line, column
 }
 
-// locateYAML follows the tree only where something is looked for; line and column are those of the member name.
+// locateYAML follows the tree only on the way to wanted places; line and column are those of the member name.
 func (s *spot) locateYAML(n *yaml.Node, line, column int) {
 	s.line, s.column = line, column
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
@@ -186,7 +186,7 @@ func (l *jsonLocator) member(s *spot) *spot {
 	return below
 }
 
-// LocateJSON tells where in JSON text a place is, given by its JSON Pointer; both from 1, the column in code points. Where a
+// LocateJSON gives the place of a JSON Pointer in JSON text, both from 1, the column in code points. Where a
 // pointer leads to nothing, the nearest place above it counts.
 func LocateJSON(content []byte, pointer string) (line, column int) {
 	d := &Document{content: content}

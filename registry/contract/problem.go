@@ -9,7 +9,7 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// problem is why a document could not be read. It gets a path while the readers return from where it was met.
+// problem explains why a document could not be read. It gets a path while the readers return from where it was met.
 type problem struct {
 	code, detail, remedy string
 	offset               int // in bytes; used when line is 0
@@ -37,7 +37,7 @@ func (p *problem) finding(content []byte) Finding {
 	return placed[0]
 }
 
-// lineColumn tells where a byte stands, both from 1, the column in code points.
+// lineColumn gives the place of a byte, both from 1, the column in code points.
 func lineColumn(content []byte, offset int) (line, column int) {
 	before := bytes.TrimPrefix(content[:min(offset, len(content))], []byte("\ufeff"))
 	line = 1 + bytes.Count(before, []byte{'\n'})

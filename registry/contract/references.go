@@ -15,7 +15,7 @@ type resolver struct {
 	ends    map[string]*end
 }
 
-// end is where a reference leads to when references found there are followed too.
+// end holds the value at the end of a chain of references.
 type end struct {
 	value any
 	at    string

@@ -64,7 +64,7 @@ func (a *asyncAPIRules) kind(kind string, object map[string]any, at *place) {
 	checkReferenceKind(a.report, kind, object, at)
 }
 
-// payload visits a schema that is written in JSON Schema, and tells formats that nobody knows.
+// payload visits a schema written in JSON Schema and reports unknown formats.
 func (a *asyncAPIRules) payload(object map[string]any, at *place) {
 	format, isFormat := object["schemaFormat"].(string)
 	schema, isMulti := object["schema"]
@@ -81,7 +81,7 @@ func (a *asyncAPIRules) payload(object map[string]any, at *place) {
 	}
 }
 
-// jsonMessage tells whether the message above a payload of 2.6 says that it is JSON Schema.
+// jsonMessage reports whether the message above a payload of 2.6 declares JSON Schema.
 func (a *asyncAPIRules) jsonMessage(at *place) bool {
 	value, _ := jsonpointer.Lookup(a.root, at.up().String())
 	message, _ := value.(map[string]any)

@@ -30,7 +30,7 @@ func (o *openAPIRules) samples(owner map[string]any, at *place) {
 	}
 }
 
-// inJSON tells whether examples are written as the data they stand for: not so for a media type such as XML.
+// inJSON reports whether examples are written as the data they stand for: not so for a media type such as XML.
 func (o *openAPIRules) inJSON(at *place) bool {
 	above := at.up()
 	if above == nil || above.token != "content" && above.token != "mediaTypes" {
@@ -53,7 +53,7 @@ func (o *openAPIRules) encodings(media map[string]any, at *place) {
 	}
 }
 
-// open tells that a schema says nothing of its properties, or allows others.
+// open reports whether a schema describes no properties, or allows others.
 func (o *openAPIRules) open(schema any) bool {
 	object, _ := o.refs.object(schema, nil)
 	_, others := object["additionalProperties"].(map[string]any)

@@ -48,7 +48,7 @@ func (o *openAPI) ambiguous(paths []string) {
 	}
 }
 
-// bothWays tells whether each of two paths has a name in braces where the other has a text, and they are alike else.
+// bothWays reports whether each of two paths has a name in braces where the other has a text, and they are alike else.
 func bothWays(a, b []string) bool {
 	first, second := false, false
 	for i := range a {

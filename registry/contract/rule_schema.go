@@ -89,7 +89,7 @@ func (s *schemaRules) required(schema map[string]any, at *place) {
 	}
 }
 
-// partOfAnother tells that a schema is one of those that allOf and its like bring together.
+// partOfAnother reports whether a schema is a part of an allOf or its like.
 func partOfAnother(at *place) bool {
 	for _, p := range []*place{at, at.up()} {
 		if p != nil && slices.Contains([]string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}, p.token) {
@@ -105,7 +105,7 @@ func (s *schemaRules) readWrite(schema map[string]any, at *place) {
 	}
 }
 
-// discriminator checks that the forms have the property that tells them apart.
+// discriminator checks that the forms have the property that distinguishes them.
 func (s *schemaRules) discriminator(schema map[string]any, at *place) {
 	name := member(child(schema, "discriminator"), "propertyName")
 	if name == "" {
@@ -124,7 +124,7 @@ func (s *schemaRules) discriminator(schema map[string]any, at *place) {
 	}
 }
 
-// declares tells whether a schema describes a property; not sure when it could come from elsewhere.
+// declares reports whether a schema describes a property; not sure when it could come from elsewhere.
 func (s *schemaRules) declares(value any, name string, depth int) (has, sure bool) {
 	object, _ := s.refs.object(value, nil)
 	if s.fit.budget--; object == nil || depth > 10 || s.fit.budget < 0 {

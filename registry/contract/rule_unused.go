@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// maxUnused is how many unused parts are named one by one.
+// maxUnused bounds how many unused parts are named one by one.
 const maxUnused = 10
 
-// checkUnused tells which components nothing refers to. A document of components only is there for others to use.
+// checkUnused reports components that nothing refers to. A document of components only is there for others to use.
 func (d *Document) checkUnused(r *report, root map[string]any) {
 	if root["paths"] == nil && root["webhooks"] == nil && root["channels"] == nil && root["operations"] == nil {
 		return
@@ -76,7 +76,7 @@ func noteUse(used map[string]bool, ref string) {
 	}
 }
 
-// unusedChannels tells which channels no operation sends to or receives from, nor answers on. A document without
+// unusedChannels reports channels that no operation sends to or receives from, nor answers on. A document without
 // operations is there for others to use.
 func (a *asyncAPI) unusedChannels(channels, operations map[string]any) {
 	if len(operations) == 0 {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// idleAfter is how long a compiled schema is kept when nobody uses it. Documents come in bursts, and the schemas of all releases
+// idleAfter bounds how long a compiled schema stays in memory unused. Documents come in bursts, and the schemas of all releases
 // take some megabytes that the delivery of events would miss.
 const idleAfter = 3 * time.Second
 
-// idling is an official schema that is compiled when it is used and let go when it is not.
+// idling compiles an official schema when it is used and releases it when it is not.
 type idling struct {
 	name   string
 	mu     sync.Mutex
@@ -29,13 +29,13 @@ func (i *idling) get() (*officialSchema, error) {
 		i.schema = compiled
 	}
 	if i.timer == nil {
-		i.timer = time.AfterFunc(idleAfter, i.letGo)
+		i.timer = time.AfterFunc(idleAfter, i.release)
 	}
 	i.timer.Reset(idleAfter)
 	return i.schema, nil
 }
 
-func (i *idling) letGo() {
+func (i *idling) release() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.schema = nil

@@ -10,7 +10,7 @@ type Upload struct {
 	// it is JSON in which what these hold stands under components (see [ReadUpload]).
 	Document *Document
 	Content  []byte
-	// Files are those of the zip, by name; empty for a document by itself.
+	// Files holds the files of the zip, by name; empty for a document by itself.
 	Files []File
 	// Wanted are the references to addresses that are not in the zip.
 	Wanted []Wanted
@@ -19,7 +19,7 @@ type Upload struct {
 	parts   map[string]*part
 }
 
-// origin tells which file a part of the bundle comes from.
+// origin gives the file a part of the bundle comes from.
 type origin struct {
 	at      string // pointer in the bundle
 	file    string
@@ -54,7 +54,7 @@ func ReadUpload(content []byte, main string, limits Limits) (*Upload, []Finding,
 	return newAssembler(a, name).upload()
 }
 
-// Validate is that of the document, with the file and line that each finding comes from.
+// Validate validates the document and gives each finding the file and line it comes from.
 func (u *Upload) Validate() []Finding {
 	findings := u.Document.Validate()
 	u.trace(findings)

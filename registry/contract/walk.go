@@ -22,7 +22,7 @@ func isNameMap(key string) bool {
 	return false
 }
 
-// isData tells whether a member holds data of the author's, in which "$ref" is not a reference.
+// isData reports whether a member holds data of the author's, in which "$ref" is not a reference.
 func isData(key string, value any) bool {
 	switch key {
 	case "example", "default", "const", "enum", "value", "dataValue":

@@ -49,7 +49,7 @@ func estimateYAML(content []byte, limits Limits) *problem {
 	return nil
 }
 
-// startsName tells whether an anchor or alias can stand between these.
+// startsName reports whether an anchor or alias can stand between these.
 func startsName(before byte, after []byte) bool {
 	return bytes.IndexByte([]byte(" \t\n,[{"), before) >= 0 && len(after) > 0 && after[0] > ' ' && after[0] != '*'
 }

@@ -20,7 +20,7 @@ var numberShapes = sync.OnceValue(func() (shapes struct{ integer, float *regexp.
 	return shapes
 })
 
-// plainTag tells whether a node has the tag it would have by itself, long or short.
+// plainTag reports whether a node has the tag it would have by itself, long or short.
 func plainTag(n *yaml.Node, tag string) bool {
 	return n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == tag
 }

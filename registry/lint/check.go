@@ -39,14 +39,14 @@ func newChecker(doc *contract.Document) *checker {
 	return c
 }
 
-// applies says that the document has something a rule speaks of.
+// applies notes that the document has something the rule covers.
 func (c *checker) applies(code string) {
 	if o := c.outcomes[code]; o.State == NotApplicable {
 		o.State = Holds
 	}
 }
 
-// fails says that a rule is not kept at a place.
+// fails reports a breach of a rule at a place.
 func (c *checker) fails(code, at, detail string) {
 	o := c.outcomes[code]
 	o.State = Fails

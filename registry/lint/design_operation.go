@@ -33,7 +33,7 @@ func (c *checker) operation(o operation) {
 	c.invalidInput(o, responses)
 }
 
-// isStatus tells a status or a range of them from default and extensions.
+// isStatus reports whether a key is a status or a range of them, not default or an extension.
 func isStatus(status string) bool {
 	if len(status) != 3 || status[0] < '1' || status[0] > '5' {
 		return false
@@ -55,7 +55,7 @@ func (c *checker) versionHeader(o operation, status string, response map[string]
 	}
 }
 
-// problem holds an answer that tells an error against RFC 9457.
+// problem checks the response for an error against RFC 9457.
 func (c *checker) problem(o operation, status string, response map[string]any, at string) {
 	content, ok := response["content"].(map[string]any)
 	if !ok {

@@ -44,7 +44,7 @@ func (c *checker) dates(p property) {
 	c.holds("date-format", told, p.at, fmt.Sprintf("%s is a date by its name and does not say so.", short(p.name)))
 }
 
-// isOther tells a schema that is of something else than text.
+// isOther reports whether a schema is of another type than text.
 func isOther(schema map[string]any) bool {
 	switch kind := schema["type"].(type) {
 	case string:
@@ -55,7 +55,7 @@ func isOther(schema map[string]any) bool {
 	return schema["properties"] != nil
 }
 
-// namesDate tells a property that is a date by its name: date or datum by itself, or as a later word of it that no word
+// namesDate reports whether a property is a date by its name: date or datum by itself, or as a later word of it that no word
 // for a time of day follows.
 func namesDate(name string) bool {
 	if name == "date" || name == "datum" {

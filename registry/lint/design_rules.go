@@ -33,7 +33,7 @@ func designRules() []Rule {
 	return rules
 }
 
-// designLink is where a rule is explained: in the standard, or, for two that are in the linter alone, what that is.
+// designLink gives the address that explains a rule: in the standard, or, for two that only the linter has, the linter's.
 func designLink(id string) string {
 	const standard, linter = "https://gitdocumentatie.logius.nl/publicatie/api/adr/2.2.0/#", "https://developer.overheid.nl/kennisbank/apis/api-design-rules/api-design-rules-linter"
 	if id[0] == '/' {

@@ -71,7 +71,7 @@ components:
         hasEndDate: {type: boolean}
 `
 
-// Each rule for OpenAPI documents holds for a document that keeps it, and tells where another does not.
+// Each rule for OpenAPI documents holds for a document that keeps it, and reports the place in another that does not.
 //
 // Rules: EDU-15, EDU-21, EDU-23, IDEM-02, IDEM-03, CE-60, CE-62, CE-65.
 func TestDesignRules(t *testing.T) {

@@ -4,7 +4,7 @@
 // # Rules
 //
 // OpenAPI documents are held against the rules of the NL API Design Rules 2.2 that can be tested in a document, those of
-// the public linter of that standard; the rules that say whether a document is valid are left to [contract.Document.Validate].
+// the public linter of that standard; the rules for the validity of a document are left to [contract.Document.Validate].
 // What receives CloudEvents, in an OpenAPI document, and what AsyncAPI documents say of events is held against the
 // Edukoppeling profile and NL GOV CloudEvents (EDU-01, EDU-26, CE-06 to CE-20, IDEM-02).
 //

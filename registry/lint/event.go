@@ -11,10 +11,10 @@ import (
 type event struct {
 	types []contract.EventType
 	at    string
-	// message is the message with its traits; words are what it says of itself.
+	// message is the message with its traits; words is the text that describes it.
 	message map[string]any
 	words   string
-	// attributes are the schemas of context attributes, whole tells that the payload is the event rather than its data.
+	// attributes holds the schemas of context attributes; whole is set when the payload is the event rather than its data.
 	attributes map[string][]form
 	whole      bool
 	// data is the schema of the data; nil when nothing is known of it.
@@ -64,7 +64,7 @@ func (c *checker) readEvent(at string) *event {
 	return e
 }
 
-// readPayload tells whether the payload is the whole event or its data.
+// readPayload reports whether the payload is the whole event or its data.
 func (c *checker) readPayload(e *event) {
 	payload, at := c.object(e.message["payload"], below(e.at, "payload"))
 	if payload == nil || payload["schemaFormat"] != nil && payload["schema"] == nil {
@@ -129,13 +129,13 @@ func (c *checker) gather(value any, at string) map[string][]form {
 	return parts
 }
 
-// isEnvelope tells whether properties are those of a CloudEvent.
+// isEnvelope reports whether properties describe a CloudEvent.
 func isEnvelope[V any](parts map[string]V) bool {
 	has := func(name string) bool { _, ok := parts[name]; return ok }
 	return has("type") && (has("specversion") || has("id") && has("source"))
 }
 
-// headerAttribute tells the attribute that a header of a binding is for.
+// headerAttribute gives the attribute that a header of a binding carries.
 func headerAttribute(name string) (string, bool) {
 	for _, prefix := range []string{"ce-", "ce_", "cloudEvents:", "cloudEvents_"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {

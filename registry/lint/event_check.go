@@ -45,7 +45,7 @@ func (c *checker) objectReference(e *event) {
 		fmt.Sprintf("Nothing tells which object %s is about.", e.types[0].Type))
 }
 
-// identifies tells a property that names an object by the word at its end.
+// identifies reports whether a property names an object, by the word at its end.
 func identifies(name string) bool {
 	for _, word := range []string{"id", "identifier", "identificatie", "uuid", "key", "uri", "url", "urn", "href", "link", "self", "number", "nummer", "code", "reference", "referentie", "kenmerk", "bsn", "oin"} {
 		lower := strings.ToLower(name)
@@ -70,7 +70,7 @@ func (c *checker) meanings(e *event, words string) {
 	}
 }
 
-// mentions tells whether a text speaks of an attribute: between quotes, or as the attribute.
+// mentions reports whether a text names an attribute: between quotes, or as the attribute.
 func mentions(words, name string) bool {
 	for _, form := range []string{"`" + name + "`", `"` + name + `"`, "attribute " + name, "attribuut " + name, "**" + name + "**", "ce-" + name} {
 		if strings.Contains(words, form) {

@@ -11,12 +11,12 @@ type example struct {
 	attributes map[string]any
 	places     map[string]string
 	at         string
-	// whole tells that all attributes are shown.
+	// whole is set when all attributes are shown.
 	whole bool
 	size  int // bytes of payload and headers as JSON
 }
 
-// maxExamples is how many examples of a message are looked at.
+// maxExamples bounds how many examples of a message are read.
 const maxExamples = 100
 
 func (c *checker) readExamples(e *event) []example {

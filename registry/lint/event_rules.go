@@ -2,7 +2,7 @@ package lint
 
 import "schakel/registry/contract"
 
-// eventRules are those for AsyncAPI documents: what the Edukoppeling profile and NL GOV CloudEvents ask of events.
+// eventRules lists the rules for AsyncAPI documents: what the Edukoppeling profile and NL GOV CloudEvents ask of events.
 func eventRules() []Rule {
 	const e, w, i = contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo
 	rules := []Rule{

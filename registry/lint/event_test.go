@@ -51,7 +51,7 @@ components:
         courses: {type: array, items: {type: object, properties: {names: {type: array, items: {type: string}}}}}
 `
 
-// Each rule for AsyncAPI documents holds for a document that keeps it, and tells where another does not.
+// Each rule for AsyncAPI documents holds for a document that keeps it, and reports the place in another that does not.
 //
 // Rules: EDU-01, EDU-01b, EDU-21, EDU-26, CE-01, CE-02, CE-06, CE-07, CE-08, CE-09, CE-12, CE-13, CE-14, CE-17, CE-18, CE-20, CE-31.
 func TestEventRules(t *testing.T) {

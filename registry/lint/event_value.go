@@ -11,7 +11,7 @@ type value struct {
 	at    string
 }
 
-// values are those that a document shows of an attribute: in its schema and in examples.
+// values lists the values that a document shows of an attribute: in its schema and in examples.
 func (e *event) values(name string) []value {
 	var list []value
 	for _, f := range e.attributes[name] {
@@ -53,7 +53,7 @@ func (c *checker) example(x example) {
 	}
 }
 
-// isAttributeValue tells whether an attribute can be this; null is an attribute that is not set.
+// isAttributeValue reports whether an attribute can be this; null is an attribute that is not set.
 func isAttributeValue(name string, v any) bool {
 	if v == nil {
 		return true

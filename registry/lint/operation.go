@@ -24,7 +24,7 @@ func methods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 }
 
-// operations are those of paths, webhooks and callbacks, each once.
+// operations gives the operations of paths, webhooks and callbacks, each once.
 func (c *checker) operations() []operation {
 	l := operationList{tree: &c.tree, seen: map[string]bool{}}
 	for _, key := range []string{"paths", "webhooks"} {
@@ -75,7 +75,7 @@ func (l *operationList) operation(o operation, value any, depth int) {
 // title names an operation for people.
 func (o operation) title() string { return strings.ToUpper(o.method) + " " + short(o.path) }
 
-// parameters are those of the operation and of its path.
+// parameters gives the parameters of the operation and of its path.
 func (c *checker) parameters(o operation) []found {
 	var list []found
 	for i, p := range items(o.object, "parameters") {

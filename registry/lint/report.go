@@ -8,7 +8,7 @@ import (
 	"schakel/registry/contract"
 )
 
-// State says how a document does by a rule.
+// State rates a document by a rule.
 type State string
 
 // The states of a rule.
@@ -18,7 +18,7 @@ const (
 	NotApplicable State = "not-applicable"
 )
 
-// Outcome is how a document does by one rule.
+// Outcome holds the result of one rule for a document.
 type Outcome struct {
 	Rule
 	State State
@@ -60,7 +60,7 @@ func (r Report) Outcome(code string) (Outcome, bool) {
 	return r.Outcomes[i], true
 }
 
-// Cut tells whether there may be more findings of a rule than the report has.
+// Cut reports whether there may be more findings of a rule than the report has.
 func (o Outcome) Cut() bool { return o.Count >= maxPerRule }
 
 func scoreOf(list []Outcome) int {

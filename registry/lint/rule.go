@@ -16,13 +16,13 @@ type Rule struct {
 	ID string
 	// Set is SetDesign or SetEvents.
 	Set string
-	// Title says what the rule asks for, Remedy what to do when it is not kept, Link where it is explained.
+	// Title states the rule, Remedy the way to comply, Link the address of an explanation.
 	Title, Remedy, Link string
-	// Severity is that of its findings, as in package contract.
+	// Severity is the severity of its findings, as in package contract.
 	Severity string
 }
 
-// weight is how much a rule counts in the score.
+// weight gives the share of a rule in the score.
 func (r Rule) weight() int {
 	switch r.Severity {
 	case contract.SeverityError:

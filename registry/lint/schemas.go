@@ -11,7 +11,7 @@ import (
 type property struct {
 	name   string
 	schema map[string]any
-	// at is where the schema stands, own where the property itself does; they differ for a reference.
+	// at locates the schema, own the property itself; they differ for a reference.
 	at, own func() string
 }
 
@@ -75,7 +75,7 @@ func (w *schemaWalk) schema(object map[string]any) {
 	}
 }
 
-// isNameMap tells the members that are maps from names of the author's choice.
+// isNameMap reports whether a member maps names of the author's choice.
 func isNameMap(key string) bool {
 	switch key {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas",
@@ -86,7 +86,7 @@ func isNameMap(key string) bool {
 	return false
 }
 
-// isData tells the members that hold data of the author's.
+// isData reports whether a member holds data of the author's.
 func isData(key string, value any) bool {
 	switch key {
 	case "example", "default", "const", "enum", "value", "dataValue":

@@ -38,7 +38,7 @@ func (c *checker) sensitiveValue(name string, v value) {
 	c.holds("event-sensitive", kind == "", fixed(v.at), fmt.Sprintf("The attribute %s shows %s.", short(name), kind))
 }
 
-// sensitiveText says what number of a person a text seems to hold; empty for none.
+// sensitiveText names the kind of personal number that a text seems to hold; empty for none.
 func sensitiveText(s string) string {
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !isLetterOrDigit(r) }) {
 		rest, ok := bsn.Remainder(word)
@@ -56,13 +56,13 @@ func isLetterOrDigit(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
 }
 
-// sensitiveSchema says what kind of personal data an attribute is for, by its name, format, pattern and words.
+// sensitiveSchema names the kind of personal data an attribute is for, by its name, format, pattern and words.
 func sensitiveSchema(name string, schema map[string]any) string {
 	words := strings.FieldsFunc(strings.ToLower(name+" "+text(schema, "title")+" "+text(schema, "description")), func(r rune) bool { return !isLetterOrDigit(r) })
 	for _, word := range words {
 		switch word {
 		case "no", "not", "never", "geen", "niet", "nooit", "without", "zonder":
-			return "" // it says what does not belong there
+			return "" // the text warns against such data
 		case "bsn", "burgerservicenummer", "bsnnummer":
 			return "a citizen service number (BSN)"
 		case "pgn", "onderwijsnummer", "persoonsgebondennummer":

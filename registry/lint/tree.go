@@ -16,7 +16,7 @@ type tree struct {
 	work int // schemas that may still be looked at, so that what refers to itself in many ways comes to an end
 }
 
-// end is where a reference leads to; the value is nil when that is nothing.
+// end holds the value at the end of a reference; nil when there is none.
 type end struct {
 	value any
 	at    string

@@ -17,7 +17,7 @@ func (c *checker) webhooks() {
 
 const eventsPrefix = "application/cloudevents"
 
-// eventContent gives the media types of the request when one is of CloudEvents, or the headers are those of one.
+// eventContent gives the media types of the request when one is of CloudEvents or the headers describe one.
 func (c *checker) eventContent(o operation) (media []string, at string) {
 	body, at := c.object(o.object["requestBody"], below(o.at, "requestBody"))
 	media = names(child(body, "content"))
@@ -76,7 +76,7 @@ func (c *checker) webhookAnswers(o operation) {
 	c.holds("webhook-retry-after", tells, fixed(where), "The answer 429 has no header Retry-After.")
 }
 
-// clientCredentials tells whether each way in asks for OAuth 2 client credentials.
+// clientCredentials reports whether each way in asks for OAuth 2 client credentials.
 func (c *checker) clientCredentials(o operation) bool {
 	ways, own := o.object["security"].([]any)
 	if !own {

@@ -8,7 +8,7 @@ const (
 	eventsLink  = "https://gitdocumentatie.logius.nl/publicatie/notificatieservices/CloudEvents-NL/"
 )
 
-// webhookRules are those for OpenAPI documents of what receives CloudEvents (EDU-21, EDU-23).
+// webhookRules lists the rules for OpenAPI documents of receivers of CloudEvents (EDU-21, EDU-23).
 func webhookRules() []Rule {
 	const e, w = contract.SeverityError, contract.SeverityWarning
 	rules := []Rule{

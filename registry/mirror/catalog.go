@@ -29,7 +29,7 @@ type linkset struct {
 	}
 }
 
-// address is where the catalogue is: the well-known place of the host, unless a path was given.
+// address gives the address of the catalogue: the well-known path of the host, unless a path was given.
 func (c *catalog) address() string {
 	if strings.Trim(c.base.Path, "/") == "" {
 		return c.at(catalogPath, nil)

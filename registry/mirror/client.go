@@ -27,7 +27,7 @@ type client struct {
 	base *url.URL // nil for a list of addresses, to which no key belongs
 }
 
-// answer is what came back, whole.
+// answer holds a whole response.
 type answer struct {
 	header http.Header
 	body   []byte
@@ -76,7 +76,7 @@ func (c *client) get(ctx context.Context, address, accept, tag string, most int6
 	return answer{header: resp.Header, body: body}, nil
 }
 
-// home tells whether an address is at the register itself: no other host gets its key.
+// home reports whether an address is at the register itself: no other host gets its key.
 func (c *client) home(u *url.URL) bool {
 	return c.base != nil && strings.EqualFold(u.Host, c.base.Host) && u.Scheme == c.base.Scheme
 }
@@ -89,7 +89,7 @@ func unwrapURL(err error) error {
 	return err
 }
 
-// judge says why an answer is of no use.
+// judge gives the reason a response is of no use.
 func judge(resp *http.Response, u *url.URL, tagged bool) error {
 	switch status := resp.StatusCode; {
 	case status == http.StatusOK, status == http.StatusNotModified && tagged:
@@ -156,7 +156,7 @@ func hostOf(address string) string {
 	return address
 }
 
-// tooMany says that a list has no end that we wait for.
+// tooMany is the error for a list longer than we read.
 func tooMany(what string, most int) error {
 	return fmt.Errorf("the source lists more than %d %s; choose which are mirrored", most, what)
 }

@@ -34,7 +34,7 @@ type Contract struct {
 	Description string
 	Owner       string
 	URL         string // where it is found
-	CopyOf      string // not empty when the register says that it is a copy itself, of what stands here
+	CopyOf      string // set when the register reports that it is a copy itself, of this one
 }
 
 // Version is a version of a contract in a register.
@@ -52,15 +52,15 @@ type Version struct {
 type Document struct {
 	Content   []byte
 	Tag       string // its ETag, or empty
-	Unchanged bool   // the register says that nothing changed since the tag that was sent
+	Unchanged bool   // the register reports no change since the tag that was sent
 }
 
 // Driver reads one register. Its errors may be shown to an administrator.
 type Driver interface {
 	// Contracts lists what the register has.
 	Contracts(ctx context.Context) ([]Contract, error)
-	// Versions lists the versions of a contract. Complete says that these are all there are, so that one that is
-	// not among them was withdrawn; ErrGone says that there is no such contract.
+	// Versions lists the versions of a contract. Complete is set when these are all there are, so that one that is
+	// not among them was withdrawn; ErrGone means that there is no such contract.
 	Versions(ctx context.Context, c Contract) (list []Version, complete bool, err error)
 	// Document fetches the bytes of a version, unless they are still those of the tag; ErrGone when there are none.
 	Document(ctx context.Context, v Version, tag string) (Document, error)

@@ -127,7 +127,7 @@ const maxLinks = 50_000
 
 func newMessages(d *document) *messageList { return &messageList{doc: d, known: map[string]string{}} }
 
-// link adds a message and leads to it; at is where it stands unless it refers.
+// link adds a message and leads to it; at is its place unless it refers.
 func (m *messageList) link(key string, value any, at string) Link {
 	if m.links++; m.links > maxLinks {
 		return Link{"Message", key, at}

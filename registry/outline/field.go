@@ -135,7 +135,7 @@ func (w *walk) merge(name string, schema any, depth int) {
 	w.children(name, object, depth+1)
 }
 
-// plain tells a schema that its type says all of.
+// plain reports whether the type of a schema says all of it.
 func plain(schema map[string]any) bool {
 	_, isType := schema["type"].(string)
 	return isType && len(schema) == 1
@@ -206,7 +206,7 @@ func (w *walk) itemName(items any) string {
 	return kind
 }
 
-// rules are what a value must hold to besides its type.
+// rules gives the constraints on a value besides its type.
 func rules(object map[string]any) []string {
 	var said []string
 	say := func(key, form string) {

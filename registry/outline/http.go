@@ -70,7 +70,7 @@ func words(values []any) string {
 	return strings.Join(list, ", ")
 }
 
-// securityOf says what a caller needs: any one of the requirements.
+// securityOf gives what a caller needs: any one of the requirements.
 func (d *document) securityOf(operation map[string]any) string {
 	requirements, own := operation["security"].([]any)
 	if !own {

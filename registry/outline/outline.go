@@ -19,7 +19,7 @@ const (
 	KindSchema    = "schema"
 )
 
-// Outline is what a document holds, without the details.
+// Outline lists the contents of a document without the details.
 type Outline struct {
 	Servers, Security []Named
 	Entries           []Entry // operations, channels, messages and schemas, each by name
@@ -40,7 +40,7 @@ type Entry struct {
 	detail              func() Detail
 }
 
-// Detail is all that a page tells of an entry.
+// Detail holds all that a page shows of an entry.
 type Detail struct {
 	Text   string // Markdown
 	Facts  []Fact
@@ -87,7 +87,7 @@ func (o *Outline) add(entries ...Entry) {
 	}
 }
 
-// Detail tells all of an entry of this outline.
+// Detail gives all of an entry of this outline.
 func (o *Outline) Detail(e Entry) Detail {
 	if e.detail == nil {
 		return Detail{}

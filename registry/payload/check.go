@@ -18,7 +18,7 @@ type Finding struct {
 	// Code is payload- and the keyword of the schema, such as payload-required; or payload-broken, payload-number
 	// and payload-too-complex for data that cannot be held against any.
 	Code string
-	// Detail says what the contract wants. It never repeats what the data says.
+	// Detail words the demand of the contract. It never repeats what the data says.
 	Detail string
 }
 

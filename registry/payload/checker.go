@@ -18,7 +18,7 @@ type kept struct {
 	compile func() (*Schema, error)
 }
 
-// DefaultSchemas is how many schemas a Checker keeps that was made with none.
+// DefaultSchemas is the number of schemas a Checker caches by default.
 const DefaultSchemas = 500
 
 // NewChecker makes a checker that keeps so many schemas.

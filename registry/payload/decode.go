@@ -38,7 +38,7 @@ type plain struct {
 	pos  int
 }
 
-// plainDepth is how deep plain follows.
+// plainDepth bounds how deep plain follows.
 const plainDepth = 64
 
 func decodePlain(data []byte) (any, bool) {
@@ -181,7 +181,7 @@ func (p *plain) skip(c byte) bool {
 	return false
 }
 
-// digits takes digits, and tells whether there are any.
+// digits takes digits and reports whether there are any.
 func (p *plain) digits() bool {
 	from := p.pos
 	for p.pos < len(p.text) && '0' <= p.text[p.pos] && p.text[p.pos] <= '9' {

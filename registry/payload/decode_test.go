@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reference is what encoding/json makes of data; ok is false when it is not one value.
+// reference decodes data with encoding/json; ok is false when it is not one value.
 func reference(data []byte) (value any, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

@@ -86,7 +86,7 @@ func code(k jsonschema.ErrorKind) string {
 	return "payload-" + strings.TrimPrefix(kebab.String(), "$")
 }
 
-// detail says what the schema wants. The value is not repeated: it may be personal.
+// detail words the demand of the schema. The value is not repeated: it may be personal.
 func detail(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:

@@ -27,7 +27,7 @@ type instance struct {
 // maxInstances bounds the copies of one schema.
 const maxInstances = 8
 
-// address is where the compiler believes a schema to be; nothing is fetched from there.
+// address identifies a schema to the compiler; nothing is fetched from it.
 const address = "https://schakel.invalid/payload"
 
 // Compile compiles a schema that is whole in itself.

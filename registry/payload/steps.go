@@ -22,7 +22,7 @@ func (i *instance) formats() []*jsonschema.Format {
 	}}}
 }
 
-// cost is what looking at a value takes, roughly.
+// cost estimates the steps to look at a value.
 func cost(value any) int {
 	switch v := value.(type) {
 	case string:
@@ -35,7 +35,7 @@ func cost(value any) int {
 	return 1
 }
 
-// known tells the formats that the library checks. It runs regular expressions for format regex too, which is left out:
+// known reports whether the library checks a format. It runs regular expressions for format regex too, which is left out:
 // it would compile what an event says.
 func known(format string) bool {
 	switch format {

@@ -18,7 +18,7 @@ const (
 	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 	// maxAssertionBytes leaves room for a certificate chain in the header.
 	maxAssertionBytes = 16 << 10
-	// maxAssertionLife is how far ahead exp may lie, so that the record of used
+	// maxAssertionLife bounds how far ahead exp may lie, so that the record of used
 	// assertions stays small.
 	maxAssertionLife = 5 * time.Minute
 	maxIDBytes       = 256

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// credentials are what a request offers as proof, by one method.
+// credentials holds the proof that a request offers, by one method.
 type credentials struct {
 	method    string
 	clientID  string // empty when only the assertion names it
@@ -45,7 +45,7 @@ func (i *Issuer) identify(ctx context.Context, req Request) (Client, *OAuthError
 	return admit(client, cred.method)
 }
 
-// admit comes after the proof, so it may tell the client what is wrong.
+// admit comes after the proof, so its error may name the cause.
 func admit(client Client, method string) (Client, *OAuthError) {
 	if client.AuthMethod != method {
 		return Client{}, invalidClient("this client is registered for another authentication method", nil)

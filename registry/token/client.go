@@ -19,10 +19,10 @@ const (
 // partner, to any other text.
 const StatusActive = "active"
 
-// ErrUnknownClient is what [Clients] answers for an id it does not hold.
+// ErrUnknownClient is the error of [Clients] for an id it does not hold.
 var ErrUnknownClient = errors.New("unknown client")
 
-// Client is what the token endpoint needs to know of an OAuth client.
+// Client holds what the token endpoint needs to know about an OAuth client.
 type Client struct {
 	ID        string
 	PartnerID string // empty for a client of the own organisation

@@ -12,7 +12,7 @@
 //   - an assertion is accepted once, on all nodes that share a [Replay];
 //   - an unknown client and a wrong secret get the same answer by the same path.
 //
-// Known hole: the time an assertion takes does tell whether the client exists,
+// Known hole: the time an assertion takes does reveal whether the client exists,
 // because only a known client has a key to check it with. Client ids are no
 // secret.
 //

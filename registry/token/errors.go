@@ -3,7 +3,7 @@ package token
 import "errors"
 
 var (
-	// ErrInvalidToken is what every refused access token is: answer 401 with
+	// ErrInvalidToken matches every refused access token: answer 401 with
 	// error="invalid_token".
 	ErrInvalidToken = errors.New("invalid token")
 	// ErrInsufficientScope is a good token for something else: answer 403 with
@@ -11,7 +11,7 @@ var (
 	ErrInsufficientScope = errors.New("insufficient scope")
 )
 
-// InvalidTokenError says why an access token was refused. It is an
+// InvalidTokenError gives the reason an access token was refused. It is an
 // ErrInvalidToken.
 type InvalidTokenError struct {
 	// Reason is plain ASCII without quotes, fit for error_description in

@@ -16,7 +16,7 @@ type Request struct {
 	Form url.Values
 	// Query holds the parameters of the URL: none of ours may be there (SEC-08).
 	Query url.Values
-	// HasBasic says that the request had an Authorization header with the Basic
+	// HasBasic is set when the request had an Authorization header with the Basic
 	// scheme; BasicUser and BasicPassword are its parts, still form-encoded.
 	HasBasic      bool
 	BasicUser     string

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// DefaultLifetime is how long an access token lives unless configured.
+	// DefaultLifetime is the lifetime of an access token unless configured.
 	DefaultLifetime = time.Hour
 	// MaxLifetime is the longest lifetime allowed (SEC-09).
 	MaxLifetime = 6 * time.Hour
 
-	// skew is how far the clocks of two parties may differ.
+	// skew bounds the difference between the clocks of two parties.
 	skew = 60 * time.Second
 	// clientMaxAge bounds how long a withdrawn client's token still works.
 	clientMaxAge = 5 * time.Second
@@ -28,7 +28,7 @@ const (
 	remoteCacheSize  = 1_024
 )
 
-// Config is what an [Issuer] is built from. Fields without a default are
+// Config configures an [Issuer]. Fields without a default are
 // required.
 type Config struct {
 	// Issuer is the base URL of the installation, without a trailing slash. It is
@@ -63,7 +63,7 @@ type Config struct {
 	HTTP *http.Client
 	// AllowHTTP permits a jwks_uri without TLS, for demo and tests.
 	AllowHTTP bool
-	// CacheSize is how many verified tokens are remembered. Default 20,000; a
+	// CacheSize bounds how many verified tokens are cached. Default 20,000; a
 	// smaller one costs a signature check a request.
 	CacheSize int
 	// Now is the clock. Default time.Now.

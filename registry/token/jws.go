@@ -8,7 +8,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// compactAlphabet is what a compact JWS consists of.
+// compactAlphabet lists the characters of a compact JWS.
 const compactAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 // signed is a parsed JWS whose signature has not been checked.

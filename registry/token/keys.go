@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// keysMaxAge is how long a node may sign without seeing a new key.
+	// keysMaxAge bounds how long a node may sign without seeing a new key.
 	keysMaxAge = 10 * time.Second
 	// keysRefetch bounds what a flood of made-up key ids costs the storage.
 	keysRefetch = time.Second
@@ -25,7 +25,7 @@ const (
 	retiredGrace = MaxLifetime + keysMaxAge + skew
 )
 
-// errNoKey says that the installation has no key to sign with.
+// errNoKey means that the installation has no key to sign with.
 var errNoKey = errors.New("no signing key")
 
 // Key is a key pair that signs access tokens.
@@ -33,10 +33,10 @@ type Key struct {
 	KID     string
 	Private crypto.Signer // ECDSA on P-256
 	Alg     string        // ES256; empty means the same
-	// CreatedAt is when the key starts to sign. A key that starts later is
+	// CreatedAt is the moment the key starts to sign. A key that starts later is
 	// already published, so that others know it in time (SEC-05).
 	CreatedAt time.Time
-	// RetiredAt is when it stops; zero while it is in use. A retired key stays
+	// RetiredAt is the moment it stops; zero while it is in use. A retired key stays
 	// published for a little over MaxLifetime, until its last token has died.
 	RetiredAt time.Time
 }
@@ -83,7 +83,7 @@ func (k Key) check() error {
 	return nil
 }
 
-// keySet is what was loaded from Keys. What a key may do depends on the clock,
+// keySet holds the keys loaded from Keys. What a key may do depends on the clock,
 // so that is decided at each use.
 type keySet struct {
 	all  []Key

@@ -41,7 +41,7 @@ func invalidClient(description string, cause error) *OAuthError {
 	return &OAuthError{Status: http.StatusUnauthorized, Code: "invalid_client", Description: description, Err: cause}
 }
 
-// notAuthenticated is the one answer to everything that would tell a stranger
+// notAuthenticated is the one answer to everything that would show a stranger
 // which clients exist.
 func notAuthenticated(cause error) *OAuthError {
 	return invalidClient("client authentication failed", cause)

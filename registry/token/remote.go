@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// remoteMaxAge is how long a key that a client removed still works.
+	// remoteMaxAge bounds how long a key that a client removed still works.
 	remoteMaxAge = time.Hour
 	// remoteRefetch bounds the requests that assertions with unknown key ids make
 	// us send to a partner (SEC-12).
 	remoteRefetch = time.Minute
-	// remoteStale is how long known keys serve while the address fails.
+	// remoteStale bounds how long known keys serve while the address fails.
 	remoteStale = 24 * time.Hour
 )
 

@@ -15,7 +15,7 @@ const (
 )
 
 // NewSecret makes a client secret of 256 random bits. plain is shown once to
-// the client's owner; hash is what is stored.
+// the client's owner; store only hash.
 //
 // The hash is plain SHA-256, without salt or stretching: those slow down the
 // guessing of passwords people choose, and nobody guesses 256 random bits. A

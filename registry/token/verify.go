@@ -19,7 +19,7 @@ const maxTokenBytes = 8 << 10
 // accessAlgs are the algorithms our own tokens are signed with.
 var accessAlgs = []jose.SignatureAlgorithm{jose.ES256}
 
-// Claims is what an accepted access token says. It is shared between requests:
+// Claims holds the claims of an accepted access token. It is shared between requests:
 // do not change Scopes.
 type Claims struct {
 	ClientID  string
