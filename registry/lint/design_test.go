@@ -134,7 +134,7 @@ func TestDesignLeavesBe(t *testing.T) {
 	}
 }
 
-// What a webhook or a callback describes is an API of the other side: the rules for one's own paths, answers and methods are not
+// What a webhook or a callback describes is an API of the other party: the rules for one's own paths, answers and methods are not
 // about it.
 func TestWebhooksAreNoOwnPaths(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ type operation struct {
 	item   map[string]any // the path item it is of
 	at     string
 	itemAt string
-	// webhook is set for what the other side receives; called for what a callback or webhook describes.
+	// webhook is set for what the other party receives; called for what a callback or webhook describes.
 	webhook bool
 	custom  bool // one of additionalOperations
 }
