@@ -117,18 +117,18 @@ func (q *Queries) AMQPMessages(ctx context.Context, f AMQPFilter) ([]AMQPMessage
 	}
 	limit, offset := f.Page.limits()
 	var rows []AMQPMessage
-	arms, order := f.arms()
+	branches, order := f.branches()
 	order = strings.ReplaceAll(order, `,`, ` DESC,`) // newest first
-	if len(arms) == 1 {
-		return rows, total, q.list(ctx, &rows, fmt.Sprintf(`SELECT * FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d OFFSET %d`, arms[0].sql(), limit, offset), arms[0].args...)
+	if len(branches) == 1 {
+		return rows, total, q.list(ctx, &rows, fmt.Sprintf(`SELECT * FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d OFFSET %d`, branches[0].sql(), limit, offset), branches[0].args...)
 	}
 	var parts []string
 	var args []any
-	for _, w := range arms {
-		parts = append(parts, fmt.Sprintf(`SELECT id FROM (SELECT id FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d) arm`, w.sql(), limit+offset))
+	for _, w := range branches {
+		parts = append(parts, fmt.Sprintf(`SELECT id FROM (SELECT id FROM amqp_message%s ORDER BY `+order+` DESC LIMIT %d) branch`, w.sql(), limit+offset))
 		args = append(args, w.args...)
 	}
-	query := fmt.Sprintf(`SELECT * FROM amqp_message WHERE id IN (SELECT id FROM (%s) arms ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`,
+	query := fmt.Sprintf(`SELECT * FROM amqp_message WHERE id IN (SELECT id FROM (%s) branches ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`,
 		strings.Join(parts, ` UNION ALL `), limit, offset)
 	return rows, total, q.list(ctx, &rows, query, args...)
 }
@@ -136,8 +136,8 @@ func (q *Queries) AMQPMessages(ctx context.Context, f AMQPFilter) ([]AMQPMessage
 // CountAMQPMessages counts messages, up to [ListBound] + 1.
 func (q *Queries) CountAMQPMessages(ctx context.Context, f AMQPFilter) (int, error) {
 	n := 0
-	arms, _ := f.arms()
-	for _, w := range arms {
+	branches, _ := f.branches()
+	for _, w := range branches {
 		some, err := q.countUpTo(ctx, ListBound+1-n, `amqp_message`, w)
 		if n += some; err != nil || n > ListBound {
 			return n, err
@@ -148,8 +148,8 @@ func (q *Queries) CountAMQPMessages(ctx context.Context, f AMQPFilter) (int, err
 
 // OldestAMQPMessage is when the oldest of some messages came or went; unset when there is none.
 func (q *Queries) OldestAMQPMessage(ctx context.Context, f AMQPFilter) (oldest Time, err error) {
-	arms, order := f.arms()
-	for _, w := range arms {
+	branches, order := f.branches()
+	for _, w := range branches {
 		var at []Time
 		if err := q.list(ctx, &at, `SELECT created_at FROM amqp_message`+w.sql()+` ORDER BY `+order+` LIMIT 1`, w.args...); err != nil {
 			return Time{}, err
@@ -161,9 +161,9 @@ func (q *Queries) OldestAMQPMessage(ctx context.Context, f AMQPFilter) (oldest T
 	return oldest, nil
 }
 
-// arms are the parts of a filter, one for each state that it can select, and the columns that order each part by age: an index
+// branches returns the parts of a filter, one for each state that it can select, and the columns that order each part by age: an index
 // has the messages of a state in their order.
-func (f AMQPFilter) arms() (arms []where, order string) {
+func (f AMQPFilter) branches() (branches []where, order string) {
 	if f.Asked { // few are asked about, and they have an index of their own
 		return []where{f.where()}, `id`
 	}
@@ -185,7 +185,7 @@ func (f AMQPFilter) arms() (arms []where, order string) {
 	}
 	f.Statuses = nil // each part has its own
 	w := f.where()
-	arms = make([]where, len(states))
+	branches = make([]where, len(states))
 	for i, status := range states {
 		one := where{}
 		if f.HerID == 0 { // a range: with "status = ?" PostgreSQL may take the order of the primary key, and pass over all other states
@@ -195,9 +195,9 @@ func (f AMQPFilter) arms() (arms []where, order string) {
 			one.add(`status = ?`, status)
 			order = `id`
 		}
-		arms[i] = one.with(w)
+		branches[i] = one.with(w)
 	}
-	return arms, order
+	return branches, order
 }
 
 // attention are the states of messages that wait for a person to look; see where.

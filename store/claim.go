@@ -256,40 +256,40 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 	return tx.raiseNotices(ctx, stuck)
 }
 
-// fronts remembers, by endpoint, since when what was claimed last was due. PostgreSQL keeps what was claimed and delivered at
+// cursors remembers, by endpoint, since when what was claimed last was due. PostgreSQL keeps what was claimed and delivered at
 // the front of its index until the table is vacuumed, so that with a large backlog each claim would pass over more of it than
 // the one before. While claims come back full the next one begins where the last one ended.
 //
 // What stands before that, because another node gave it back, a person resent it or the one before it in its order arrived, waits until a claim begins at the
-// beginning again: after frontAge, or as soon as one does not come back full.
-type fronts struct {
+// beginning again: after cursorAge, or as soon as one does not come back full.
+type cursors struct {
 	mu sync.Mutex
-	of map[string]front
+	of map[string]cursor
 }
 
-type front struct {
+type cursor struct {
 	due    Time
 	looked Time // when a claim last began at the beginning
 }
 
-// frontAge sets how long claims may begin in the middle.
-const frontAge = time.Second
+// cursorAge sets how long claims may begin in the middle.
+const cursorAge = time.Second
 
-func newFronts() *fronts { return &fronts{of: make(map[string]front)} }
+func newCursors() *cursors { return &cursors{of: make(map[string]cursor)} }
 
 // from returns where the next claim for an endpoint begins; zero means at the beginning.
-func (f *fronts) from(endpointID string, now Time) front {
+func (f *cursors) from(endpointID string, now Time) cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.of[endpointID]
-	if now.Sub(known.looked.Time).Abs() >= frontAge {
-		return front{looked: now}
+	if now.Sub(known.looked.Time).Abs() >= cursorAge {
+		return cursor{looked: now}
 	}
 	return known
 }
 
 // set remembers where a claim that came back full ended, and forgets it after any other.
-func (f *fronts) set(endpointID string, to front, full bool) {
+func (f *cursors) set(endpointID string, to cursor, full bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if full {
@@ -301,7 +301,7 @@ func (f *fronts) set(endpointID string, to front, full bool) {
 
 // claimAhead is Claim, beginning where the last one ended, and again at the beginning for what is missing.
 func (tx *Tx) claimAhead(ctx context.Context, endpointID, owner string, limit int, lease Time) ([]Claimed, error) {
-	at := tx.front.from(endpointID, tx.Now)
+	at := tx.cursors.from(endpointID, tx.Now)
 	rows, last, err := tx.claimFrom(ctx, endpointID, owner, limit, lease, ``, at.due)
 	if err == nil && len(rows) < limit && !at.due.IsZero() {
 		var more []Delivery
@@ -311,7 +311,7 @@ func (tx *Tx) claimAhead(ctx context.Context, endpointID, owner string, limit in
 	if err != nil {
 		return nil, err
 	}
-	tx.front.set(endpointID, front{due: last, looked: at.looked}, len(rows) == limit && !last.IsZero())
+	tx.cursors.set(endpointID, cursor{due: last, looked: at.looked}, len(rows) == limit && !last.IsZero())
 	if len(rows) == 0 {
 		return nil, nil
 	}

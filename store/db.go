@@ -45,7 +45,7 @@ type DB struct {
 	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
 	texts       *texts
 	readers     int // how many connections to SQLite read at most
-	front       *fronts
+	cursors     *cursors
 	living      *atomic.Pointer[[]string]
 	logPages    atomic.Int64 // how long SQLite's log gets; see LimitLog
 }
@@ -59,11 +59,11 @@ type Queries struct {
 // Tx is a transaction that may write. Now is the one clock reading of all its writes.
 type Tx struct {
 	Queries
-	Now   Time
-	tx    *sqlx.Tx
-	ids   *idSource
-	texts *texts
-	front *fronts
+	Now     Time
+	tx      *sqlx.Tx
+	ids     *idSource
+	texts   *texts
+	cursors *cursors
 	// living are the nodes whose claims are not taken over; see SetLiving.
 	living *atomic.Pointer[[]string]
 	// plannedOnce is set once planOnce did its work.
@@ -100,7 +100,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(stx *sqlx.Tx) *Tx {
-	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, front: db.front, living: db.living}
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, cursors: db.cursors, living: db.living}
 }
 
 // Ping asks the database for a sign of life, on the writer too.

@@ -207,7 +207,7 @@ func (q *Queries) DeliveryIDs(ctx context.Context, f DeliveryFilter, limit int) 
 		w := f.where(q)
 		return ids, q.list(ctx, &ids, `SELECT id FROM delivery`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 	}
-	for _, a := range p.arms {
+	for _, a := range p.branches {
 		var some []string
 		if a.byPartner {
 			a.order = `id`

@@ -54,8 +54,8 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 			ids = ids[min(offset, len(ids)):min(offset+limit, len(ids))]
 		}
 	default:
-		if l.Total, err = q.countArms(ctx, p.arms); err == nil && (l.Total > offset || l.Total > ListBound) {
-			ids, err = q.pageOfArms(ctx, p.arms, l.Total, limit, offset)
+		if l.Total, err = q.countBranches(ctx, p.branches); err == nil && (l.Total > offset || l.Total > ListBound) {
+			ids, err = q.pageOfBranches(ctx, p.branches, l.Total, limit, offset)
 		}
 	}
 	if err != nil || len(ids) == 0 {
@@ -75,18 +75,18 @@ func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery,
 	return rows, err
 }
 
-// deliveryPlan splits a filter into arms and a rest: the arms are parts that an index gives newest first, the rest are conditions that must be
+// deliveryPlan splits a filter into branches and a rest: the branches are parts that an index gives newest first, the rest are conditions that must be
 // looked at row by row.
 type deliveryPlan struct {
 	none      bool // it selects nothing
 	selective bool // it names deliveries or an event: an index finds the few it selects
-	arms      []deliveryArm
+	branches  []deliveryBranch
 	rest      where
 }
 
-// deliveryArm is a part of a list, in the order of an index. One that goes by partner has no index of its own: it is read partner by
+// deliveryBranch is a part of a list, in the order of an index. One that goes by partner has no index of its own: it is read partner by
 // partner.
-type deliveryArm struct {
+type deliveryBranch struct {
 	where
 	order     string // the id as the index has it
 	within    where  // the conditions on the id alone
@@ -121,26 +121,26 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	order := q.indexedID()
 	within := f.within(order)
 	if len(statuses) == 0 {
-		p.arms = []deliveryArm{{where: f.within(`id`), order: `id`}}
+		p.branches = []deliveryBranch{{where: f.within(`id`), order: `id`}}
 		return p, nil
 	}
 	for _, status := range statuses {
-		p.addArms(f, partner, status, deliveryArm{within: within, order: order})
+		p.addBranches(f, partner, status, deliveryBranch{within: within, order: order})
 	}
 	if f.Stopped {
-		if err := q.addStoppedArms(ctx, &p, f.Reason, partner, deliveryArm{within: within, order: order}); err != nil {
+		if err := q.addStoppedBranches(ctx, &p, f.Reason, partner, deliveryBranch{within: within, order: order}); err != nil {
 			return p, err
 		}
 	}
-	p.none = len(p.arms) == 0
+	p.none = len(p.branches) == 0
 	return p, nil
 }
 
-// mostStopped is up to how many partners with stopped endpoints are read by arms of their own.
+// mostStopped bounds the partners with stopped endpoints that are read by branches of their own.
 const mostStopped = 50
 
-// addStoppedArms adds what is open at stopped endpoints, of the partners that have such: an index finds the open deliveries of one.
-func (q *Queries) addStoppedArms(ctx context.Context, p *deliveryPlan, reason, partner string, within deliveryArm) error {
+// addStoppedBranches adds what is open at stopped endpoints, of the partners that have such: an index finds the open deliveries of one.
+func (q *Queries) addStoppedBranches(ctx context.Context, p *deliveryPlan, reason, partner string, within deliveryBranch) error {
 	have := where{}
 	have.in(`status`, []string{EndpointPaused, EndpointSuspended})
 	have.text(`partner_id = ?`, partner)
@@ -159,7 +159,7 @@ func (q *Queries) addStoppedArms(ctx context.Context, p *deliveryPlan, reason, p
 			w.text(`reason = ?`, reason)
 			w.add(atStopped)
 			within.where, within.byPartner = w.with(within.within), partner == ""
-			p.arms = append(p.arms, within)
+			p.branches = append(p.branches, within)
 		}
 	}
 	return nil
@@ -202,8 +202,8 @@ func (f DeliveryFilter) within(indexed string) where {
 	return w
 }
 
-// addArms adds the parts of one state; within bounds them.
-func (p *deliveryPlan) addArms(f DeliveryFilter, partner, status string, within deliveryArm) {
+// addBranches adds the parts of one state; within bounds them.
+func (p *deliveryPlan) addBranches(f DeliveryFilter, partner, status string, within deliveryBranch) {
 	trouble := inTrouble(status)
 	reasons := f.Reasons
 	if f.Reason != "" {
@@ -215,7 +215,7 @@ func (p *deliveryPlan) addArms(f DeliveryFilter, partner, status string, within 
 	if len(reasons) > 0 && !trouble {
 		return // what is new or arrived has no kind of error
 	}
-	arm := func(reason string) {
+	branch := func(reason string) {
 		w := where{}
 		if partner != "" {
 			w.add(`partner_id = ?`, partner)
@@ -228,13 +228,13 @@ func (p *deliveryPlan) addArms(f DeliveryFilter, partner, status string, within 
 			w.add(troubleIndexed)
 		}
 		within.where, within.byPartner = w.with(within.within), partner == "" && !trouble
-		p.arms = append(p.arms, within)
+		p.branches = append(p.branches, within)
 	}
 	if len(reasons) == 0 {
-		arm("")
+		branch("")
 	}
 	for _, reason := range slices.Compact(slices.Sorted(slices.Values(reasons))) {
-		arm(reason)
+		branch(reason)
 	}
 }
 

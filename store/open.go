@@ -43,7 +43,7 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	if o.MaxReaders == 0 {
 		o.MaxReaders = max(8, 4*runtime.NumCPU())
 	}
-	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), front: newFronts(), living: new(atomic.Pointer[[]string])}
+	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), cursors: newCursors(), living: new(atomic.Pointer[[]string])}
 	var err error
 	switch {
 	case strings.HasPrefix(database, "sqlite:"):

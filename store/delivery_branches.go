@@ -19,13 +19,13 @@ func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error
 		ids, _, err := q.searchDeliveries(ctx, p)
 		return len(ids), err
 	}
-	return q.countArms(ctx, p.arms)
+	return q.countBranches(ctx, p.branches)
 }
 
-// countArms counts the deliveries of arms, up to ListBound + 1.
-func (q *Queries) countArms(ctx context.Context, arms []deliveryArm) (int, error) {
-	parts, args := make([]string, len(arms)), []any(nil)
-	for i, a := range arms {
+// countBranches counts the deliveries of branches, up to ListBound + 1.
+func (q *Queries) countBranches(ctx context.Context, branches []deliveryBranch) (int, error) {
+	parts, args := make([]string, len(branches)), []any(nil)
+	for i, a := range branches {
 		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // names the index to read
 		if a.byPartner {
 			from = q.eachPartner(a, ListBound+1)
@@ -37,18 +37,18 @@ func (q *Queries) countArms(ctx context.Context, arms []deliveryArm) (int, error
 	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
 }
 
-// fewArms is up to how many arms are merged in their order. More are collected and sorted when there is little in them: to plan a
-// statement of many arms over the partitions of every day takes longer than to sort ten thousand ids.
-const fewArms = 6
+// fewBranches bounds the branches that are merged in their order. More are collected and sorted when there is little in them: to plan a
+// statement of many branches over the partitions of every day takes longer than to sort ten thousand ids.
+const fewBranches = 6
 
-// pageOfArms reads the ids of one page of the deliveries of arms, which hold total of them.
-func (q *Queries) pageOfArms(ctx context.Context, arms []deliveryArm, total, limit, offset int) (ids []string, err error) {
+// pageOfBranches reads the ids of one page of the deliveries of branches, which hold total of them.
+func (q *Queries) pageOfBranches(ctx context.Context, branches []deliveryBranch, total, limit, offset int) (ids []string, err error) {
 	most := limit + offset
-	if len(arms) > fewArms && total <= ListBound {
+	if len(branches) > fewBranches && total <= ListBound {
 		most = ListBound
 	}
-	parts, args := make([]string, len(arms)), []any(nil)
-	for i, a := range arms {
+	parts, args := make([]string, len(branches)), []any(nil)
+	for i, a := range branches {
 		from := `delivery` + a.sql()
 		if a.byPartner {
 			from = q.eachPartner(a, most)
@@ -57,11 +57,11 @@ func (q *Queries) pageOfArms(ctx context.Context, arms []deliveryArm, total, lim
 		args = append(args, a.args...)
 	}
 	return ids, q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM (%s) merged ORDER BY %s DESC LIMIT %d OFFSET %d`,
-		strings.Join(parts, ` UNION ALL `), arms[0].order, limit, offset), args...)
+		strings.Join(parts, ` UNION ALL `), branches[0].order, limit, offset), args...)
 }
 
-// eachPartner reads the ids of an arm partner by partner, up to most of each: an index finds those of one partner.
-func (q *Queries) eachPartner(a deliveryArm, most int) string {
+// eachPartner reads the ids of a branch partner by partner, up to most of each: an index finds those of one partner.
+func (q *Queries) eachPartner(a deliveryBranch, most int) string {
 	one := fmt.Sprintf(`SELECT id FROM delivery%s AND partner_id = p.id ORDER BY %s DESC LIMIT %d`, a.sql(), a.order, most)
 	if q.dialect == Postgres {
 		return `(SELECT d.id FROM partner p CROSS JOIN LATERAL (` + one + `) d) each_partner`
@@ -69,14 +69,14 @@ func (q *Queries) eachPartner(a deliveryArm, most int) string {
 	return `(SELECT d.id FROM partner p CROSS JOIN delivery d WHERE d.id IN (` + one + `)) each_partner`
 }
 
-// searchDeliveries reads the newest deliveries of arms, SearchBound in all, and returns the ids of up to ListBound + 1 that meet the rest
+// searchDeliveries reads the newest deliveries of branches, SearchBound in all, and returns the ids of up to ListBound + 1 that meet the rest
 // of the conditions, newest first. It sets older when there are more to read: those before that id.
 func (q *Queries) searchDeliveries(ctx context.Context, p deliveryPlan) (ids []string, older string, err error) {
-	most := SearchBound / len(p.arms)
-	for _, a := range p.arms {
+	most := SearchBound / len(p.branches)
+	for _, a := range p.branches {
 		read, rest := a, p.rest
 		if a.byPartner { // look at what is new of all states rather than at so many of each partner
-			read, rest = deliveryArm{where: a.within, order: `id`}, p.rest.with(a.where)
+			read, rest = deliveryBranch{where: a.within, order: `id`}, p.rest.with(a.where)
 		}
 		newest := fmt.Sprintf(`delivery%s ORDER BY %s DESC LIMIT %d`, read.sql(), read.order, most)
 		var found, last []string
@@ -101,7 +101,7 @@ func (q *Queries) searchDeliveries(ctx context.Context, p deliveryPlan) (ids []s
 	return ids, older, nil
 }
 
-// deliveryStates are all states, in the order of a delivery's life.
+// deliveryStates lists all states, in the order of a delivery's life.
 var deliveryStates = []string{DeliveryPending, DeliveryRetrying, DeliveryDelivered, DeliveryHeld, DeliveryDead, DeliveryDiscarded}
 
 // CountDeliveriesBy counts the deliveries of a partner (of all when partnerID is empty) by status, each up to [ListBound] + 1, as the
