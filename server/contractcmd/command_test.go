@@ -1,20 +1,23 @@
 package contractcmd
 
 import (
-	"strings"
+	"context"
 	"testing"
 
 	"schakel/server/cli"
 	"schakel/server/cli/clitest"
 )
 
-// commandWith runs a command with standard input as the program does.
-func commandWith(t *testing.T, input string, args ...string) (code int, out, errs string) {
-	t.Helper()
+// execute runs a command as the program does.
+func execute(ctx context.Context, args []string, streams cli.Streams) int {
 	var grammar struct {
 		Contract Commands `cmd:""`
 	}
-	var o, e strings.Builder
-	code = clitest.Execute(t.Context(), &grammar, args, cli.Streams{In: strings.NewReader(input), Out: &o, Err: &e})
-	return code, o.String(), e.String()
+	return clitest.Execute(ctx, &grammar, args, streams)
+}
+
+// commandWith runs a command with standard input.
+func commandWith(t *testing.T, input string, args ...string) (code int, out, problems string) {
+	t.Helper()
+	return clitest.Program(execute).Run(t, input, args...)
 }

@@ -2,7 +2,6 @@ package mutationcmd
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"schakel/server/cli"
@@ -17,11 +16,10 @@ func execute(ctx context.Context, args []string, streams cli.Streams) int {
 	return clitest.Execute(ctx, &grammar, args, streams)
 }
 
+// commandWith runs a command with standard input.
 func commandWith(t *testing.T, input string, args ...string) (code int, out, problems string) {
 	t.Helper()
-	var o, e strings.Builder
-	code = execute(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &o, Err: &e})
-	return code, o.String(), e.String()
+	return clitest.Program(execute).Run(t, input, args...)
 }
 
 func command(t *testing.T, args ...string) (code int, out, problems string) {
@@ -29,12 +27,10 @@ func command(t *testing.T, args ...string) (code int, out, problems string) {
 	return commandWith(t, "", args...)
 }
 
-// says runs a command, wants this exit code and these words from it.
+// says runs a command, and expects this exit code and these words from it.
 func says(t *testing.T, want int, words string, args ...string) {
 	t.Helper()
-	if code, out, problems := command(t, args...); code != want || !strings.Contains(out+problems, words) {
-		t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", args, code, want, words, out, problems)
-	}
+	clitest.Program(execute).Says(t, want, words, args...)
 }
 
 func must(t *testing.T, err error) {
