@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"schakel/registry/jsonpointer"
+	"schakel/registry/strictjson"
 )
 
 // decode reads one JSON value, with numbers as they are written.
@@ -31,11 +33,11 @@ func decode(data []byte) (any, *Finding) {
 	return value, nil
 }
 
-// plain reads JSON as most events have it: not deep, without escapes, in UTF-8, with small numbers. All else, mistakes too,
-// it leaves to encoding/json, which takes four times as long.
+// plain reads JSON as most events have it: not deep, without escapes, in UTF-8, with small numbers. All else, mistakes too, it leaves to
+// encoding/json, which takes four times as long.
 type plain struct {
+	strictjson.Scanner
 	text string // the strings and numbers that are read are parts of it
-	pos  int
 }
 
 // plainDepth bounds how deep plain follows.
@@ -45,147 +47,91 @@ func decodePlain(data []byte) (any, bool) {
 	if !utf8.Valid(data) {
 		return nil, false
 	}
-	p := plain{text: string(data)}
-	value, ok := p.value(plainDepth)
-	return value, ok && p.peek() == 0 && p.pos == len(p.text)
+	p := plain{Scanner: strictjson.Scanner{Buf: data, Depth: plainDepth}, text: string(data)}
+	value, ok := p.value()
+	return value, ok && p.AtEnd()
 }
 
-// peek skips white space and gives the next byte; 0 at the end.
-func (p *plain) peek() byte {
-	for ; p.pos < len(p.text); p.pos++ {
-		switch c := p.text[p.pos]; c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// took takes the byte when it comes next, behind white space.
-func (p *plain) took(c byte) bool {
-	if p.peek() != c {
-		return false
-	}
-	p.pos++
-	return true
-}
-
-func (p *plain) value(depth int) (any, bool) {
-	switch c := p.peek(); c {
+func (p *plain) value() (any, bool) {
+	switch c := p.Peek(); c {
 	case '{':
-		return p.object(depth)
+		return p.object()
 	case '[':
-		return p.array(depth)
+		return p.array()
 	case '"':
-		return p.string()
-	case 't':
-		return true, p.word("true")
-	case 'f':
-		return false, p.word("false")
+		found, ok := p.Text()
+		if !ok {
+			return nil, false
+		}
+		return p.unquoted(found)
+	case 't', 'f':
+		return c == 't', p.Word() != 0
 	case 'n':
-		return nil, p.word("null")
-	default:
+		return nil, p.Word() != 0
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return p.number()
 	}
+	return nil, false
 }
 
-func (p *plain) word(word string) bool {
-	end := p.pos + len(word)
-	if end > len(p.text) || p.text[p.pos:end] != word {
-		return false
-	}
-	p.pos = end
-	return true
-}
-
-func (p *plain) object(depth int) (any, bool) {
-	p.pos++
+func (p *plain) object() (any, bool) {
 	object := make(map[string]any)
-	if depth == 0 || p.took('}') {
-		return object, depth > 0
+	if !p.Open() {
+		return nil, false
+	}
+	if p.Peek() == '}' {
+		return object, p.Close()
 	}
 	for {
-		if p.peek() != '"' {
+		found, ok := p.Name()
+		if !ok {
 			return nil, false
 		}
-		name, ok := p.string()
-		if !ok || !p.took(':') {
+		name, ok := p.unquoted(found)
+		if !ok {
 			return nil, false
 		}
-		if object[name], ok = p.value(depth - 1); !ok {
+		if object[name], ok = p.value(); !ok {
 			return nil, false
 		}
-		if !p.took(',') {
-			return object, p.took('}')
+		if more, ok := p.Next('}'); !more {
+			return object, ok
 		}
 	}
 }
 
-func (p *plain) array(depth int) (any, bool) {
-	p.pos++
+func (p *plain) array() (any, bool) {
 	array := []any{}
-	if depth == 0 || p.took(']') {
-		return array, depth > 0
+	if !p.Open() {
+		return nil, false
+	}
+	if p.Peek() == ']' {
+		return array, p.Close()
 	}
 	for {
-		item, ok := p.value(depth - 1)
+		item, ok := p.value()
 		if !ok {
 			return nil, false
 		}
 		array = append(array, item)
-		if !p.took(',') {
-			return array, p.took(']')
+		if more, ok := p.Next(']'); !more {
+			return array, ok
 		}
 	}
 }
 
-// string takes a string without escapes.
-func (p *plain) string() (string, bool) {
-	p.pos++
-	from := p.pos
-	for ; p.pos < len(p.text); p.pos++ {
-		switch c := p.text[p.pos]; {
-		case c == '"':
-			p.pos++
-			return p.text[from : p.pos-1], true
-		case c < ' ', c == '\\':
-			return "", false
-		}
-	}
-	return "", false
+// unquoted gives the value of a string without escapes.
+func (p *plain) unquoted(found strictjson.Text) (string, bool) {
+	text := p.text[found.From:found.To]
+	return text, found.Plain || strings.IndexByte(text, '\\') < 0
 }
 
 // number takes a number that costs nothing to compute with.
 func (p *plain) number() (any, bool) {
-	from := p.pos
-	p.skip('-')
-	first := p.pos
-	if p.digits(); p.pos == first || p.text[first] == '0' && p.pos > first+1 {
+	found, ok := p.Number()
+	text := p.text[found.From:max(found.From, found.To)]
+	if !ok || len(text) > maxDigits || !found.Whole && strings.ContainsAny(text, "eE") {
 		return nil, false
 	}
-	if p.skip('.') && !p.digits() {
-		return nil, false
-	}
-	if p.pos < len(p.text) && (p.text[p.pos] == 'e' || p.text[p.pos] == 'E') || p.pos-from > maxDigits {
-		return nil, false
-	}
-	return json.Number(p.text[from:p.pos]), true
-}
-
-func (p *plain) skip(c byte) bool {
-	if p.pos < len(p.text) && p.text[p.pos] == c {
-		p.pos++
-		return true
-	}
-	return false
-}
-
-// digits takes digits and reports whether there are any.
-func (p *plain) digits() bool {
-	from := p.pos
-	for p.pos < len(p.text) && '0' <= p.text[p.pos] && p.text[p.pos] <= '9' {
-		p.pos++
-	}
-	return p.pos > from
+	return json.Number(text), true
 }
