@@ -57,10 +57,10 @@ func (c *comparison) contains() {
 	case len(old) == 0 && len(new) == 0:
 		return // minContains and maxContains say nothing without it
 	case len(old) == 0:
-		c.tell(narrower, "-contains-added", "Some items of {it} must now be of a kind", c.old.at, new[0].at)
+		c.report(narrower, "-contains-added", "Some items of {it} must now be of a kind", c.old.at, new[0].at)
 		return
 	case len(new) == 0:
-		c.tell(wider, "-contains-removed", "The items of {it} need no longer include one of a kind", old[0].at, c.new.at)
+		c.report(wider, "-contains-removed", "The items of {it} need no longer include one of a kind", old[0].at, c.new.at)
 		return
 	}
 	c.within("contains", old, new)
@@ -70,9 +70,9 @@ func (c *comparison) contains() {
 		switch {
 		case was == is:
 		case is < 0, was >= 0 && (is < was) == (key == "minContains"):
-			c.tell(wider, "-"+words(key)+"-changed", "More is allowed of how many items of {it} are of a kind", before, after)
+			c.report(wider, "-"+words(key)+"-changed", "More is allowed of how many items of {it} are of a kind", before, after)
 		default:
-			c.tell(narrower, "-"+words(key)+"-changed", "Less is allowed of how many items of {it} are of a kind", before, after)
+			c.report(narrower, "-"+words(key)+"-changed", "Less is allowed of how many items of {it} are of a kind", before, after)
 		}
 	}
 }

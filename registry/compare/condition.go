@@ -35,15 +35,15 @@ func (c *comparison) exceptions() {
 	switch {
 	case len(old) == 0 && len(new) == 0:
 	case len(old) == 0:
-		c.tell(narrower, "-not-added", "Some values of {it} are now ruled out", c.old.at, new[0].at)
+		c.report(narrower, "-not-added", "Some values of {it} are now ruled out", c.old.at, new[0].at)
 	case len(new) == 0:
-		c.tell(wider, "-not-removed", "No values of {it} are ruled out any more", old[0].at, c.new.at)
+		c.report(wider, "-not-removed", "No values of {it} are ruled out any more", old[0].at, c.new.at)
 	case len(old) == len(new):
 		for i := range old {
 			c.link("not", c.schemas(c.old.from.bundle(old[i]), c.new.from.bundle(new[i]), !c.read, c.in))
 		}
 	default:
-		c.tell(unclear, "-not-changed", "Other values of {it} are ruled out", old[0].at, new[0].at)
+		c.report(unclear, "-not-changed", "Other values of {it} are ruled out", old[0].at, new[0].at)
 	}
 }
 
@@ -52,9 +52,9 @@ func (c *comparison) branchesOnIf() {
 	old, new := c.old.conditional(), c.new.conditional()
 	if len(old) != len(new) {
 		if len(old) < len(new) {
-			c.tell(narrower, "-if-added", "A condition was added to {it}", c.old.at, new[len(new)-1].at+"/if")
+			c.report(narrower, "-if-added", "A condition was added to {it}", c.old.at, new[len(new)-1].at+"/if")
 		} else {
-			c.tell(wider, "-if-removed", "A condition was removed from {it}", old[len(old)-1].at+"/if", c.new.at)
+			c.report(wider, "-if-removed", "A condition was removed from {it}", old[len(old)-1].at+"/if", c.new.at)
 		}
 		return
 	}
@@ -65,7 +65,7 @@ func (c *comparison) branchesOnIf() {
 		}
 		before, after := pair("if")
 		if c.worst(c.schemas(before, after, c.read, c.in)) != "" {
-			c.tell(unclear, "-if-changed", "A condition of {it} changed", before.at, after.at)
+			c.report(unclear, "-if-changed", "A condition of {it} changed", before.at, after.at)
 			continue
 		}
 		for _, key := range []string{"then", "else"} {

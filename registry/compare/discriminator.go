@@ -2,7 +2,7 @@ package compare
 
 import "strings"
 
-// discriminator compares the mapping of values to forms.
+// discriminator maps values to forms.
 type discriminator struct {
 	property, at, fallback string
 	mapping                map[string]string // values to pointers of schemas, without those that are the schema's own name
@@ -40,15 +40,15 @@ func (c *comparison) discriminators() {
 		if c.old.requires(is.property) {
 			e = nothing
 		}
-		c.tell(e, "-discriminator-added", "The property "+code(is.property)+" now tells which form {it} has", c.old.at, is.at)
+		c.report(e, "-discriminator-added", "The property "+code(is.property)+" now tells which form {it} has", c.old.at, is.at)
 	case is == nil:
 		e := wider
 		if c.new.requires(was.property) {
 			e = nothing
 		}
-		c.tell(e, "-discriminator-removed", "The property "+code(was.property)+" no longer tells which form {it} has", was.at, c.new.at)
+		c.report(e, "-discriminator-removed", "The property "+code(was.property)+" no longer tells which form {it} has", was.at, c.new.at)
 	case was.property != is.property:
-		c.tell(other, "-discriminator-property-name-changed", "The property that tells which form {it} has changed from "+code(was.property)+" to "+code(is.property), was.at, is.at)
+		c.report(other, "-discriminator-property-name-changed", "The property that tells which form {it} has changed from "+code(was.property)+" to "+code(is.property), was.at, is.at)
 	default:
 		c.mappings(was, is)
 	}
@@ -78,20 +78,20 @@ func (c *comparison) mappings(was, is *discriminator) {
 		switch {
 		case had && has:
 			if before != after && c.otherSchemas(before, after) {
-				c.tell(other, "-discriminator-mapping-changed", "The value "+code(value)+" now tells that {it} has another form", was.at, is.at)
+				c.report(other, "-discriminator-mapping-changed", "The value "+code(value)+" now tells that {it} has another form", was.at, is.at)
 			}
 		case had:
 			e := narrower
 			if _, stays := c.new.forms()[lastStep(before)]; stays && c.read {
 				e = other // the form comes under another value
 			}
-			c.tell(e, "-discriminator-mapping-deleted", "The value "+code(value)+" no longer tells which form {it} has", was.at, is.at)
+			c.report(e, "-discriminator-mapping-deleted", "The value "+code(value)+" no longer tells which form {it} has", was.at, is.at)
 		default:
-			c.tell(wider, "-discriminator-mapping-added", "The value "+code(value)+" now tells which form {it} has", was.at, is.at)
+			c.report(wider, "-discriminator-mapping-added", "The value "+code(value)+" now tells which form {it} has", was.at, is.at)
 		}
 	}
 	if was.fallback != is.fallback {
-		c.tell(unclear, "-discriminator-default-changed", "{It} has another form where the property "+code(is.property)+" is absent", was.at, is.at)
+		c.report(unclear, "-discriminator-default-changed", "{It} has another form where the property "+code(is.property)+" is absent", was.at, is.at)
 	}
 }
 

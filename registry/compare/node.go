@@ -132,10 +132,10 @@ func (c *comparison) run() {
 	case c.old.never != "" && c.new.never != "":
 		return
 	case c.new.never != "":
-		c.tell(narrower, "-schema-became-false", "{It} can no longer have any value", c.old.at, c.new.never)
+		c.report(narrower, "-schema-became-false", "{It} can no longer have any value", c.old.at, c.new.never)
 		return
 	case c.old.never != "":
-		c.tell(wider, "-schema-no-longer-false", "{It} can have a value now", c.old.never, c.new.at)
+		c.report(wider, "-schema-no-longer-false", "{It} can have a value now", c.old.never, c.new.at)
 		return
 	}
 	if c.outside() || c.unions() {
@@ -153,8 +153,8 @@ func (c *comparison) run() {
 	c.xml()
 }
 
-// tell notes a difference in the values that are allowed.
-func (c *comparison) tell(e effect, code, text, was, is string) {
+// report notes a difference in the values that are allowed.
+func (c *comparison) report(e effect, code, text, was, is string) {
 	c.note(difference{level: e.level(c.read), code: code, text: text, why: e.why(c.read), was: was, is: is})
 }
 

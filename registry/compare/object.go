@@ -128,7 +128,7 @@ func (c *comparison) others(was, is shape) {
 	switch {
 	case len(was.others) == 0 && len(is.others) == 0:
 	case len(was.others) == 0, new.never != "" && old.never == "":
-		c.tell(narrower, "additional-properties-limited", limitedText, either(old.at, c.old.at), new.at)
+		c.report(narrower, "additional-properties-limited", limitedText, either(old.at, c.old.at), new.at)
 	case len(is.others) == 0, old.never != "" && new.never == "":
 		d := difference{level: Info, code: "additional-properties-allowed", text: allowedText, why: wider.why(c.read), was: old.at, is: either(new.at, c.new.at)}
 		if c.read { // who reads with care passes over what it does not know
@@ -144,9 +144,9 @@ func (c *comparison) pattern(pattern string, was, is []schemaAt) {
 	old, new := c.old.from.bundle(was...), c.new.from.bundle(is...)
 	switch {
 	case len(was) == 0:
-		c.tell(narrower, "pattern-property-added", "Properties of {it} whose name fits "+code(pattern)+" were limited", c.old.at, new.at)
+		c.report(narrower, "pattern-property-added", "Properties of {it} whose name fits "+code(pattern)+" were limited", c.old.at, new.at)
 	case len(is) == 0:
-		c.tell(wider, "pattern-property-removed", "Properties of {it} whose name fits "+code(pattern)+" are no longer limited", old.at, c.new.at)
+		c.report(wider, "pattern-property-removed", "Properties of {it} whose name fits "+code(pattern)+" are no longer limited", old.at, c.new.at)
 	default:
 		c.below("properties "+pattern, old, new)
 	}
@@ -161,9 +161,9 @@ func (c *comparison) dependents() {
 		given, needed, _ := strings.Cut(pair, "\x00")
 		said := code(needed) + " with " + code(given)
 		if !had {
-			c.tell(narrower, "-dependent-required-added", "{It} must now have "+said, c.old.at, after)
+			c.report(narrower, "-dependent-required-added", "{It} must now have "+said, c.old.at, after)
 		} else if !has {
-			c.tell(wider, "-dependent-required-removed", "{It} need no longer have "+said, before, c.new.at)
+			c.report(wider, "-dependent-required-removed", "{It} need no longer have "+said, before, c.new.at)
 		}
 	}
 }

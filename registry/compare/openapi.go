@@ -5,7 +5,7 @@ import "schakel/registry/jsonpointer"
 // openAPI compares two OpenAPI documents.
 func (p *pair) openAPI() {
 	before, after := p.old.calls(), p.new.calls()
-	p.cameAndWent(before, after)
+	p.addedAndRemoved(before, after)
 	for _, key := range sortedKeys(before) {
 		if then, both := after[key]; both {
 			p.operations(before[key], then)

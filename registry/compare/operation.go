@@ -95,8 +95,8 @@ func (s *source) callsOf(item map[string]any, at string) map[string]call {
 	return list
 }
 
-// cameAndWent reports operations that were added and removed.
-func (p *pair) cameAndWent(before, after map[string]call) {
+// addedAndRemoved reports operations that were added and removed.
+func (p *pair) addedAndRemoved(before, after map[string]call) {
 	paths := map[string]bool{}
 	for _, is := range after {
 		paths[template(is.path)] = true

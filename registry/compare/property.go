@@ -17,9 +17,9 @@ func (c *comparison) property(name string, was, is shape) {
 	case after == "":
 		c.removed(name, old, new, before, was.required[name] != "")
 	case hiddenAfter:
-		c.hid(name, new, before, was.required[name] != "")
+		c.propertyHidden(name, new, before, was.required[name] != "")
 	case hiddenBefore:
-		c.showed(name, old, after, is.required[name] != "")
+		c.propertyShown(name, old, after, is.required[name] != "")
 	default:
 		c.kept(name, old, new)
 		c.required(name, was, is, before, after)
@@ -74,8 +74,8 @@ func (c *comparison) removed(name string, old, new *bundle, at string, required 
 	c.note(d)
 }
 
-// hid reports a property that no longer belongs in this direction.
-func (c *comparison) hid(name string, new *bundle, before string, required bool) {
+// propertyHidden reports a property that no longer belongs in this direction.
+func (c *comparison) propertyHidden(name string, new *bundle, before string, required bool) {
 	d := difference{level: Breaking, name: name, was: before, is: new.view().flags[c.mark()]}
 	if c.read {
 		d.code, d.text, d.why = kindOfProperty(required)+"-became-write-only", "The {name} became write-only", "It is no longer given, so {who} that use it no longer find it."
@@ -85,8 +85,8 @@ func (c *comparison) hid(name string, new *bundle, before string, required bool)
 	c.note(d)
 }
 
-// showed reports a property that now belongs in this direction.
-func (c *comparison) showed(name string, old *bundle, after string, required bool) {
+// propertyShown reports a property that now belongs in this direction.
+func (c *comparison) propertyShown(name string, old *bundle, after string, required bool) {
 	d := difference{level: Info, name: name, was: old.view().flags[c.mark()], is: after}
 	switch {
 	case c.read:

@@ -46,16 +46,16 @@ func (p *pair) judged(k *comparer) []Change {
 		starts = append(starts, k.schemas(p.old.bundle(a.old), p.new.bundle(a.new), a.read, a.in))
 	}
 	k.spread()
-	t := &teller{comparer: k, merger: newMerger(), types: p.types}
+	t := &reporter{comparer: k, merger: newMerger(), types: p.types}
 	for i, a := range p.asked {
 		t.root = a.root
-		t.tell(starts[i])
+		t.report(starts[i])
 	}
 	return t.merger.changes()
 }
 
-// teller turns differences of schemas into changes.
-type teller struct {
+// reporter turns differences of schemas into changes.
+type reporter struct {
 	*comparer
 	*merger
 	root  root
@@ -79,8 +79,8 @@ func (s *passage) path() []string {
 	return list
 }
 
-// tell notes all that differs at a node and below it, each by the shortest path.
-func (t *teller) tell(start *node) {
+// report notes all that differs at a node and below it, each by the shortest path.
+func (t *reporter) report(start *node) {
 	met, queue := map[*node]bool{start: true}, []*passage{{node: start}}
 	for len(queue) > 0 && t.spend() {
 		at := queue[0]
@@ -104,7 +104,7 @@ func (t *teller) tell(start *node) {
 
 // ofEventType reports whether a difference is that a message lists another event type, which is told of already: who
 // subscribed to one type does not meet the others.
-func (t *teller) ofEventType(d difference) bool {
+func (t *reporter) ofEventType(d difference) bool {
 	if len(t.root.types) == 0 || !strings.HasPrefix(d.code, "-enum-value-") {
 		return false
 	}
@@ -114,7 +114,7 @@ func (t *teller) ofEventType(d difference) bool {
 }
 
 // change gives a change and the text that it has wherever it is met.
-func (t *teller) change(d difference, path []string) (c Change, short string) {
+func (t *reporter) change(d difference, path []string) (c Change, short string) {
 	r := t.root
 	c = Change{
 		Level: d.level, Code: r.code(d, len(path) > 0), Side: r.side, Subjects: []string{r.subject}, EventTypes: r.types,

@@ -61,12 +61,12 @@ type secured struct {
 func (p *pair) security(s secured) {
 	var closed, opened []string
 	for _, was := range s.before {
-		if !letsIn(s.after, p.renamed(was)) {
+		if !satisfies(s.after, p.renamed(was)) {
 			closed = append(closed, was.String())
 		}
 	}
 	for _, is := range s.after {
-		if !letsIn(p.renamedAll(s.before), is) {
+		if !satisfies(p.renamedAll(s.before), is) {
 			opened = append(opened, is.String())
 		}
 	}
@@ -108,8 +108,8 @@ func (a alternative) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// letsIn reports whether credentials for one alternative satisfy one of the list.
-func letsIn(list []alternative, has alternative) bool {
+// satisfies reports whether credentials for one alternative satisfy one of the list.
+func satisfies(list []alternative, has alternative) bool {
 	for _, asks := range list {
 		if asks.within(has) {
 			return true

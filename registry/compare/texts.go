@@ -41,11 +41,11 @@ func (c *comparison) texts() {
 		}
 		switch {
 		case len(gone) == 0:
-			c.tell(addedEffect(key), name+"-added", "The "+code(key)+" of {it} is now "+code(came[0]), before, after)
+			c.report(addedEffect(key), name+"-added", "The "+code(key)+" of {it} is now "+code(came[0]), before, after)
 		case len(came) == 0:
-			c.tell(removedEffect(key), name+"-removed", "The "+code(key)+" "+code(gone[0])+" of {it} was removed", before, after)
+			c.report(removedEffect(key), name+"-removed", "The "+code(key)+" "+code(gone[0])+" of {it} was removed", before, after)
 		default:
-			c.tell(changedEffect(key, gone[0], came[0]), name+"-changed", "The "+code(key)+" of {it} changed from "+code(gone[0])+" to "+code(came[0]), before, after)
+			c.report(changedEffect(key, gone[0], came[0]), name+"-changed", "The "+code(key)+" of {it} changed from "+code(gone[0])+" to "+code(came[0]), before, after)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (c *comparison) outside() bool {
 	if same(sorted(c.old.outside), sorted(c.new.outside)) {
 		return false
 	}
-	c.tell(unclear, "-reference-changed", "{It} is described outside the document, or was, and no longer by the same reference", c.old.at, c.new.at)
+	c.report(unclear, "-reference-changed", "{It} is described outside the document, or was, and no longer by the same reference", c.old.at, c.new.at)
 	return true
 }
 
@@ -108,9 +108,9 @@ func (c *comparison) marks() {
 	if _, had := c.was.flags["uniqueItems"]; c.concerns("uniqueItems") {
 		is, has := c.is.flags["uniqueItems"]
 		if has && !had {
-			c.tell(narrower, "-unique-items-set", "The items of {it} must now differ from each other", c.old.at, is)
+			c.report(narrower, "-unique-items-set", "The items of {it} must now differ from each other", c.old.at, is)
 		} else if had && !has {
-			c.tell(wider, "-unique-items-unset", "The items of {it} need no longer differ from each other", c.was.flags["uniqueItems"], c.new.at)
+			c.report(wider, "-unique-items-unset", "The items of {it} need no longer differ from each other", c.was.flags["uniqueItems"], c.new.at)
 		}
 	}
 	was, had := c.was.flags["deprecated"]
@@ -118,7 +118,7 @@ func (c *comparison) marks() {
 	if has && !had {
 		c.note(difference{level: Info, code: "-deprecated", text: "{It} was deprecated", why: "It still works; {who} do well to stop using it.", was: c.old.at, is: is})
 	} else if had && !has {
-		c.tell(nothing, "-reactivated", "{It} is no longer deprecated", was, c.new.at)
+		c.report(nothing, "-reactivated", "{It} is no longer deprecated", was, c.new.at)
 	}
 	c.defaults()
 }

@@ -58,9 +58,9 @@ func (c *comparison) unions() bool {
 		if !c.read && c.coveredAfter(schemaAt{nil, ""}, new[len(new)-1]) {
 			e = nothing
 		}
-		c.tell(e, "-"+words(new[len(new)-1].keyword)+"-set", "{It} must now have one of several forms", c.old.at, new[len(new)-1].at)
+		c.report(e, "-"+words(new[len(new)-1].keyword)+"-set", "{It} must now have one of several forms", c.old.at, new[len(new)-1].at)
 	default:
-		c.tell(wider, "-"+words(old[len(old)-1].keyword)+"-unset", "{It} need no longer have one of several forms", old[len(old)-1].at, c.new.at)
+		c.report(wider, "-"+words(old[len(old)-1].keyword)+"-unset", "{It} need no longer have one of several forms", old[len(old)-1].at, c.new.at)
 	}
 	return false
 }
@@ -113,11 +113,11 @@ func (c *comparison) mildest(count int, at func(int) *node) int {
 }
 
 func (c *comparison) branchAdded(u union, i int) {
-	c.tell(wider, "-"+words(u.keyword)+"-added", "The form "+code(c.new.from.formName(u, i))+" was added to those of {it}", c.old.at, u.at+"/"+lastStep(u.branches[i].at))
+	c.report(wider, "-"+words(u.keyword)+"-added", "The form "+code(c.new.from.formName(u, i))+" was added to those of {it}", c.old.at, u.at+"/"+lastStep(u.branches[i].at))
 }
 
 func (c *comparison) branchRemoved(u union, i int) {
-	c.tell(narrower, "-"+words(u.keyword)+"-removed", "The form "+code(c.old.from.formName(u, i))+" was removed from those of {it}", u.at+"/"+lastStep(u.branches[i].at), c.new.at)
+	c.report(narrower, "-"+words(u.keyword)+"-removed", "The form "+code(c.old.from.formName(u, i))+" was removed from those of {it}", u.at+"/"+lastStep(u.branches[i].at), c.new.at)
 }
 
 // union compares two unions branch by branch.
@@ -127,7 +127,7 @@ func (c *comparison) union(old, new union) {
 		if (old.keyword == "oneOf") != c.read {
 			e = nothing
 		}
-		c.tell(e, "-union-changed", "{It} must fit "+code(new.keyword)+" of its forms, and had to fit "+code(old.keyword), old.at, new.at)
+		c.report(e, "-union-changed", "{It} must fit "+code(new.keyword)+" of its forms, and had to fit "+code(old.keyword), old.at, new.at)
 	}
 	pairs := c.matched(old, new)
 	taken := map[int]bool{}
@@ -136,7 +136,7 @@ func (c *comparison) union(old, new union) {
 			taken[j] = true
 			c.link(c.new.from.branchName(new, j), c.try(old.branches[i], new.branches[j]))
 		} else if c.coveredAfter(old.branches[i], new) {
-			c.tell(nothing, "-"+words(old.keyword)+"-removed", "The form "+code(c.old.from.formName(old, i))+" was removed from those of {it}; another one takes in what it was", old.branches[i].at, new.at)
+			c.report(nothing, "-"+words(old.keyword)+"-removed", "The form "+code(c.old.from.formName(old, i))+" was removed from those of {it}; another one takes in what it was", old.branches[i].at, new.at)
 		} else {
 			c.branchRemoved(old, i)
 		}
@@ -145,7 +145,7 @@ func (c *comparison) union(old, new union) {
 		switch {
 		case taken[j]:
 		case c.coveredBefore(new.branches[j], old):
-			c.tell(nothing, "-"+words(new.keyword)+"-added", "The form "+code(c.new.from.formName(new, j))+" was added to those of {it}; another one took in what it is", old.at, new.branches[j].at)
+			c.report(nothing, "-"+words(new.keyword)+"-added", "The form "+code(c.new.from.formName(new, j))+" was added to those of {it}; another one took in what it is", old.at, new.branches[j].at)
 		default:
 			c.branchAdded(new, j)
 		}

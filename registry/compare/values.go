@@ -26,13 +26,13 @@ func (c *comparison) kinds() {
 	text := fmt.Sprintf("The type of {it} changed from `%s` to `%s`", was, is)
 	switch {
 	case gone != 0 && came != 0:
-		c.tell(other, "-type-changed", text, before, after)
+		c.report(other, "-type-changed", text, before, after)
 	case gone != 0:
-		c.tell(narrower, "-type-specialized", text, before, after)
+		c.report(narrower, "-type-specialized", text, before, after)
 	case came != 0:
-		c.tell(wider, "-type-generalized", text, before, after)
+		c.report(wider, "-type-generalized", text, before, after)
 	case was != is:
-		c.tell(nothing, "-type-changed-alike", text+", which is written the same", before, after)
+		c.report(nothing, "-type-changed-alike", text+", which is written the same", before, after)
 	}
 	c.nulls()
 	for _, at := range c.is.nullables {
@@ -56,7 +56,7 @@ func (c *comparison) untyped() {
 	} else {
 		e = nothing
 	}
-	c.tell(e, code, text, either(c.was.typesAt, c.old.at), either(c.is.typesAt, c.new.at))
+	c.report(e, code, text, either(c.was.typesAt, c.old.at), either(c.is.typesAt, c.new.at))
 }
 
 // free reports whether every text is allowed.
@@ -78,7 +78,7 @@ func (c *comparison) nulls() {
 	if c.in == inText && e.level(c.read) == Breaking {
 		e = unclear // how null is written as a text is not laid down
 	}
-	c.tell(e, code, text, before, after)
+	c.report(e, code, text, before, after)
 }
 
 // values compares lists of values.
@@ -87,23 +87,23 @@ func (c *comparison) values() {
 	switch {
 	case c.was.enum == nil && c.is.enum == nil:
 	case c.was.enum == nil:
-		c.tell(narrower, "-became-enum", "{It} was limited to a list of values", c.old.at, after)
+		c.report(narrower, "-became-enum", "{It} was limited to a list of values", c.old.at, after)
 	case c.is.enum == nil:
-		c.tell(wider, "-enum-removed", "{It} is no longer limited to a list of values", before, c.new.at)
+		c.report(wider, "-enum-removed", "{It} is no longer limited to a list of values", before, c.new.at)
 	default:
 		for _, value := range unionKeys(c.was.enum, c.is.enum) {
 			if !c.is.enum[value] {
-				c.tell(narrower, "-enum-value-removed", "The value "+code(value)+" was removed from those of {it}", before, after)
+				c.report(narrower, "-enum-value-removed", "The value "+code(value)+" was removed from those of {it}", before, after)
 			} else if !c.was.enum[value] {
-				c.tell(wider, "-enum-value-added", "The value "+code(value)+" was added to those of {it}", before, after)
+				c.report(wider, "-enum-value-added", "The value "+code(value)+" was added to those of {it}", before, after)
 			}
 		}
 	}
 	for _, value := range unionKeys(c.was.open, c.is.open) { // a list that may grow: readers must expect others
 		if !c.is.open[value] && c.is.open != nil {
-			c.tell(narrower, "-x-extensible-enum-value-removed", "The value "+code(value)+" was removed from the known ones of {it}", c.was.openAt, c.is.openAt)
+			c.report(narrower, "-x-extensible-enum-value-removed", "The value "+code(value)+" was removed from the known ones of {it}", c.was.openAt, c.is.openAt)
 		} else if !c.was.open[value] {
-			c.tell(nothing, "-x-extensible-enum-value-added", "The value "+code(value)+" was added to the known ones of {it}", either(c.was.openAt, c.old.at), c.is.openAt)
+			c.report(nothing, "-x-extensible-enum-value-added", "The value "+code(value)+" was added to the known ones of {it}", either(c.was.openAt, c.old.at), c.is.openAt)
 		}
 	}
 }
@@ -143,11 +143,11 @@ func (c *comparison) ranges() {
 		switch {
 		case !c.concerns(key) && had && has && stricter(key, is, was) == 0:
 		case !c.concerns(key):
-			c.tell(nothing, "-"+name+"-without-effect", "The limit "+code(key)+" of {it} changed, which holds for values of another type", either(was.at, c.old.at), either(is.at, c.new.at))
+			c.report(nothing, "-"+name+"-without-effect", "The limit "+code(key)+" of {it} changed, which holds for values of another type", either(was.at, c.old.at), either(is.at, c.new.at))
 		case !had:
-			c.tell(narrower, "-"+name+"-set", fmt.Sprintf("The limit %s of {it} was set to %s", code(key), is), c.old.at, is.at)
+			c.report(narrower, "-"+name+"-set", fmt.Sprintf("The limit %s of {it} was set to %s", code(key), is), c.old.at, is.at)
 		case !has:
-			c.tell(wider, "-"+name+"-unset", fmt.Sprintf("The limit %s of {it} was removed; it was %s", code(key), was), was.at, c.new.at)
+			c.report(wider, "-"+name+"-unset", fmt.Sprintf("The limit %s of {it} was removed; it was %s", code(key), was), was.at, c.new.at)
 		default:
 			c.moved(key, name, was, is)
 		}
@@ -168,9 +168,9 @@ func (c *comparison) moved(key, name string, was, is bound) {
 	}
 	text := fmt.Sprintf("The limit %s of {it} changed from %s to %s", code(key), was, is)
 	if order > 0 {
-		c.tell(narrower, "-"+name+"-"+direction, text, was.at, is.at)
+		c.report(narrower, "-"+name+"-"+direction, text, was.at, is.at)
 	} else {
-		c.tell(wider, "-"+name+"-"+direction, text, was.at, is.at)
+		c.report(wider, "-"+name+"-"+direction, text, was.at, is.at)
 	}
 }
 
@@ -196,10 +196,10 @@ func (c *comparison) multiples() {
 	is, after := multiple(c.is.multiples)
 	switch {
 	case was == nil:
-		c.tell(narrower, "-multiple-of-set", "{It} must now be a multiple of `"+is.RatString()+"`", c.old.at, after)
+		c.report(narrower, "-multiple-of-set", "{It} must now be a multiple of `"+is.RatString()+"`", c.old.at, after)
 	case is == nil:
-		c.tell(wider, "-multiple-of-unset", "{It} need no longer be a multiple of `"+was.RatString()+"`", before, c.new.at)
+		c.report(wider, "-multiple-of-unset", "{It} need no longer be a multiple of `"+was.RatString()+"`", before, c.new.at)
 	case was.Cmp(is) != 0:
-		c.tell(multipleEffect(was, is), "-multiple-of-changed", "{It} must be a multiple of `"+is.RatString()+"`, and had to be one of `"+was.RatString()+"`", before, after)
+		c.report(multipleEffect(was, is), "-multiple-of-changed", "{It} must be a multiple of `"+is.RatString()+"`, and had to be one of `"+was.RatString()+"`", before, after)
 	}
 }

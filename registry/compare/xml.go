@@ -16,10 +16,10 @@ func (c *comparison) xml() {
 			e = unclear
 		}
 		if e == nothing {
-			c.tell(e, "-xml-changed", "How {it} would be written in XML changed; it is not sent as XML here", either(before, c.old.at), either(after, c.new.at))
+			c.report(e, "-xml-changed", "How {it} would be written in XML changed; it is not sent as XML here", either(before, c.old.at), either(after, c.new.at))
 			return
 		}
-		c.tell(e, "-xml-"+words(key)+"-changed", "In XML, the "+code(key)+" of {it} changed from "+quote(was[key])+" to "+quote(is[key]), either(before, c.old.at), either(after, c.new.at))
+		c.report(e, "-xml-"+words(key)+"-changed", "In XML, the "+code(key)+" of {it} changed from "+quote(was[key])+" to "+quote(is[key]), either(before, c.old.at), either(after, c.new.at))
 	}
 }
 
