@@ -28,7 +28,7 @@ const (
 	announceSetting = "contracts.announced-through"
 )
 
-// announcer tells partners of contract versions that are published, deprecated or
+// announcer informs partners of contract versions that are published, deprecated or
 // withdrawn, as an event like any other. What happened stands in the audit trail,
 // written in the transaction that did it, so that nothing is lost when the program
 // stops in between; the id of an event is that of its entry, so that telling it
@@ -45,7 +45,7 @@ type announcer struct {
 	done   sync.WaitGroup
 }
 
-// announcer tells partners of the contracts of this Schakel.
+// announcer informs partners of the contracts of this Schakel.
 func (p *program) announcer(log *slog.Logger) *announcer {
 	return &announcer{db: p.db, accept: p.engine.Accept, base: p.base, now: cli.Clock, log: log, told: map[string]time.Time{}}
 }

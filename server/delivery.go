@@ -98,7 +98,7 @@ func newIssuer(services *registry.Services, db *store.DB, guard *outbound.Client
 	})
 }
 
-// engineMetrics are the counters of the engine, and what waits per state.
+// engineMetrics returns the counters of the engine, and what waits per state.
 func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
 	counter := func(name, help string, read func(outbox.Stats) int64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "schakel", Name: name, Help: help}, func() float64 {

@@ -23,7 +23,7 @@ const (
 	lineageSetting = "mutations.lineage" // with the id of a dataset: the lineage last told
 )
 
-// mutationTeller tells the followers of a dataset of new deltas, and of a replaced history, as events like any other. What is
+// mutationTeller informs the followers of a dataset of new deltas, and of a replaced history, as events like any other. What is
 // told is marked afterwards, and the id of an event is that of what it tells: telling it twice, after a crash or by several
 // nodes, is one event (guarantee G4).
 type mutationTeller struct {
@@ -138,7 +138,7 @@ type lineageChanged struct {
 	URL     string `json:"url"`
 }
 
-// lineage tells all followers when a history was replaced (MUT-38). The first lineage of a dataset is no change.
+// lineage informs all followers when a history was replaced (MUT-38). The first lineage of a dataset is no change.
 func (m *mutationTeller) lineage(ctx context.Context, set store.Dataset) error {
 	if m.told[set.ID] == set.Lineage {
 		return nil

@@ -106,7 +106,7 @@ type pruneTask struct {
 // pruneStep removes a little of what was made before a moment, from a cursor on.
 type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor string, limit int) (store.Pruned, error)
 
-// tasks are the kinds that are not kept for ever:
+// tasks lists the kinds that are not kept for ever:
 //
 //   - partitions makes those of days to come on PostgreSQL, and removes nothing;
 //   - expired: sessions, links, single-use values, failed logins, Idempotency-Keys (error E2);

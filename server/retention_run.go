@@ -102,7 +102,7 @@ func (r *retention) turn(ctx context.Context, t pruneTask) (time.Time, error) {
 	return t.schedule.Next(now.UTC()), r.finish(ctx, t, r.run(ctx, t, seen.Cursor))
 }
 
-// due tells when the task has to run next; the zero time when it never ran. A run that was not finished may be taken over
+// due returns when the task has to run next; the zero time when it never ran. A run that was not finished may be taken over
 // when its lease ends.
 func (t pruneTask) due(seen store.ClusterTask) time.Time {
 	switch {

@@ -132,7 +132,7 @@ func TestReadyTellsThatTheClockWasAhead(t *testing.T) {
 	}
 }
 
-// signalWriter tells when the program has said that it is up.
+// signalWriter signals when the program has printed that it is up.
 type signalWriter struct{ up chan struct{} }
 
 // Write implements io.Writer.

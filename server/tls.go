@@ -14,7 +14,7 @@ import (
 	"schakel/server/cli"
 )
 
-// cipherSuites are the TLS 1.2 suites NCSC rates good or sufficient (SEC-21).
+// cipherSuites lists the TLS 1.2 suites NCSC rates good or sufficient (SEC-21).
 // Go's own list still offers two CBC suites; those of TLS 1.3 are fixed and fine.
 func cipherSuites() []uint16 {
 	return []uint16{

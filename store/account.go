@@ -93,7 +93,7 @@ func (tx *Tx) RevokeLinks(ctx context.Context, purpose, subject string) error {
 	return err
 }
 
-// LinkSubject tells whom a live, unused link of this purpose is for, without using it.
+// LinkSubject returns whom a live, unused link of this purpose is for, without using it.
 func (q *Queries) LinkSubject(ctx context.Context, tokenHash []byte, purpose string, now Time) (string, error) {
 	var subject string
 	return subject, q.get(ctx, &subject, `SELECT subject FROM one_time_link

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// ErrInUse is answered when another process has the database to itself.
+// ErrInUse is returned when another process has the database to itself.
 var ErrInUse = errors.New("another Schakel works on this file; stop it first, or use PostgreSQL when several must share the work")
 
 // takeAlone keeps a SQLite file to this process. It locks a file beside the database and not the database itself, where locks of

@@ -200,7 +200,7 @@ func (f AMQPFilter) branches() (branches []where, order string) {
 	return branches, order
 }
 
-// attention are the states of messages that wait for a person to look; see where.
+// attention lists the states of messages that wait for a person to look; see where.
 func (f AMQPFilter) attention() []string {
 	if !f.Attention {
 		return nil

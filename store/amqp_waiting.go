@@ -51,7 +51,7 @@ func (tx *Tx) TakeAMQPAsked(ctx context.Context, limit int, lease Time) ([]AMQPM
 	return rows, err
 }
 
-// AskedAMQPDone says that what was asked of a message is done, or cannot be. It is not asked again by the program itself before again.
+// AskedAMQPDone ends what was asked of a message, done or impossible. The program does not ask it again before again.
 func (tx *Tx) AskedAMQPDone(ctx context.Context, id, asked string, again Time) error {
 	_, err := tx.exec(ctx, `UPDATE amqp_message SET asked = '', asked_at = ? WHERE id = ? AND asked = ?`, again, id, asked)
 	return err
@@ -90,7 +90,7 @@ type AMQPUnnoticed struct {
 	Detail     string `db:"detail"` // of one of them
 }
 
-// unnoticed are the messages that an administrator must hear of (AMQP-53, AMQP-89).
+// unnoticed returns the messages that an administrator must hear of (AMQP-53, AMQP-89).
 var unnoticed = fmt.Sprintf(`notified_at IS NULL AND (status IN ('dead', 'quarantined', 'held', 'unchecked') OR status = 'open' AND overdue_at IS NOT NULL AND kind = 'business'
 	OR kind IN ('apprec', 'error') AND (status = 'due' AND attempts >= %d OR status = 'unsent')
 	OR status = 'duplicate' AND reason = '%s')`, AMQPAnswerTries, AMQPOtherContent)

@@ -57,7 +57,7 @@ func (q *Queries) Batch(ctx context.Context, id string) (Batch, error) {
 	return b, q.get(ctx, &b, `SELECT * FROM delivery_batch WHERE id = ?`, id)
 }
 
-// ErrBusy is answered when another node has its hands on some of what was asked for.
+// ErrBusy is returned when another node holds some of the rows that were asked for.
 var ErrBusy = errors.New("busy")
 
 // ClaimMembers takes all members of a batch for owner until lease, when each of them is open and may be sent at this

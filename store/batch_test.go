@@ -16,7 +16,7 @@ func (w *world) freeze(ids ...string) store.Batch {
 	return b
 }
 
-// claimMembers tells which members of a batch a node gets.
+// claimMembers returns which members of a batch a node gets.
 func (w *world) claimMembers(b store.Batch, owner string) (ids []string) {
 	w.write(func(tx *store.Tx) error {
 		rows, err := tx.ClaimMembers(w.ctx, b, owner, w.in(time.Minute))

@@ -7,7 +7,7 @@ import (
 )
 
 // bulk is an INSERT of many rows; width is its number of columns, suffix what follows the rows. kinds are the types of the
-// columns for PostgreSQL, a letter each. Of one that is blind nobody asks how many rows it wrote.
+// columns for PostgreSQL, a letter each. Of one that is blind the number of rows is not needed.
 type bulk struct {
 	into, suffix string
 	width        int

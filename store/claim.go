@@ -18,7 +18,7 @@ type Claimed struct {
 	Retry string
 }
 
-// Lease says which claim of a delivery is meant: a node may claim one again while a sender of its own that hung past its lease
+// Lease identifies a claim of a delivery: a node may claim one again while a sender of its own that hung past its lease
 // still has it in hand.
 type Lease struct {
 	DeliveryID string
@@ -140,7 +140,7 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 	return claimed, nil
 }
 
-// NextDue tells when the earliest open delivery of an endpoint is due that owner does not hold and that waits for no other;
+// NextDue returns when the earliest open delivery of an endpoint is due that owner does not hold and that waits for no other;
 // zero when there is none.
 func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, error) {
 	var t Time

@@ -9,7 +9,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// NewestDelivery tells when the newest delivery was made, by the clock of that moment; zero when there is none.
+// NewestDelivery returns when the newest delivery was made, by the clock of that moment; zero when there is none.
 func (q *Queries) NewestDelivery(ctx context.Context) (Time, error) {
 	var id string
 	if err := q.get(ctx, &id, `SELECT COALESCE(MAX(id), '') FROM delivery`); err != nil || id == "" {

@@ -74,7 +74,7 @@ func noErr(t testing.TB, err error) {
 	}
 }
 
-// crowdLists are the lists and counts of the pages of administrators (without a partner) and of partners.
+// crowdLists lists the lists and counts of the pages of administrators (without a partner) and of partners.
 func crowdLists(partner, few string) map[string]store.DeliveryFilter {
 	type filter = store.DeliveryFilter
 	lists := map[string]filter{}

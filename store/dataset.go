@@ -71,23 +71,23 @@ func (tx *Tx) SetDatasetLineage(ctx context.Context, id, lineage, reason string,
 		WHERE id = ?`, lineage, reason, tx.Now, tx.Now, id)
 }
 
-// AskDelta says that somebody wants a delta at once.
+// AskDelta requests a delta at once.
 func (tx *Tx) AskDelta(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE dataset SET delta_asked_at = ? WHERE id = ?`, tx.Now, id)
 }
 
-// AskSnapshot says that somebody wants a snapshot at once.
+// AskSnapshot requests a snapshot at once.
 func (tx *Tx) AskSnapshot(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE dataset SET snapshot_asked_at = ? WHERE id = ?`, tx.Now, id)
 }
 
-// AnswerDelta says that what was asked for at that moment is done. Who asked again meanwhile still waits.
+// AnswerDelta ends the request of that moment. A later request stays.
 func (tx *Tx) AnswerDelta(ctx context.Context, id string, asked Time) error {
 	_, err := tx.exec(ctx, `UPDATE dataset SET delta_asked_at = NULL WHERE id = ? AND delta_asked_at = ?`, id, asked)
 	return err
 }
 
-// AnswerSnapshot says that what was asked for at that moment is done. Who asked again meanwhile still waits.
+// AnswerSnapshot ends the request of that moment. A later request stays.
 func (tx *Tx) AnswerSnapshot(ctx context.Context, id string, asked Time) error {
 	_, err := tx.exec(ctx, `UPDATE dataset SET snapshot_asked_at = NULL WHERE id = ? AND snapshot_asked_at = ?`, id, asked)
 	return err

@@ -20,10 +20,10 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// ErrNotFound is answered when the row asked for does not exist, or is not the asker's.
+// ErrNotFound is returned when the row asked for does not exist, or is not the asker's.
 var ErrNotFound = errors.New("not found")
 
-// ErrConflict is answered when a row with the same identity exists, or the row changed meanwhile.
+// ErrConflict is returned when a row with the same identity exists, or the row changed meanwhile.
 var ErrConflict = errors.New("conflict")
 
 // Dialect is the kind of database behind a DB.
@@ -50,7 +50,7 @@ type DB struct {
 	logPages    atomic.Int64 // how long SQLite's log gets; see LimitLog
 }
 
-// Queries are the reads, on the pool or inside a transaction.
+// Queries holds the reads, on the pool or inside a transaction.
 type Queries struct {
 	ext     sqlx.ExtContext
 	dialect Dialect
@@ -64,7 +64,7 @@ type Tx struct {
 	ids     *idSource
 	texts   *texts
 	cursors *cursors
-	// living are the nodes whose claims are not taken over; see SetLiving.
+	// living lists the nodes whose claims are not taken over; see SetLiving.
 	living *atomic.Pointer[[]string]
 	// plannedOnce is set once planOnce did its work.
 	plannedOnce bool
@@ -76,7 +76,7 @@ func (tx *Tx) NewID(prefix string) string { return tx.ids.next(prefix, tx.Now.Ti
 // NewID returns a fresh id outside a transaction.
 func (db *DB) NewID(prefix string) string { return db.ids.next(prefix, db.now()) }
 
-// Dialect tells which database this is.
+// Dialect returns the kind of the database.
 func (q *Queries) Dialect() Dialect { return q.dialect }
 
 // Write runs fn in one transaction and commits it; an error of fn rolls all of it back. In the context of an [Operation] it

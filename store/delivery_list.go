@@ -185,7 +185,7 @@ func (q *Queries) indexedID() string {
 	return `id`
 }
 
-// within are the conditions on the id, which every index ends with. The id by itself tells PostgreSQL which days to read.
+// within returns the conditions on the id, which every index ends with. The id by itself tells PostgreSQL which days to read.
 func (f DeliveryFilter) within(indexed string) where {
 	w := where{}
 	both := func(operator, id string) {
@@ -238,7 +238,7 @@ func (p *deliveryPlan) addBranches(f DeliveryFilter, partner, status string, wit
 	}
 }
 
-// ListBound is up to where long lists, of deliveries and events, are counted: counting a million rows for every page would
+// ListBound bounds the count of long lists, of deliveries and events: counting a million rows for every page would
 // make it slow. A total above it, which is ListBound + 1, says that there is more.
 const ListBound = 10_000
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DeliveryNotice says that deliveries to an endpoint became held or dead since people were told last (guarantee G10).
+// DeliveryNotice reports that deliveries to an endpoint became held or dead since people were told last (guarantee G10).
 type DeliveryNotice struct {
 	EndpointID string `db:"endpoint_id"`
 	Status     string `db:"status"`      // DeliveryHeld or DeliveryDead
@@ -46,7 +46,7 @@ func (tx *Tx) raised(ctx context.Context, status string, rows []Delivery) error 
 	return tx.raiseNotices(ctx, rows)
 }
 
-// dueNotices are the notices that may be told of: raised by the first moment given, and not told of since the second.
+// dueNotices returns the notices that may be told of: raised by the first moment given, and not told of since the second.
 const dueNotices = `raised_at IS NOT NULL AND raised_at <= ? AND (notified_at IS NULL OR notified_at <= ?)`
 
 // HasDeliveryNotices reports whether DeliveryNotices would find something.

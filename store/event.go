@@ -21,7 +21,7 @@ type Event struct {
 	DataKind   int64  `db:"data_kind"`  // delivery/event.DataKind
 	Data       []byte `db:"data"`
 	Test       bool   `db:"test"`
-	// ContractVersions are the versions of its contract that it fits, with spaces between; empty when that is not known.
+	// ContractVersions lists the versions of its contract that it fits, with spaces between; empty when that is not known.
 	ContractVersions string   `db:"contract_versions"`
 	AcceptedAt       Time     `db:"accepted_at"`
 	Audience         Audience `db:"audience"` // whom it is for; the rows of claims leave it out
@@ -29,7 +29,7 @@ type Event struct {
 
 const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at`
 
-// eventSummary are the columns of an event without its data.
+// eventSummary lists the columns of an event without its data.
 const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience`
 
 // InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
@@ -107,7 +107,7 @@ func (tx *Tx) insertByIdentity(ctx context.Context, rows []*Event) (map[string]b
 	return fresh, err
 }
 
-// freshEvents tells which events were written under their own ids: all when as many were, or else what the query finds.
+// freshEvents returns which events were written under their own ids: all when as many were, or else what the query finds.
 func (tx *Tx) freshEvents(ctx context.Context, rows []*Event, written int64, query, column string) (map[string]bool, error) {
 	fresh := make(map[string]bool, len(rows))
 	ids := make([]string, len(rows))

@@ -8,7 +8,7 @@ import (
 	"schakel/store/storetest"
 )
 
-// goesBy tells by which step of pruning the rows of a table go when they are old, or why they stay.
+// goesBy gives by which step of pruning the rows of a table go when they are old, or why they stay.
 var goesBy = map[string]string{
 	"event": "PruneEvents", "delivery": "PruneEvents", "attempt": "PruneEvents",
 	"delivery_batch": "PruneBatches", "left_out": "PruneHanded", "handed_identity": "PruneHanded",

@@ -44,7 +44,7 @@ func (tx *Tx) UpdateMail(ctx context.Context, m *Mail) error {
 	return tx.update(ctx, "mail", m, "status", "due_at", "error", "sent_at")
 }
 
-// NextMailDue tells when the earliest pending mail is due; zero when none waits.
+// NextMailDue returns when the earliest pending mail is due; zero when none waits.
 func (q *Queries) NextMailDue(ctx context.Context) (Time, error) {
 	var t Time
 	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM mail WHERE status = 'pending'`)

@@ -43,7 +43,7 @@ func (tx *Tx) UpdateMirrorSource(ctx context.Context, s *MirrorSource) error {
 	return tx.update(ctx, "mirror_source", s, "name", "url", "urls", "partner_id", "secret", "schedule", "contracts", "enabled", "updated_at")
 }
 
-// AskMirrorRun says that somebody wants a run at once.
+// AskMirrorRun requests a run at once.
 func (tx *Tx) AskMirrorRun(ctx context.Context, id, by string) error {
 	return tx.one(ctx, `UPDATE mirror_source SET asked_at = ?, asked_by = ? WHERE id = ?`, tx.Now, by, id)
 }
@@ -84,7 +84,7 @@ type MirrorContract struct {
 	OriginDescription string `db:"origin_description"`
 }
 
-// InsertMirrorContract says that a contract is a copy; ErrConflict when it is one, or the source's contract has one.
+// InsertMirrorContract records that a contract is a copy; ErrConflict when it is one, or the source's contract has one.
 func (tx *Tx) InsertMirrorContract(ctx context.Context, c *MirrorContract) error {
 	c.CreatedAt = tx.Now
 	return tx.insert(ctx, "mirror_contract", c)
@@ -100,7 +100,7 @@ func (tx *Tx) SetMirrorContractAbout(ctx context.Context, contractID, title, des
 	return tx.one(ctx, `UPDATE mirror_contract SET origin_title = ?, origin_description = ? WHERE contract_id = ?`, title, description, contractID)
 }
 
-// MirrorContract tells of what a contract is a copy; ErrNotFound when it is none.
+// MirrorContract returns the source of a copied contract; ErrNotFound when it is none.
 func (q *Queries) MirrorContract(ctx context.Context, contractID string) (MirrorContract, error) {
 	var c MirrorContract
 	return c, q.get(ctx, &c, `SELECT * FROM mirror_contract WHERE contract_id = ?`, contractID)
@@ -148,7 +148,7 @@ func (tx *Tx) InsertMirrorCopy(ctx context.Context, c *MirrorCopy) error {
 	return tx.insert(ctx, "mirror_copy", c)
 }
 
-// CheckMirrorCopy says that the source gave the bytes of a copy now, under a tag.
+// CheckMirrorCopy records that the source gave the bytes of a copy now, under a tag.
 func (tx *Tx) CheckMirrorCopy(ctx context.Context, versionID, etag string) error {
 	return tx.one(ctx, `UPDATE mirror_copy SET etag = ?, checked_at = ? WHERE version_id = ?`, etag, tx.Now, versionID)
 }
@@ -175,7 +175,7 @@ func (q *Queries) CountMirrorCopies(ctx context.Context) (map[string]int, error)
 	return q.countBy(ctx, `SELECT source_id AS name, COUNT(*) AS n FROM mirror_copy GROUP BY source_id`)
 }
 
-// MirrorContractsOf tells which of some contracts are copies.
+// MirrorContractsOf returns which of some contracts are copies.
 func (q *Queries) MirrorContractsOf(ctx context.Context, contractIDs []string) ([]MirrorContract, error) {
 	if len(contractIDs) == 0 {
 		return nil, nil

@@ -87,7 +87,7 @@ func (tx *Tx) InsertMirrorAside(ctx context.Context, a *MirrorAside) error {
 	return tx.insert(ctx, "mirror_aside", a)
 }
 
-// SeeMirrorAside says that the source gave these other bytes again.
+// SeeMirrorAside records that the source gave these other bytes again.
 func (tx *Tx) SeeMirrorAside(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE mirror_aside SET seen_at = ? WHERE id = ?`, tx.Now, id)
 }

@@ -33,7 +33,7 @@ func (tx *Tx) CheckDataset(ctx context.Context, datasetID string, until Time) er
 	return err
 }
 
-// NextMutationDelta tells which delta comes next: its number, lineage, previous one, and the groups that are in no delta yet;
+// NextMutationDelta returns which delta comes next: its number, lineage, previous one, and the groups that are in no delta yet;
 // none when FromSeq is ToSeq. The first of a lineage has no previous one. It has no id and no end.
 func (q *Queries) NextMutationDelta(ctx context.Context, datasetID string) (MutationDelta, error) {
 	last, err := q.LastMutationDelta(ctx, datasetID) // first: what it holds is in the history that is read then

@@ -116,7 +116,7 @@ func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Tim
 	return d, tx.one(ctx, `UPDATE mutation_download SET status = ?, owner = ?, lease_until = ?, progress = 0 WHERE id = ?`, d.Status, owner, lease, d.ID)
 }
 
-// KeepMutationDownload tells that owner goes on with a download until lease, and how far it is, of 100. ErrLeaseLost when
+// KeepMutationDownload extends the lease of owner on a download and records its progress, of 100. ErrLeaseLost when
 // another node has it.
 func (tx *Tx) KeepMutationDownload(ctx context.Context, id, owner string, lease Time, progress int64) error {
 	err := tx.one(ctx, `UPDATE mutation_download SET lease_until = ?, progress = ? WHERE id = ? AND owner = ? AND status = ?`, lease, progress, id, owner, MutationRunning)

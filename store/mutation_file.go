@@ -101,7 +101,7 @@ func (q *Queries) OpenMutationFile(ctx context.Context, f MutationFile) *ObjectR
 	return &ObjectReader{ctx: ctx, q: q, id: f.ID, size: f.Size, pieces: `SELECT data FROM mutation_chunk WHERE file_id = ? AND number = ?`}
 }
 
-// DropMutationFile says that a file is not needed any more. Its bytes go in small steps by [Tx.PruneMutationFiles].
+// DropMutationFile marks a file as not needed any more. Its bytes go in small steps by [Tx.PruneMutationFiles].
 func (tx *Tx) DropMutationFile(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE mutation_file SET gone_at = ? WHERE id = ? AND gone_at IS NULL`, tx.Now, id)
 }
@@ -137,7 +137,7 @@ func (tx *Tx) PruneMutationFiles(ctx context.Context, now Time, _ string, limit 
 	return Pruned{Rows: n}, nil
 }
 
-// downloadFacts are the columns of a download d but its manifest and its geofilter, which may have megabytes.
+// downloadFacts lists the columns of a download d but its manifest and its geofilter, which may have megabytes.
 const downloadFacts = `d.id, d.dataset_id, d.partner_id, d.subscription_id, d.requested_by, d.delta_id, d.snapshot_id, d.area_id, d.object_types, d.lineage,
 	d.status, d.progress, d.error, d.file_id, d.bytes, d.sha256, d.owner, d.lease_until, d.created_at, d.finished_at, d.announced_at, d.gone_at`
 
@@ -181,7 +181,7 @@ func (tx *Tx) HoldMutationFile(ctx context.Context, id string) error {
 	return err
 }
 
-// TouchMutationFile says that a file is still on its way in, though no piece of it came.
+// TouchMutationFile records that a file is still on its way in, though no piece of it came.
 func (tx *Tx) TouchMutationFile(ctx context.Context, id string) error {
 	_, err := tx.exec(ctx, `UPDATE mutation_file SET touched_at = ? WHERE id = ?`, tx.Now, id)
 	return err

@@ -10,7 +10,7 @@ import (
 	"schakel/store/pipe"
 )
 
-// StateDeath says in which group a state goes.
+// StateDeath gives the group in which a state goes.
 type StateDeath struct {
 	ID  string
 	Seq int64

@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// alive are the states that were there behind a group, in the order in which they came.
+// alive returns the states that were there behind a group, in the order in which they came.
 func (w *world) alive(dataset string, seq int64) (ids string) {
 	w.t.Helper()
 	d := w.dataset(dataset)

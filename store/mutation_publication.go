@@ -65,7 +65,7 @@ func (tx *Tx) CancelPublication(ctx context.Context, id string) error {
 		MutationCancelled, tx.Now, tx.Now, id, MutationRunning)
 }
 
-// PublishedState tells which id a state got.
+// PublishedState returns which id a state got.
 type PublishedState struct {
 	Seq      int64  `db:"seq"`    // of the group in the dataset
 	Group    int64  `db:"-"`      // in the publication, from 1

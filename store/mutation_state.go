@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// stateFacts are the columns of a state but its XML, and how long that is.
+// stateFacts lists the columns of a state but its XML, and how long that is.
 const stateFacts = `id, dataset_id, object_type, object_id, source_id, born_seq, died_seq, digest, namespaces, length(xml) AS size`
 
 // StatesByID finds states of a dataset, gone or not, without their XML. The rest is not known.

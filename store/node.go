@@ -13,7 +13,7 @@ type Node struct {
 	SeenAt Time   `db:"seen_at"` // by its own clock
 }
 
-// Beat says that a node lives. It reports whether the node was known: one that was not has begun, or was taken for dead by
+// Beat records that a node lives. It reports whether the node was known: one that was not has begun, or was taken for dead by
 // another, and has lost what it had claimed.
 func (tx *Tx) Beat(ctx context.Context, node string) (known bool, err error) {
 	n, err := tx.exec(ctx, `UPDATE node SET beats = beats + 1, seen_at = ? WHERE id = ?`, tx.Now, node)

@@ -10,7 +10,7 @@ import (
 // channel is the PostgreSQL channel on which nodes tell each other of work.
 const channel = "schakel"
 
-// Notify tells the other nodes something once the transaction is committed. SQLite has one node and nobody to tell. The
+// Notify sends the other nodes a notification once the transaction is committed. SQLite has one node and nobody to tell. The
 // payload may have 7,999 bytes.
 func (tx *Tx) Notify(ctx context.Context, payload string) error {
 	if tx.dialect != Postgres {

@@ -52,7 +52,7 @@ func (tx *Tx) LinkObject(ctx context.Context, id, ownerID string) error {
 	return tx.one(ctx, `UPDATE object SET owner_id = ? WHERE id = ? AND gone_at IS NULL`, ownerID, id)
 }
 
-// DropObject removes an object that belongs to nobody; any other stays.
+// DropObject removes an object without an owner; any other stays.
 func (tx *Tx) DropObject(ctx context.Context, id string) error {
 	n, err := tx.exec(ctx, `DELETE FROM object WHERE id = ? AND owner_id = ''`, id)
 	if err != nil || n == 0 {
@@ -202,7 +202,7 @@ func (tx *Tx) PruneObjects(ctx context.Context, now Time, cursor string, limit i
 	return p, nil
 }
 
-// owners tells which owners of objects are still there.
+// owners returns which owners of objects are still there.
 func (tx *Tx) owners(ctx context.Context, page []Object) (map[string]bool, error) {
 	w := where{}
 	var ids []string

@@ -62,7 +62,7 @@ type orderKey struct{ subscription, key string }
 
 func (d *Delivery) orderKey() orderKey { return orderKey{d.SubscriptionID, d.OrderKey} }
 
-// queued are the states of deliveries in the queue of their key.
+// queued lists the states of deliveries in the queue of their key.
 const queued = `('pending', 'retrying', 'held')`
 
 // inQueue reports whether a delivery counts in the queue of its key.

@@ -11,7 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// byDay are the tables that PostgreSQL keeps in a partition for each span of days, with the prefix of their ids: the ids tell
+// byDay lists the tables that PostgreSQL keeps in a partition for each span of days, with the prefix of their ids: the ids tell
 // the time, so that a row is found by its id in one partition.
 var byDay = [...]struct{ table, prefix string }{{"event", "evt"}, {"delivery", "dlv"}, {"attempt", "att"}}
 

@@ -88,7 +88,7 @@ func (p partition) span() string {
 	return from + " " + to
 }
 
-// rowsBound is up to where single events are pruned: not those of a day that has begun to be old, for it will go whole.
+// rowsBound bounds the pruning of single events: not those of a day that has begun to be old, for it will go whole.
 func (tx *Tx) rowsBound(ctx context.Context, before Time) (string, error) {
 	bound := IDAt("evt", before.Time)
 	if tx.dialect != Postgres {

@@ -47,7 +47,7 @@ func (tx *Tx) sendMany(ctx context.Context, b bulk, n int, values func(args []an
 	return written, returned, nil
 }
 
-// later runs a statement of which nobody asks what came of it. On PostgreSQL it may wait for the commit, which fails when it
+// later runs a statement whose result is not needed. On PostgreSQL it may wait for the commit, which fails when it
 // fails.
 func (tx *Tx) later(ctx context.Context, query string, args ...any) error {
 	if tx.dialect != Postgres {

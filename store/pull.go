@@ -119,7 +119,7 @@ func (tx *Tx) buryWorn(ctx context.Context, worn []Delivery) error {
 	return errors.Join(queues.settle(ctx), tx.endReceives(ctx, PullExpired, Time{}, ids), tx.raised(ctx, DeliveryDead, worn))
 }
 
-// buried are the columns of a delivery that was received too often.
+// buried lists the columns of a delivery that was received too often.
 const buried = `status = 'dead', reason = 'delivery-count-exceeded', due_at = NULL, lease_owner = '', detail =
 	'It was received as often as is allowed and never acknowledged. Find out why the consumer fails on it, then resend it.'`
 
@@ -166,7 +166,7 @@ func (tx *Tx) PullExpire(ctx context.Context, maxReceives int64, limit int) (int
 	return len(rows), tx.endReceives(ctx, PullExpired, Time{}, idsOf(rows))
 }
 
-// PullDue tells when the earliest open delivery of a subscription can be received; zero when there is none.
+// PullDue returns when the earliest open delivery of a subscription can be received; zero when there is none.
 func (q *Queries) PullDue(ctx context.Context, subscriptionID string) (Time, error) {
 	var due []Time
 	err := q.list(ctx, &due, `SELECT due_at FROM delivery WHERE subscription_id = ? AND behind = FALSE AND status IN ('pending', 'retrying')

@@ -48,7 +48,7 @@ func (p *puller) receive(limit int) []store.PullLock {
 	return locks
 }
 
-// received are the ids of what can be received now.
+// received returns the ids of what can be received now.
 func (p *puller) received(limit int) []string {
 	p.t.Helper()
 	ids := []string{}
@@ -103,7 +103,7 @@ func (p *puller) expire(want int) {
 	})
 }
 
-// ends are the kinds of the attempts of a delivery, oldest first.
+// ends returns the kinds of the attempts of a delivery, oldest first.
 func (p *puller) ends(id string, want ...string) {
 	p.t.Helper()
 	attempts, err := p.db.Attempts(p.ctx, id)

@@ -29,7 +29,7 @@ func (tx *Tx) RevokeReadKey(ctx context.Context, id, reason string) error {
 	return tx.one(ctx, `UPDATE read_key SET revoked_at = ?, revoke_reason = ? WHERE id = ? AND revoked_at IS NULL`, tx.Now, reason, id)
 }
 
-// TouchReadKey says that a key was used now.
+// TouchReadKey records that a key was used now.
 func (tx *Tx) TouchReadKey(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE read_key SET last_used_at = ? WHERE id = ?`, tx.Now, id)
 }

@@ -137,7 +137,7 @@ func (q *Queries) DeliveriesFor(ctx context.Context, subscriptionID string, even
 	return rows, q.list(ctx, &rows, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at, batch_id FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
 }
 
-// HandedBefore tells which of these identities (EventIdentity) a subscription was handed (EDU-18b).
+// HandedBefore returns which of these identities (EventIdentity) a subscription was handed (EDU-18b).
 func (q *Queries) HandedBefore(ctx context.Context, subscriptionID string, identities []string) (map[string]bool, error) {
 	before := make(map[string]bool)
 	if len(identities) == 0 {
@@ -154,7 +154,7 @@ func (q *Queries) HandedBefore(ctx context.Context, subscriptionID string, ident
 	return before, err
 }
 
-// MarkReplayed tells by which replay deliveries came, or were sent again.
+// MarkReplayed records by which replay deliveries came, or were sent again.
 func (tx *Tx) MarkReplayed(ctx context.Context, jobID string, deliveries []string) error {
 	if len(deliveries) == 0 {
 		return nil

@@ -214,7 +214,7 @@ func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int
 	return Pruned{Rows: gone, Done: true}, nil
 }
 
-// ErrLeaseLost is answered when another node has taken a task over.
+// ErrLeaseLost is returned when another node has taken a task over.
 var ErrLeaseLost = errors.New("another node has taken this task over")
 
 // ClusterTask is work that one node of the cluster does at a time, and what came of its last run.
@@ -259,7 +259,7 @@ func (tx *Tx) StartTask(ctx context.Context, seen ClusterTask, owner string, lea
 	return n == 1, err
 }
 
-// StepTask tells that owner goes on with a task until lease, in the transaction of what it does for it: so that whatever
+// StepTask extends the lease of owner on a task, in the transaction of what it does for it: so that whatever
 // a node does that has lost its lease is undone. It answers ErrLeaseLost then. Call it first.
 func (tx *Tx) StepTask(ctx context.Context, name, owner string, lease Time) error {
 	err := tx.one(ctx, `UPDATE cluster_task SET lease_until = ? WHERE name = ? AND owner = ? AND lease_until > ?`, lease, name, owner, tx.Now)

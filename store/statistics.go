@@ -24,13 +24,13 @@ func (db *DB) Optimize(ctx context.Context) error {
 	return nil
 }
 
-// staleTables are the tables with more changes since they were last analysed than a tenth of their rows. Of a partitioned table its
+// staleTables lists the tables with more changes since they were last analysed than a tenth of their rows. Of a partitioned table its
 // partitions tell.
 const staleTables = `SELECT CAST(s.relid AS regclass) AS name FROM pg_stat_user_tables s
 	WHERE s.schemaname = current_schema() AND s.n_mod_since_analyze > 1000 + s.n_live_tup / 10
 	ORDER BY 1`
 
-// staleParents are the partitioned tables that were never analysed, or not since a partition changed by as much as it holds.
+// staleParents lists the partitioned tables that were never analysed, or not since a partition changed by as much as it holds.
 const staleParents = `SELECT CAST(c.oid AS regclass) AS name FROM pg_class c WHERE c.relkind = 'p' AND c.relnamespace = CAST(current_schema() AS regnamespace)
 	AND NOT EXISTS (SELECT 1 FROM pg_statistic t WHERE t.starelid = c.oid)
 	AND EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_stat_user_tables s ON s.relid = i.inhrelid WHERE i.inhparent = c.oid AND s.n_live_tup > 0)`

@@ -36,7 +36,7 @@ type Subscription struct {
 	DecidedAt    Time     `db:"decided_at"`
 	DecidedBy    string   `db:"decided_by"`
 	Types        []string `db:"-"`
-	// Versions are the lines of versions wanted, by event type; a type that is not in it comes in every version (EDU-08).
+	// Versions lists the lines of versions wanted, by event type; a type that is not in it comes in every version (EDU-08).
 	Versions map[string]string `db:"-"`
 }
 

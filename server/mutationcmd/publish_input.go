@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// groupForms are the forms of groups and their media types.
+// groupForms lists the forms of groups and their media types.
 func groupForms() map[string]string {
 	return map[string]string{"xml": "application/xml", "zip": "application/zip", "json": "application/json", "ndjson": "application/x-ndjson"}
 }
@@ -94,7 +94,7 @@ func (in *groupInput) look(r *bufio.Reader) error {
 	return nil
 }
 
-// formOf tells the form of groups by their first bytes, and by the name of the file where those leave a choice.
+// formOf returns the form of groups by their first bytes, and by the name of the file where those leave a choice.
 func formOf(name string, start []byte) string {
 	ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), ".")
 	text := bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), " \t\r\n")
