@@ -51,7 +51,7 @@ func (tx *Tx) TakeAMQPAsked(ctx context.Context, limit int, lease Time) ([]AMQPM
 	return rows, err
 }
 
-// AskedAMQPDone ends what was asked of a message, done or impossible. The program does not ask it again before again.
+// AskedAMQPDone ends what was asked of a message, done or impossible. The program itself asks no sooner than again.
 func (tx *Tx) AskedAMQPDone(ctx context.Context, id, asked string, again Time) error {
 	_, err := tx.exec(ctx, `UPDATE amqp_message SET asked = '', asked_at = ? WHERE id = ? AND asked = ?`, again, id, asked)
 	return err

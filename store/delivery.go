@@ -167,7 +167,7 @@ const atStopped = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.status IN
 // ofSubject holds for deliveries of events with a subject. No index has subjects: lists look at the newest deliveries alone.
 const ofSubject = `EXISTS (SELECT 1 FROM event e WHERE e.id = event_id AND e.ce_subject = ?)`
 
-// owner returns the partner of the endpoint or the subscription: the deliveries of a partner are found by an index.
+// owner limits the deliveries to the partner of the endpoint or the subscription: those of a partner are found by an index.
 func (f DeliveryFilter) owner(w *where) {
 	switch {
 	case f.PartnerID != "" || len(f.IDs) > 0 || f.EventID != "":
