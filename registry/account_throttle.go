@@ -2,89 +2,18 @@ package registry
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"schakel/store"
 )
 
-// ThrottledError says that too many logins failed; After is how long to wait.
-type ThrottledError struct {
-	After time.Duration
-}
-
-// Error implements error.
-func (e *ThrottledError) Error() string {
-	return fmt.Sprintf("too many failed logins: wait %s", e.After)
-}
-
-// throttle is how failures of one kind of bucket make the next try wait: the
-// first ones are free, then the wait doubles from a second up to longest.
-type throttle struct {
-	free    int64
-	longest time.Duration
-}
-
-// forgetAfter is how long a failure counts, when no other follows.
-const forgetAfter = 24 * time.Hour
-
 // The wait for an account is short, because whoever knows an e-mail address can
 // cause it and would otherwise lock its owner out; a minute still leaves a
 // guesser 1440 tries a day. An address pays for its own failures only.
 func accountRule() throttle { return throttle{free: 5, longest: time.Minute} }
+
 func addressRule() throttle { return throttle{free: 20, longest: 15 * time.Minute} }
-
-// wait is how long to wait after so many failures.
-func (t throttle) wait(failures int64) time.Duration {
-	over := failures - t.free
-	if over <= 0 {
-		return 0
-	}
-	return min(time.Second<<min(over-1, 20), t.longest)
-}
-
-// accountBucket names what is counted. An e-mail address is kept as a hash: what
-// people type there may be anything.
-func accountBucket(email string) string {
-	sum := sha256.Sum256([]byte(email))
-	return "account:" + hex.EncodeToString(sum[:16])
-}
-
-// addressBucket counts an IPv6 network of /64 as one: that is what one customer gets.
-func addressBucket(addr string) string {
-	ip, err := netip.ParseAddr(addr)
-	if err != nil {
-		return "address:" + addr
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		if p, err := ip.Prefix(64); err == nil {
-			return "address:" + p.String()
-		}
-	}
-	return "address:" + ip.String()
-}
-
-// countTry counts a try as failed before the password is looked at, so that many
-// at the same moment do not all count as the first. A success takes it back.
-func countTry(ctx context.Context, tx *store.Tx, bucket string, rule throttle) (time.Duration, error) {
-	t, err := tx.LockThrottle(ctx, bucket)
-	if err != nil {
-		return 0, fmt.Errorf("read throttle: %w", err)
-	}
-	if left := t.BlockedUntil.Sub(tx.Now.Time); left > 0 {
-		return left, nil
-	}
-	if tx.Now.Sub(t.UpdatedAt.Time) > forgetAfter {
-		t.Failures = 0
-	}
-	t.Failures++
-	t.BlockedUntil = store.At(tx.Now.Add(rule.wait(t.Failures)))
-	return 0, tx.SaveThrottle(ctx, t)
-}
 
 // admitTry counts a try for both the account and the address, and refuses it
 // with a ThrottledError while either has to wait.

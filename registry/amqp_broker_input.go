@@ -69,7 +69,7 @@ func (a *AMQP) checkBroker(in AMQPBrokerInput, old store.AMQPBroker) problems {
 	}
 	if in.CA != "" {
 		if _, err := readCertificates(in.CA); err != nil {
-			wrong.add("ca", mirrorSentence(err))
+			wrong.add("ca", sentence(err.Error()))
 		}
 	}
 	return wrong
@@ -127,7 +127,7 @@ func (in AMQPBrokerInput) clientCertificate(old store.AMQPBroker, wrong problems
 	list, err := readCertificates(in.Certificate)
 	switch {
 	case err != nil:
-		wrong.add("certificate", mirrorSentence(err))
+		wrong.add("certificate", sentence(err.Error()))
 		return "", nil
 	case len(list) != 1:
 		wrong.add("certificate", "Paste one certificate, with those of the authorities after it.")
@@ -149,7 +149,7 @@ func (in AMQPBrokerInput) clientCertificate(old store.AMQPBroker, wrong problems
 func keyThatFits(text string, c certificateChain, field string, wrong problems) crypto.Signer {
 	keys, err := readKeys(text)
 	if err != nil {
-		wrong.add(field, mirrorSentence(err))
+		wrong.add(field, sentence(err.Error()))
 		return nil
 	}
 	for _, key := range keys {

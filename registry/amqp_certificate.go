@@ -37,7 +37,7 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 	wrong := problems{}
 	chains, err := readCertificates(certificates)
 	if err != nil {
-		wrong.add("certificates", mirrorSentence(err))
+		wrong.add("certificates", sentence(err.Error()))
 		return nil, wrong.err()
 	}
 	list := make([]enterprise, 0, len(chains))

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (a *AMQP) ReadImport(ctx context.Context, actor Actor, document []byte) (AM
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return AMQPImport{}, invalidFields(problems{"text": mirrorSentence(err)})
+		return AMQPImport{}, invalidFields(problems{"text": sentence(err.Error())})
 	}
 	in := AMQPImport{Kind: string(doc.Kind)}
 	for _, f := range doc.Findings {
@@ -59,7 +60,7 @@ func (a *AMQP) ReadImport(ctx context.Context, actor Actor, document []byte) (AM
 
 // outdated says why an administrator may not want what a document says of a party any more, or not yet.
 func outdated(d cpa.Details, now time.Time) []string {
-	told := "What it says of HER-id " + itoa(int64(d.HerID))
+	told := "What it says of HER-id " + strconv.Itoa(d.HerID)
 	switch {
 	case d.ValidAt(now):
 		return nil
@@ -78,7 +79,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor Actor, document []byte, her
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return store.AMQPParty{}, invalidFields(problems{"text": mirrorSentence(err)})
+		return store.AMQPParty{}, invalidFields(problems{"text": sentence(err.Error())})
 	}
 	details, ok := doc.Party(int(herID))
 	if !ok {
@@ -167,7 +168,7 @@ func (p *AMQPImportParty) compareQueues(to *store.AMQPParty) {
 		}
 	}
 	if parent := int64(p.Details.ParentHerID); parent > 0 && parent != to.ParentHerID && parent != to.HerID {
-		p.Changes = append(p.Changes, "The HER-id of its organisation becomes "+itoa(parent)+".")
+		p.Changes = append(p.Changes, "The HER-id of its organisation becomes "+strconv.FormatInt(parent, 10)+".")
 		to.ParentHerID = parent
 	}
 }

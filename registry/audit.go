@@ -210,14 +210,6 @@ func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint
 	return d
 }
 
-// subscribedTo lists the event types of a subscription, or names its dataset.
-func subscribedTo(s store.Subscription) []string {
-	if s.DatasetID != "" {
-		return []string{"dataset " + s.DatasetID}
-	}
-	return s.Types
-}
-
 func routeDetails(r store.Route, from, to store.Partner) details {
 	return details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"schakel/store"
@@ -194,7 +195,7 @@ func (d details) list(name string) string {
 	words := d.words(name)
 	const most = 3
 	if n := len(words); n > most {
-		words = append(words[:most:most], itoa(int64(n-most))+" more")
+		words = append(words[:most:most], strconv.Itoa(n-most)+" more")
 	}
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]

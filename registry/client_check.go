@@ -43,18 +43,6 @@ func (in NewClient) clean() NewClient {
 	return in
 }
 
-// tidyList trims, sorts and takes out what is empty or there twice.
-func tidyList(list []string) []string {
-	var out []string
-	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 func (c *Clients) check(in NewClient, methods []string, administrator bool) problems {
 	wrong := problems{}
 	wrong.add("name", line(in.Name, 2, 120))
@@ -126,11 +114,6 @@ func checkTypePattern(s string) string {
 		return "a prefix has at least two parts, such as nl.example.*"
 	}
 	return ""
-}
-
-func validEventType(s string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/"
-	return s != "" && len(s) <= 255 && allOf(s, letters) && strings.Trim(s, "._-:/") != ""
 }
 
 // checkSourcePattern wants a URI-reference (CE-09), or a prefix that ends where

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"schakel/registry/compare"
 	"schakel/registry/contract"
@@ -104,9 +103,4 @@ func versionBefore(versions []store.ContractVersion, v store.ContractVersion, st
 		}
 	}
 	return store.ContractVersion{}, false
-}
-
-func isPreRelease(version string) bool {
-	precedence, _, _ := strings.Cut(version, "+")
-	return strings.Contains(precedence, "-")
 }

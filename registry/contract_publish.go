@@ -203,11 +203,3 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 	}
 	return nil
 }
-
-// day writes the day of an instant, or nothing when it is unset.
-func day(t store.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.DateOnly)
-}

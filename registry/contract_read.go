@@ -11,10 +11,6 @@ import (
 	"schakel/store"
 )
 
-// Latest stands for the highest published version, where a version is asked for.
-// A deprecated or pre-release version is the latest only when there is no other.
-const Latest = "latest"
-
 // ContractSummary is a contract with its latest version, if it has one.
 type ContractSummary struct {
 	store.Contract
@@ -204,4 +200,19 @@ func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 		}
 	}
 	return list, nil
+}
+
+// Reader tells what an actor may read.
+func (c *Contracts) Reader(ctx context.Context, actor Actor) (Reader, error) {
+	switch {
+	case actor.Administrator:
+		return Reader{Internal: true, Administrator: true}, nil
+	case actor.PartnerID == "":
+		return Reader{}, nil
+	}
+	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
+	if err != nil {
+		return Reader{}, found("partner", err)
+	}
+	return readerOf(partner), nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -134,7 +135,7 @@ func TestVersionTransitions(t *testing.T) {
 					continue
 				}
 				next++
-				v := "1.0." + itoa(int64(next))
+				v := "1.0." + strconv.Itoa(next)
 				_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument(v, enrolled)})
 				must(t, err)
 				for _, step := range path {
@@ -232,7 +233,7 @@ func TestUploadRealDocuments(t *testing.T) {
 				continue
 			}
 			n++
-			version := "1.0." + itoa(int64(n))
+			version := "1.0." + strconv.Itoa(n)
 			_, err = w.Contracts.Upload(ctx, w.admin, "real", Upload{Version: version, Content: content})
 			if _, refused := errors.AsType[*Error](err); err != nil && !refused {
 				t.Errorf("%s: %v", filepath.Base(file), err)

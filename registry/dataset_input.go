@@ -23,13 +23,6 @@ const (
 	mostNamespaces     = 50
 )
 
-// Codes of the coordinate systems that a dataset may have (EPSG).
-const (
-	crsNone = 0
-	crsRD   = 28992
-	crsWGS  = 4326
-)
-
 // DatasetInput is what is told of a dataset.
 type DatasetInput struct {
 	ID          string // a letter, then 1 to 39 lower-case letters, digits and hyphens; it stays what it was
@@ -95,10 +88,10 @@ func (in DatasetInput) check() problems {
 	in.checkElements(wrong)
 	between(wrong, "perFile", in.PerFile, 1, mostPerFile)
 	if _, err := parseScheduleOf(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
-		wrong.add("deltaSchedule", mirrorSentence(err))
+		wrong.add("deltaSchedule", sentence(err.Error()))
 	}
 	if _, err := parseScheduleOf(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
-		wrong.add("snapshotSchedule", mirrorSentence(err))
+		wrong.add("snapshotSchedule", sentence(err.Error()))
 	}
 	return wrong
 }

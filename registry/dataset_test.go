@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func squares(given string, crs, target int) (string, error) {
 	if !strings.HasPrefix(given, "POLYGON") {
 		return "", errors.New("polygon 1, ring 1, vertex 3: this is no point; write x and y")
 	}
-	return strings.ToUpper(given) + itoa(int64(crs)) + ">" + itoa(int64(target)), nil
+	return strings.ToUpper(given) + strconv.Itoa(crs) + ">" + strconv.Itoa(target), nil
 }
 
 func buildings() DatasetInput {

@@ -116,11 +116,3 @@ func applySending(to *store.Endpoint, in EndpointInput) {
 		to.BatchStated = in.ContractID == "" // with a contract nobody need be believed
 	}
 }
-
-// sentence makes the text of an error into a sentence.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}

@@ -10,13 +10,6 @@ import (
 	"schakel/store"
 )
 
-// Content modes of a webhook, and the method of an endpoint without credentials.
-const (
-	ModeStructured = "structured"
-	ModeBinary     = "binary"
-	TokenAuthNone  = "none"
-)
-
 // Defaults of an endpoint.
 const (
 	defaultConcurrency    = 16
@@ -94,12 +87,6 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	return wrong
 }
 
-func between(wrong problems, field string, n, least, most int64) {
-	if n < least || n > most {
-		wrong.add(field, "Use a number from "+itoa(least)+" to "+itoa(most)+".")
-	}
-}
-
 func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong problems) {
 	if in.ContentMode != ModeStructured && in.ContentMode != ModeBinary {
 		wrong.add("contentMode", "Choose structured or binary.")
@@ -140,19 +127,6 @@ func checkTokenSecret(in EndpointInput, old store.Endpoint) string {
 
 func usesSecret(method string) bool {
 	return method == token.ClientSecretBasic || method == token.ClientSecretPost
-}
-
-// origin is the scheme, host and port of an address.
-func origin(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return raw
-	}
-	port := u.Port()
-	if port == "" && u.Scheme == "https" {
-		port = "443"
-	}
-	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
 }
 
 // apply writes checked input into an endpoint.

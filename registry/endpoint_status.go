@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"schakel/store"
 )
@@ -153,5 +152,3 @@ func endEndpoints(ctx context.Context, tx *store.Tx, partnerID, reason string) e
 	}
 	return nil
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

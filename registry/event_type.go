@@ -34,3 +34,20 @@ func (e *EventTypes) Get(ctx context.Context, reader Reader, name string) (store
 	}
 	return t, nil
 }
+
+// LinesOf lists the lines of event types that a reader was shown, by name.
+func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][]VersionLineOf, error) {
+	rows, err := e.cfg.DB.EventTypeVersions(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list versions of event types: %w", err)
+	}
+	byName := map[string][]store.EventType{}
+	for _, r := range rows {
+		byName[r.Name] = append(byName[r.Name], r)
+	}
+	lines := make(map[string][]VersionLineOf, len(byName))
+	for name, versions := range byName {
+		lines[name] = Lines(versions)
+	}
+	return lines, nil
+}

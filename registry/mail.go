@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"schakel/store"
@@ -11,9 +10,6 @@ import (
 // Mails are the messages to people. They are written in the transaction of what
 // they tell of; a [Mailer] sends them afterwards.
 type Mails struct{ cfg Config }
-
-// message is what a mail says.
-type message struct{ subject, body string }
 
 // List lists mails for an administrator, newest first, with their total count.
 // Their texts hold one-time links: nothing shows them but Read.
@@ -63,57 +59,4 @@ func (m *Mails) Read(ctx context.Context, actor Actor, id string) (store.Mail, e
 		return record(ctx, tx, actor, ActionMailRead, object{"mail", mail.ID, mail.Subject, ""}, details{"recipient": mail.Recipient})
 	})
 	return mail, err
-}
-
-// PasswordLink mails a link with which the owner of an account chooses a
-// password. It answers nil for an unknown address too, so that nobody learns who
-// has an account.
-func (m *Mails) PasswordLink(ctx context.Context, accounts *Accounts, email string) error {
-	purpose, token, err := accounts.PasswordLink(ctx, email)
-	if err != nil {
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		return fmt.Errorf("make password link: %w", err)
-	}
-	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		return m.cfg.mail(ctx, tx, CleanEmail(email), m.cfg.mailPassword(purpose, token))
-	})
-}
-
-// mail queues a message; without a recipient there is nobody to tell.
-func (c Config) mail(ctx context.Context, tx *store.Tx, to string, msg message) error {
-	if to == "" {
-		return nil
-	}
-	if err := tx.InsertMail(ctx, &store.Mail{Recipient: to, Subject: msg.subject, Body: msg.body}); err != nil {
-		return fmt.Errorf("queue mail: %w", err)
-	}
-	return nil
-}
-
-// mailAdministrators queues a message to everyone who can decide.
-func (c Config) mailAdministrators(ctx context.Context, tx *store.Tx, msg message) error {
-	people, err := administrators(ctx, tx)
-	for _, to := range people {
-		if err := c.mail(ctx, tx, to, msg); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// administrators lists the addresses of everyone who can decide.
-func administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
-	accounts, err := tx.Accounts(ctx, "")
-	if err != nil {
-		return nil, fmt.Errorf("list administrators: %w", err)
-	}
-	var people []string
-	for _, a := range accounts {
-		if a.Role == store.RoleAdministrator && a.Status == store.AccountActive {
-			people = append(people, a.Email)
-		}
-	}
-	return people, nil
 }

@@ -64,17 +64,6 @@ func (in MirrorInput) clean() MirrorInput {
 	return in
 }
 
-// filled leaves out what is empty.
-func filled(lines []string) []string {
-	var kept []string
-	for _, line := range lines {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
-			kept = append(kept, line)
-		}
-	}
-	return kept
-}
-
 func (m *Mirrors) check(in MirrorInput) problems {
 	wrong := problems{}
 	wrong.add("name", line(in.Name, 2, 100))
@@ -91,7 +80,7 @@ func (m *Mirrors) check(in MirrorInput) problems {
 		wrong.add("secret", "A key is one line of letters, digits and signs, without spaces.")
 	}
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.add("schedule", mirrorSentence(err))
+		wrong.add("schedule", sentence(err.Error()))
 	}
 	if len(in.Contracts) > maxMirrorPatterns {
 		wrong.add("contracts", "Give at most 200 ids.")
@@ -110,7 +99,7 @@ func (m *Mirrors) checkAddress(text string) string {
 		return "Fill in the address of the register."
 	}
 	if _, err := mirror.ParseURL(text); err != nil {
-		return mirrorSentence(err)
+		return sentence(err.Error())
 	}
 	if err := m.cfg.CheckURL(text); err != nil {
 		return err.Error()
@@ -121,7 +110,7 @@ func (m *Mirrors) checkAddress(text string) string {
 func (m *Mirrors) checkList(lines []string) string {
 	entries, err := mirror.ParseList(lines)
 	if err != nil {
-		return mirrorSentence(err)
+		return sentence(err.Error())
 	}
 	if len(entries) == 0 {
 		return "Give at least one address."
@@ -137,41 +126,9 @@ func (m *Mirrors) checkList(lines []string) string {
 	return ""
 }
 
-// mirrorSentence writes an error as a sentence.
-func mirrorSentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
 // parseSchedule reads the schedule of a mirror.
 func parseSchedule(text string) (cron.Schedule, error) {
 	return parseScheduleOf(text, leastMirrorPause)
-}
-
-// parseScheduleOf reads a schedule as cron writes it. It refuses what comes round more
-// often than once in least, or never.
-func parseScheduleOf(text string, least time.Duration) (cron.Schedule, error) {
-	const example = `write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h"`
-	// What sets a time zone is left out on purpose: every time here is UTC.
-	if text == "" || len(text) > 100 || strings.Contains(text, "=") {
-		return nil, errors.New(example)
-	}
-	plan, err := cron.ParseStandard(text)
-	if err != nil {
-		return nil, errors.New(example)
-	}
-	at := plan.Next(time.Unix(0, 0).UTC())
-	for range 50 {
-		next := plan.Next(at)
-		if at.IsZero() || next.IsZero() {
-			return nil, errors.New("this never comes round; " + example)
-		}
-		if next.Sub(at) < least {
-			return nil, fmt.Errorf("leave at least %s between two runs", inWords(least))
-		}
-		at = next
-	}
-	return plan, nil
 }
 
 // inWords writes a whole number of minutes below ten, or an hour.

@@ -159,12 +159,12 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	}
 	r.copies = counts[r.source.ID]
 	if r.reads, err = r.driver(r.source); err != nil {
-		r.row.Error = mirrorSentence(err)
+		r.row.Error = sentence(err.Error())
 		return nil
 	}
 	there, err := r.reads.Contracts(ctx)
 	if err != nil {
-		r.row.Error = mirrorSentence(err)
+		r.row.Error = sentence(err.Error())
 		return ctx.Err()
 	}
 	known, err := r.cfg.DB.MirrorContracts(ctx, r.source.ID)
@@ -229,7 +229,7 @@ func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied stor
 		return r.contractGone(ctx, copied)
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: mirrorSentence(err)})
+		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: sentence(err.Error())})
 		return ctx.Err()
 	}
 	if !copied.GoneAt.IsZero() {

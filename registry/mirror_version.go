@@ -33,7 +33,7 @@ func (r *mirrorRun) version(ctx context.Context, c mirror.Contract, copied *stor
 		return "", true, nil
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: mirrorSentence(err)})
+		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: sentence(err.Error())})
 		return known.Version, known.VersionID != "", ctx.Err()
 	}
 	if r.bytes += int64(len(doc.Content)); r.bytes > maxRunBytes {

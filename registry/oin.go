@@ -100,10 +100,6 @@ func Numbers(p store.Partner) string {
 	return strings.Join(known, ", ")
 }
 
-func allDigits(s string) bool { return allOf(s, "0123456789") }
-
-func allOf(s, letters string) bool { return strings.Trim(s, letters) == "" }
-
 // compact takes out the spaces, dots and dashes people write in numbers.
 func compact(number string) string {
 	return strings.NewReplacer(" ", "", ".", "", "-", "", "\u00a0", "").Replace(strings.TrimSpace(number))

@@ -10,14 +10,6 @@ import (
 	"schakel/store"
 )
 
-// OwnDocument describes one of our own APIs, or the events we send ourselves.
-type OwnDocument struct {
-	ID      string // of its contract
-	Title   string
-	Summary string
-	Content []byte // OpenAPI or AsyncAPI; its version is that of its info
-}
-
 // OwnContracts keeps the descriptions of our own APIs in the register, as
 // contracts like any other (EDU-06a, EDU-N03): public, owned by the own
 // organisation, and never changed once they are there.

@@ -137,8 +137,3 @@ func (p *Partners) cascade(ctx context.Context, tx *store.Tx, partner store.Part
 	}
 	return nil
 }
-
-func (t transition) named(verb string) transition {
-	t.verb = verb
-	return t
-}

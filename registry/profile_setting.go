@@ -195,15 +195,3 @@ func (s Setting) copy(to, from *Profile) {
 		*v = slices.Clone(*s.at(from).(*[]string))
 	}
 }
-
-// spell writes a duration without the zeroes at its end: 168h, not 168h0m0s.
-func spell(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}

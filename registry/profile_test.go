@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -229,7 +230,7 @@ func TestProfileConcurrentSave(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range many {
 			all.Go(func() {
-				values := map[string]string{"sending.max_attempts": itoa(int64(10 + i))}
+				values := map[string]string{"sending.max_attempts": strconv.Itoa(10 + i)}
 				_, _, errs[i] = w.Profile.Save(t.Context(), w.admin, ProfileChange{Values: values})
 			})
 		}

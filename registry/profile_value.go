@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -82,7 +81,7 @@ func (s Setting) check(p *Profile) string {
 		}
 	}
 	if list, ok := s.at(p).(*[]time.Duration); ok && len(*list) > maxWaits {
-		return "Use at most " + itoa(maxWaits) + " pauses; the last one repeats."
+		return "Use at most " + strconv.Itoa(maxWaits) + " pauses; the last one repeats."
 	}
 	return ""
 }
@@ -90,7 +89,7 @@ func (s Setting) check(p *Profile) string {
 // parts are the values to hold against the bounds: one, those of a list, or how many words there are.
 func (s Setting) parts(p *Profile) []string {
 	if words, ok := s.at(p).(*[]string); ok {
-		return []string{itoa(int64(len(*words)))}
+		return []string{strconv.Itoa(len(*words))}
 	}
 	return strings.Split(s.Value(p), ", ")
 }
@@ -113,32 +112,4 @@ func (s Setting) choiceList() string {
 func (s Setting) example() string {
 	standard := DefaultProfile()
 	return s.Value(&standard)
-}
-
-// parseTime reads a time such as 90s or 1h30m; a number of days such as 7d too.
-func parseTime(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil {
-			return 0, errors.New("not a number of days")
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d != d.Truncate(time.Millisecond) || strings.ContainsAny(text, "+-") {
-		return 0, errors.New("not a time")
-	}
-	return d, nil
-}
-
-func parseTimes(text string) ([]time.Duration, error) {
-	var list []time.Duration
-	for word := range strings.SplitSeq(text, ",") {
-		d, err := parseTime(strings.TrimSpace(word))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, d)
-	}
-	return list, nil
 }

@@ -1,10 +1,6 @@
 package registry
 
-import (
-	"context"
-
-	"schakel/store"
-)
+import "schakel/store"
 
 // Reader is who reads contracts and the catalogue. The zero Reader is anyone: it
 // sees what is public and published.
@@ -16,21 +12,6 @@ type Reader struct {
 	Internal bool
 	// Administrator sees drafts and what is withdrawn too.
 	Administrator bool
-}
-
-// Reader tells what an actor may read.
-func (c *Contracts) Reader(ctx context.Context, actor Actor) (Reader, error) {
-	switch {
-	case actor.Administrator:
-		return Reader{Internal: true, Administrator: true}, nil
-	case actor.PartnerID == "":
-		return Reader{}, nil
-	}
-	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
-	if err != nil {
-		return Reader{}, found("partner", err)
-	}
-	return readerOf(partner), nil
 }
 
 func readerOf(p store.Partner) Reader {

@@ -86,3 +86,11 @@ func checkReason(reason string, needed bool) error {
 	p.add("reason", prose(reason, least, 1000))
 	return p.err()
 }
+
+func invalidFields(fields map[string]string) error {
+	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
+}
+
+func forbidden(format string, args ...any) error {
+	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+}

@@ -63,3 +63,12 @@ func appendIdentifier(key []byte, id string) []byte {
 func appendNumber(key []byte, digits string) []byte {
 	return append(append(key, byte(len(digits))), digits...)
 }
+
+func isPreRelease(version string) bool {
+	precedence, _, _ := strings.Cut(version, "+")
+	return strings.Contains(precedence, "-")
+}
+
+// Latest stands for the highest published version, where a version is asked for.
+// A deprecated or pre-release version is the latest only when there is no other.
+const Latest = "latest"

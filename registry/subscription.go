@@ -162,25 +162,6 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 	return nil
 }
 
-// openSubscriptions lists all open subscriptions that a filter selects, newest first.
-func openSubscriptions(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) (open []store.Subscription, err error) {
-	f.Open, f.Page = true, store.Page{Number: 1, Size: 500}
-	for {
-		rows, _, err := q.Subscriptions(ctx, f)
-		if err != nil {
-			return nil, fmt.Errorf("list subscriptions: %w", err)
-		}
-		if open = append(open, rows...); len(rows) < f.Size {
-			return open, nil
-		}
-		f.Before = rows[len(rows)-1].ID // and not the next page: those that end meanwhile would push others off it
-	}
-}
-
-func openSubscription(s store.Subscription) bool {
-	return s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected
-}
-
 // Get finds a subscription within a scope.
 func (s *Subscriptions) Get(ctx context.Context, scope Scope, id string) (store.Subscription, error) {
 	sub, err := s.cfg.DB.Subscription(ctx, id)

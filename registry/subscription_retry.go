@@ -3,6 +3,7 @@ package registry
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (r Retry) Text() RetryInput {
 	}
 	in.Waits = strings.Join(words, ", ")
 	if r.MaxAttempts > 0 {
-		in.MaxAttempts = itoa(int64(r.MaxAttempts))
+		in.MaxAttempts = strconv.Itoa(r.MaxAttempts)
 	}
 	if r.Deadline > 0 {
 		in.Deadline = spell(r.Deadline)

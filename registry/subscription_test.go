@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ func TestSubscriptionRequest(t *testing.T) {
 func manyTypes(n int) []string {
 	list := make([]string, n)
 	for i := range list {
-		list[i] = "nl.example.t" + itoa(int64(i))
+		list[i] = "nl.example.t" + strconv.Itoa(i)
 	}
 	return list
 }

@@ -27,3 +27,8 @@ func (t transition) check(actor Actor, what, now, reason string) error {
 	}
 	return checkReason(reason, t.reason)
 }
+
+func (t transition) named(verb string) transition {
+	t.verb = verb
+	return t
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -189,7 +190,7 @@ func asyncDocument(version string, types ...string) []byte {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		b.WriteString(`"m` + itoa(int64(i)) + `":{"name":"` + name + `","payload":{"type":"object"}}`)
+		b.WriteString(`"m` + strconv.Itoa(i) + `":{"name":"` + name + `","payload":{"type":"object"}}`)
 	}
 	b.WriteString(`}}}`)
 	return []byte(b.String())

@@ -2,11 +2,28 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"schakel/store"
 )
+
+// PasswordLink mails a link with which the owner of an account chooses a
+// password. It answers nil for an unknown address too, so that nobody learns who
+// has an account.
+func (m *Mails) PasswordLink(ctx context.Context, accounts *Accounts, email string) error {
+	purpose, token, err := accounts.PasswordLink(ctx, email)
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return fmt.Errorf("make password link: %w", err)
+	}
+	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		return m.cfg.mail(ctx, tx, CleanEmail(email), m.cfg.mailPassword(purpose, token))
+	})
+}
 
 // RequestPassword mails a link with which the owner of an account chooses a new password, asked for by somebody who is
 // not logged in, from an address. It answers nil for an unknown account too. Neither an account nor an address can be used

@@ -50,9 +50,6 @@ func (p LinkPurpose) Path(token string) string {
 // ErrLinkDead says that a one-time link was used, has expired or never was.
 var ErrLinkDead = errors.New("one-time link does not work any more")
 
-// setupSubject is the subject of the link that makes the first administrator.
-const setupSubject = "administrator"
-
 // NewLink makes a one-time link and returns its token. Only a hash is stored;
 // older links of the same purpose and subject stop working.
 func NewLink(ctx context.Context, tx *store.Tx, purpose LinkPurpose, subject string) (string, error) {
@@ -91,4 +88,10 @@ func linkError(err error) error {
 func linkHash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
+}
+
+func (c Config) mailPassword(purpose LinkPurpose, token string) message {
+	return c.letter("Choose a password", purpose.Path(token),
+		"Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+
+			"If you did not ask for it, do nothing.")
 }

@@ -1,0 +1,37 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	"schakel/store"
+)
+
+// DatasetFollower is an open subscription to a dataset, with what it gets and how far its copy is.
+type DatasetFollower struct {
+	Subscription store.Subscription
+	Partner      store.Partner
+	Follower     store.MutationFollower
+	Area         *store.MutationArea // nil: everything; what is asked for, while that waits for approval
+}
+
+// followerOf reads what a subscription to a dataset gets.
+func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (DatasetFollower, error) {
+	f := DatasetFollower{Subscription: sub}
+	var err error
+	if f.Follower, err = q.MutationFollower(ctx, sub.ID); err != nil {
+		return f, found("follower", err)
+	}
+	if f.Partner, err = q.Partner(ctx, sub.PartnerID); err != nil {
+		return f, found("partner", err)
+	}
+	if f.Follower.AreaID == "" {
+		return f, nil
+	}
+	area, err := q.MutationArea(ctx, f.Follower.AreaID)
+	if errors.Is(err, store.ErrNotFound) { // this follower gets nothing; those who list it still see it and the others
+		area, err = store.MutationArea{ID: f.Follower.AreaID, DatasetID: sub.DatasetID, PartnerID: sub.PartnerID, Name: "An area that is lost"}, nil
+	}
+	f.Area = &area
+	return f, found("area", err)
+}

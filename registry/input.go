@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"schakel/store"
+)
+
+// tidyList trims, sorts and takes out what is empty or there twice.
+func tidyList(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func validEventType(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/"
+	return s != "" && len(s) <= 255 && allOf(s, letters) && strings.Trim(s, "._-:/") != ""
+}
+
+// filled leaves out what is empty.
+func filled(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+func allDigits(s string) bool { return allOf(s, "0123456789") }
+
+func allOf(s, letters string) bool { return strings.Trim(s, letters) == "" }
+
+// origin is the scheme, host and port of an address.
+func origin(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	port := u.Port()
+	if port == "" && u.Scheme == "https" {
+		port = "443"
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+func between(wrong problems, field string, n, least, most int64) {
+	if n < least || n > most {
+		wrong.add(field, "Use a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+".")
+	}
+}
+
+// sentence makes the text of an error into a sentence.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// day writes the day of an instant, or nothing when it is unset.
+func day(t store.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}

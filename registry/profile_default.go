@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"strconv"
+	"time"
+
+	"schakel/registry/cpa"
+)
+
+// LenientProfile is the profile of an installation that chooses to start leniently. It relaxes three rules: an
+// Idempotency-Key is required on events alone (IDEM-03), contracts may be written in older versions of OpenAPI and
+// AsyncAPI (EDU-21), and clients may authenticate with a secret (SEC-02).
+func LenientProfile() Profile {
+	p := DefaultProfile()
+	p.WriteKey, p.SpecVersions, p.ClientAuth = PolicyAccept, PolicyAccept, AuthSecretBasic
+	return p
+}
+
+// Relaxations lists the settings in which a profile departs from what the Edukoppeling profile asks for, in the order of
+// Settings. Before is the strict value, After the value of the profile.
+func (p Profile) Relaxations() []SettingChange {
+	var list []SettingChange
+	for _, s := range Settings() {
+		if value := s.Value(&p); s.Standing(value) == StandingRelaxed {
+			list = append(list, SettingChange{s, s.Strict, value})
+		}
+	}
+	return list
+}
+
+// DefaultProfile is the profile of an installation where nobody chose: it relaxes no rule of the Edukoppeling profile.
+func DefaultProfile() Profile {
+	return Profile{
+		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyRequire, DeleteKey: PolicyAccept,
+		OnMismatch: PolicyRefuse, OnConcurrent: PolicyRefuse,
+		MaxEventBytes: 65536, Oversize: OversizeReject, MaxObjectBytes: 10 << 20, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
+		UnknownTypes: PolicyRefuse, Payload: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
+		Sensitive: PolicyWarn, SourceBinding: PolicyEnforce,
+		ClientBurst: 100,
+		RetryWaits: []time.Duration{
+			5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
+			30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
+		},
+		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
+		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
+		SpecVersions: PolicyRefuse, PartnerPublication: PublicationApprove, ClientAuth: AuthPrivateKey,
+		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: UnwantedHold,
+	}
+}
+
+// withDefaults fills in what an installation does not say.
+func (p Profile) withDefaults() Profile {
+	standard := DefaultProfile()
+	for _, s := range Settings() {
+		if s.unset(&p) {
+			s.copy(&p, &standard)
+		}
+	}
+	return p
+}
+
+// values writes every setting as text, by key.
+func (p *Profile) values() map[string]string {
+	all := make(map[string]string)
+	for _, s := range Settings() {
+		all[s.Key] = s.Value(p)
+	}
+	return all
+}
+
+// profileOf reads settings from text; those that are not named are as in base.
+// What cannot be read is told by key. bounds also holds values that differ from
+// base against what the settings allow.
+func profileOf(base Profile, values map[string]string, bounds bool) (Profile, problems) {
+	p, wrong := base, problems{}
+	for _, s := range Settings() {
+		text, named := values[s.Key]
+		if !named {
+			continue
+		}
+		wrong.add(s.Key, s.set(&p, text))
+		if bounds && s.Value(&p) != s.Value(&base) {
+			wrong.add(s.Key, s.check(&p))
+		}
+	}
+	if bounds && len(wrong) == 0 {
+		p.checkTogether(wrong)
+	}
+	return p, wrong
+}
+
+// checkTogether holds settings against each other.
+func (p *Profile) checkTogether(wrong problems) {
+	if p.MaxBatchBytes < p.MaxEventBytes+2 {
+		wrong.add("events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event.")
+	}
+	if p.MaxObjectBytes < p.MaxEventBytes {
+		wrong.add("events.max_object_bytes", "Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event.")
+	}
+	if p.RetryDeadline > p.KeyLifetime {
+		wrong.add("sending.deadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(p.KeyLifetime)+", or lengthen the lifetime of keys.")
+	}
+	if p.CircuitMaxWait < p.CircuitWait {
+		wrong.add("sending.circuit_max_wait", "Choose at least the first pause, "+spell(p.CircuitWait)+".")
+	}
+}
+
+// strict takes everything back to what the profile asks, and leaves what
+// it leaves free as it is.
+func (p Profile) strict() Profile {
+	for _, s := range Settings() {
+		if s.Strict != "" {
+			_ = s.set(&p, s.Strict) // a test holds every strict value against its setting
+		}
+	}
+	p.RetryDeadline = min(p.RetryDeadline, p.KeyLifetime)
+	p.MaxBatchBytes = max(p.MaxBatchBytes, p.MaxEventBytes+2)
+	p.MaxObjectBytes = max(p.MaxObjectBytes, p.MaxEventBytes)
+	return p
+}

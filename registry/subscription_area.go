@@ -1,0 +1,130 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"schakel/store"
+)
+
+// AreaInput is what bounds a subscription to a dataset; the zero AreaInput is everything (MUT-40).
+type AreaInput struct {
+	Name string   // may be empty
+	Text string   // polygon or multipolygon as WKT (with or without SRID=…;) or GeoJSON, for a dataset with areas of geometry
+	CRS  int64    // EPSG code of WKT that does not say; 0 is that of the dataset
+	Keys []string // for a dataset with areas of keys
+}
+
+// Empty tells whether it bounds nothing.
+func (in AreaInput) Empty() bool {
+	return strings.TrimSpace(in.Text) == "" && len(tidyKeys(in.Keys)) == 0
+}
+
+// tidyKeys are the keys sorted, each once.
+func tidyKeys(keys []string) []string {
+	var tidy []string
+	for _, key := range keys {
+		if key = strings.TrimSpace(key); key != "" {
+			tidy = append(tidy, key)
+		}
+	}
+	slices.Sort(tidy)
+	return slices.Compact(tidy)
+}
+
+// readArea makes the area of input for a dataset; nil when it bounds nothing. Fields: areaName, area, areaCrs, keys.
+func (c Config) readArea(d store.Dataset, in AreaInput) (*store.MutationArea, problems) {
+	wrong := problems{}
+	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
+	wrong.add("areaName", line(in.Name, 0, 120))
+	if in.Text != "" && d.AreaKind != store.AreaGeometry {
+		wrong.add("area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
+	}
+	if len(in.Keys) > 0 && d.AreaKind != store.AreaKeys {
+		wrong.add("keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
+	}
+	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
+	if in.Text != "" {
+		c.readBoundary(d, in, area, wrong)
+	}
+	checkKeys(in.Keys, wrong)
+	if in.Empty() || len(wrong) > 0 {
+		return nil, wrong
+	}
+	return area, wrong
+}
+
+// readBoundary takes the boundary over as it is used: in the coordinates of the dataset (MUT-41).
+func (c Config) readBoundary(d store.Dataset, in AreaInput, area *store.MutationArea, wrong problems) {
+	crs := in.CRS
+	if crs == 0 {
+		crs = d.CRS
+	}
+	switch {
+	case crs != crsRD && crs != crsWGS:
+		wrong.add("areaCrs", "Choose 28992 (Rijksdriehoek) or 4326 (WGS 84).")
+		return
+	case len(in.Text) > mostAreaText:
+		wrong.add("area", "The boundary is too long. Give one of at most 8 MiB.")
+		return
+	case c.ReadArea == nil:
+		wrong.add("area", "Polygons cannot be used here.")
+		return
+	}
+	wkt, err := c.ReadArea(in.Text, int(crs), int(d.CRS))
+	if err != nil {
+		wrong.add("area", sentence(err.Error()))
+		return
+	}
+	area.Given, area.GivenCRS, area.WKT = in.Text, crs, wkt
+}
+
+func checkKeys(keys []string, wrong problems) {
+	if len(keys) > mostKeys {
+		wrong.add("keys", fmt.Sprintf("Give at most %d keys.", mostKeys))
+		return
+	}
+	for _, key := range keys {
+		wrong.add("keys", line(key, 1, mostKeyRunes))
+	}
+}
+
+// pickObjectTypes writes the object types that were asked for as the dataset does; all of them is none.
+func pickObjectTypes(d store.Dataset, asked []string) (store.Strings, string) {
+	var picked []string
+	for _, name := range filled(asked) {
+		known, ok := DatasetObjectType(d, name)
+		if !ok {
+			return nil, "Dataset " + d.ID + " has no object type " + name + ". Choose from " + strings.Join(d.ObjectTypes, ", ") + "."
+		}
+		if !slices.Contains(picked, known) {
+			picked = append(picked, known)
+		}
+	}
+	if len(picked) == len(d.ObjectTypes) {
+		return nil, ""
+	}
+	slices.Sort(picked)
+	return picked, ""
+}
+
+// insertArea keeps an area, and gives its id; none is the empty one.
+func insertArea(ctx context.Context, tx *store.Tx, actor Actor, partnerID string, area *store.MutationArea) (string, error) {
+	if area == nil {
+		return "", nil
+	}
+	area.PartnerID, area.CreatedBy = partnerID, actor.Name
+	if err := tx.InsertMutationArea(ctx, area); err != nil {
+		return "", fmt.Errorf("add area: %w", err)
+	}
+	return area.ID, nil
+}
+
+// Bounds of an area.
+const (
+	mostKeys     = 10_000
+	mostKeyRunes = 200
+	mostAreaText = 8 << 20
+)
