@@ -188,7 +188,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, toke
 		if err != nil {
 			return err
 		}
-		account, err = setPassword(ctx, tx, id, hash)
+		account, err = a.setPassword(ctx, tx, id, hash)
 		return err
 	})
 	return account, err
@@ -217,7 +217,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if account, err = setPassword(ctx, tx, id, hash); err != nil {
+		if account, err = a.setPassword(ctx, tx, id, hash); err != nil {
 			return err
 		}
 		return forgive(ctx, tx, account.Email, addr)
@@ -244,7 +244,7 @@ func (a *Accounts) newHash(ctx context.Context, password, email, field string) (
 	return a.hasher.hash(ctx, password)
 }
 
-func setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
+func (a *Accounts) setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)
 	if err != nil {
 		return account, fmt.Errorf("find account: %w", err)

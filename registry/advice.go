@@ -24,7 +24,8 @@ type Advice struct {
 // keptFindings bounds the memory of what is kept, to some 20 MB.
 const keptFindings = 50_000
 
-func newAdvice(contracts *Contracts) *Advice {
+// NewAdvice makes the service.
+func NewAdvice(contracts *Contracts) *Advice {
 	return &Advice{contracts: contracts, kept: map[string]lint.Report{}}
 }
 

@@ -58,7 +58,7 @@ func TestAdviceAndTheScoreToPublish(t *testing.T) {
 // What is kept of advice has a bound.
 func TestAdviceIsKeptWithinABound(t *testing.T) {
 	t.Parallel()
-	a := newAdvice(nil)
+	a := NewAdvice(nil)
 	for i := range 3000 {
 		a.keep(string(rune('a'+i%26))+strings.Repeat("x", i), lint.Report{})
 	}

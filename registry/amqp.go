@@ -12,7 +12,15 @@ import (
 // each, and the processes they support together. Administrators decide; people of a partner look after their own party.
 type AMQP struct {
 	cfg     Config
-	profile *Profiles
+	profile ProfileSource
+
+	addresses AddressRegistry // nil without one
+}
+
+// NewAMQP makes the service. addresses is the address registry of the health exchange; without one (nil) our own records of
+// parties are all there is.
+func NewAMQP(cfg Config, profile ProfileSource, addresses AddressRegistry) *AMQP {
+	return &AMQP{cfg, profile, addresses}
 }
 
 // Vault protects messages at rest.

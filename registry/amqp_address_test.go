@@ -90,7 +90,7 @@ func TestRefresh(t *testing.T) {
 		must(t, err)
 		must(t, w.AMQP.Refresh(t.Context(), p.ID)) // there is no address registry: all stays
 		calls := 0
-		w.AMQP.cfg.Addresses = counted{AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls}
+		w.AMQP.addresses = counted{AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls}
 		for range 2 {
 			must(t, w.AMQP.Refresh(t.Context(), p.ID))
 		}

@@ -106,7 +106,7 @@ func (a *AMQP) changeProcesses(ctx context.Context, actor Actor, partyID string,
 
 // checkProcess judges input for a process that is now as row, among those that are there.
 func (a *AMQP) checkProcess(ctx context.Context, tx *store.Tx, in AMQPProcessInput, row store.AMQPProcess, there []store.AMQPProcess) error {
-	state, err := a.profile.Current(ctx)
+	state, err := a.profile.InForce(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // Certificates that the registry no longer has stay until they expire: a message may be on its way that was made with them
 // (AMQP-65). Without an address registry, or a HER-id, our own records are all there is.
 func (a *AMQP) Refresh(ctx context.Context, partyID string) error {
-	if a.cfg.Addresses == nil {
+	if a.addresses == nil {
 		return nil
 	}
 	p, err := a.cfg.DB.AMQPParty(ctx, partyID)
@@ -23,7 +23,7 @@ func (a *AMQP) Refresh(ctx context.Context, partyID string) error {
 	if p.Own || p.HerID == 0 {
 		return nil
 	}
-	address, err := a.cfg.Addresses.Address(ctx, p.HerID)
+	address, err := a.addresses.Address(ctx, p.HerID)
 	if errors.Is(err, ErrNoAddress) {
 		return nil
 	}

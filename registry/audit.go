@@ -132,6 +132,9 @@ const (
 // never change.
 type AuditTrail struct{ cfg Config }
 
+// NewAuditTrail makes the service.
+func NewAuditTrail(cfg Config) *AuditTrail { return &AuditTrail{cfg} }
+
 // List lists entries within a scope, newest first, with their total count.
 func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter) ([]store.Audit, int, error) {
 	id, ok := scope.narrow(f.PartnerID)

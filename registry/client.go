@@ -35,8 +35,11 @@ func FreeScopes() []string {
 // access tokens.
 type Clients struct {
 	cfg     Config
-	profile *Profiles
+	profile ProfileSource
 }
+
+// NewClients makes the service.
+func NewClients(cfg Config, profile ProfileSource) *Clients { return &Clients{cfg, profile} }
 
 // NewClient is what is asked of a client. What of it an administrator must
 // decide on waits.
@@ -56,7 +59,7 @@ type NewClient struct {
 // now (SEC-02); while that cannot be read, only the strict one.
 func (c *Clients) AuthMethods(ctx context.Context) []string {
 	all := []string{token.PrivateKeyJWT, token.ClientSecretBasic, token.ClientSecretPost}
-	state, err := c.profile.Current(ctx)
+	state, err := c.profile.InForce(ctx)
 	if err != nil {
 		return all[:1]
 	}
@@ -106,7 +109,7 @@ func (c *Clients) tellWaiting(ctx context.Context, tx *store.Tx, owner store.Par
 	if !client.Waiting() {
 		return nil
 	}
-	return c.cfg.mailAdministrators(ctx, tx, c.cfg.mailClientWaits(owner, client))
+	return c.cfg.mailAdministrators(ctx, tx, mailClientWaits(c.cfg, owner, client))
 }
 
 // Get finds a client within a scope.

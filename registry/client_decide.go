@@ -97,7 +97,7 @@ func (c *Clients) Decide(ctx context.Context, actor Actor, id string, d Decision
 		if err := record(ctx, tx, actor, action, clientObject(*client), what); err != nil {
 			return err
 		}
-		return c.cfg.mail(ctx, tx, owner.ContactEmail, c.cfg.mailClientDecision(asked, owner, d))
+		return c.cfg.mail(ctx, tx, owner.ContactEmail, mailClientDecision(c.cfg, asked, owner, d))
 	})
 }
 

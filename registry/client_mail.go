@@ -6,13 +6,13 @@ import (
 	"schakel/store"
 )
 
-func (c Config) mailClientWaits(p store.Partner, client store.Client) message {
+func mailClientWaits(c Config, p store.Partner, client store.Client) message {
 	return c.letter("Client of "+p.Name+" asks for more", "/admin/clients/"+client.ID,
 		"Client "+client.Name+" of "+p.Name+" asks for what only an administrator can grant:",
 		bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
 }
 
-func (c Config) mailClientDecision(asked store.Client, owner store.Partner, d Decision) message {
+func mailClientDecision(c Config, asked store.Client, owner store.Partner, d Decision) message {
 	verb := "rejected"
 	if d.Approve {
 		verb = "granted"

@@ -11,7 +11,7 @@ import (
 // WhyNot tells why a client may not publish events of a type and source now, as a sentence; empty when it may. It
 // judges what intake judges of a token and of an event: the scope, the type, and the source as the profile binds it (CE-10).
 func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, source string) (string, error) {
-	state, err := c.profile.Current(ctx)
+	state, err := c.profile.InForce(ctx)
 	if err != nil {
 		return "", err
 	}

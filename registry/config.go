@@ -3,12 +3,17 @@ package registry
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
-	"schakel/registry/mirror"
 	"schakel/store"
 )
+
+// Doer sends a request, as an http.Client does.
+type Doer interface {
+	Do(r *http.Request) (*http.Response, error)
+}
 
 // Config is what the services of the registry are made of. What has no default
 // must be set.
@@ -53,12 +58,9 @@ type Config struct {
 	OwnDocuments []OwnDocument
 	// MirrorHTTP fetches from the registers that are mirrored, and what documents of the own organisation refer to; it
 	// follows no redirects, and decides where requests may go. Default none: runs fail.
-	MirrorHTTP mirror.Doer
+	MirrorHTTP Doer
 	// PublicHTTP fetches what documents of partners refer to, from public addresses alone. Default none: it is refused.
-	PublicHTTP mirror.Doer
-	// Addresses is the address registry of the health exchange. Default none: our
-	// own records of parties are all there is.
-	Addresses AddressRegistry
+	PublicHTTP Doer
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.
 	MaxDocumentBytes int64
 }

@@ -14,9 +14,14 @@ import (
 // A version that was published has the same bytes for ever (guarantee G8).
 type Contracts struct {
 	cfg     Config
-	profile *Profiles
+	profile ProfileSource
 	turns   turns
 	fetches turns // uploads that wait for other servers
+}
+
+// NewContracts makes the service.
+func NewContracts(cfg Config, profile ProfileSource) *Contracts {
+	return &Contracts{cfg, profile, newTurns(), newTurns()}
 }
 
 // maxOwnedContracts bounds the contracts that one partner makes.

@@ -74,7 +74,7 @@ func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string
 		}
 		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
 		if !v.RequestedAt.IsZero() {
-			if err := c.tellOwner(ctx, tx, row, c.cfg.mailPublished(row, *v)); err != nil {
+			if err := c.tellOwner(ctx, tx, row, mailPublished(c.cfg, row, *v)); err != nil {
 				return err
 			}
 		}

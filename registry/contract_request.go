@@ -14,7 +14,7 @@ func (c *Contracts) mustAsk(ctx context.Context, actor Actor, reader Reader) (bo
 	if actor.Administrator || reader.Administrator {
 		return false, nil
 	}
-	state, err := c.profile.Current(ctx)
+	state, err := c.profile.InForce(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (c *Contracts) requestPublication(ctx context.Context, actor Actor, seen st
 		if err := record(ctx, tx, actor, ActionContractRequested, versionObject(*row, v), details{"reason": reason}); err != nil {
 			return err
 		}
-		return c.cfg.mailAdministrators(ctx, tx, c.cfg.mailPublicationWaits(*row, v))
+		return c.cfg.mailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
 	})
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -89,7 +89,7 @@ func (c *Contracts) RefusePublication(ctx context.Context, actor Actor, id, vers
 		if err := record(ctx, tx, actor, ActionContractRefused, versionObject(*row, v), details{"reason": reason}); err != nil {
 			return err
 		}
-		return c.tellOwner(ctx, tx, *row, c.cfg.mailPublicationRefused(*row, v, reason))
+		return c.tellOwner(ctx, tx, *row, mailPublicationRefused(c.cfg, *row, v, reason))
 	})
 	return v, err
 }

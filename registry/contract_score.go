@@ -24,7 +24,7 @@ func (c *Contracts) lintVersion(ctx context.Context, v store.ContractVersion) (l
 // scored refuses a version whose score is below what the chain asks for
 // (register.min_score), which is nothing unless it was chosen.
 func (c *Contracts) scored(ctx context.Context, v store.ContractVersion) error {
-	state, err := c.profile.Current(ctx)
+	state, err := c.profile.InForce(ctx)
 	if err != nil || state.MinScore == 0 {
 		return err
 	}
@@ -41,6 +41,6 @@ func (c *Contracts) scored(ctx context.Context, v store.ContractVersion) error {
 
 // GoodEnough tells whether a score is what the chain asks for to publish.
 func (a *Advice) GoodEnough(ctx context.Context, report lint.Report) (bool, error) {
-	state, err := a.contracts.profile.Current(ctx)
+	state, err := a.contracts.profile.InForce(ctx)
 	return err == nil && report.Score >= state.MinScore, err
 }

@@ -10,7 +10,7 @@ import (
 // judgeSpec adds what the profile says of the version of the specification that a
 // document follows: OpenAPI 3.2 and AsyncAPI 3.1 are asked for (EDU-21, OPEN-10).
 func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findings []contract.Finding) ([]contract.Finding, error) {
-	state, err := c.profile.Current(ctx)
+	state, err := c.profile.InForce(ctx)
 	if err != nil {
 		return nil, err
 	}

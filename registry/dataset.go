@@ -14,7 +14,23 @@ import (
 
 // Datasets are the registers whose changes are delivered as mutation files. An administrator makes them; partners ask
 // for a subscription with Subscriptions.RequestDataset.
-type Datasets struct{ cfg Config }
+type Datasets struct {
+	cfg           Config
+	subscriptions Subscribed
+}
+
+// Subscribed decides on subscriptions to a dataset that ends.
+type Subscribed interface {
+	// DropChange drops what is asked for anew of a subscription, and reports whether it did.
+	DropChange(ctx context.Context, tx *store.Tx, sub store.Subscription) (bool, error)
+	// EndAll ends the open subscriptions that a filter selects.
+	EndAll(ctx context.Context, tx *store.Tx, f store.SubscriptionFilter, reason string) error
+}
+
+// NewDatasets makes the service.
+func NewDatasets(cfg Config, subscriptions Subscribed) *Datasets {
+	return &Datasets{cfg, subscriptions}
+}
 
 // Get finds a dataset. All partners see which there are.
 func (d *Datasets) Get(ctx context.Context, id string) (store.Dataset, error) {

@@ -19,7 +19,7 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 	}
 	var told []string
 	for _, sub := range subs {
-		dropped, err := decideChange(ctx, tx, sub, "reject") // who follows it goes on with what it reads
+		dropped, err := d.subscriptions.DropChange(ctx, tx, sub) // who follows it goes on with what it reads
 		if err != nil {
 			return err
 		}
@@ -43,14 +43,14 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 		if err != nil {
 			return found("partner", err)
 		}
-		if err := d.cfg.mail(ctx, tx, partner.ContactEmail, d.cfg.mailDatasetEnded(row, partner, reason)); err != nil {
+		if err := d.cfg.mail(ctx, tx, partner.ContactEmail, mailDatasetEnded(d.cfg, row, partner, reason)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c Config) mailDatasetEnded(row store.Dataset, p store.Partner, reason string) message {
+func mailDatasetEnded(c Config, row store.Dataset, p store.Partner, reason string) message {
 	return c.letter("Dataset "+row.Title+" has ended", areaOf(p)+"/datasets/"+row.ID,
 		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", because(reason),
 		"Its last delta is cut now, and what was cut can be fetched for 31 days. Bring your copy to its end before; it stays right after that. A request that was not approved yet has ended.")
@@ -99,7 +99,7 @@ func (d *Datasets) endFollowing(ctx context.Context, id string, before time.Time
 			return nil
 		}
 		ended = true
-		return endSubscriptions(ctx, tx, store.SubscriptionFilter{DatasetID: id}, "Dataset "+row.Title+" has ended, and nothing of it is kept any more: "+row.EndReason)
+		return d.subscriptions.EndAll(ctx, tx, store.SubscriptionFilter{DatasetID: id}, "Dataset "+row.Title+" has ended, and nothing of it is kept any more: "+row.EndReason)
 	})
 	return ended, err
 }

@@ -3,8 +3,9 @@ package registry
 import (
 	"context"
 	"errors"
-
 	"schakel/store"
+	"slices"
+	"strings"
 )
 
 // DatasetFollower is an open subscription to a dataset, with what it gets and how far its copy is.
@@ -34,4 +35,13 @@ func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (
 	}
 	f.Area = &area
 	return f, found("area", err)
+}
+
+// DatasetObjectType is an object type as the dataset writes it; case does not count (MUT-63).
+func DatasetObjectType(d store.Dataset, name string) (string, bool) {
+	i := slices.IndexFunc(d.ObjectTypes, func(known string) bool { return strings.EqualFold(known, name) })
+	if i < 0 {
+		return "", false
+	}
+	return d.ObjectTypes[i], true
 }

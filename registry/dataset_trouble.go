@@ -23,7 +23,7 @@ func (d *Datasets) Failed(ctx context.Context, datasetID, kind, failure string) 
 		if trouble.Times > 1 {
 			return nil
 		}
-		return d.cfg.mailAdministrators(ctx, tx, d.cfg.mailDatasetFails(row, trouble))
+		return d.cfg.mailAdministrators(ctx, tx, mailDatasetFails(d.cfg, row, trouble))
 	})
 }
 
@@ -35,7 +35,7 @@ func (d *Datasets) Worked(ctx context.Context, datasetID, kind string) error {
 	})
 }
 
-func (c Config) mailDatasetFails(row store.Dataset, t store.MutationTrouble) message {
+func mailDatasetFails(c Config, row store.Dataset, t store.MutationTrouble) message {
 	return c.letter("A "+t.Kind+" of dataset "+row.Title+" failed", "/admin/datasets/"+row.ID,
 		"A "+t.Kind+" of dataset "+row.Title+" could not be made: "+t.Error,
 		"It is tried again by itself, and nothing that was published is lost. Until it works, followers get nothing newer. The page of the dataset tells how often it failed; no other mail is sent before it worked once.")

@@ -42,7 +42,8 @@ type downloaded struct{ versionID, kind, id string }
 // anonymousDay is a version on a day.
 type anonymousDay struct{ versionID, day string }
 
-func newDownloads(cfg Config) *Downloads {
+// NewDownloads makes the service.
+func NewDownloads(cfg Config) *Downloads {
 	return &Downloads{cfg: cfg, lately: map[downloaded]time.Time{}, anonymous: map[anonymousDay]int64{}}
 }
 

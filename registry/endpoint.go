@@ -17,7 +17,24 @@ func endpointKinds() []string {
 }
 
 // Endpoints are where partners receive.
-type Endpoints struct{ cfg Config }
+type Endpoints struct {
+	cfg            Config
+	contracts      ContractDocuments
+	keepRecipients RecipientKeeper
+}
+
+// ContractDocuments gives a version of a contract that a reader may see, with its document.
+type ContractDocuments interface {
+	Document(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error)
+}
+
+// RecipientKeeper makes a change, and refuses it when an AMQP process would lose its last recipient by it.
+type RecipientKeeper func(ctx context.Context, tx *store.Tx, actor Actor, change func() error) error
+
+// NewEndpoints makes the service.
+func NewEndpoints(cfg Config, contracts ContractDocuments, keepRecipients RecipientKeeper) *Endpoints {
+	return &Endpoints{cfg, contracts, keepRecipients}
+}
 
 // EndpointInput is what is told of an endpoint.
 type EndpointInput struct {

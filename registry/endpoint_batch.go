@@ -50,8 +50,7 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	if in.ContractID == "" {
 		return nil
 	}
-	contracts := &Contracts{cfg: e.cfg}
-	version, content, err := contracts.Document(ctx, readerOf(owner), in.ContractID, in.ContractVersion)
+	version, content, err := e.contracts.Document(ctx, readerOf(owner), in.ContractID, in.ContractVersion)
 	refused, _ := errors.AsType[*Error](err)
 	if refused != nil && refused.Code == CodeNotFound || err == nil && version.PublishedAt.IsZero() {
 		return invalidFields(problems{"contractId": "There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register."})

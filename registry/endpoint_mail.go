@@ -3,7 +3,7 @@ package registry
 import "schakel/store"
 
 // mailEndpoint is what the partner is told that an administrator, or the engine by itself, did to its endpoint.
-func (c Config) mailEndpoint(e store.Endpoint, p store.Partner, verb string) message {
+func mailEndpoint(c Config, e store.Endpoint, p store.Partner, verb string) message {
 	path := deskOf(p) + "/endpoints/" + e.ID
 	if verb == "suspend" {
 		return c.letter("Endpoint "+e.Name+" is suspended", path,

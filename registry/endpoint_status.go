@@ -78,7 +78,7 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 		if t.to == store.EndpointEnded {
 			endpoint.TokenSecret = ""
 		}
-		if err := updateStatus(ctx, tx, actor, endpoint); err != nil {
+		if err := e.updateStatus(ctx, tx, actor, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
 		}
 		if t.to == store.EndpointActive {
@@ -95,11 +95,11 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 }
 
 // updateStatus writes the state of an endpoint; one that ended ends its subscriptions.
-func updateStatus(ctx context.Context, tx *store.Tx, actor Actor, endpoint *store.Endpoint) error {
+func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor Actor, endpoint *store.Endpoint) error {
 	if endpoint.Status != store.EndpointEnded {
 		return tx.UpdateEndpoint(ctx, endpoint)
 	}
-	return keepRecipients(ctx, tx, actor, func() error {
+	return e.keepRecipients(ctx, tx, actor, func() error {
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (e *Endpoints) tell(ctx context.Context, tx *store.Tx, endpoint store.Endpo
 	if err != nil {
 		return found("partner", err)
 	}
-	return e.cfg.mail(ctx, tx, partner.ContactEmail, e.cfg.mailEndpoint(endpoint, partner, verb))
+	return e.cfg.mail(ctx, tx, partner.ContactEmail, mailEndpoint(e.cfg, endpoint, partner, verb))
 }
 
 // endEndpoints ends all endpoints of a partner.

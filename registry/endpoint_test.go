@@ -37,7 +37,7 @@ func TestEndpointInput(t *testing.T) {
 				t.Errorf("%s: got %v %v", tt.field, err, f)
 			}
 		}
-		open := &Endpoints{w.Endpoints.cfg}
+		open := NewEndpoints(w.Endpoints.cfg, w.Contracts, nil)
 		open.cfg.AllowOpenEndpoints = true
 		in := webhook()
 		in.TokenAuthMethod = TokenAuthNone

@@ -10,6 +10,9 @@ import (
 // EventTypes are the catalogue: what can be subscribed to.
 type EventTypes struct{ cfg Config }
 
+// NewEventTypes makes the service.
+func NewEventTypes(cfg Config) *EventTypes { return &EventTypes{cfg} }
+
 // Catalogue lists every event type the reader may see once, by name.
 func (e *EventTypes) Catalogue(ctx context.Context, reader Reader) ([]store.EventType, error) {
 	rows, err := e.cfg.DB.EventTypes(ctx, reader.sight())

@@ -11,6 +11,9 @@ import (
 // they tell of; a [Mailer] sends them afterwards.
 type Mails struct{ cfg Config }
 
+// NewMails makes the service.
+func NewMails(cfg Config) *Mails { return &Mails{cfg} }
+
 // List lists mails for an administrator, newest first, with their total count.
 // Their texts hold one-time links: nothing shows them but Read.
 func (m *Mails) List(ctx context.Context, actor Actor, p store.Page) ([]store.Mail, int, error) {

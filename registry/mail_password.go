@@ -9,10 +9,15 @@ import (
 	"schakel/store"
 )
 
+// PasswordLinks makes the link with which the owner of an account chooses a password.
+type PasswordLinks interface {
+	PasswordLink(ctx context.Context, email string) (purpose LinkPurpose, token string, err error)
+}
+
 // PasswordLink mails a link with which the owner of an account chooses a
 // password. It answers nil for an unknown address too, so that nobody learns who
 // has an account.
-func (m *Mails) PasswordLink(ctx context.Context, accounts *Accounts, email string) error {
+func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email string) error {
 	purpose, token, err := accounts.PasswordLink(ctx, email)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
@@ -28,7 +33,7 @@ func (m *Mails) PasswordLink(ctx context.Context, accounts *Accounts, email stri
 // RequestPassword mails a link with which the owner of an account chooses a new password, asked for by somebody who is
 // not logged in, from an address. It answers nil for an unknown account too. Neither an account nor an address can be used
 // to send many mails: after a few of them it is a ThrottledError for the address, and silence for the account.
-func (m *Mails) RequestPassword(ctx context.Context, accounts *Accounts, email, addr string) error {
+func (m *Mails) RequestPassword(ctx context.Context, accounts PasswordLinks, email, addr string) error {
 	email = CleanEmail(email)
 	if !ValidEmail(email) {
 		return invalidFields(map[string]string{"email": "Fill in an e-mail address, such as name@example.nl."})

@@ -45,13 +45,13 @@ func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []sto
 	heard := make(map[string]bool, len(people))
 	for _, to := range people {
 		heard[to] = true
-		if err := m.cfg.mail(ctx, tx, to, m.cfg.mailStuck(reader{all[0].partner, true}, all)); err != nil {
+		if err := m.cfg.mail(ctx, tx, to, mailStuck(m.cfg, reader{all[0].partner, true}, all)); err != nil {
 			return nil, err
 		}
 	}
 	for _, mine := range byPartner(all) {
 		if p := mine[0].partner; !heard[p.ContactEmail] {
-			if err := m.cfg.mail(ctx, tx, p.ContactEmail, m.cfg.mailStuck(reader{p, false}, mine)); err != nil {
+			if err := m.cfg.mail(ctx, tx, p.ContactEmail, mailStuck(m.cfg, reader{p, false}, mine)); err != nil {
 				return nil, err
 			}
 		}
@@ -92,7 +92,7 @@ func byPartner(all []stuck) (groups [][]stuck) {
 }
 
 // mailStuck has a paragraph with a link for each endpoint and state.
-func (c Config) mailStuck(r reader, all []stuck) message {
+func mailStuck(c Config, r reader, all []stuck) message {
 	subject := "Held deliveries and dead letters at " + countOf(len(all), "endpoint", "endpoints")
 	if len(all) == 1 {
 		subject = all[0].what() + " at endpoint " + all[0].endpoint.Name + all[0].of(r)

@@ -24,6 +24,9 @@ type Mirrors struct {
 	contracts *Contracts
 }
 
+// NewMirrors makes the service.
+func NewMirrors(cfg Config, contracts *Contracts) *Mirrors { return &Mirrors{cfg, contracts} }
+
 // MirrorState is a source with what is known of its mirror.
 type MirrorState struct {
 	store.MirrorSource

@@ -66,10 +66,10 @@ func (r *mirrorRun) raise(ctx context.Context, tx *store.Tx, aside *store.Mirror
 	if err := record(ctx, tx, r.actor, ActionCopyDiffers, o, details{"from": aside.OriginURL, "digest": aside.Digest, "version": aside.Version}); err != nil {
 		return err
 	}
-	return r.cfg.mailAdministrators(ctx, tx, r.cfg.mailOtherBytes(row, *aside))
+	return r.cfg.mailAdministrators(ctx, tx, mailOtherBytes(r.cfg, row, *aside))
 }
 
-func (c Config) mailOtherBytes(row store.Contract, aside store.MirrorAside) message {
+func mailOtherBytes(c Config, row store.Contract, aside store.MirrorAside) message {
 	return c.letter("Other bytes at the source: "+row.Title+" "+aside.Version, "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
 		"Version "+aside.Version+" of contract "+row.Title+" was copied from "+aside.OriginURL+". That address gives other bytes for the same version now.",
 		"A published version must never change. Our copy stays as it was; the other bytes are kept aside. Compare the two, and ask the source what happened:")

@@ -77,7 +77,7 @@ func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Con
 		if err := tx.SetPublicationRequest(ctx, v); err != nil {
 			return "", fmt.Errorf("ask for publication: %w", err)
 		}
-		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.mailAdministrators(ctx, tx, r.cfg.mailPublicationWaits(row, *v))
+		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.mailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
 	}
 	v.Status, v.PublishedAt, v.PublishedBy = store.VersionPublished, tx.Now, r.actor.Name
 	if err := tx.SetVersionStatus(ctx, v, store.VersionDraft); err != nil {

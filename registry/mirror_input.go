@@ -131,19 +131,6 @@ func parseSchedule(text string) (cron.Schedule, error) {
 	return parseScheduleOf(text, leastMirrorPause)
 }
 
-// inWords writes a whole number of minutes below ten, or an hour.
-func inWords(d time.Duration) string {
-	switch d {
-	case time.Hour:
-		return "an hour"
-	case time.Minute:
-		return "a minute"
-	case leastMirrorPause:
-		return "five minutes"
-	}
-	return d.String()
-}
-
 // Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule,
 // contracts, prefix.
 func (m *Mirrors) Create(ctx context.Context, actor Actor, in MirrorInput) (store.MirrorSource, error) {

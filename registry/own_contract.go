@@ -32,8 +32,8 @@ type OwnTrouble struct {
 	ContractID, Version, Text string
 }
 
-// newOwnContracts reads what the own documents say of themselves.
-func newOwnContracts(cfg Config, contracts *Contracts) (*OwnContracts, error) {
+// NewOwnContracts reads what the own documents say of themselves.
+func NewOwnContracts(cfg Config, contracts *Contracts) (*OwnContracts, error) {
 	o := &OwnContracts{cfg: cfg, contracts: contracts}
 	for _, d := range cfg.OwnDocuments {
 		read, findings, err := contract.Parse(d.Content, contract.Limits{})

@@ -12,8 +12,23 @@ import (
 // Partners are the registered organisations: how they register, and what an
 // administrator decides about them.
 type Partners struct {
-	cfg      Config
-	accounts *Accounts
+	cfg         Config
+	accounts    Passwords
+	stopClients ClientStopper
+}
+
+// Passwords makes and sets the passwords of accounts.
+type Passwords interface {
+	newHash(ctx context.Context, password, email, field string) (string, error)
+	setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error)
+}
+
+// ClientStopper makes the tokens of a partner's clients stop; for ever when ended.
+type ClientStopper func(ctx context.Context, tx *store.Tx, partnerID string, ended bool) error
+
+// NewPartners makes the service.
+func NewPartners(cfg Config, accounts Passwords, stopClients ClientStopper) *Partners {
+	return &Partners{cfg, accounts, stopClients}
 }
 
 // EnsureOwn makes the row of the organisation that runs this Schakel, or brings
@@ -103,7 +118,7 @@ func (p *Partners) UpdateContact(ctx context.Context, actor Actor, id string, in
 		}
 		partner = *row
 		if before != "" && before != in.Email {
-			if err := p.cfg.mail(ctx, tx, before, p.cfg.mailContactChanged(*row)); err != nil {
+			if err := p.cfg.mail(ctx, tx, before, mailContactChanged(p.cfg, *row)); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,7 @@ func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (
 	if account.PartnerID != partner.ID {
 		return account, ErrLinkDead
 	}
-	if account, err = setPassword(ctx, tx, account.ID, hash); err != nil {
+	if account, err = p.accounts.setPassword(ctx, tx, account.ID, hash); err != nil {
 		return account, err
 	}
 	partner.EmailConfirmedAt = tx.Now
@@ -71,5 +71,5 @@ func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (
 	if err := record(ctx, tx, AccountActor(account), ActionPartnerConfirmed, partnerObject(partner), nil); err != nil {
 		return account, err
 	}
-	return account, p.cfg.mailAdministrators(ctx, tx, p.cfg.mailNewRegistration(partner))
+	return account, p.cfg.mailAdministrators(ctx, tx, mailNewRegistration(p.cfg, partner))
 }

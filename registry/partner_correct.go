@@ -66,7 +66,7 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor Actor, row *
 		return fmt.Errorf("correct partner: %w", err)
 	}
 	if before.ContactEmail != row.ContactEmail {
-		if err := p.cfg.mail(ctx, tx, before.ContactEmail, p.cfg.mailContactChanged(*row)); err != nil {
+		if err := p.cfg.mail(ctx, tx, before.ContactEmail, mailContactChanged(p.cfg, *row)); err != nil {
 			return err
 		}
 	}

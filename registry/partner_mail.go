@@ -2,39 +2,39 @@ package registry
 
 import "schakel/store"
 
-func (c Config) mailConfirm(p store.Partner, token string) message {
+func mailConfirm(c Config, p store.Partner, token string) message {
 	return c.letter("Confirm your registration at "+c.Organisation, LinkConfirmEmail.Path(token),
 		"Someone, we think you, registered "+p.Name+" ("+Numbers(p)+") to exchange events with "+c.Organisation+".",
 		"Follow this link within 24 hours to confirm your e-mail address and choose a password. It works once. "+
 			"If it was not you, do nothing: the registration lapses.")
 }
 
-func (c Config) mailAccountExists() message {
+func mailAccountExists(c Config) message {
 	return c.letter("You have an account already", "/login",
 		"Someone, we think you, registered an organisation at "+c.Organisation+" with your e-mail address.",
 		"You have an account with this address already, so nothing was changed. You can log in:")
 }
 
-func (c Config) mailNumberExists(number string) message {
+func mailNumberExists(c Config, number string) message {
 	return c.letter("This organisation is registered already", "",
 		"Someone, we think you, registered an organisation with "+number+" at "+c.Organisation+".",
 		"There is a registration with this number already, so nothing was changed. Ask your colleagues who registered, "+
 			"or "+c.Organisation+" when you think this is wrong.")
 }
 
-func (c Config) mailNewRegistration(p store.Partner) message {
+func mailNewRegistration(c Config, p store.Partner) message {
 	return c.letter("New registration: "+p.Name, "/admin/partners/"+p.ID,
 		p.Name+" ("+Numbers(p)+") registered and waits for approval.",
 		"Contact: "+p.ContactName+", "+p.ContactEmail+". See what it asks for and decide:")
 }
 
-func (c Config) mailContactChanged(p store.Partner) message {
+func mailContactChanged(c Config, p store.Partner) message {
 	return c.letter("The contact person of "+p.Name+" has changed", "",
 		"From now on messages about "+p.Name+" go to another address than this one.",
 		"If you do not expect this, tell "+c.Organisation+".")
 }
 
-func (c Config) mailPartnerDecision(p store.Partner, verb string) message {
+func mailPartnerDecision(c Config, p store.Partner, verb string) message {
 	const path = "/partner"
 	switch verb {
 	case "approve":

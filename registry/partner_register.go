@@ -72,10 +72,10 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 			return err
 		}
 		if account.ID != "" && !again {
-			return p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailAccountExists())
+			return p.cfg.mail(ctx, tx, in.Contact.Email, mailAccountExists(p.cfg))
 		}
 		if number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
-			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, p.cfg.mailNumberExists(number)))
+			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number)))
 		}
 		before := partner
 		in.fill(&partner, tx.Now)
@@ -125,7 +125,7 @@ func (p *Partners) confirmation(ctx context.Context, tx *store.Tx, partner store
 	if err != nil {
 		return err
 	}
-	return p.cfg.mail(ctx, tx, partner.ContactEmail, p.cfg.mailConfirm(partner, token))
+	return p.cfg.mail(ctx, tx, partner.ContactEmail, mailConfirm(p.cfg, partner, token))
 }
 
 // unconfirmedOf finds the registration an account made without ever confirming

@@ -77,7 +77,7 @@ func (p *Partners) move(ctx context.Context, actor Actor, id, verb, reason strin
 		if err := record(ctx, tx, actor, t.action, partnerObject(*row), details{"reason": reason}); err != nil {
 			return err
 		}
-		return p.cfg.mail(ctx, tx, row.ContactEmail, p.cfg.mailPartnerDecision(*row, verb))
+		return p.cfg.mail(ctx, tx, row.ContactEmail, mailPartnerDecision(p.cfg, *row, verb))
 	})
 }
 
@@ -125,9 +125,9 @@ func (p *Partners) Vouch(ctx context.Context, actor Actor, id, reason string) er
 func (p *Partners) cascade(ctx context.Context, tx *store.Tx, partner store.Partner) error {
 	switch partner.Status {
 	case store.PartnerSuspended:
-		return stopClients(ctx, tx, partner.ID, false)
+		return p.stopClients(ctx, tx, partner.ID, false)
 	case store.PartnerEnded:
-		if err := stopClients(ctx, tx, partner.ID, true); err != nil {
+		if err := p.stopClients(ctx, tx, partner.ID, true); err != nil {
 			return err
 		}
 		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{PartnerID: partner.ID}, "The partner ended."); err != nil {

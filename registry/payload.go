@@ -15,7 +15,8 @@ type Payloads struct {
 	checker *payload.Checker
 }
 
-func newPayloads(cfg Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
+// NewPayloads makes the service.
+func NewPayloads(cfg Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
 
 // maxPayload bounds the data that is held against a schema, in bytes. What is larger was kept apart, for receivers that
 // want it.

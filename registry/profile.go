@@ -1,6 +1,9 @@
 package registry
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Values that settings of a profile share. What each means stands with its setting.
 const (
@@ -39,6 +42,11 @@ const (
 	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
 	DedupeBoth         = "both"         // we and consumers
 )
+
+// ProfileSource gives the profile in force.
+type ProfileSource interface {
+	InForce(ctx context.Context) (*Profile, error)
+}
 
 // Profile is what a chain collaboration agreed on: how strictly the rules of the
 // Edukoppeling profile are held, and what it leaves to its users (OPEN-01 to

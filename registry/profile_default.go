@@ -18,7 +18,7 @@ func LenientProfile() Profile {
 
 // Relaxations lists the settings in which a profile departs from what the Edukoppeling profile asks for, in the order of
 // Settings. Before is the strict value, After the value of the profile.
-func (p Profile) Relaxations() []SettingChange {
+func Relaxations(p Profile) []SettingChange {
 	var list []SettingChange
 	for _, s := range Settings() {
 		if value := s.Value(&p); s.Standing(value) == StandingRelaxed {
@@ -48,8 +48,8 @@ func DefaultProfile() Profile {
 	}
 }
 
-// withDefaults fills in what an installation does not say.
-func (p Profile) withDefaults() Profile {
+// completed fills in what an installation does not say.
+func completed(p Profile) Profile {
 	standard := DefaultProfile()
 	for _, s := range Settings() {
 		if s.unset(&p) {
@@ -59,8 +59,8 @@ func (p Profile) withDefaults() Profile {
 	return p
 }
 
-// values writes every setting as text, by key.
-func (p *Profile) values() map[string]string {
+// valuesOf writes every setting as text, by key.
+func valuesOf(p *Profile) map[string]string {
 	all := make(map[string]string)
 	for _, s := range Settings() {
 		all[s.Key] = s.Value(p)
@@ -84,13 +84,13 @@ func profileOf(base Profile, values map[string]string, bounds bool) (Profile, pr
 		}
 	}
 	if bounds && len(wrong) == 0 {
-		p.checkTogether(wrong)
+		checkTogether(&p, wrong)
 	}
 	return p, wrong
 }
 
 // checkTogether holds settings against each other.
-func (p *Profile) checkTogether(wrong problems) {
+func checkTogether(p *Profile, wrong problems) {
 	if p.MaxBatchBytes < p.MaxEventBytes+2 {
 		wrong.add("events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event.")
 	}
@@ -105,9 +105,9 @@ func (p *Profile) checkTogether(wrong problems) {
 	}
 }
 
-// strict takes everything back to what the profile asks, and leaves what
+// strictOf takes everything back to what the profile asks, and leaves what
 // it leaves free as it is.
-func (p Profile) strict() Profile {
+func strictOf(p Profile) Profile {
 	for _, s := range Settings() {
 		if s.Strict != "" {
 			_ = s.set(&p, s.Strict) // a test holds every strict value against its setting

@@ -10,7 +10,7 @@ import (
 
 func TestProfileFileRoundTrip(t *testing.T) {
 	t.Parallel()
-	strict := DefaultProfile().strict()
+	strict := strictOf(DefaultProfile())
 	other, wrong := profileOf(DefaultProfile(), map[string]string{
 		"idempotency.require_key": "off", "idempotency.ttl": "100h", "sending.deadline": "90h", "events.batch": "off", "intake.client_rate": "0.5",
 		"sending.retry_waits": "1m30s, 5m", "events.sensitive_attributes": "refuse",
@@ -27,7 +27,7 @@ func TestProfileFileRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !maps.Equal(file.Values, p.values()) {
+		if !maps.Equal(file.Values, valuesOf(&p)) {
 			t.Errorf("%s: %v", name, file.Values)
 		}
 		relaxed := 0
@@ -138,7 +138,7 @@ func FuzzParseProfile(f *testing.F) {
 			return
 		}
 		again, err := ParseProfile(ExportProfile(&read))
-		if err != nil || !maps.Equal(again.Values, read.values()) {
+		if err != nil || !maps.Equal(again.Values, valuesOf(&read)) {
 			t.Fatalf("%v, %v", again.Values, err)
 		}
 	})

@@ -33,7 +33,7 @@ type Profiles struct {
 // NewProfiles makes the service; members of defaults that are zero are those of
 // DefaultProfile.
 func NewProfiles(db *store.DB, now func() time.Time, defaults Profile) *Profiles {
-	return &Profiles{db: db, now: now, defaults: defaults.withDefaults()}
+	return &Profiles{db: db, now: now, defaults: completed(defaults)}
 }
 
 // ProfileState is a profile as it was saved. It does not change.
@@ -48,7 +48,7 @@ type ProfileState struct {
 }
 
 // Values writes every setting as text, by key.
-func (s *ProfileState) Values() map[string]string { return s.values() }
+func (s *ProfileState) Values() map[string]string { return valuesOf(&s.Profile) }
 
 // profileRow is the document in the database: only what differs from what the
 // installation says, so that a flag still counts where nobody chose.
@@ -78,13 +78,22 @@ func (p *Profiles) Current(ctx context.Context) (*ProfileState, error) {
 	return p.kept, nil
 }
 
+// InForce returns the profile of Current, without who chose it. It implements ProfileSource.
+func (p *Profiles) InForce(ctx context.Context) (*Profile, error) {
+	state, err := p.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &state.Profile, nil
+}
+
 // Load reads the profile from the database.
 func (p *Profiles) Load(ctx context.Context) (*ProfileState, error) {
 	return p.read(ctx, &p.db.Queries)
 }
 
 // Defaults are the values of an installation where nobody chose, by key.
-func (p *Profiles) Defaults() map[string]string { return p.defaults.values() }
+func (p *Profiles) Defaults() map[string]string { return valuesOf(&p.defaults) }
 
 func (p *Profiles) read(ctx context.Context, q *store.Queries) (*ProfileState, error) {
 	text, err := q.Setting(ctx, profileSetting)
@@ -135,7 +144,7 @@ func (p *Profiles) Compare(ctx context.Context, values map[string]string) (*Prof
 	if err != nil {
 		return state, nil, err
 	}
-	return state, state.changes(&wanted), nil
+	return state, changesOf(&state.Profile, &wanted), nil
 }
 
 // wanted reads values that someone gave.
@@ -149,7 +158,7 @@ func (p *Profiles) wanted(values map[string]string) (Profile, error) {
 	return wanted, wrong.err()
 }
 
-func (p *Profile) changes(wanted *Profile) []SettingChange {
+func changesOf(p, wanted *Profile) []SettingChange {
 	var list []SettingChange
 	for _, s := range Settings() {
 		if before, after := s.Value(p), s.Value(wanted); before != after {
@@ -159,10 +168,13 @@ func (p *Profile) changes(wanted *Profile) []SettingChange {
 	return list
 }
 
+// Relaxations lists the settings in which the profile departs from what the Edukoppeling profile asks for.
+func (s *ProfileState) Relaxations() []SettingChange { return Relaxations(s.Profile) }
+
 // StrictValues are those of a profile with every relaxation taken back.
 func (s *ProfileState) StrictValues() map[string]string {
-	strict := s.strict()
-	return strict.values()
+	strict := strictOf(s.Profile)
+	return valuesOf(&strict)
 }
 
 // Save makes values the profile. When it was changed since Version the error is
@@ -208,12 +220,12 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor Actor, in Profi
 	if before.Version != in.Version {
 		return nil, nil, changedMeanwhile()
 	}
-	changes := before.changes(&wanted)
+	changes := changesOf(&before.Profile, &wanted)
 	if len(changes) == 0 {
 		return before, nil, nil
 	}
 	row := profileRow{Version: before.Version + 1, UpdatedAt: tx.Now.Time, UpdatedBy: actor.Name, Values: map[string]string{}}
-	for _, c := range p.defaults.changes(&wanted) {
+	for _, c := range changesOf(&p.defaults, &wanted) {
 		row.Values[c.Key] = c.After
 	}
 	text, err := json.Marshal(row)

@@ -43,11 +43,11 @@ func TestSettingsTable(t *testing.T) {
 			t.Errorf("%s departs from the profile by default", s.Key)
 		}
 	}
-	if wanted := standard.strict(); len(wanted.changes(&standard)) != 0 || len(standard.Relaxations()) != 0 {
-		t.Errorf("strict and default differ in %v", wanted.changes(&standard))
+	if wanted := strictOf(standard); len(changesOf(&wanted, &standard)) != 0 || len(Relaxations(standard)) != 0 {
+		t.Errorf("strict and default differ in %v", changesOf(&wanted, &standard))
 	}
 	lenient := LenientProfile()
-	if list := lenient.Relaxations(); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
+	if list := Relaxations(lenient); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
 		t.Errorf("lenient relaxes %+v", list)
 	}
 }
@@ -126,11 +126,11 @@ func mapValues(p problems) func(func(string) bool) {
 func TestProfileDays(t *testing.T) {
 	t.Parallel()
 	p, wrong := profileOf(DefaultProfile(), map[string]string{"idempotency.ttl": "8d"}, true)
-	if len(wrong) > 0 || p.KeyLifetime != 8*24*time.Hour || p.values()["idempotency.ttl"] != "192h" {
+	if len(wrong) > 0 || p.KeyLifetime != 8*24*time.Hour || valuesOf(&p)["idempotency.ttl"] != "192h" {
 		t.Errorf("%v, %v", p.KeyLifetime, wrong)
 	}
-	short := Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute}.withDefaults()
-	if _, wrong := profileOf(short, short.values(), true); len(wrong) > 0 {
+	short := completed(Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute})
+	if _, wrong := profileOf(short, valuesOf(&short), true); len(wrong) > 0 {
 		t.Errorf("the values of the installation are refused: %v", wrong)
 	}
 }
@@ -164,7 +164,7 @@ func TestProfileSave(t *testing.T) {
 		_, _, err = w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: map[string]string{"idempotency.ttl": "1h", "no.such": "x"}})
 		wantCode(t, "wrong values", CodeInvalid, err)
 		strict, _, err := w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: saved.StrictValues()})
-		if err != nil || len(strict.changes(ptr(strict.strict()))) != 0 || strict.SpecVersions != PolicyRefuse {
+		if err != nil || len(changesOf(&strict.Profile, ptr(strictOf(strict.Profile)))) != 0 || strict.SpecVersions != PolicyRefuse {
 			t.Errorf("strict: %+v, %v", strict, err)
 		}
 		w.wantProfileAudit(t)

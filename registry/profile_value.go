@@ -55,6 +55,18 @@ func (s Setting) set(p *Profile, text string) string {
 	return ""
 }
 
+// ReadSetting reads the text of the setting with a key into a profile, and explains what is wrong with it.
+func ReadSetting(p *Profile, key, text string) string {
+	s, known := SettingOf(key)
+	if !known {
+		panic("there is no setting " + key)
+	}
+	if wrong := s.set(p, text); wrong != "" {
+		return wrong
+	}
+	return s.check(p)
+}
+
 // parseWords reads codes with commas or spaces between them.
 func parseWords(text string) (list []string, wrong string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r <= ' ' }) {

@@ -18,6 +18,9 @@ type ReadKeys struct {
 	cfg Config
 }
 
+// NewReadKeys makes the service.
+func NewReadKeys(cfg Config) *ReadKeys { return &ReadKeys{cfg} }
+
 // NewReadKey is what is asked of a key.
 type NewReadKey struct {
 	Name    string

@@ -11,7 +11,15 @@ import (
 
 // Routes are what an administrator allows to pass from one partner to another.
 // Without a route nothing does (guarantee G3).
-type Routes struct{ cfg Config }
+type Routes struct {
+	cfg            Config
+	keepRecipients RecipientKeeper
+}
+
+// NewRoutes makes the service.
+func NewRoutes(cfg Config, keepRecipients RecipientKeeper) *Routes {
+	return &Routes{cfg, keepRecipients}
+}
 
 // NewRoute is what is asked of a route.
 type NewRoute struct {
@@ -84,14 +92,14 @@ func (r *Routes) Remove(ctx context.Context, actor Actor, id string) error {
 		}
 		for _, route := range routes {
 			if route.ID == id {
-				return removeRoute(ctx, tx, actor, route)
+				return r.removeRoute(ctx, tx, actor, route)
 			}
 		}
 		return notFound("route")
 	})
 }
 
-func removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Route) error {
+func (r *Routes) removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Route) error {
 	from, err := tx.Partner(ctx, route.FromPartnerID)
 	if err != nil {
 		return found("partner", err)
@@ -100,7 +108,7 @@ func removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Rou
 	if err != nil {
 		return found("partner", err)
 	}
-	if err := keepRecipients(ctx, tx, actor, func() error { return tx.DeleteRoute(ctx, route.ID) }); err != nil {
+	if err := r.keepRecipients(ctx, tx, actor, func() error { return tx.DeleteRoute(ctx, route.ID) }); err != nil {
 		return found("route", err)
 	}
 	return record(ctx, tx, actor, ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))

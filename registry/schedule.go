@@ -34,3 +34,16 @@ func parseScheduleOf(text string, least time.Duration) (cron.Schedule, error) {
 	}
 	return plan, nil
 }
+
+// inWords writes a whole number of minutes below ten, or an hour.
+func inWords(d time.Duration) string {
+	switch d {
+	case time.Hour:
+		return "an hour"
+	case time.Minute:
+		return "a minute"
+	case 5 * time.Minute:
+		return "five minutes"
+	}
+	return d.String()
+}

@@ -26,8 +26,19 @@ type Services struct {
 	Profile       *Profiles
 }
 
+// Option changes how [New] makes the services.
+type Option func(*options)
+
+type options struct{ addresses AddressRegistry }
+
+// WithAddresses makes the services ask an address registry of the health exchange. Without one our own records of parties are all
+// there is.
+func WithAddresses(r AddressRegistry) Option {
+	return func(o *options) { o.addresses = r }
+}
+
 // New makes the services around one configuration.
-func New(cfg Config, accounts *Accounts) (*Services, error) {
+func New(cfg Config, accounts *Accounts, opts ...Option) (*Services, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -35,32 +46,37 @@ func New(cfg Config, accounts *Accounts) (*Services, error) {
 	if accounts == nil {
 		return nil, errors.New("registry: Accounts must be set")
 	}
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
 	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
-	contracts := &Contracts{cfg, profiles, newTurns(), newTurns()}
-	own, err := newOwnContracts(cfg, contracts)
+	contracts := NewContracts(cfg, profiles)
+	own, err := NewOwnContracts(cfg, contracts)
 	if err != nil {
 		return nil, err
 	}
+	subscriptions := NewSubscriptions(cfg, profiles, keepRecipients, mayPublishNow, ReadSetting)
 	return &Services{
 		Profile:       profiles,
 		Accounts:      accounts,
-		Partners:      &Partners{cfg, accounts},
-		Clients:       &Clients{cfg, profiles},
-		SigningKeys:   &SigningKeys{cfg},
-		ReadKeys:      &ReadKeys{cfg},
-		Endpoints:     &Endpoints{cfg},
-		Subscriptions: &Subscriptions{cfg, profiles},
-		Routes:        &Routes{cfg},
-		Datasets:      &Datasets{cfg},
+		Partners:      NewPartners(cfg, accounts, stopClients),
+		Clients:       NewClients(cfg, profiles),
+		SigningKeys:   NewSigningKeys(cfg),
+		ReadKeys:      NewReadKeys(cfg),
+		Endpoints:     NewEndpoints(cfg, contracts, keepRecipients),
+		Subscriptions: subscriptions,
+		Routes:        NewRoutes(cfg, keepRecipients),
+		Datasets:      NewDatasets(cfg, subscriptions),
 		Contracts:     contracts,
 		OwnContracts:  own,
-		Downloads:     newDownloads(cfg),
-		Mirrors:       &Mirrors{cfg, contracts},
-		AMQP:          &AMQP{cfg, profiles},
-		Advice:        newAdvice(contracts),
-		EventTypes:    &EventTypes{cfg},
-		Payloads:      newPayloads(cfg),
-		Audit:         &AuditTrail{cfg},
-		Mails:         &Mails{cfg},
+		Downloads:     NewDownloads(cfg),
+		Mirrors:       NewMirrors(cfg, contracts),
+		AMQP:          NewAMQP(cfg, profiles, o.addresses),
+		Advice:        NewAdvice(contracts),
+		EventTypes:    NewEventTypes(cfg),
+		Payloads:      NewPayloads(cfg),
+		Audit:         NewAuditTrail(cfg),
+		Mails:         NewMails(cfg),
 	}, nil
 }

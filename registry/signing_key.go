@@ -17,6 +17,9 @@ import (
 // sealed by the vault.
 type SigningKeys struct{ cfg Config }
 
+// NewSigningKeys makes the service.
+func NewSigningKeys(cfg Config) *SigningKeys { return &SigningKeys{cfg} }
+
 var _ token.Keys = (*SigningKeys)(nil)
 
 // SigningKeys implements token.Keys. It makes a key when none can sign now: at the first start, and when the clock was ahead when the

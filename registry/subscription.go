@@ -13,8 +13,19 @@ import (
 
 // Subscriptions are the wishes of partners to get event types, or what changes in a dataset, at an endpoint.
 type Subscriptions struct {
-	cfg     Config
-	profile *Profiles
+	cfg            Config
+	profile        ProfileSource
+	keepRecipients RecipientKeeper
+	mayPublish     PublishRight
+	readSetting    SettingReader
+}
+
+// PublishRight refuses the events of a type that a client may not publish now.
+type PublishRight func(client store.Client, eventType string) error
+
+// NewSubscriptions makes the service.
+func NewSubscriptions(cfg Config, profile ProfileSource, keepRecipients RecipientKeeper, mayPublish PublishRight, readSetting SettingReader) *Subscriptions {
+	return &Subscriptions{cfg, profile, keepRecipients, mayPublish, readSetting}
 }
 
 // SubscriptionRequest is what a partner asks for.
@@ -40,12 +51,12 @@ const maxSubscriptionTypes = 200
 func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
 	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
-	set, err := s.profile.Current(ctx)
+	set, err := s.profile.InForce(ctx)
 	if err != nil {
 		return store.Subscription{}, err
 	}
-	retry, wrong := in.Retry.read(set.Profile)
-	maps.Copy(wrong, s.cfg.selectionProblems(in.Filters, in.OrderBy))
+	retry, wrong := in.Retry.read(*set, s.readSetting)
+	maps.Copy(wrong, selectionProblems(s.cfg, in.Filters, in.OrderBy))
 	if err := in.check(wrong).err(); err != nil {
 		return store.Subscription{}, err
 	}
@@ -80,7 +91,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 		if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
 			return err
 		}
-		return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(sub, partner, endpoint))
+		return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, sub, partner, endpoint))
 	})
 	return sub, err
 }

@@ -35,7 +35,7 @@ func tidyKeys(keys []string) []string {
 }
 
 // readArea makes the area of input for a dataset; nil when it bounds nothing. Fields: areaName, area, areaCrs, keys.
-func (c Config) readArea(d store.Dataset, in AreaInput) (*store.MutationArea, problems) {
+func readArea(c Config, d store.Dataset, in AreaInput) (*store.MutationArea, problems) {
 	wrong := problems{}
 	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
 	wrong.add("areaName", line(in.Name, 0, 120))
@@ -47,7 +47,7 @@ func (c Config) readArea(d store.Dataset, in AreaInput) (*store.MutationArea, pr
 	}
 	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
 	if in.Text != "" {
-		c.readBoundary(d, in, area, wrong)
+		readBoundary(c, d, in, area, wrong)
 	}
 	checkKeys(in.Keys, wrong)
 	if in.Empty() || len(wrong) > 0 {
@@ -57,7 +57,7 @@ func (c Config) readArea(d store.Dataset, in AreaInput) (*store.MutationArea, pr
 }
 
 // readBoundary takes the boundary over as it is used: in the coordinates of the dataset (MUT-41).
-func (c Config) readBoundary(d store.Dataset, in AreaInput, area *store.MutationArea, wrong problems) {
+func readBoundary(c Config, d store.Dataset, in AreaInput, area *store.MutationArea, wrong problems) {
 	crs := in.CRS
 	if crs == 0 {
 		crs = d.CRS

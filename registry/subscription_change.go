@@ -28,6 +28,11 @@ func (s *Subscriptions) withdrawArea(
 	return record(ctx, tx, actor, ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower))
 }
 
+// DropChange drops what is asked for anew of a subscription to a dataset, and reports whether it did.
+func (s *Subscriptions) DropChange(ctx context.Context, tx *store.Tx, sub store.Subscription) (bool, error) {
+	return decideChange(ctx, tx, sub, "reject")
+}
+
 // decideChange puts a change that waits in force, or drops it when it is rejected; rejected reports the latter. It does nothing
 // for other subscriptions and verbs.
 func decideChange(ctx context.Context, tx *store.Tx, sub store.Subscription, verb string) (rejected bool, err error) {

@@ -32,7 +32,7 @@ func (s *Subscriptions) RequestDataset(ctx context.Context, actor Actor, in Data
 		if err != nil {
 			return err
 		}
-		types, area, wrong := s.cfg.readSelection(dataset, in.ObjectTypes, in.Area)
+		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
 		wrong.add("name", line(in.Name, 0, 120))
 		wrong.add("purpose", prose(in.Purpose, 3, 2000))
 		if in.EndpointID == "" {
@@ -68,8 +68,8 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 }
 
 // readSelection reads what of a dataset is asked for.
-func (c Config) readSelection(d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, problems) {
-	area, wrong := c.readArea(d, in)
+func readSelection(c Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, problems) {
+	area, wrong := readArea(c, d, in)
 	types, text := pickObjectTypes(d, asked)
 	wrong.add("objectTypes", text)
 	return types, area, wrong
@@ -107,7 +107,7 @@ func (s *Subscriptions) insertDataset(
 	if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(*sub), what); err != nil {
 		return err
 	}
-	return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(*sub, partner, endpoint))
+	return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 // AreaChange is what a subscription to a dataset gets from now on.
@@ -143,7 +143,7 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		if dataset.Status == store.DatasetEnded {
 			return conflict("Dataset %s has ended: what you get of it stays as it is.", dataset.Title)
 		}
-		types, area, wrong := s.cfg.readSelection(dataset, in.ObjectTypes, in.Area)
+		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
 		if err := wrong.err(); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (s *Subscriptions) replaceArea(
 	if err := record(ctx, tx, actor, ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower)); err != nil || !waits {
 		return err
 	}
-	return s.cfg.mailAdministrators(ctx, tx, s.cfg.mailSubscriptionWaits(*sub, partner, endpoint))
+	return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 // followerDetails are those of the subscription with what it gets.

@@ -2,7 +2,7 @@ package registry
 
 import "schakel/store"
 
-func (c Config) mailSubscriptionWaits(s store.Subscription, p store.Partner, e store.Endpoint) message {
+func mailSubscriptionWaits(c Config, s store.Subscription, p store.Partner, e store.Endpoint) message {
 	subject, asks := p.Name+" asks for a subscription", p.Name+" asks for these event types at endpoint "+e.Name+":"
 	switch {
 	case s.DatasetID != "" && s.StatusReason != "": // it was open before
@@ -14,7 +14,7 @@ func (c Config) mailSubscriptionWaits(s store.Subscription, p store.Partner, e s
 	return c.letter(subject, "/admin/subscriptions/"+s.ID, asks, bullets(typesWithVersions(s)), "Purpose: "+s.Purpose)
 }
 
-func (c Config) mailSubscriptionDecision(s store.Subscription, p store.Partner, e store.Endpoint, verb string) message {
+func mailSubscriptionDecision(c Config, s store.Subscription, p store.Partner, e store.Endpoint, verb string) message {
 	done := map[string]string{
 		"approve": "approved", "reject": "rejected", "suspend": "suspended", "resume": "resumed",
 		"pause": "paused", "unpause": "resumed", "end": "ended",
@@ -23,7 +23,7 @@ func (c Config) mailSubscriptionDecision(s store.Subscription, p store.Partner, 
 		c.Organisation+" "+done+" your subscription at endpoint "+e.Name+" to:", bullets(typesWithVersions(s)), because(s.StatusReason))
 }
 
-func (c Config) mailChangeRejected(s store.Subscription, p store.Partner, e store.Endpoint, reason string) message {
+func mailChangeRejected(c Config, s store.Subscription, p store.Partner, e store.Endpoint, reason string) message {
 	return c.letter("Change of a subscription is rejected", deskOf(p)+"/subscriptions/"+s.ID,
 		c.Organisation+" rejected the change that you asked for of your subscription to dataset "+s.DatasetID+" at endpoint "+e.Name+".",
 		because(reason), "You go on getting what you got before.")

@@ -102,9 +102,12 @@ func (r Retry) stored() string {
 	return string(text)
 }
 
+// SettingReader reads the text of the setting with a key into a profile, and explains what is wrong with it.
+type SettingReader func(to *Profile, key, text string) (wrong string)
+
 // read reads what was typed, within the bounds of the settings of the chain. Fields: retryWaits, retryAttempts,
 // retryDeadline.
-func (in RetryInput) read(set Profile) (string, problems) {
+func (in RetryInput) read(set Profile, readSetting SettingReader) (string, problems) {
 	wrong, typed := problems{}, Profile{}
 	for _, part := range []struct{ field, key, text string }{
 		{"retryWaits", "sending.retry_waits", in.Waits},
@@ -114,24 +117,10 @@ func (in RetryInput) read(set Profile) (string, problems) {
 		if strings.TrimSpace(part.text) == "" {
 			continue
 		}
-		s := settingOf(part.key)
-		if text := s.set(&typed, part.text); text != "" {
-			wrong.add(part.field, text)
-		} else {
-			wrong.add(part.field, s.check(&typed))
-		}
+		wrong.add(part.field, readSetting(&typed, part.key, part.text))
 	}
 	if typed.RetryDeadline > set.KeyLifetime && wrong["retryDeadline"] == "" {
 		wrong.add("retryDeadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(set.KeyLifetime)+".")
 	}
 	return Retry{Waits: typed.RetryWaits, MaxAttempts: typed.RetryAttempts, Deadline: typed.RetryDeadline}.stored(), wrong
-}
-
-func settingOf(key string) Setting {
-	for _, s := range Settings() {
-		if s.Key == key {
-			return s
-		}
-	}
-	panic("there is no setting " + key)
 }

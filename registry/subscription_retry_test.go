@@ -29,7 +29,7 @@ func TestRetryInput(t *testing.T) {
 		{RetryInput{Deadline: "1s"}, "", "retryDeadline"},
 		{RetryInput{Deadline: "169h"}, "", "retryDeadline"},
 	} {
-		stored, wrong := tt.in.read(set)
+		stored, wrong := tt.in.read(set, ReadSetting)
 		if tt.wrong != "" {
 			if len(wrong) != 1 || wrong[tt.wrong] == "" {
 				t.Errorf("%+v: %v", tt.in, wrong)
@@ -40,7 +40,7 @@ func TestRetryInput(t *testing.T) {
 		if stored != tt.stored || len(wrong) != 0 || err != nil || r.stored() != stored {
 			t.Errorf("%+v: %s, %v, %v", tt.in, stored, wrong, err)
 		}
-		if again, _ := r.Text().read(set); again != stored {
+		if again, _ := r.Text().read(set, ReadSetting); again != stored {
 			t.Errorf("%+v is typed as %+v", r, r.Text())
 		}
 	}

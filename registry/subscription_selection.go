@@ -26,7 +26,7 @@ type SubscriptionChange struct {
 // waits for approval keeps waiting. Filters and order count for events accepted from now on, the retry schedule for all that
 // is tried from now on. Fields: filters, orderBy, retryWaits, retryAttempts, retryDeadline.
 func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in SubscriptionChange) error {
-	set, err := s.profile.Current(ctx)
+	set, err := s.profile.InForce(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		}
 		before := sub
 		in.apply(&sub)
-		wrong := s.cfg.selectionProblems(sub.Filters, sub.OrderBy)
+		wrong := selectionProblems(s.cfg, sub.Filters, sub.OrderBy)
 		if in.Retry != nil {
-			retry, bad := in.Retry.read(set.Profile)
+			retry, bad := in.Retry.read(*set, s.readSetting)
 			sub.Retry = retry
 			maps.Copy(wrong, bad)
 		}
@@ -104,7 +104,7 @@ var orderAttribute = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
 // selectionProblems tells what is wrong with filters and order. An order by id would put nothing in order, as no two
 // events share one; and data is not looked into.
-func (c Config) selectionProblems(filters, orderBy string) problems {
+func selectionProblems(c Config, filters, orderBy string) problems {
 	wrong := problems{}
 	if filters != "" {
 		if c.CheckFilters == nil {

@@ -34,7 +34,7 @@ func (s *Subscriptions) grantSources(ctx context.Context, g Grant) ([]GrantSourc
 			if !passages.May(sender.partner.ID, sender.partner.Own, g.Partner.ID, g.Partner.Own, name) {
 				continue
 			}
-			for _, source := range sender.sources(name) {
+			for _, source := range s.sources(sender, name) {
 				list = append(list, GrantSource{PartnerName: sender.partner.Name, Own: sender.partner.Own, Type: name, Source: source})
 			}
 		}
@@ -65,7 +65,7 @@ type sender struct {
 
 // senders lists the approved partners with something to send events by.
 func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
-	state, err := s.profile.Current(ctx)
+	state, err := s.profile.InForce(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,17 +103,17 @@ func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
 }
 
 // sources are those from which events of a type come.
-func (s *sender) sources(eventType string) (list []string) {
-	for _, c := range s.clients {
+func (s *Subscriptions) sources(from *sender, eventType string) (list []string) {
+	for _, c := range from.clients {
 		switch {
-		case mayPublishNow(c, eventType) != nil:
-		case s.bound:
+		case s.mayPublish(c, eventType) != nil:
+		case from.bound:
 			list = append(list, c.PublishSources...)
 		default:
 			list = append(list, AnySource)
 		}
 	}
-	if slices.Contains(s.byAMQP, eventType) {
+	if slices.Contains(from.byAMQP, eventType) {
 		list = append(list, OverAMQP)
 	}
 	return list

@@ -112,7 +112,7 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor Actor, id, verb, rea
 		}
 		update := func() error { return tx.UpdateSubscription(ctx, &sub) }
 		if verb == "end" {
-			err = keepRecipients(ctx, tx, actor, update)
+			err = s.keepRecipients(ctx, tx, actor, update)
 		} else {
 			err = update()
 		}
@@ -127,9 +127,9 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor Actor, id, verb, rea
 			return nil
 		}
 		if changeRejected {
-			return s.cfg.mail(ctx, tx, partner.ContactEmail, s.cfg.mailChangeRejected(sub, partner, endpoint, reason))
+			return s.cfg.mail(ctx, tx, partner.ContactEmail, mailChangeRejected(s.cfg, sub, partner, endpoint, reason))
 		}
-		return s.cfg.mail(ctx, tx, partner.ContactEmail, s.cfg.mailSubscriptionDecision(sub, partner, endpoint, verb))
+		return s.cfg.mail(ctx, tx, partner.ContactEmail, mailSubscriptionDecision(s.cfg, sub, partner, endpoint, verb))
 	})
 }
 
@@ -209,6 +209,11 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 		}
 	}
 	return nil
+}
+
+// EndAll ends the open subscriptions that a filter selects.
+func (s *Subscriptions) EndAll(ctx context.Context, tx *store.Tx, f store.SubscriptionFilter, reason string) error {
+	return endSubscriptions(ctx, tx, f, reason)
 }
 
 // endSubscriptions ends what is open of a partner or endpoint.

@@ -11,8 +11,8 @@ import (
 )
 
 // Settled tells at which lines a subscription to these types would be, as settleVersions decides. Fields: versions.
-func (e *EventTypes) Settled(ctx context.Context, types []string, asked map[string]string) (map[string]string, error) {
-	return settleVersions(ctx, &e.cfg.DB.Queries, types, asked)
+func (s *Subscriptions) Settled(ctx context.Context, types []string, asked map[string]string) (map[string]string, error) {
+	return settleVersions(ctx, &s.cfg.DB.Queries, types, asked)
 }
 
 // settleVersions decides at which line each type is subscribed to: as asked, or at the newest one. Nothing switches by

@@ -44,7 +44,7 @@ func (c *Contracts) tellSubscribers(ctx context.Context, tx *store.Tx, row store
 		if err != nil {
 			return found("partner", err)
 		}
-		if err := c.cfg.mail(ctx, tx, partner.ContactEmail, c.cfg.mailLine(row, v, change, ofTypes(subs, touched))); err != nil {
+		if err := c.cfg.mail(ctx, tx, partner.ContactEmail, mailLine(c.cfg, row, v, change, ofTypes(subs, touched))); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func versionWords(line string) string {
 	return "version " + LineName(line)
 }
 
-func (c Config) mailLine(row store.Contract, v store.ContractVersion, change lineChange, types []string) message {
+func mailLine(c Config, row store.Contract, v store.ContractVersion, change lineChange, types []string) message {
 	line := LineName(store.VersionLine(v.Version))
 	path := contractPage(row.ID, v.Version)
 	switch change {

@@ -80,11 +80,12 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if reg.MirrorHTTP, err = cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
-	if reg.Addresses, err = cfg.AMQPFlags.addresses(cfg.OutboundFlags); err != nil {
+	addresses, err := cfg.AMQPFlags.addresses(cfg.OutboundFlags)
+	if err != nil {
 		return nil, err
 	}
 	reg.MaxDocumentBytes = cfg.MaxDocumentBytes
-	if p.registry, err = registry.New(reg, p.accounts); err != nil {
+	if p.registry, err = registry.New(reg, p.accounts, registry.WithAddresses(addresses)); err != nil {
 		return nil, err
 	}
 	if _, err := p.registry.Profile.Current(ctx); err != nil {

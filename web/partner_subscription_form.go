@@ -102,7 +102,7 @@ func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typ
 		return err
 	}
 	maps.DeleteFunc(asked, func(name, _ string) bool { return !slices.Contains(types, name) })
-	lines, err := d.Registry.EventTypes.Settled(ctx, types, asked)
+	lines, err := d.Registry.Subscriptions.Settled(ctx, types, asked)
 	if fields, ok := refused(err); ok {
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": fields["versions"]})
 	}

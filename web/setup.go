@@ -62,7 +62,7 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 		return err
 	}
 	values := state.Values()
-	for _, change := range registry.LenientProfile().Relaxations() {
+	for _, change := range registry.Relaxations(registry.LenientProfile()) {
 		values[change.Key] = change.After
 	}
 	_, _, err = profiles.Save(ctx, registry.AccountActor(account), registry.ProfileChange{
@@ -73,7 +73,7 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 
 func (a *App) showSetup(c echo.Context, status int, v view.SetupView) error {
 	v.Action = c.Request().URL.EscapedPath()
-	for _, change := range registry.LenientProfile().Relaxations() {
+	for _, change := range registry.Relaxations(registry.LenientProfile()) {
 		v.Relaxations = append(v.Relaxations, view.Relaxation{
 			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
 		})
