@@ -8,11 +8,6 @@ import (
 	"schakel/store"
 )
 
-// The wait for an account is short, because whoever knows an e-mail address can
-// cause it and would otherwise lock its owner out; a minute still leaves a
-// guesser 1440 tries a day. An address pays for its own failures only.
-func accountRule() throttle { return throttle{free: 5, longest: time.Minute} }
-
 func addressRule() throttle { return throttle{free: 20, longest: 15 * time.Minute} }
 
 // admitTry counts a try for both the account and the address, and refuses it

@@ -46,7 +46,7 @@ func TestAddressRegistry(t *testing.T) {
 		case "/registry/5":
 			http.Error(w, "", http.StatusInternalServerError)
 		case "/registry/6":
-			fmt.Fprint(w, strings.Repeat(" ", maxAddressBytes+1))
+			fmt.Fprint(w, strings.Repeat(" ", 4<<20+1))
 		case "/registry/7":
 			fmt.Fprint(w, communicationJSON(8, "8_async"))
 		default:
@@ -90,7 +90,7 @@ func TestRefresh(t *testing.T) {
 		must(t, err)
 		must(t, w.AMQP.Refresh(t.Context(), p.ID)) // there is no address registry: all stays
 		calls := 0
-		w.AMQP.addresses = counted{AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls}
+		w.AMQP = NewAMQP(w.cfg, w.Profile, counted{AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls})
 		for range 2 {
 			must(t, w.AMQP.Refresh(t.Context(), p.ID))
 		}

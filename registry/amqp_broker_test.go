@@ -57,7 +57,7 @@ func TestAMQPBrokers(t *testing.T) {
 func (w *world) checkBrokerSecrets(t *testing.T, row store.AMQPBroker) {
 	t.Helper()
 	ctx := t.Context()
-	if row.Secret != sealedMark || row.PrivateKey != sealedMark {
+	if row.Secret != "sealed" || row.PrivateKey != "sealed" {
 		t.Errorf("a secret came out: %+v", row)
 	}
 	stored, err := w.db.AMQPBroker(ctx, row.ID)
@@ -116,21 +116,5 @@ func wantField(t *testing.T, field string, err error) {
 	refused, ok := errors.AsType[*Error](err)
 	if !ok || refused.Fields[field] == "" {
 		t.Errorf("got %v, want field %s", err, field)
-	}
-}
-
-// A broker on this machine itself needs no encryption; another does.
-func TestBrokerURL(t *testing.T) {
-	t.Parallel()
-	for raw, good := range map[string]bool{
-		"amqp://127.0.0.1:5672": true, "amqp://[::1]:5672": true, "amqp://localhost": true, "amqps://b.example/": true,
-		"amqp://b.example": false, "amqp://localhost.example": false, "amqps://": false, "AMQPS://b.example": true, "amqps:b": false, "%": false,
-	} {
-		if got := checkBrokerURL(raw, false); (got == "") != good {
-			t.Errorf("%s: %q", raw, got)
-		}
-	}
-	if checkBrokerURL("amqp://b.example", true) != "" {
-		t.Error("a network without encryption was not allowed though the program says so")
 	}
 }

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,16 +11,6 @@ import (
 
 	"schakel/store"
 )
-
-func wantAbsent(t *testing.T, rows any, secrets ...string) {
-	t.Helper()
-	text := fmt.Sprintf("%+v", rows)
-	for _, secret := range secrets {
-		if secret == "" || strings.Contains(text, secret) {
-			t.Errorf("%q is in %T", secret, rows)
-		}
-	}
-}
 
 // Every action that is declared in this package has a sentence, and no sentence
 // is for an action that is not.
@@ -47,11 +36,11 @@ func TestEveryActionHasASentence(t *testing.T) {
 func actions(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
-	must(t, err)
+	noError(t, err)
 	found := map[string]string{}
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		must(t, err)
+		noError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok || len(spec.Values) == 0 || !strings.HasPrefix(spec.Names[0].Name, "Action") {
@@ -59,7 +48,7 @@ func actions(t *testing.T) map[string]string {
 			}
 			if value, ok := spec.Values[0].(*ast.BasicLit); ok {
 				found[spec.Names[0].Name], err = strconv.Unquote(value.Value)
-				must(t, err)
+				noError(t, err)
 			}
 			return true
 		})

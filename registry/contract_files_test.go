@@ -65,7 +65,7 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		}
 		whole, err := upload(packed, "")
 		must(t, err)
-		if whole.ID != draft.ID || whole.Digest != digestOf(packed) || whole.Format != "json" {
+		if whole.ID != draft.ID || whole.Digest != hexDigest(packed) || whole.Format != "json" {
 			t.Errorf("got %+v", whole)
 		}
 		files, err := Files(whole)
@@ -82,7 +82,7 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		}
 		_, document, err := w.Contracts.Document(ctx, Reader{Internal: true}, "student-events", Latest)
 		must(t, err)
-		if digestOf(document) != published.DocumentDigest() || !bytes.Contains(document, []byte(`"#/components/schemas/student"`)) {
+		if hexDigest(document) != published.DocumentDigest() || !bytes.Contains(document, []byte(`"#/components/schemas/student"`)) {
 			t.Errorf("got %s", document)
 		}
 		typ, err := w.db.EventType(ctx, enrolled)

@@ -142,7 +142,7 @@ func TestOldDraftIsIncomplete(t *testing.T) {
 		must(t, err)
 		v := store.ContractVersion{
 			ContractID: "student-events", Version: "1.0.0", SortKey: versionSortKey("1.0.0"), Status: store.VersionDraft, SpecVersion: "3.1.0",
-			Format: "yaml", Original: []byte(splitContract), Size: int64(len(splitContract)), Digest: digestOf([]byte(splitContract)),
+			Format: "yaml", Original: []byte(splitContract), Size: int64(len(splitContract)), Digest: hexDigest([]byte(splitContract)),
 			Findings: `[{"severity":"warning","code":"reference-outside","pointer":"/channels","line":7,"detail":"It leads outside."}]`,
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertContractVersion(ctx, &v) }))

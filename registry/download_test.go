@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -100,12 +99,6 @@ func TestDownloadsWaitAndAreBounded(t *testing.T) {
 		n, err := w.db.AnonymousDownloads(t.Context(), v.ID, store.At(w.clock.Now()))
 		if err != nil || n != 2 || len(rows) != 1 {
 			t.Errorf("%d downloads and %v, %v", n, rows, err)
-		}
-		for i := range maxDownloads + 10 {
-			w.Downloads.Note(v, Downloader{Kind: store.DownloadClient, ID: fmt.Sprint(i), PartnerID: w.own.ID})
-		}
-		if rows, _ := w.Downloads.take(); len(rows) != maxDownloads {
-			t.Errorf("%d wait", len(rows))
 		}
 	})
 }

@@ -29,7 +29,9 @@ func (w *world) receiverContract(t *testing.T) {
 // Rules: EDU-11, CE-56.
 func TestBatchesNeedAReceiverThatTakesThem(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
-		w.Endpoints.cfg.CheckWindows = func(text string) error { return errors.New(text + " is no time") }
+		w.configure(t, func(c *Config) {
+			c.CheckWindows = func(text string) error { return errors.New(text + " is no time") }
+		})
 		w.catalogue(t)
 		w.receiverContract(t)
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")

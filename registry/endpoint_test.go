@@ -37,8 +37,8 @@ func TestEndpointInput(t *testing.T) {
 				t.Errorf("%s: got %v %v", tt.field, err, f)
 			}
 		}
-		open := NewEndpoints(w.Endpoints.cfg, w.Contracts, nil)
-		open.cfg.AllowOpenEndpoints = true
+		w.configure(t, func(c *Config) { c.AllowOpenEndpoints = true })
+		open := w.Endpoints
 		in := webhook()
 		in.TokenAuthMethod = TokenAuthNone
 		if e, err := open.Create(t.Context(), actor, "", in); err != nil || e.TokenURL != "" || e.TokenSecret != "" {

@@ -77,7 +77,7 @@ func (s *smtpServer) sender(t *testing.T, clock *storetest.Clock) Sender {
 func queue(t *testing.T, w *world, to string) {
 	t.Helper()
 	must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
-		return w.Partners.cfg.mail(t.Context(), tx, to, w.Partners.cfg.letter("Één\r\nBcc: x@evil.example", "/login", "Geachte heer"))
+		return w.cfg.mail(t.Context(), tx, to, w.cfg.letter("Één\r\nBcc: x@evil.example", "/login", "Geachte heer"))
 	}))
 }
 
@@ -85,7 +85,7 @@ func TestMailerSends(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		server := newSMTPServer(t, "250 ok")
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.Partners.cfg, server.sender(t, w.clock))
+		m := NewMailer(w.cfg, server.sender(t, w.clock))
 		must(t, m.Start(t.Context()))
 		got := <-server.messages
 		stop, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -117,25 +117,25 @@ func TestMailerTriesAgain(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		busy, good := newSMTPServer(t, "451 later"), newSMTPServer(t, "250 ok")
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.Partners.cfg, busy.sender(t, w.clock))
+		m := NewMailer(w.cfg, busy.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		mail := w.mailsTo(t, "anna@noord.example")[0]
-		if mail.Status != store.MailPending || mail.Attempts != 1 || mail.Error == "" || mail.DueAt.Sub(w.clock.Now()).Round(time.Second) != mailFirst {
+		if mail.Status != store.MailPending || mail.Attempts != 1 || mail.Error == "" || mail.DueAt.Sub(w.clock.Now()).Round(time.Second) != 30*time.Second {
 			t.Fatalf("got %+v", mail)
 		}
-		m.sender = good.sender(t, w.clock)
+		m = NewMailer(w.cfg, good.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		if len(good.messages) != 0 {
 			t.Error("tried again before it was due")
 		}
-		w.clock.Advance(mailFirst)
+		w.clock.Advance(30 * time.Second)
 		must(t, m.SendDue(t.Context()))
 		if mail = w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailSent || mail.Error != "" {
 			t.Errorf("got %+v", mail)
 		}
 		queue(t, w, "bob@noord.example")
-		m.sender = busy.sender(t, w.clock)
-		w.clock.Advance(mailGiveUp + time.Hour)
+		m = NewMailer(w.cfg, busy.sender(t, w.clock))
+		w.clock.Advance(73 * time.Hour)
 		must(t, m.SendDue(t.Context()))
 		if mail = w.mailsTo(t, "bob@noord.example")[0]; mail.Status != store.MailFailed {
 			t.Errorf("an old mail is %s", mail.Status)
@@ -146,7 +146,7 @@ func TestMailerTriesAgain(t *testing.T) {
 func TestMailerGivesUpOnRefusal(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		queue(t, w, "nobody@noord.example")
-		m := NewMailer(w.Partners.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
+		m := NewMailer(w.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		if mail := w.mailsTo(t, "nobody@noord.example")[0]; mail.Status != store.MailFailed || !strings.Contains(mail.Error, "550") {
 			t.Errorf("got %+v", mail)
@@ -157,22 +157,13 @@ func TestMailerGivesUpOnRefusal(t *testing.T) {
 func TestMailerWithoutServer(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.Partners.cfg, nil)
+		m := NewMailer(w.cfg, nil)
 		must(t, m.SendDue(t.Context()))
 		if mail := w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailPending || mail.Attempts != 0 {
 			t.Errorf("got %+v", mail)
 		}
 		must(t, m.Stop(t.Context()))
 	})
-}
-
-func TestMailWait(t *testing.T) {
-	t.Parallel()
-	for attempts, want := range map[int64]time.Duration{0: mailFirst, 1: mailFirst, 2: 2 * mailFirst, 7: 32 * time.Minute, 8: time.Hour, 1000: time.Hour} {
-		if got := mailWait(attempts); got != want {
-			t.Errorf("after %d: %s, want %s", attempts, got, want)
-		}
-	}
 }
 
 func TestSMTPSettings(t *testing.T) {

@@ -112,7 +112,7 @@ func TestMirrorDraftFollowsItsSourceWhenPublished(t *testing.T) {
 		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 1, 0)
 		v, err := w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		must(t, err)
-		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(v.StatusReason, atSource) {
+		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(v.StatusReason, "At the source: ") {
 			t.Errorf("published as %+v", v)
 		}
 		audits, _, err := w.db.Audits(ctx, store.AuditFilter{ObjectID: "noord-students"})

@@ -81,7 +81,7 @@ func (o *otherRegister) original(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	tag := `"` + digestOf([]byte(v.body)) + `"`
+	tag := `"` + hexDigest([]byte(v.body)) + `"`
 	w.Header().Set("ETag", tag)
 	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
@@ -101,7 +101,7 @@ func (o *otherRegister) put(id, number, status, word string) {
 	if o.contracts[id] == nil {
 		o.contracts[id] = map[string]otherVersion{}
 	}
-	o.contracts[id][number] = otherVersion{body, status, digestOf([]byte(body))}
+	o.contracts[id][number] = otherVersion{body, status, hexDigest([]byte(body))}
 }
 
 // describe gives a contract another title and description.
@@ -122,7 +122,7 @@ func (o *otherRegister) drop(id, number string) {
 // mirrors adds a mirror of a register.
 func (w *world) mirrors(t *testing.T, o *otherRegister, edit func(*MirrorInput)) store.MirrorSource {
 	t.Helper()
-	w.Mirrors.cfg.MirrorHTTP = o.Client()
+	w.configure(t, func(c *Config) { c.MirrorHTTP = o.Client() })
 	in := MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: o.URL, Schedule: "@every 6h", Enabled: true}
 	if edit != nil {
 		edit(&in)

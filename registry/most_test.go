@@ -5,16 +5,19 @@ import (
 	"testing"
 )
 
+// mostEndpoints is how many endpoints a partner may have.
+const mostEndpoints = 100
+
 func TestAPartnerHasSoManyAndNoMore(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		there, err := w.Endpoints.List(t.Context(), actor.Scope(), "")
 		must(t, err)
-		for i := len(there); i <= mostOfAKind; i++ {
+		for i := len(there); i <= mostEndpoints; i++ {
 			in := webhook()
 			in.Name = fmt.Sprint("endpoint ", i)
 			_, err := w.Endpoints.Create(t.Context(), actor, "", in)
-			if i < mostOfAKind {
+			if i < mostEndpoints {
 				must(t, err)
 				continue
 			}

@@ -68,19 +68,24 @@ func TestPasswordHasher(t *testing.T) {
 // The hashes of the program take time and memory to guess; only who asks for weak ones gets those, and they work alike.
 func TestPasswordCost(t *testing.T) {
 	t.Parallel()
+	const password = "correct horse battery"
 	for want, options := range map[string][]AccountOption{
 		"$argon2id$v=19$m=19456,t=2,p=1$": nil, "$argon2id$v=19$m=8,t=1,p=1$": {WithWeakPasswords()},
 	} {
 		a, err := NewAccounts(nil, time.Now, options...)
-		must(t, err)
-		hash, err := a.hasher.hash(t.Context(), goodPassword)
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash, err := a.hasher.hash(t.Context(), password)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !strings.HasPrefix(hash, want) || !strings.HasPrefix(a.hasher.dummy, want) {
 			t.Errorf("got %s and for no account %s, want %s", hash, a.hasher.dummy, want)
 		}
-		for password, right := range map[string]bool{goodPassword: true, goodPassword + "x": false} {
-			if got, err := a.hasher.matches(t.Context(), password, hash); err != nil || got != right {
-				t.Errorf("%s: %q matches: %v, %v", want, password, got, err)
+		for tried, right := range map[string]bool{password: true, password + "x": false} {
+			if got, err := a.hasher.matches(t.Context(), tried, hash); err != nil || got != right {
+				t.Errorf("%s: %q matches: %v, %v", want, tried, got, err)
 			}
 		}
 	}

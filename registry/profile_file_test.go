@@ -95,29 +95,6 @@ func TestProfileFileRefusals(t *testing.T) {
 	}
 }
 
-// TestProfileFileValues: a wrong value in a file is told with its line.
-func TestProfileFileValues(t *testing.T) {
-	inWorlds(t, func(t *testing.T, w *world) {
-		file, err := ParseProfile([]byte("schakel-profile: 1\nidempotency:\n  ttl: 1h\nevents:\n  batch: perhaps\n"))
-		must(t, err)
-		_, _, err = w.Profile.Compare(t.Context(), file.Values)
-		bad, ok := file.Problems(err)
-		if !ok || len(bad.Problems) != 2 {
-			t.Fatalf("got %v", err)
-		}
-		want := "Line 3: idempotency.ttl: Choose from 24h to 672h; 1h is outside that."
-		if got := bad.Problems[0].String(); got != want {
-			t.Errorf("got %s", got)
-		}
-		if got := bad.Problems[1]; got.Line != 5 || got.Key != "events.batch" {
-			t.Errorf("got %s", got)
-		}
-		if _, ok := file.Problems(errors.New("another")); ok {
-			t.Error("another error is taken for one of the file")
-		}
-	})
-}
-
 // FuzzParseProfile: no file makes the reader fail, and what it reads can be
 // written and read again.
 func FuzzParseProfile(f *testing.F) {

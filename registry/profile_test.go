@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"slices"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,130 +10,6 @@ import (
 
 	"schakel/store"
 )
-
-// TestSettingsTable holds the one table of settings against itself.
-func TestSettingsTable(t *testing.T) {
-	t.Parallel()
-	standard, seen := DefaultProfile(), map[string]bool{}
-	for _, s := range Settings() {
-		value := s.Value(&standard)
-		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || s.Title == "" || !strings.HasSuffix(s.Explain, ".") || len(s.Rules) == 0 {
-			t.Errorf("%s is not told well", s.Key)
-		}
-		seen[s.Key] = true
-		for _, text := range []string{value, s.Strict} {
-			p := standard
-			if text == "" {
-				continue
-			}
-			if wrong := s.set(&p, text); wrong != "" || s.check(&p) != "" || s.Value(&p) != text {
-				t.Errorf("%s: %q is not taken as it stands: %s %s", s.Key, text, wrong, s.check(&p))
-			}
-		}
-		if s.Choices == nil && (s.Least == "" || s.Most == "" || s.Strict != "" && s.loose == 0) {
-			t.Errorf("%s has no bounds or no direction", s.Key)
-		}
-		if copied := (Profile{}); true {
-			s.copy(&copied, &standard)
-			if s.Value(&copied) != value {
-				t.Errorf("%s is not copied", s.Key)
-			}
-		}
-		if standing := s.Standing(value); standing == StandingRelaxed {
-			t.Errorf("%s departs from the profile by default", s.Key)
-		}
-	}
-	if wanted := strictOf(standard); len(changesOf(&wanted, &standard)) != 0 || len(Relaxations(standard)) != 0 {
-		t.Errorf("strict and default differ in %v", changesOf(&wanted, &standard))
-	}
-	lenient := LenientProfile()
-	if list := Relaxations(lenient); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
-		t.Errorf("lenient relaxes %+v", list)
-	}
-}
-
-func TestSettingStanding(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		key, value string
-		want       Standing
-	}{
-		{"idempotency.require_key", "require", StandingStrict},
-		{"idempotency.require_key", "off", StandingRelaxed},
-		{"idempotency.require_key_on_delete", "require", StandingTighter},
-		{"idempotency.ttl", "24h", StandingRelaxed},
-		{"idempotency.ttl", "200h", StandingTighter},
-		{"events.max_event_bytes", "70000", StandingRelaxed},
-		{"events.source_policy", "urn-nld-oin", StandingTighter},
-		{"events.source_policy", "any", StandingRelaxed},
-		{"sending.max_retry_after", "1h", StandingRelaxed},
-		{"events.batch", "off", StandingOptional},
-		{"sending.retry_waits", "1s", StandingOptional},
-	} {
-		s, ok := SettingOf(tc.key)
-		if got := s.Standing(tc.value); !ok || got != tc.want {
-			t.Errorf("%s %s: %s, want %s", tc.key, tc.value, got, tc.want)
-		}
-	}
-}
-
-// TestProfileRefusals: each kind of value is refused with what to do about it.
-func TestProfileRefusals(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ key, value, wants string }{
-		{"idempotency.require_key", "maybe", "require, warn, off"},
-		{"idempotency.ttl", "23h", "from 24h to 672h"},
-		{"idempotency.ttl", "100000h", "from 24h to 672h"},
-		{"idempotency.ttl", "soon", "such as 30s"},
-		{"idempotency.ttl", "-1h", "such as 30s"},
-		{"idempotency.ttl", "9d9d", "such as 30s"},
-		{"events.max_event_bytes", "65535", "from 65536"},
-		{"events.max_event_bytes", "64KB", "whole number"},
-		{"events.max_event_bytes", "2000000", ""},
-		{"events.max_batch_bytes", "65537", "from 65538"},
-		{"intake.client_rate", "NaN", "Write a number"},
-		{"intake.client_rate", "1e3", "Write a number"},
-		{"intake.client_rate", "-1", "from 0"},
-		{"sending.retry_waits", "5s, x", "such as 5s, 30s"},
-		{"sending.retry_waits", "5s, 25h", "25h is outside"},
-		{"sending.retry_waits", "", "such as 5s"},
-		{"sending.retry_waits", strings.Repeat("5s,", 20) + "5s", "at most 20"},
-		{"sending.deadline", "169h", "at most 168h"},
-		{"sending.circuit_wait", "20m", ""},
-	} {
-		_, wrong := profileOf(DefaultProfile(), map[string]string{tc.key: tc.value}, true)
-		text := wrong[tc.key]
-		if tc.wants == "" {
-			text = strings.Join(slices.Collect(mapValues(wrong)), " ")
-		}
-		if len(wrong) != 1 || text == "" || !strings.Contains(text, tc.wants) {
-			t.Errorf("%s %q: %v", tc.key, tc.value, wrong)
-		}
-	}
-}
-
-func mapValues(p problems) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, text := range p {
-			if !yield(text) {
-				return
-			}
-		}
-	}
-}
-
-// TestProfileDays: days are read, and what a flag set stays allowed.
-func TestProfileDays(t *testing.T) {
-	t.Parallel()
-	p, wrong := profileOf(DefaultProfile(), map[string]string{"idempotency.ttl": "8d"}, true)
-	if len(wrong) > 0 || p.KeyLifetime != 8*24*time.Hour || valuesOf(&p)["idempotency.ttl"] != "192h" {
-		t.Errorf("%v, %v", p.KeyLifetime, wrong)
-	}
-	short := completed(Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute})
-	if _, wrong := profileOf(short, valuesOf(&short), true); len(wrong) > 0 {
-		t.Errorf("the values of the installation are refused: %v", wrong)
-	}
-}
 
 func TestProfileSave(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
@@ -164,14 +40,15 @@ func TestProfileSave(t *testing.T) {
 		_, _, err = w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: map[string]string{"idempotency.ttl": "1h", "no.such": "x"}})
 		wantCode(t, "wrong values", CodeInvalid, err)
 		strict, _, err := w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: saved.StrictValues()})
-		if err != nil || len(changesOf(&strict.Profile, ptr(strictOf(strict.Profile)))) != 0 || strict.SpecVersions != PolicyRefuse {
+		if err != nil || strict.SpecVersions != PolicyRefuse {
 			t.Errorf("strict: %+v, %v", strict, err)
+		}
+		if _, changes, err := w.Profile.Compare(ctx, strict.StrictValues()); err != nil || len(changes) != 0 {
+			t.Errorf("strict is not strict yet: %v, %v", changes, err)
 		}
 		w.wantProfileAudit(t)
 	})
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func (w *world) wantProfileAudit(t *testing.T) {
 	t.Helper()
@@ -205,7 +82,7 @@ func TestProfileOfAnotherNode(t *testing.T) {
 		if seen, _ := other.Current(ctx); seen.Batches != PolicyOn {
 			t.Error("it is read at every request")
 		}
-		w.clock.Advance(profileAge + time.Millisecond)
+		w.clock.Advance(2*time.Second + time.Millisecond)
 		seen, err := other.Current(ctx)
 		if err != nil || seen.Batches != PolicyOff {
 			t.Errorf("after two seconds %s, %v", seen.Batches, err)
@@ -260,10 +137,33 @@ func TestProfileFollowsFlags(t *testing.T) {
 			t.Errorf("%+v, %v", flagged, err)
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
-			return tx.SetSetting(ctx, profileSetting, `{"version":3,"values":{"of.tomorrow":"x","events.batch":"off"}}`)
+			return tx.SetSetting(ctx, "profile", `{"version":3,"values":{"of.tomorrow":"x","events.batch":"off"}}`)
 		}))
 		if later, err := w.Profile.Load(ctx); err != nil || later.Version != 3 || later.Batches != PolicyOff {
 			t.Errorf("a setting of another version: %+v, %v", later, err)
+		}
+	})
+}
+
+// TestProfileFileValues: a wrong value in a file is told with its line.
+func TestProfileFileValues(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		file, err := ParseProfile([]byte("schakel-profile: 1\nidempotency:\n  ttl: 1h\nevents:\n  batch: perhaps\n"))
+		must(t, err)
+		_, _, err = w.Profile.Compare(t.Context(), file.Values)
+		bad, ok := file.Problems(err)
+		if !ok || len(bad.Problems) != 2 {
+			t.Fatalf("got %v", err)
+		}
+		want := "Line 3: idempotency.ttl: Choose from 24h to 672h; 1h is outside that."
+		if got := bad.Problems[0].String(); got != want {
+			t.Errorf("got %s", got)
+		}
+		if got := bad.Problems[1]; got.Line != 5 || got.Key != "events.batch" {
+			t.Errorf("got %s", got)
+		}
+		if _, ok := file.Problems(errors.New("another")); ok {
+			t.Error("another error is taken for one of the file")
 		}
 	})
 }

@@ -23,7 +23,7 @@ func onlyLists(text string) error {
 func TestRequestWithFiltersAndOrder(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.Subscriptions.cfg.CheckFilters = onlyLists
+		w.configure(t, func(c *Config) { c.CheckFilters = onlyLists })
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
 		good := SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "keep our records right"}
@@ -71,7 +71,7 @@ func TestFiltersAreRefusedWhereNobodyChecksThem(t *testing.T) {
 func TestChangeOfFiltersAndOrder(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.Subscriptions.cfg.CheckFilters = onlyLists
+		w.configure(t, func(c *Config) { c.CheckFilters = onlyLists })
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
 		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)

@@ -79,3 +79,8 @@ func countTry(ctx context.Context, tx *store.Tx, bucket string, rule throttle) (
 	t.BlockedUntil = store.At(tx.Now.Add(rule.wait(t.Failures)))
 	return 0, tx.SaveThrottle(ctx, t)
 }
+
+// The wait for an account is short, because whoever knows an e-mail address can
+// cause it and would otherwise lock its owner out; a minute still leaves a
+// guesser 1440 tries a day. An address pays for its own failures only.
+func accountRule() throttle { return throttle{free: 5, longest: time.Minute} }

@@ -13,12 +13,19 @@ import (
 	"schakel/store/storetest"
 )
 
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestVaultSealsAndOpens(t *testing.T) {
 	t.Parallel()
 	v, err := VaultFromKey(bytes.Repeat([]byte{7}, 32))
-	must(t, err)
+	noError(t, err)
 	other, err := VaultFromKey(bytes.Repeat([]byte{8}, 32))
-	must(t, err)
+	noError(t, err)
 	sealed := v.Seal("purpose", []byte("top secret"))
 	if again := v.Seal("purpose", []byte("top secret")); again == sealed || strings.Contains(sealed, "secret") {
 		t.Errorf("sealed text tells something: %q, %q", sealed, again)
@@ -45,7 +52,7 @@ func FuzzVaultOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add("v1." + v.id + ".AAAA")
+	f.Add("v1." + v.ID() + ".AAAA")
 	f.Fuzz(func(t *testing.T, sealed string) {
 		if plain, err := v.Open("p", sealed); err == nil {
 			t.Errorf("%q opened as %q", sealed, plain)
@@ -70,7 +77,7 @@ func TestVaultFile(t *testing.T) {
 	}
 	wg.Wait()
 	v, err := OpenVault(path)
-	must(t, err)
+	noError(t, err)
 	for _, s := range sealed {
 		if _, err := v.Open("p", s); err != nil {
 			t.Errorf("processes that started together have different keys: %v", err)
@@ -89,17 +96,17 @@ func TestVaultRefusesFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.key")
 	_, err := OpenVault(good)
-	must(t, err)
+	noError(t, err)
 	key, err := os.ReadFile(good)
-	must(t, err)
+	noError(t, err)
 	write := func(name string, content []byte, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, content, 0o600))
-		must(t, os.Chmod(path, mode)) // whatever the umask
+		noError(t, os.WriteFile(path, content, 0o600))
+		noError(t, os.Chmod(path, mode)) // whatever the umask
 		return path
 	}
 	link := filepath.Join(dir, "link.key")
-	must(t, os.Symlink(good, link))
+	noError(t, os.Symlink(good, link))
 	for name, path := range map[string]string{
 		"group can read": write("group.key", key, 0o640), "world can read": write("world.key", key, 0o604),
 		"symlink": link, "folder": dir, "short": write("short.key", key[:10], 0o600), "empty": write("empty.key", nil, 0o600),
@@ -114,11 +121,11 @@ func TestVaultCheck(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		right, err := VaultFromKey(bytes.Repeat([]byte{1}, 32))
-		must(t, err)
+		noError(t, err)
 		wrong, err := VaultFromKey(bytes.Repeat([]byte{2}, 32))
-		must(t, err)
-		must(t, right.Check(t.Context(), db))
-		must(t, right.Check(t.Context(), db))
+		noError(t, err)
+		noError(t, right.Check(t.Context(), db))
+		noError(t, right.Check(t.Context(), db))
 		if err := wrong.Check(t.Context(), db); !errors.Is(err, ErrWrongKey) {
 			t.Errorf("got %v", err)
 		}

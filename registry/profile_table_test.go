@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSettingsTable holds the one table of settings against itself.
+func TestSettingsTable(t *testing.T) {
+	t.Parallel()
+	standard, seen := DefaultProfile(), map[string]bool{}
+	for _, s := range Settings() {
+		value := s.Value(&standard)
+		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || s.Title == "" || !strings.HasSuffix(s.Explain, ".") || len(s.Rules) == 0 {
+			t.Errorf("%s is not told well", s.Key)
+		}
+		seen[s.Key] = true
+		for _, text := range []string{value, s.Strict} {
+			p := standard
+			if text == "" {
+				continue
+			}
+			if wrong := s.set(&p, text); wrong != "" || s.check(&p) != "" || s.Value(&p) != text {
+				t.Errorf("%s: %q is not taken as it stands: %s %s", s.Key, text, wrong, s.check(&p))
+			}
+		}
+		if s.Choices == nil && (s.Least == "" || s.Most == "" || s.Strict != "" && s.loose == 0) {
+			t.Errorf("%s has no bounds or no direction", s.Key)
+		}
+		if copied := (Profile{}); true {
+			s.copy(&copied, &standard)
+			if s.Value(&copied) != value {
+				t.Errorf("%s is not copied", s.Key)
+			}
+		}
+		if standing := s.Standing(value); standing == StandingRelaxed {
+			t.Errorf("%s departs from the profile by default", s.Key)
+		}
+	}
+	if wanted := strictOf(standard); len(changesOf(&wanted, &standard)) != 0 || len(Relaxations(standard)) != 0 {
+		t.Errorf("strict and default differ in %v", changesOf(&wanted, &standard))
+	}
+	lenient := LenientProfile()
+	if list := Relaxations(lenient); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
+		t.Errorf("lenient relaxes %+v", list)
+	}
+}
+
+func TestSettingStanding(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		key, value string
+		want       Standing
+	}{
+		{"idempotency.require_key", "require", StandingStrict},
+		{"idempotency.require_key", "off", StandingRelaxed},
+		{"idempotency.require_key_on_delete", "require", StandingTighter},
+		{"idempotency.ttl", "24h", StandingRelaxed},
+		{"idempotency.ttl", "200h", StandingTighter},
+		{"events.max_event_bytes", "70000", StandingRelaxed},
+		{"events.source_policy", "urn-nld-oin", StandingTighter},
+		{"events.source_policy", "any", StandingRelaxed},
+		{"sending.max_retry_after", "1h", StandingRelaxed},
+		{"events.batch", "off", StandingOptional},
+		{"sending.retry_waits", "1s", StandingOptional},
+	} {
+		s, ok := SettingOf(tc.key)
+		if got := s.Standing(tc.value); !ok || got != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.key, tc.value, got, tc.want)
+		}
+	}
+}
+
+// TestProfileRefusals: each kind of value is refused with what to do about it.
+func TestProfileRefusals(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ key, value, wants string }{
+		{"idempotency.require_key", "maybe", "require, warn, off"},
+		{"idempotency.ttl", "23h", "from 24h to 672h"},
+		{"idempotency.ttl", "100000h", "from 24h to 672h"},
+		{"idempotency.ttl", "soon", "such as 30s"},
+		{"idempotency.ttl", "-1h", "such as 30s"},
+		{"idempotency.ttl", "9d9d", "such as 30s"},
+		{"events.max_event_bytes", "65535", "from 65536"},
+		{"events.max_event_bytes", "64KB", "whole number"},
+		{"events.max_event_bytes", "2000000", ""},
+		{"events.max_batch_bytes", "65537", "from 65538"},
+		{"intake.client_rate", "NaN", "Write a number"},
+		{"intake.client_rate", "1e3", "Write a number"},
+		{"intake.client_rate", "-1", "from 0"},
+		{"sending.retry_waits", "5s, x", "such as 5s, 30s"},
+		{"sending.retry_waits", "5s, 25h", "25h is outside"},
+		{"sending.retry_waits", "", "such as 5s"},
+		{"sending.retry_waits", strings.Repeat("5s,", 20) + "5s", "at most 20"},
+		{"sending.deadline", "169h", "at most 168h"},
+		{"sending.circuit_wait", "20m", ""},
+	} {
+		_, wrong := profileOf(DefaultProfile(), map[string]string{tc.key: tc.value}, true)
+		text := wrong[tc.key]
+		if tc.wants == "" {
+			text = strings.Join(slices.Collect(mapValues(wrong)), " ")
+		}
+		if len(wrong) != 1 || text == "" || !strings.Contains(text, tc.wants) {
+			t.Errorf("%s %q: %v", tc.key, tc.value, wrong)
+		}
+	}
+}
+
+func mapValues(p problems) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, text := range p {
+			if !yield(text) {
+				return
+			}
+		}
+	}
+}
+
+// TestProfileDays: days are read, and what a flag set stays allowed.
+func TestProfileDays(t *testing.T) {
+	t.Parallel()
+	p, wrong := profileOf(DefaultProfile(), map[string]string{"idempotency.ttl": "8d"}, true)
+	if len(wrong) > 0 || p.KeyLifetime != 8*24*time.Hour || valuesOf(&p)["idempotency.ttl"] != "192h" {
+		t.Errorf("%v, %v", p.KeyLifetime, wrong)
+	}
+	short := completed(Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute})
+	if _, wrong := profileOf(short, valuesOf(&short), true); len(wrong) > 0 {
+		t.Errorf("the values of the installation are refused: %v", wrong)
+	}
+}
