@@ -78,4 +78,4 @@ func (a *Accounts) decide(ctx context.Context, actor Actor, id, action string, c
 	})
 }
 
-func accountObject(a store.Account) object { return object{"account", a.ID, a.Name, a.PartnerID} }
+func accountObject(a store.Account) object { return objectOf("account", a.ID, a.Name, a.PartnerID) }

@@ -8,8 +8,6 @@ import (
 	"schakel/store"
 )
 
-func addressRule() throttle { return throttle{free: 20, longest: 15 * time.Minute} }
-
 // admitTry counts a try for both the account and the address, and refuses it
 // with a ThrottledError while either has to wait.
 func (a *Accounts) admitTry(ctx context.Context, email, addr string) error {

@@ -113,7 +113,7 @@ func brokerTaken(err error) error {
 	return fmt.Errorf("save broker: %w", err)
 }
 
-func brokerObject(b store.AMQPBroker) object { return object{"amqp-broker", b.ID, b.Name, ""} }
+func brokerObject(b store.AMQPBroker) object { return objectOf("amqp-broker", b.ID, b.Name, "") }
 
 func brokerDetails(b store.AMQPBroker) details {
 	return details{

@@ -114,7 +114,7 @@ func partyTaken(err error) error {
 	return fmt.Errorf("save party: %w", err)
 }
 
-func partyObject(p store.AMQPParty) object { return object{"amqp-party", p.ID, p.Name, p.PartnerID} }
+func partyObject(p store.AMQPParty) object { return objectOf("amqp-party", p.ID, p.Name, p.PartnerID) }
 
 func partyDetails(p store.AMQPParty) details {
 	return details{"herId": p.HerID, "kind": p.Kind, "broker": p.BrokerID, "queue": p.AsyncQueue, "inboundQueue": p.InboundQueue, "enabled": p.Enabled}

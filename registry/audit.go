@@ -152,6 +152,11 @@ func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter)
 // object is what an entry is about.
 type object struct{ kind, id, name, partnerID string }
 
+// objectOf makes the object of an entry; partnerID is empty for what belongs to no partner.
+func objectOf(kind, id, name, partnerID string) object {
+	return object{kind, id, name, partnerID}
+}
+
 // details are the rest of an entry, by name. Never put a secret in.
 type details map[string]any
 
@@ -174,45 +179,4 @@ func record(ctx context.Context, tx *store.Tx, actor Actor, action string, o obj
 		return fmt.Errorf("write audit trail: %w", err)
 	}
 	return nil
-}
-
-func partnerObject(p store.Partner) object { return object{"partner", p.ID, p.Name, p.ID} }
-
-func clientObject(c store.Client) object { return object{"client", c.ID, c.Name, c.PartnerID} }
-
-func readKeyObject(k store.ReadKey) object { return object{"read-key", k.ID, k.Name, k.PartnerID} }
-
-func endpointObject(e store.Endpoint) object { return object{"endpoint", e.ID, e.Name, e.PartnerID} }
-
-func subscriptionObject(s store.Subscription) object {
-	return object{"subscription", s.ID, s.Name, s.PartnerID}
-}
-
-func routeObject(r store.Route) object { return object{"route", r.ID, r.EventType, ""} }
-
-func contractObject(c store.Contract) object {
-	return object{"contract", c.ID, c.Title, c.OwnerPartnerID}
-}
-
-func versionObject(c store.Contract, v store.ContractVersion) object {
-	return object{"contract", c.ID, c.Title + " " + v.Version, c.OwnerPartnerID}
-}
-
-func clientDetails(c store.Client) details {
-	return details{
-		"scopes": c.Scopes, "types": c.PublishTypes, "sources": c.PublishSources,
-		"requestedScopes": c.RequestedScopes, "requestedTypes": c.RequestedTypes, "requestedSources": c.RequestedSources,
-	}
-}
-
-func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
-	d := details{"partner": p.Name, "endpoint": e.Name, "types": subscribedTo(s), "reason": reason}
-	if len(s.Versions) > 0 {
-		d["versions"] = s.Versions
-	}
-	return d
-}
-
-func routeDetails(r store.Route, from, to store.Partner) details {
-	return details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
 }

@@ -157,3 +157,12 @@ func (c *Clients) Waiting(ctx context.Context, actor Actor) ([]store.Client, err
 	}
 	return rows, nil
 }
+
+func clientObject(c store.Client) object { return objectOf("client", c.ID, c.Name, c.PartnerID) }
+
+func clientDetails(c store.Client) details {
+	return details{
+		"scopes": c.Scopes, "types": c.PublishTypes, "sources": c.PublishSources,
+		"requestedScopes": c.RequestedScopes, "requestedTypes": c.RequestedTypes, "requestedSources": c.RequestedSources,
+	}
+}

@@ -202,3 +202,11 @@ func (c *Contracts) change(ctx context.Context, actor Actor, id string, fn func(
 		return fn(tx, &row)
 	})
 }
+
+func contractObject(c store.Contract) object {
+	return objectOf("contract", c.ID, c.Title, c.OwnerPartnerID)
+}
+
+func versionObject(c store.Contract, v store.ContractVersion) object {
+	return objectOf("contract", c.ID, c.Title+" "+v.Version, c.OwnerPartnerID)
+}

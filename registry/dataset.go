@@ -238,7 +238,7 @@ func (d *Datasets) Next(row store.Dataset) (delta, snapshot time.Time) {
 	return delta, snapshot
 }
 
-func datasetObject(d store.Dataset) object { return object{"dataset", d.ID, d.Title, ""} }
+func datasetObject(d store.Dataset) object { return objectOf("dataset", d.ID, d.Title, "") }
 
 func datasetDetails(d store.Dataset) details {
 	return details{

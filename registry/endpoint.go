@@ -200,3 +200,5 @@ func (e *Endpoints) change(ctx context.Context, actor Actor, id string, fn func(
 	}
 	return endpoint, nil
 }
+
+func endpointObject(e store.Endpoint) object { return objectOf("endpoint", e.ID, e.Name, e.PartnerID) }

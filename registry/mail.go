@@ -59,7 +59,7 @@ func (m *Mails) Read(ctx context.Context, actor Actor, id string) (store.Mail, e
 		if !m.Unsent(mail) {
 			return conflict("This mail was sent, or is about to be. Only its recipient reads it.")
 		}
-		return record(ctx, tx, actor, ActionMailRead, object{"mail", mail.ID, mail.Subject, ""}, details{"recipient": mail.Recipient})
+		return record(ctx, tx, actor, ActionMailRead, objectOf("mail", mail.ID, mail.Subject, ""), details{"recipient": mail.Recipient})
 	})
 	return mail, err
 }

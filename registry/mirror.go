@@ -221,7 +221,7 @@ func (m *Mirrors) Settle(ctx context.Context, actor Actor, id, alarmID, reason s
 		if err != nil {
 			return fmt.Errorf("settle alarm: %w", err)
 		}
-		return record(ctx, tx, actor, ActionCopySettled, object{"contract", row.ContractID, row.ContractID + " " + row.Version, ""}, details{"reason": reason, "version": row.Version})
+		return record(ctx, tx, actor, ActionCopySettled, objectOf("contract", row.ContractID, row.ContractID+" "+row.Version, ""), details{"reason": reason, "version": row.Version})
 	})
 }
 

@@ -37,7 +37,7 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 			if err := tx.UpdateContract(ctx, &ours); err != nil {
 				return err
 			}
-			o := object{"contract", row.ID, ours.Title, row.OwnerPartnerID}
+			o := objectOf("contract", row.ID, ours.Title, row.OwnerPartnerID)
 			if err := record(ctx, tx, r.actor, ActionCopyDescribed, o, details{"from": copied.OriginURL, "titleBefore": row.Title}); err != nil {
 				return err
 			}

@@ -62,7 +62,7 @@ func (r *mirrorRun) raise(ctx context.Context, tx *store.Tx, aside *store.Mirror
 	if err != nil {
 		return err
 	}
-	o := object{"contract", row.ID, row.Title + " " + aside.Version, row.OwnerPartnerID}
+	o := objectOf("contract", row.ID, row.Title+" "+aside.Version, row.OwnerPartnerID)
 	if err := record(ctx, tx, r.actor, ActionCopyDiffers, o, details{"from": aside.OriginURL, "digest": aside.Digest, "version": aside.Version}); err != nil {
 		return err
 	}

@@ -264,7 +264,7 @@ func (m *Mirrors) AskRun(ctx context.Context, actor Actor, id string) error {
 	})
 }
 
-func mirrorObject(s store.MirrorSource) object { return object{"mirror", s.ID, s.Name, s.PartnerID} }
+func mirrorObject(s store.MirrorSource) object { return objectOf("mirror", s.ID, s.Name, s.PartnerID) }
 
 func mirrorDetails(s store.MirrorSource) details {
 	return details{"url": s.URL, "urls": s.URLs, "kind": s.Kind, "schedule": s.Schedule, "contracts": s.Contracts, "enabled": s.Enabled, "key": s.Secret != ""}

@@ -83,6 +83,6 @@ func (r *mirrorRun) recordMark(ctx context.Context, tx *store.Tx, contractID, ve
 	if err != nil {
 		return err
 	}
-	return record(ctx, tx, r.actor, ActionCopyMarked, object{"contract", row.ID, strings.TrimSpace(row.Title + " " + version), row.OwnerPartnerID},
+	return record(ctx, tx, r.actor, ActionCopyMarked, objectOf("contract", row.ID, strings.TrimSpace(row.Title+" "+version), row.OwnerPartnerID),
 		details{"to": status, "from": from, "version": version})
 }

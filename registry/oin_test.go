@@ -9,7 +9,7 @@ import (
 func TestCheckOIN(t *testing.T) {
 	t.Parallel()
 	for oin, want := range map[string]string{
-		"00000001003214345000":                 "",
+		"00000001003214345000":  "",
 		"00000001822477348000":  "",
 		"00000004194049711000":  "",
 		"00000003123456780000":  "",

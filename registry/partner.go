@@ -154,3 +154,5 @@ func (p *Partners) change(ctx context.Context, actor Actor, id string, fn func(*
 		return fn(tx, &row)
 	})
 }
+
+func partnerObject(p store.Partner) object { return objectOf("partner", p.ID, p.Name, p.ID) }

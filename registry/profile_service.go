@@ -236,7 +236,7 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor Actor, in Profi
 		return nil, nil, fmt.Errorf("save profile: %w", err)
 	}
 	saved := &ProfileState{Profile: wanted, Version: row.Version, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy, stored: string(text)}
-	return saved, changes, record(ctx, tx, actor, ActionProfileChanged, object{kind: "profile", id: "profile", name: "the settings"}, profileDetails(changes, saved.Version, in.Reason))
+	return saved, changes, record(ctx, tx, actor, ActionProfileChanged, objectOf("profile", "profile", "the settings", ""), profileDetails(changes, saved.Version, in.Reason))
 }
 
 func profileDetails(changes []SettingChange, version int64, reason string) details {

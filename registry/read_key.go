@@ -149,3 +149,5 @@ func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKe
 func ReadKeyWorks(k store.ReadKey, now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
 }
+
+func readKeyObject(k store.ReadKey) object { return objectOf("read-key", k.ID, k.Name, k.PartnerID) }

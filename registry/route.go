@@ -125,3 +125,9 @@ func (r *Routes) List(ctx context.Context, actor Actor) ([]store.Route, error) {
 	}
 	return rows, nil
 }
+
+func routeObject(r store.Route) object { return objectOf("route", r.ID, r.EventType, "") }
+
+func routeDetails(r store.Route, from, to store.Partner) details {
+	return details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
+}

@@ -124,7 +124,7 @@ func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor Actor) error 
 	if err := tx.InsertSigningKey(ctx, &row); err != nil {
 		return fmt.Errorf("add signing key: %w", err)
 	}
-	return record(ctx, tx, actor, ActionSigningKeyMade, object{kind: "signing-key", id: row.ID, name: row.ID}, nil)
+	return record(ctx, tx, actor, ActionSigningKeyMade, objectOf("signing-key", row.ID, row.ID, ""), nil)
 }
 
 func (s *SigningKeys) open(row store.SigningKey) (crypto.Signer, error) {

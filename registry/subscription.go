@@ -207,3 +207,15 @@ func (s *Subscriptions) Counts(ctx context.Context) (map[string]int, error) {
 	}
 	return counts, nil
 }
+
+func subscriptionObject(s store.Subscription) object {
+	return objectOf("subscription", s.ID, s.Name, s.PartnerID)
+}
+
+func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
+	d := details{"partner": p.Name, "endpoint": e.Name, "types": subscribedTo(s), "reason": reason}
+	if len(s.Versions) > 0 {
+		d["versions"] = s.Versions
+	}
+	return d
+}

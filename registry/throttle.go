@@ -84,3 +84,5 @@ func countTry(ctx context.Context, tx *store.Tx, bucket string, rule throttle) (
 // cause it and would otherwise lock its owner out; a minute still leaves a
 // guesser 1440 tries a day. An address pays for its own failures only.
 func accountRule() throttle { return throttle{free: 5, longest: time.Minute} }
+
+func addressRule() throttle { return throttle{free: 20, longest: 15 * time.Minute} }
