@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"schakel/registry/cpa"
-	"schakel/registry/mirror"
 )
 
 // maxAddressBytes bounds a document of the address registry.
@@ -136,7 +135,7 @@ func readAll(r io.Reader) ([]byte, error) {
 // GET {Base}/{HER-id}/certificates the certificates in PEM. HTTP decides where requests may go and follows no redirects.
 type AddressURL struct {
 	Base *url.URL
-	HTTP mirror.Doer
+	HTTP Doer
 }
 
 // Address implements AddressRegistry.
