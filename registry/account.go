@@ -179,7 +179,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, toke
 	if err != nil {
 		return store.Account{}, err
 	}
-	hash, err := a.newHash(ctx, password, account.Email, "password")
+	hash, err := a.NewHash(ctx, password, account.Email, "password")
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -188,7 +188,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, toke
 		if err != nil {
 			return err
 		}
-		account, err = a.setPassword(ctx, tx, id, hash)
+		account, err = a.SetPassword(ctx, tx, id, hash)
 		return err
 	})
 	return account, err
@@ -212,12 +212,12 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 	if !ok {
 		return store.Account{}, invalidFields(map[string]string{"current": "This is not your current password."})
 	}
-	hash, err := a.newHash(ctx, password, account.Email, "password")
+	hash, err := a.NewHash(ctx, password, account.Email, "password")
 	if err != nil {
 		return store.Account{}, err
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if account, err = a.setPassword(ctx, tx, id, hash); err != nil {
+		if account, err = a.SetPassword(ctx, tx, id, hash); err != nil {
 			return err
 		}
 		return forgive(ctx, tx, account.Email, addr)
@@ -237,14 +237,14 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 	})
 }
 
-func (a *Accounts) newHash(ctx context.Context, password, email, field string) (string, error) {
+func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
 	if text := CheckPassword(password, email); text != "" {
 		return "", invalidFields(map[string]string{field: text})
 	}
 	return a.hasher.hash(ctx, password)
 }
 
-func (a *Accounts) setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
+func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)
 	if err != nil {
 		return account, fmt.Errorf("find account: %w", err)

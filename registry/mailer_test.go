@@ -102,9 +102,9 @@ func TestMailerSends(t *testing.T) {
 		if strings.Contains(got, "\nBcc:") {
 			t.Errorf("a subject added a header: %s", got)
 		}
-		mail := w.mailsTo(t, "anna@noord.example")[0]
-		if mail.Status != store.MailSent || mail.SentAt.IsZero() || m.Ready(t.Context()) != nil {
-			t.Errorf("got %+v, ready %v", mail, m.Ready(t.Context()))
+		sent := w.mailsTo(t, "anna@noord.example")[0]
+		if sent.Status != store.MailSent || sent.SentAt.IsZero() || m.Ready(t.Context()) != nil {
+			t.Errorf("got %+v, ready %v", sent, m.Ready(t.Context()))
 		}
 		must(t, m.SendDue(t.Context()))
 		if len(server.messages) != 0 {
@@ -119,9 +119,9 @@ func TestMailerTriesAgain(t *testing.T) {
 		queue(t, w, "anna@noord.example")
 		m := NewMailer(w.cfg, busy.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
-		mail := w.mailsTo(t, "anna@noord.example")[0]
-		if mail.Status != store.MailPending || mail.Attempts != 1 || mail.Error == "" || mail.DueAt.Sub(w.clock.Now()).Round(time.Second) != 30*time.Second {
-			t.Fatalf("got %+v", mail)
+		sent := w.mailsTo(t, "anna@noord.example")[0]
+		if sent.Status != store.MailPending || sent.Attempts != 1 || sent.Error == "" || sent.DueAt.Sub(w.clock.Now()).Round(time.Second) != 30*time.Second {
+			t.Fatalf("got %+v", sent)
 		}
 		m = NewMailer(w.cfg, good.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
@@ -130,15 +130,15 @@ func TestMailerTriesAgain(t *testing.T) {
 		}
 		w.clock.Advance(30 * time.Second)
 		must(t, m.SendDue(t.Context()))
-		if mail = w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailSent || mail.Error != "" {
-			t.Errorf("got %+v", mail)
+		if sent = w.mailsTo(t, "anna@noord.example")[0]; sent.Status != store.MailSent || sent.Error != "" {
+			t.Errorf("got %+v", sent)
 		}
 		queue(t, w, "bob@noord.example")
 		m = NewMailer(w.cfg, busy.sender(t, w.clock))
 		w.clock.Advance(73 * time.Hour)
 		must(t, m.SendDue(t.Context()))
-		if mail = w.mailsTo(t, "bob@noord.example")[0]; mail.Status != store.MailFailed {
-			t.Errorf("an old mail is %s", mail.Status)
+		if sent = w.mailsTo(t, "bob@noord.example")[0]; sent.Status != store.MailFailed {
+			t.Errorf("an old mail is %s", sent.Status)
 		}
 	})
 }
@@ -148,8 +148,8 @@ func TestMailerGivesUpOnRefusal(t *testing.T) {
 		queue(t, w, "nobody@noord.example")
 		m := NewMailer(w.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
-		if mail := w.mailsTo(t, "nobody@noord.example")[0]; mail.Status != store.MailFailed || !strings.Contains(mail.Error, "550") {
-			t.Errorf("got %+v", mail)
+		if sent := w.mailsTo(t, "nobody@noord.example")[0]; sent.Status != store.MailFailed || !strings.Contains(sent.Error, "550") {
+			t.Errorf("got %+v", sent)
 		}
 	})
 }
@@ -159,8 +159,8 @@ func TestMailerWithoutServer(t *testing.T) {
 		queue(t, w, "anna@noord.example")
 		m := NewMailer(w.cfg, nil)
 		must(t, m.SendDue(t.Context()))
-		if mail := w.mailsTo(t, "anna@noord.example")[0]; mail.Status != store.MailPending || mail.Attempts != 0 {
-			t.Errorf("got %+v", mail)
+		if sent := w.mailsTo(t, "anna@noord.example")[0]; sent.Status != store.MailPending || sent.Attempts != 0 {
+			t.Errorf("got %+v", sent)
 		}
 		must(t, m.Stop(t.Context()))
 	})

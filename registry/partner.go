@@ -19,8 +19,8 @@ type Partners struct {
 
 // Passwords makes and sets the passwords of accounts.
 type Passwords interface {
-	newHash(ctx context.Context, password, email, field string) (string, error)
-	setPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error)
+	NewHash(ctx context.Context, password, email, field string) (string, error)
+	SetPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error)
 }
 
 // ClientStopper makes the tokens of a partner's clients stop; for ever when ended.

@@ -26,7 +26,7 @@ func (p *Partners) Confirm(ctx context.Context, token, password string) (store.A
 	if err != nil {
 		return store.Account{}, err
 	}
-	hash, err := p.accounts.newHash(ctx, password, partner.ContactEmail, "password")
+	hash, err := p.accounts.NewHash(ctx, password, partner.ContactEmail, "password")
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -61,7 +61,7 @@ func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (
 	if account.PartnerID != partner.ID {
 		return account, ErrLinkDead
 	}
-	if account, err = p.accounts.setPassword(ctx, tx, account.ID, hash); err != nil {
+	if account, err = p.accounts.SetPassword(ctx, tx, account.ID, hash); err != nil {
 		return account, err
 	}
 	partner.EmailConfirmedAt = tx.Now

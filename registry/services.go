@@ -51,8 +51,8 @@ func New(cfg Config, accounts *Accounts, opts ...Option) (*Services, error) {
 		opt(&o)
 	}
 	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
-	contracts := NewContracts(cfg, profiles)
-	own, err := NewOwnContracts(cfg, contracts)
+	register := NewContracts(cfg, profiles)
+	own, err := NewOwnContracts(cfg, register)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,16 @@ func New(cfg Config, accounts *Accounts, opts ...Option) (*Services, error) {
 		Clients:       NewClients(cfg, profiles),
 		SigningKeys:   NewSigningKeys(cfg),
 		ReadKeys:      NewReadKeys(cfg),
-		Endpoints:     NewEndpoints(cfg, contracts, keepRecipients),
+		Endpoints:     NewEndpoints(cfg, register, keepRecipients),
 		Subscriptions: subscriptions,
 		Routes:        NewRoutes(cfg, keepRecipients),
 		Datasets:      NewDatasets(cfg, subscriptions),
-		Contracts:     contracts,
+		Contracts:     register,
 		OwnContracts:  own,
 		Downloads:     NewDownloads(cfg),
-		Mirrors:       NewMirrors(cfg, contracts),
+		Mirrors:       NewMirrors(cfg, register),
 		AMQP:          NewAMQP(cfg, profiles, o.addresses),
-		Advice:        NewAdvice(contracts),
+		Advice:        NewAdvice(register),
 		EventTypes:    NewEventTypes(cfg),
 		Payloads:      NewPayloads(cfg),
 		Audit:         NewAuditTrail(cfg),

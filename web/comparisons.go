@@ -22,8 +22,8 @@ type comparisons struct {
 	size      int
 }
 
-func newComparisons(contracts *registry.Contracts) *comparisons {
-	return &comparisons{contracts: contracts, turn: make(chan struct{}, 1), kept: map[string]registry.Comparison{}}
+func newComparisons(register *registry.Contracts) *comparisons {
+	return &comparisons{contracts: register, turn: make(chan struct{}, 1), kept: map[string]registry.Comparison{}}
 }
 
 // get compares two versions that the reader may see, as registry.Contracts.Compare.

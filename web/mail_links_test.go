@@ -122,17 +122,17 @@ func (w *mailWorld) open() {
 }
 
 func (w *mailWorld) mailsOfRegistration() {
-	ctx, partners := w.t.Context(), w.reg.Partners
+	ctx, service := w.t.Context(), w.reg.Partners
 	register := func(name, oin, email string) {
-		noError(w.t, partners.Register(ctx, registry.Registration{
+		noError(w.t, service.Register(ctx, registry.Registration{
 			Name: name, OIN: oin, Contact: registry.Contact{Name: "Nora", Email: email, Phone: "+31 30 123 45 67"},
-			EndpointKinds: []string{store.EndpointWebhook}, TermsAccepted: true, TermsVersion: partners.TermsVersion(), Addr: "192.0.2.1",
+			EndpointKinds: []string{store.EndpointWebhook}, TermsAccepted: true, TermsVersion: service.TermsVersion(), Addr: "192.0.2.1",
 		}))
 		w.open()
 	}
 	register("School Noord", "00000001003214345000", "nora@example.nl")
 	link := match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "nora@example.nl"))
-	_, err := partners.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
+	_, err := service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
 	noError(w.t, err)
 	w.browsers["nora@example.nl"] = w.browser()
 	w.browsers["nora@example.nl"].login(w.t, "nora@example.nl")
@@ -142,31 +142,31 @@ func (w *mailWorld) mailsOfRegistration() {
 	p, err := w.db.PartnerByOIN(ctx, "00000001003214345000")
 	noError(w.t, err)
 	for _, step := range []func() error{
-		func() error { return partners.Approve(ctx, w.deskHarness.admin, p.ID) },
-		func() error { return partners.Suspend(ctx, w.deskHarness.admin, p.ID, "because of this") },
-		func() error { return partners.Resume(ctx, w.deskHarness.admin, p.ID) },
+		func() error { return service.Approve(ctx, w.deskHarness.admin, p.ID) },
+		func() error { return service.Suspend(ctx, w.deskHarness.admin, p.ID, "because of this") },
+		func() error { return service.Resume(ctx, w.deskHarness.admin, p.ID) },
 		func() error {
 			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
 			noError(w.t, err)
-			_, err = partners.UpdateContact(ctx, registry.AccountActor(account), p.ID, registry.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
+			_, err = service.UpdateContact(ctx, registry.AccountActor(account), p.ID, registry.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
 			w.contact(p.ID, "nora@example.nl")
 			return err
 		},
 		func() error { return w.reg.Mails.PasswordLink(ctx, w.accounts, "nora@example.nl") },
-		func() error { return partners.End(ctx, w.deskHarness.admin, p.ID, "because of this") },
+		func() error { return service.End(ctx, w.deskHarness.admin, p.ID, "because of this") },
 	} {
 		noError(w.t, step())
 		w.open()
 	}
 	register("School Zuid", "00000003123456780000", "zoe@example.nl")
 	link = match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "zoe@example.nl"))
-	_, err = partners.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
+	_, err = service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
 	noError(w.t, err)
 	w.browsers["zoe@example.nl"] = w.browser()
 	w.browsers["zoe@example.nl"].login(w.t, "zoe@example.nl")
 	p, err = w.db.PartnerByOIN(ctx, "00000003123456780000")
 	noError(w.t, err)
-	noError(w.t, partners.Reject(ctx, w.deskHarness.admin, p.ID, "because of this"))
+	noError(w.t, service.Reject(ctx, w.deskHarness.admin, p.ID, "because of this"))
 	w.open()
 }
 
@@ -258,12 +258,12 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 }
 
 func (w *mailWorld) mailsOfContracts() {
-	ctx, admin, contracts := w.t.Context(), w.deskHarness.admin, w.reg.Contracts
+	ctx, admin, register := w.t.Context(), w.deskHarness.admin, w.reg.Contracts
 	who := w.partnerActor(w.first)
-	_, err := contracts.Create(ctx, who, registry.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
+	_, err := register.Create(ctx, who, registry.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
 	noError(w.t, err)
 	document := strings.NewReplacer("student.", "noord.", "1.2.0", "1.0.0").Replace(deskTypes)
-	_, err = contracts.Upload(ctx, who, "noord-events", registry.Upload{Content: []byte(document), FileName: "noord.yaml"})
+	_, err = register.Upload(ctx, who, "noord-events", registry.Upload{Content: []byte(document), FileName: "noord.yaml"})
 	noError(w.t, err)
 	for _, step := range []func() error{
 		func() error {
@@ -271,7 +271,7 @@ func (w *mailWorld) mailsOfContracts() {
 			return err
 		},
 		func() error {
-			_, err := contracts.RefusePublication(ctx, admin, "noord-events", "1.0.0", "no example")
+			_, err := register.RefusePublication(ctx, admin, "noord-events", "1.0.0", "no example")
 			return err
 		},
 		func() error {
@@ -281,7 +281,7 @@ func (w *mailWorld) mailsOfContracts() {
 		func() error { _, err := publishDraft(ctx, w.reg, admin, "noord-events", "1.0.0", ""); return err },
 		func() error {
 			next := strings.ReplaceAll(deskTypes, "1.2.0", "2.0.0")
-			_, err := contracts.Upload(ctx, admin, "student-events", registry.Upload{Content: []byte(next), FileName: "students.yaml"})
+			_, err := register.Upload(ctx, admin, "student-events", registry.Upload{Content: []byte(next), FileName: "students.yaml"})
 			return err
 		},
 		func() error {
@@ -289,10 +289,10 @@ func (w *mailWorld) mailsOfContracts() {
 			return err
 		},
 		func() error {
-			_, err := contracts.Deprecate(ctx, admin, "student-events", "1.2.0", time.Time{}, "use 2")
+			_, err := register.Deprecate(ctx, admin, "student-events", "1.2.0", time.Time{}, "use 2")
 			return err
 		},
-		func() error { _, err := contracts.Withdraw(ctx, admin, "student-events", "1.2.0", "use 2"); return err },
+		func() error { _, err := register.Withdraw(ctx, admin, "student-events", "1.2.0", "use 2"); return err },
 	} {
 		noError(w.t, step())
 		w.open()

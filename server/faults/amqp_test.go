@@ -29,7 +29,7 @@ func newExchange(t *testing.T, through func(n int, url string) string) *exchange
 	for n, her := range []int{100, 200} {
 		broker.Party(t, her)
 		broker.Queue(t, fmt.Sprint(her, "_reply"), map[string]any{"x-queue-type": "classic", "x-message-ttl": 15000})
-		x.Parties[n] = identity(pki, int64(her))
+		x.Parties[n] = amqpIdentity(pki, int64(her))
 		x.URLs[n] = through(n, broker.URL)
 	}
 	e := &exchange{broker: broker}
@@ -41,7 +41,7 @@ func newExchange(t *testing.T, through func(n int, url string) string) *exchange
 }
 
 // identity is a party with a certificate to sign and one to be encrypted for.
-func identity(pki *pkitest.PKI, her int64) trial.AMQPIdentity {
+func amqpIdentity(pki *pkitest.PKI, her int64) trial.AMQPIdentity {
 	id := trial.AMQPIdentity{HerID: her}
 	for _, usage := range []x509.KeyUsage{x509.KeyUsageContentCommitment, x509.KeyUsageDataEncipherment | x509.KeyUsageKeyEncipherment} {
 		leaf := pki.Leaf(usage)
