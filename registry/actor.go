@@ -38,7 +38,7 @@ func SystemActor() Actor {
 // Scope is what the actor may see.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 
-func (a Actor) requireAdministrator() error {
+func (a Actor) RequireAdministrator() error {
 	if a.Administrator {
 		return nil
 	}
@@ -55,13 +55,13 @@ type Scope struct {
 // ScopeOf sees the rows of one partner.
 func ScopeOf(partnerID string) Scope { return Scope{PartnerID: partnerID} }
 
-func (s Scope) sees(partnerID string) bool {
+func (s Scope) Sees(partnerID string) bool {
 	return s.All || s.PartnerID != "" && s.PartnerID == partnerID
 }
 
-// narrow gives the partner id to filter a list by. ok is false when the scope
+// Narrow gives the partner id to filter a list by. ok is false when the scope
 // sees nothing of what is wanted.
-func (s Scope) narrow(wanted string) (partnerID string, ok bool) {
+func (s Scope) Narrow(wanted string) (partnerID string, ok bool) {
 	switch {
 	case s.All:
 		return wanted, true
@@ -71,46 +71,46 @@ func (s Scope) narrow(wanted string) (partnerID string, ok bool) {
 	return s.PartnerID, true
 }
 
-// ownerFor finds the partner an actor acts for, who must be approved: its own,
+// OwnerFor finds the partner an actor acts for, who must be approved: its own,
 // or the one an administrator names (the own organisation when none is named).
-func ownerFor(ctx context.Context, tx *store.Tx, actor Actor, partnerID string) (store.Partner, error) {
+func OwnerFor(ctx context.Context, tx *store.Tx, actor Actor, partnerID string) (store.Partner, error) {
 	if !actor.Administrator {
-		if _, ok := actor.Scope().narrow(partnerID); !ok {
-			return store.Partner{}, notFound("partner")
+		if _, ok := actor.Scope().Narrow(partnerID); !ok {
+			return store.Partner{}, NotFound("partner")
 		}
 		partnerID = actor.PartnerID
 	}
-	owner, err := partnerOrOwn(ctx, &tx.Queries, partnerID)
+	owner, err := PartnerOrOwn(ctx, &tx.Queries, partnerID)
 	if err != nil {
-		return owner, found("partner", err)
+		return owner, Found("partner", err)
 	}
-	return owner, requireApproved(owner)
+	return owner, RequireApproved(owner)
 }
 
-func partnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partner, error) {
+func PartnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partner, error) {
 	if id == "" {
 		return q.OwnPartner(ctx)
 	}
 	return q.Partner(ctx, id)
 }
 
-// allowChange tells whether an actor may change a row of a partner. A partner
+// AllowChange tells whether an actor may change a row of a partner. A partner
 // that is not approved can look, but not change.
-func allowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID string) error {
-	if !actor.Scope().sees(partnerID) {
-		return notFound(what)
+func AllowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID string) error {
+	if !actor.Scope().Sees(partnerID) {
+		return NotFound(what)
 	}
 	if actor.Administrator {
 		return nil
 	}
 	owner, err := tx.Partner(ctx, partnerID)
 	if err != nil {
-		return found("partner", err)
+		return Found("partner", err)
 	}
-	return requireApproved(owner)
+	return RequireApproved(owner)
 }
 
-func requireApproved(p store.Partner) error {
+func RequireApproved(p store.Partner) error {
 	if p.Status == store.PartnerApproved {
 		return nil
 	}

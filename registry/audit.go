@@ -137,7 +137,7 @@ func NewAuditTrail(cfg Config) *AuditTrail { return &AuditTrail{cfg} }
 
 // List lists entries within a scope, newest first, with their total count.
 func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter) ([]store.Audit, int, error) {
-	id, ok := scope.narrow(f.PartnerID)
+	id, ok := scope.Narrow(f.PartnerID)
 	if !ok {
 		return nil, 0, nil
 	}
@@ -149,19 +149,19 @@ func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter)
 	return rows, total, nil
 }
 
-// object is what an entry is about.
-type object struct{ kind, id, name, partnerID string }
+// Object is what an entry is about.
+type Object struct{ kind, id, name, partnerID string }
 
-// objectOf makes the object of an entry; partnerID is empty for what belongs to no partner.
-func objectOf(kind, id, name, partnerID string) object {
-	return object{kind, id, name, partnerID}
+// ObjectOf makes the object of an entry; partnerID is empty for what belongs to no partner.
+func ObjectOf(kind, id, name, partnerID string) Object {
+	return Object{kind, id, name, partnerID}
 }
 
-// details are the rest of an entry, by name. Never put a secret in.
-type details map[string]any
+// Details are the rest of an entry, by name. Never put a secret in.
+type Details map[string]any
 
-// record writes an entry in the transaction of what it tells of.
-func record(ctx context.Context, tx *store.Tx, actor Actor, action string, o object, d details) error {
+// Record writes an entry in the transaction of what it tells of.
+func Record(ctx context.Context, tx *store.Tx, actor Actor, action string, o Object, d Details) error {
 	for name, value := range d {
 		if value == "" {
 			delete(d, name)

@@ -132,7 +132,7 @@ func sentences() map[string]string {
 // subscription of Scholengroep Noord to nl.example.student.enrolled at endpoint
 // Main." An action of another package than this one is told as it is named.
 func Sentence(a store.Audit) string {
-	d := details{}
+	d := Details{}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
 	text, known := sentences()[a.Action]
 	if !known {
@@ -180,18 +180,18 @@ func until(day string) string {
 	return "until " + day
 }
 
-func (d details) text(name string) string {
+func (d Details) text(name string) string {
 	text, _ := d[name].(string)
 	return text
 }
 
 // all writes a list whole.
-func (d details) all(name string) string {
+func (d Details) all(name string) string {
 	return strings.Join(d.words(name), ", ")
 }
 
 // list writes a list as people do; a long one is cut.
-func (d details) list(name string) string {
+func (d Details) list(name string) string {
 	words := d.words(name)
 	const most = 3
 	if n := len(words); n > most {
@@ -203,7 +203,7 @@ func (d details) list(name string) string {
 	return strings.Join(words, "")
 }
 
-func (d details) words(name string) (words []string) {
+func (d Details) words(name string) (words []string) {
 	items, _ := d[name].([]any)
 	for _, item := range items {
 		if text, ok := item.(string); ok {

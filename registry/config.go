@@ -65,7 +65,7 @@ type Config struct {
 	MaxDocumentBytes int64
 }
 
-func (c Config) withDefaults() Config {
+func (c Config) WithDefaults() Config {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	if c.TermsVersion == "" {
 		c.TermsVersion = "1"
@@ -76,7 +76,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) check() error {
+func (c Config) Check() error {
 	if c.DB == nil || c.Now == nil || c.Log == nil || c.Vault == nil || c.CheckURL == nil || c.BaseURL == "" || c.Organisation == "" {
 		return errors.New("registry: DB, Now, Log, Vault, CheckURL, BaseURL and Organisation must be set")
 	}

@@ -2,7 +2,7 @@ package registry
 
 // Codes of the coordinate systems that a dataset may have (EPSG).
 const (
-	crsNone = 0
-	crsRD   = 28992
-	crsWGS  = 4326
+	CRSNone          = 0
+	CRSRijksdriehoek = 28992
+	CRSWGS84         = 4326
 )

@@ -16,15 +16,15 @@ type DatasetFollower struct {
 	Area         *store.MutationArea // nil: everything; what is asked for, while that waits for approval
 }
 
-// followerOf reads what a subscription to a dataset gets.
-func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (DatasetFollower, error) {
+// FollowerOf reads what a subscription to a dataset gets.
+func FollowerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (DatasetFollower, error) {
 	f := DatasetFollower{Subscription: sub}
 	var err error
 	if f.Follower, err = q.MutationFollower(ctx, sub.ID); err != nil {
-		return f, found("follower", err)
+		return f, Found("follower", err)
 	}
 	if f.Partner, err = q.Partner(ctx, sub.PartnerID); err != nil {
-		return f, found("partner", err)
+		return f, Found("partner", err)
 	}
 	if f.Follower.AreaID == "" {
 		return f, nil
@@ -34,7 +34,7 @@ func followerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (
 		area, err = store.MutationArea{ID: f.Follower.AreaID, DatasetID: sub.DatasetID, PartnerID: sub.PartnerID, Name: "An area that is lost"}, nil
 	}
 	f.Area = &area
-	return f, found("area", err)
+	return f, Found("area", err)
 }
 
 // DatasetObjectType is an object type as the dataset writes it; case does not count (MUT-63).

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// parseTime reads a time such as 90s or 1h30m; a number of days such as 7d too.
-func parseTime(text string) (time.Duration, error) {
+// ParseDuration reads a time such as 90s or 1h30m; a number of days such as 7d too.
+func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		if err != nil {
@@ -23,10 +23,10 @@ func parseTime(text string) (time.Duration, error) {
 	return d, nil
 }
 
-func parseTimes(text string) ([]time.Duration, error) {
+func ParseDurations(text string) ([]time.Duration, error) {
 	var list []time.Duration
 	for word := range strings.SplitSeq(text, ",") {
-		d, err := parseTime(strings.TrimSpace(word))
+		d, err := ParseDuration(strings.TrimSpace(word))
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +35,8 @@ func parseTimes(text string) ([]time.Duration, error) {
 	return list, nil
 }
 
-// spell writes a duration without the zeroes at its end: 168h, not 168h0m0s.
-func spell(d time.Duration) string {
+// FormatDuration writes a duration without the zeroes at its end: 168h, not 168h0m0s.
+func FormatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

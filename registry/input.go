@@ -10,8 +10,8 @@ import (
 	"schakel/store"
 )
 
-// tidyList trims, sorts and takes out what is empty or there twice.
-func tidyList(list []string) []string {
+// TidyList trims, sorts and takes out what is empty or there twice.
+func TidyList(list []string) []string {
 	var out []string
 	for _, s := range list {
 		if s = strings.TrimSpace(s); s != "" {
@@ -22,13 +22,13 @@ func tidyList(list []string) []string {
 	return slices.Compact(out)
 }
 
-func validEventType(s string) bool {
+func ValidEventType(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/"
-	return s != "" && len(s) <= 255 && allOf(s, letters) && strings.Trim(s, "._-:/") != ""
+	return s != "" && len(s) <= 255 && AllOf(s, letters) && strings.Trim(s, "._-:/") != ""
 }
 
-// filled leaves out what is empty.
-func filled(lines []string) []string {
+// Filled leaves out what is empty.
+func Filled(lines []string) []string {
 	var kept []string
 	for _, line := range lines {
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
@@ -38,12 +38,12 @@ func filled(lines []string) []string {
 	return kept
 }
 
-func allDigits(s string) bool { return allOf(s, "0123456789") }
+func AllDigits(s string) bool { return AllOf(s, "0123456789") }
 
-func allOf(s, letters string) bool { return strings.Trim(s, letters) == "" }
+func AllOf(s, letters string) bool { return strings.Trim(s, letters) == "" }
 
-// origin is the scheme, host and port of an address.
-func origin(raw string) string {
+// Origin is the scheme, host and port of an address.
+func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return raw
@@ -55,22 +55,22 @@ func origin(raw string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
 }
 
-func between(wrong problems, field string, n, least, most int64) {
+func CheckBetween(wrong Problems, field string, n, least, most int64) {
 	if n < least || n > most {
-		wrong.add(field, "Use a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+".")
+		wrong.Add(field, "Use a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+".")
 	}
 }
 
-// sentence makes the text of an error into a sentence.
-func sentence(text string) string {
+// AsSentence makes the text of an error into a sentence.
+func AsSentence(text string) string {
 	if text == "" {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// day writes the day of an instant, or nothing when it is unset.
-func day(t store.Time) string {
+// FormatDay writes the day of an instant, or nothing when it is unset.
+func FormatDay(t store.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -90,8 +90,8 @@ func linkHash(token string) []byte {
 	return sum[:]
 }
 
-func (c Config) mailPassword(purpose LinkPurpose, token string) message {
-	return c.letter("Choose a password", purpose.Path(token),
+func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
+	return c.Letter("Choose a password", purpose.Path(token),
 		"Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+
 			"If you did not ask for it, do nothing.")
 }

@@ -4,10 +4,10 @@ package registry
 // database rows, and whoever registers is a stranger. An administrator may make more.
 const mostOfAKind = 100
 
-// withinMost refuses one more than a partner may have.
-func withinMost(actor Actor, what string, there int) error {
+// WithinMost refuses one more than a partner may have.
+func WithinMost(actor Actor, what string, there int) error {
 	if actor.Administrator || there < mostOfAKind {
 		return nil
 	}
-	return conflict("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what)
+	return Conflict("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what)
 }

@@ -8,11 +8,11 @@ import (
 	"schakel/store"
 )
 
-// message is what a mail says.
-type message struct{ subject, body string }
+// Message is what a mail says.
+type Message struct{ subject, body string }
 
-// mail queues a message; without a recipient there is nobody to tell.
-func (c Config) mail(ctx context.Context, tx *store.Tx, to string, msg message) error {
+// Mail queues a message; without a recipient there is nobody to tell.
+func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) error {
 	if to == "" {
 		return nil
 	}
@@ -22,19 +22,19 @@ func (c Config) mail(ctx context.Context, tx *store.Tx, to string, msg message) 
 	return nil
 }
 
-// mailAdministrators queues a message to everyone who can decide.
-func (c Config) mailAdministrators(ctx context.Context, tx *store.Tx, msg message) error {
-	people, err := administrators(ctx, tx)
+// MailAdministrators queues a message to everyone who can decide.
+func (c Config) MailAdministrators(ctx context.Context, tx *store.Tx, msg Message) error {
+	people, err := Administrators(ctx, tx)
 	for _, to := range people {
-		if err := c.mail(ctx, tx, to, msg); err != nil {
+		if err := c.Mail(ctx, tx, to, msg); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// administrators lists the addresses of everyone who can decide.
-func administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
+// Administrators lists the addresses of everyone who can decide.
+func Administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
 	accounts, err := tx.Accounts(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list administrators: %w", err)
@@ -48,8 +48,8 @@ func administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
 	return people, nil
 }
 
-// letter makes a mail of paragraphs, with the link it leads to.
-func (c Config) letter(subject, path string, paragraphs ...string) message {
+// Letter makes a mail of paragraphs, with the link it leads to.
+func (c Config) Letter(subject, path string, paragraphs ...string) Message {
 	var kept []string
 	for _, p := range paragraphs {
 		if p != "" {
@@ -60,37 +60,37 @@ func (c Config) letter(subject, path string, paragraphs ...string) message {
 		kept = append(kept, c.BaseURL+path)
 	}
 	kept = append(kept, "This message was sent by Schakel of "+c.Organisation+".")
-	return message{subject: oneLine(subject), body: strings.Join(kept, "\n\n") + "\n"}
+	return Message{subject: OneLine(subject), body: strings.Join(kept, "\n\n") + "\n"}
 }
 
-// oneLine keeps what people typed from adding header lines.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine keeps what people typed from adding header lines.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// deskOf is below which address the people of a partner find what is theirs. Those of the own organisation are administrators, who
+// PartnerPath is below which address the people of a partner find what is theirs. Those of the own organisation are administrators, who
 // may not open the pages of partners.
-func deskOf(p store.Partner) string {
+func PartnerPath(p store.Partner) string {
 	if p.Own {
 		return "/admin/own"
 	}
 	return "/partner"
 }
 
-// areaOf is below which address the people of a partner find its deliveries and its datasets.
-func areaOf(p store.Partner) string {
+// TrafficPath is below which address the people of a partner find its deliveries and its datasets.
+func TrafficPath(p store.Partner) string {
 	if p.Own {
 		return "/admin"
 	}
 	return "/partner"
 }
 
-func because(reason string) string {
+func Because(reason string) string {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return ""
 	}
 	return "The reason: " + reason
 }
 
-func bullets(lists ...[]string) string {
+func Bullets(lists ...[]string) string {
 	var lines []string
 	for _, list := range lists {
 		for _, item := range list {

@@ -14,15 +14,15 @@ type Reader struct {
 	Administrator bool
 }
 
-func readerOf(p store.Partner) Reader {
+func ReaderOf(p store.Partner) Reader {
 	if p.Status != store.PartnerApproved {
 		return Reader{}
 	}
 	return Reader{PartnerID: p.ID, Internal: p.Own}
 }
 
-// sight is what the reader may see, whatever the versions; nil is all.
-func (r Reader) sight() *store.Sight {
+// Sight is what the reader may see, whatever the versions; nil is all.
+func (r Reader) Sight() *store.Sight {
 	switch {
 	case r.Internal || r.Administrator:
 		return nil
@@ -33,15 +33,15 @@ func (r Reader) sight() *store.Sight {
 }
 
 // Maintains tells whether the reader is one who maintains a contract.
-func (r Reader) Maintains(c store.Contract) bool { return r.Administrator || r.owns(c) }
+func (r Reader) Maintains(c store.Contract) bool { return r.Administrator || r.Owns(c) }
 
-// owns tells whether the reader is the partner that maintains a contract.
-func (r Reader) owns(c store.Contract) bool {
+// Owns tells whether the reader is the partner that maintains a contract.
+func (r Reader) Owns(c store.Contract) bool {
 	return r.PartnerID != "" && r.PartnerID == c.OwnerPartnerID
 }
 
-// statuses lists the states of the versions the reader sees; nil is all.
-func (r Reader) statuses(c store.Contract) []string {
+// Statuses lists the states of the versions the reader sees; nil is all.
+func (r Reader) Statuses(c store.Contract) []string {
 	if r.Maintains(c) {
 		return nil
 	}

@@ -10,18 +10,18 @@ import (
 	"schakel/store"
 )
 
-func notFound(what string) error {
+func NotFound(what string) error {
 	return &Error{Code: CodeNotFound, Message: "There is no such " + what + "."}
 }
 
-func conflict(format string, args ...any) error {
+func Conflict(format string, args ...any) error {
 	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
 }
 
-// found gives the error of a look-up its meaning for whoever asked.
-func found(what string, err error) error {
+// Found gives the error of a look-up its meaning for whoever asked.
+func Found(what string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return notFound(what)
+		return NotFound(what)
 	}
 	if err != nil {
 		return fmt.Errorf("find %s: %w", what, err)
@@ -29,25 +29,25 @@ func found(what string, err error) error {
 	return nil
 }
 
-// problems collects what is wrong with input, by field.
-type problems map[string]string
+// Problems collects what is wrong with input, by field.
+type Problems map[string]string
 
-// add notes a problem; the first one of a field stays.
-func (p problems) add(field, text string) {
+// Add notes a problem; the first one of a field stays.
+func (p Problems) Add(field, text string) {
 	if _, there := p[field]; !there && text != "" {
 		p[field] = text
 	}
 }
 
-func (p problems) err() error {
+func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	return invalidFields(p)
+	return Invalid(p)
 }
 
-// line tells what is wrong with a text of one line, of least to most characters.
-func line(text string, least, most int) string {
+// CheckLine tells what is wrong with a text of one line, of least to most characters.
+func CheckLine(text string, least, most int) string {
 	switch n := utf8.RuneCountInString(text); {
 	case n < least && least == 1:
 		return "Fill this in."
@@ -70,27 +70,27 @@ func unseen(r rune) bool {
 	return r != nonJoiner && r != joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// prose is line for a text that may have several lines.
-func prose(text string, least, most int) string {
-	return line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
+// CheckProse is line for a text that may have several lines.
+func CheckProse(text string, least, most int) string {
+	return CheckLine(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
 }
 
-// checkReason tells what is wrong with the reason of a decision; it is shown to
+// CheckReason tells what is wrong with the reason of a decision; it is shown to
 // the partner.
-func checkReason(reason string, needed bool) error {
+func CheckReason(reason string, needed bool) error {
 	least := 0
 	if needed {
 		least = 3
 	}
-	p := problems{}
-	p.add("reason", prose(reason, least, 1000))
-	return p.err()
+	p := Problems{}
+	p.Add("reason", CheckProse(reason, least, 1000))
+	return p.Err()
 }
 
-func invalidFields(fields map[string]string) error {
+func Invalid(fields map[string]string) error {
 	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
 }
 
-func forbidden(format string, args ...any) error {
+func Forbidden(format string, args ...any) error {
 	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
 }

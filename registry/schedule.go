@@ -9,9 +9,9 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// parseScheduleOf reads a schedule as cron writes it. It refuses what comes round more
+// ParseSchedule reads a schedule as cron writes it. It refuses what comes round more
 // often than once in least, or never.
-func parseScheduleOf(text string, least time.Duration) (cron.Schedule, error) {
+func ParseSchedule(text string, least time.Duration) (cron.Schedule, error) {
 	const example = `write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h"`
 	// What sets a time zone is left out on purpose: every time here is UTC.
 	if text == "" || len(text) > 100 || strings.Contains(text, "=") {

@@ -11,9 +11,9 @@ import (
 // maxVersionLength bounds a version number, in bytes.
 const maxVersionLength = 100
 
-// checkVersion tells what is wrong with the number of a contract version: a
+// CheckVersion tells what is wrong with the number of a contract version: a
 // semantic version (semver.org, 2.0.0) in full.
-func checkVersion(v string) string {
+func CheckVersion(v string) string {
 	core, _, _ := strings.Cut(v, "+")
 	core, _, _ = strings.Cut(core, "-")
 	switch {
@@ -29,10 +29,10 @@ func checkVersion(v string) string {
 	return fmt.Sprintf("%q is not a semantic version; write three numbers, such as 1.0.0 or 2.0.0-rc.1.", v)
 }
 
-// versionSortKey makes text of a valid version that sorts as semantic versions
+// VersionSortKey makes text of a valid version that sorts as semantic versions
 // do, also where text is sorted by the rules of a language: it is hexadecimal,
 // so it has only digits and the letters a to f.
-func versionSortKey(v string) string {
+func VersionSortKey(v string) string {
 	precedence, _, _ := strings.Cut(v, "+")
 	core, pre, isPre := strings.Cut(precedence, "-")
 	var key []byte
@@ -53,7 +53,7 @@ func versionSortKey(v string) string {
 
 // appendIdentifier puts numbers before words.
 func appendIdentifier(key []byte, id string) []byte {
-	if allDigits(id) {
+	if AllDigits(id) {
 		return appendNumber(append(key, 1), id)
 	}
 	return append(append(append(key, 2), id...), 0)
@@ -64,7 +64,7 @@ func appendNumber(key []byte, digits string) []byte {
 	return append(append(key, byte(len(digits))), digits...)
 }
 
-func isPreRelease(version string) bool {
+func IsPreRelease(version string) bool {
 	precedence, _, _ := strings.Cut(version, "+")
 	return strings.Contains(precedence, "-")
 }

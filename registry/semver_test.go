@@ -14,7 +14,7 @@ func TestCheckVersion(t *testing.T) {
 		"1.0.0": true, "0.0.1-rc.1": true, "1.2.3+build.5": true, "10.20.30-a-b.0+x": true,
 		"": false, "1.0": false, "v1.0.0": false, "1.0.0-01": false, "01.0.0": false, "1.0.0 ": false, "latest": false, "1.0.0-": false,
 	} {
-		if got := checkVersion(v); (got == "") != ok {
+		if got := CheckVersion(v); (got == "") != ok {
 			t.Errorf("%q: %q", v, got)
 		}
 	}
@@ -27,7 +27,7 @@ func TestVersionSortKey(t *testing.T) {
 		"1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1", "1.2.0", "1.10.0", "2.0.0", "10.0.0",
 	}
 	sorted := slices.Clone(ordered)
-	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(versionSortKey(a), versionSortKey(b)) })
+	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(VersionSortKey(a), VersionSortKey(b)) })
 	if !slices.Equal(sorted, ordered) {
 		t.Errorf("got %q", sorted)
 	}
@@ -38,10 +38,10 @@ func FuzzVersionSortKey(f *testing.F) {
 	f.Add("1.0.0-alpha.1", "1.0.0-alpha.10")
 	f.Add("1.0.0+b", "1.0.0")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if checkVersion(a) != "" || checkVersion(b) != "" {
+		if CheckVersion(a) != "" || CheckVersion(b) != "" {
 			return
 		}
-		want, got := semver.Compare("v"+a, "v"+b), strings.Compare(versionSortKey(a), versionSortKey(b))
+		want, got := semver.Compare("v"+a, "v"+b), strings.Compare(VersionSortKey(a), VersionSortKey(b))
 		if want != 0 && want != got || a != b && got == 0 {
 			t.Errorf("%q, %q: got %d, want %d", a, b, got, want)
 		}

@@ -7,8 +7,8 @@ import (
 	"schakel/store"
 )
 
-// openSubscriptions lists all open subscriptions that a filter selects, newest first.
-func openSubscriptions(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) (open []store.Subscription, err error) {
+// OpenSubscriptions lists all open subscriptions that a filter selects, newest first.
+func OpenSubscriptions(ctx context.Context, q *store.Queries, f store.SubscriptionFilter) (open []store.Subscription, err error) {
 	f.Open, f.Page = true, store.Page{Number: 1, Size: 500}
 	for {
 		rows, _, err := q.Subscriptions(ctx, f)
@@ -22,14 +22,14 @@ func openSubscriptions(ctx context.Context, q *store.Queries, f store.Subscripti
 	}
 }
 
-func openSubscription(s store.Subscription) bool {
+func IsOpen(s store.Subscription) bool {
 	return s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected
 }
 
-// typesWithVersions names event types with the line wanted of each.
-func typesWithVersions(s store.Subscription) []string {
+// TypesWithVersions names event types with the line wanted of each.
+func TypesWithVersions(s store.Subscription) []string {
 	if s.DatasetID != "" {
-		return subscribedTo(s)
+		return SubscribedTo(s)
 	}
 	list := make([]string, len(s.Types))
 	for i, name := range s.Types {
@@ -41,8 +41,8 @@ func typesWithVersions(s store.Subscription) []string {
 	return list
 }
 
-// subscribedTo lists the event types of a subscription, or names its dataset.
-func subscribedTo(s store.Subscription) []string {
+// SubscribedTo lists the event types of a subscription, or names its dataset.
+func SubscribedTo(s store.Subscription) []string {
 	if s.DatasetID != "" {
 		return []string{"dataset " + s.DatasetID}
 	}

@@ -21,34 +21,34 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed logins: wait %s", e.After)
 }
 
-// throttle is how failures of one kind of bucket make the next try wait: the
+// Throttle is how failures of one kind of bucket make the next try wait: the
 // first ones are free, then the wait doubles from a second up to longest.
-type throttle struct {
-	free    int64
-	longest time.Duration
+type Throttle struct {
+	Free    int64
+	Longest time.Duration
 }
 
 // wait is how long to wait after so many failures.
-func (t throttle) wait(failures int64) time.Duration {
-	over := failures - t.free
+func (t Throttle) wait(failures int64) time.Duration {
+	over := failures - t.Free
 	if over <= 0 {
 		return 0
 	}
-	return min(time.Second<<min(over-1, 20), t.longest)
+	return min(time.Second<<min(over-1, 20), t.Longest)
 }
 
 // forgetAfter is how long a failure counts, when no other follows.
 const forgetAfter = 24 * time.Hour
 
-// accountBucket names what is counted. An e-mail address is kept as a hash: what
+// AccountBucket names what is counted. An e-mail address is kept as a hash: what
 // people type there may be anything.
-func accountBucket(email string) string {
+func AccountBucket(email string) string {
 	sum := sha256.Sum256([]byte(email))
 	return "account:" + hex.EncodeToString(sum[:16])
 }
 
-// addressBucket counts an IPv6 network of /64 as one: that is what one customer gets.
-func addressBucket(addr string) string {
+// AddressBucket counts an IPv6 network of /64 as one: that is what one customer gets.
+func AddressBucket(addr string) string {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {
 		return "address:" + addr
@@ -62,9 +62,9 @@ func addressBucket(addr string) string {
 	return "address:" + ip.String()
 }
 
-// countTry counts a try as failed before the password is looked at, so that many
+// CountTry counts a try as failed before the password is looked at, so that many
 // at the same moment do not all count as the first. A success takes it back.
-func countTry(ctx context.Context, tx *store.Tx, bucket string, rule throttle) (time.Duration, error) {
+func CountTry(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (time.Duration, error) {
 	t, err := tx.LockThrottle(ctx, bucket)
 	if err != nil {
 		return 0, fmt.Errorf("read throttle: %w", err)
@@ -83,6 +83,6 @@ func countTry(ctx context.Context, tx *store.Tx, bucket string, rule throttle) (
 // The wait for an account is short, because whoever knows an e-mail address can
 // cause it and would otherwise lock its owner out; a minute still leaves a
 // guesser 1440 tries a day. An address pays for its own failures only.
-func accountRule() throttle { return throttle{free: 5, longest: time.Minute} }
+func AccountRule() Throttle { return Throttle{Free: 5, Longest: time.Minute} }
 
-func addressRule() throttle { return throttle{free: 20, longest: 15 * time.Minute} }
+func AddressRule() Throttle { return Throttle{Free: 20, Longest: 15 * time.Minute} }

@@ -10,7 +10,7 @@ func TestThrottleWait(t *testing.T) {
 	for failures, want := range map[int64]time.Duration{
 		0: 0, 5: 0, 6: time.Second, 7: 2 * time.Second, 11: 32 * time.Second, 12: time.Minute, 1 << 40: time.Minute,
 	} {
-		if got := accountRule().wait(failures); got != want {
+		if got := AccountRule().wait(failures); got != want {
 			t.Errorf("%d failures: got %v, want %v", failures, got, want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestAddressBucket(t *testing.T) {
 		"fe80::1%eth0":          "address:fe80::/64",
 		"not an address at all": "address:not an address at all",
 	} {
-		if got := addressBucket(addr); got != want {
+		if got := AddressBucket(addr); got != want {
 			t.Errorf("%s: got %s, want %s", addr, got, want)
 		}
 	}

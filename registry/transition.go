@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// transition is one way a thing may change its state.
-type transition struct {
+// Transition is one way a thing may change its state.
+type Transition struct {
 	verb   string // "approve", for texts
-	action string // of the audit trail
-	from   []string
-	to     string
-	admin  bool // only an administrator may do it
-	reason bool // a reason must be given
+	Action string // of the audit trail
+	From   []string
+	To     string
+	Admin  bool // only an administrator may do it
+	Reason bool // a reason must be given
 }
 
-// check tells why an actor cannot make this change to what is in state now.
-func (t transition) check(actor Actor, what, now, reason string) error {
-	if t.admin {
-		if err := actor.requireAdministrator(); err != nil {
+// Check tells why an actor cannot make this change to what is in state now.
+func (t Transition) Check(actor Actor, what, now, reason string) error {
+	if t.Admin {
+		if err := actor.RequireAdministrator(); err != nil {
 			return err
 		}
 	}
-	if !slices.Contains(t.from, now) {
-		return conflict("You cannot %s this %s: it is %s, not %s.", t.verb, what, now, strings.Join(t.from, " or "))
+	if !slices.Contains(t.From, now) {
+		return Conflict("You cannot %s this %s: it is %s, not %s.", t.verb, what, now, strings.Join(t.From, " or "))
 	}
-	return checkReason(reason, t.reason)
+	return CheckReason(reason, t.Reason)
 }
 
-func (t transition) named(verb string) transition {
+func (t Transition) Named(verb string) Transition {
 	t.verb = verb
 	return t
 }

@@ -48,7 +48,7 @@ func Lines(versions []store.EventType) []VersionLineOf {
 func (l VersionLineOf) rank() int {
 	rank := 2
 	for _, v := range l.Versions {
-		switch stable := !isPreRelease(v.ContractVersion); {
+		switch stable := !IsPreRelease(v.ContractVersion); {
 		case v.Status == store.VersionPublished && stable:
 			return 0
 		case v.Status == store.VersionPublished:

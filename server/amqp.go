@@ -22,6 +22,10 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
+	"schakel/registry/mail"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/store"
 )
@@ -91,7 +95,7 @@ func (f AMQPFlags) validator(out cli.OutboundFlags) (*certs.Validator, error) {
 }
 
 // addresses is the address registry; nil when there is none.
-func (f AMQPFlags) addresses(out cli.OutboundFlags) (registry.AddressRegistry, error) {
+func (f AMQPFlags) addresses(out cli.OutboundFlags) (registryamqp.AddressRegistry, error) {
 	if f.AMQPAddresses == "" {
 		return nil, nil
 	}
@@ -99,7 +103,7 @@ func (f AMQPFlags) addresses(out cli.OutboundFlags) (registry.AddressRegistry, e
 		if info, err := os.Stat(f.AMQPAddresses); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("--amqp-address-registry: %s is no folder, and no URL", f.AMQPAddresses)
 		}
-		return registry.AddressFolder{Dir: f.AMQPAddresses}, nil
+		return registryamqp.AddressFolder{Dir: f.AMQPAddresses}, nil
 	}
 	base, err := url.Parse(f.AMQPAddresses)
 	if err != nil {
@@ -109,7 +113,7 @@ func (f AMQPFlags) addresses(out cli.OutboundFlags) (registry.AddressRegistry, e
 	if err != nil {
 		return nil, err
 	}
-	return registry.AddressURL{Base: base, HTTP: client}, nil
+	return registryamqp.AddressURL{Base: base, HTTP: client}, nil
 }
 
 func (f AMQPFlags) options() amqp.Options {
@@ -173,7 +177,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 }
 
 // connector opens connections to brokers with the secrets of their rows.
-func connector(services *registry.Services, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
+func connector(services *services.Services, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
 	return func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (amqp.Conn, error) {
 		password, certificate, roots, err := services.AMQP.BrokerSecrets(ctx, b)
 		if err != nil {
@@ -198,7 +202,7 @@ func connector(services *registry.Services, log *slog.Logger) func(context.Conte
 	}
 }
 
-func ownKeys(services *registry.Services) func(context.Context, string) ([]amqp.Key, error) {
+func ownKeys(services *services.Services) func(context.Context, string) ([]amqp.Key, error) {
 	return func(ctx context.Context, partyID string) ([]amqp.Key, error) {
 		pairs, err := services.AMQP.OwnKeys(ctx, partyID)
 		if err != nil {
@@ -213,7 +217,7 @@ func ownKeys(services *registry.Services) func(context.Context, string) ([]amqp.
 }
 
 // subjects gives the codes of list 8279 of the settings; when those cannot be read, the codes of the processes alone hold.
-func subjects(profiles *registry.Profiles) func(context.Context) []string {
+func subjects(profiles *profile.Profiles) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		p, err := profiles.Current(ctx)
 		if err != nil {
@@ -224,7 +228,7 @@ func subjects(profiles *registry.Profiles) func(context.Context) []string {
 }
 
 // rejectUnwanted reports what the settings say of a message that nobody is subscribed to; it is held when they cannot be read.
-func rejectUnwanted(profiles *registry.Profiles) func(context.Context) bool {
+func rejectUnwanted(profiles *profile.Profiles) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		p, err := profiles.Current(ctx)
 		return err == nil && p.AMQPUnwanted == registry.UnwantedReject
@@ -232,23 +236,23 @@ func rejectUnwanted(profiles *registry.Profiles) func(context.Context) bool {
 }
 
 // notices mails the administrators about messages that wait for a person.
-func notices(mails *registry.Mails) func(context.Context, *store.Tx, amqp.Notice) error {
-	kinds := map[string]registry.AMQPTrouble{
-		amqp.NoticeDead: registry.AMQPDead, amqp.NoticeOverdue: registry.AMQPOverdue,
-		amqp.NoticeQuarantined: registry.AMQPQuarantined, amqp.NoticeHeld: registry.AMQPHeld,
-		amqp.NoticeUnchecked: registry.AMQPUnchecked, amqp.NoticeAnswer: registry.AMQPAnswer, amqp.NoticeContent: registry.AMQPContent,
+func notices(mails *mail.Mails) func(context.Context, *store.Tx, amqp.Notice) error {
+	kinds := map[string]mail.AMQPTrouble{
+		amqp.NoticeDead: mail.AMQPDead, amqp.NoticeOverdue: mail.AMQPOverdue,
+		amqp.NoticeQuarantined: mail.AMQPQuarantined, amqp.NoticeHeld: mail.AMQPHeld,
+		amqp.NoticeUnchecked: mail.AMQPUnchecked, amqp.NoticeAnswer: mail.AMQPAnswer, amqp.NoticeContent: mail.AMQPContent,
 	}
 	return func(ctx context.Context, tx *store.Tx, n amqp.Notice) error {
 		if n.Kind == amqp.NoticeExpiry {
-			queues := make([]registry.AMQPQueueLoss, len(n.Groups))
+			queues := make([]mail.AMQPQueueLoss, len(n.Groups))
 			for i, g := range n.Groups {
-				queues[i] = registry.AMQPQueueLoss{Queue: g.Queue, Own: g.Own, Detail: g.Detail}
+				queues[i] = mail.AMQPQueueLoss{Queue: g.Queue, Own: g.Own, Detail: g.Detail}
 			}
 			return mails.AMQPExpiry(ctx, tx, queues)
 		}
-		groups := make([]registry.AMQPGroup, len(n.Groups))
+		groups := make([]mail.AMQPGroup, len(n.Groups))
 		for i, g := range n.Groups {
-			groups[i] = registry.AMQPGroup{
+			groups[i] = mail.AMQPGroup{
 				Name: g.Name, HerID: g.HerID, Own: g.Own, Queue: g.Queue, Count: g.Count, MessageID: g.MessageID, PartyID: g.PartyID, Detail: g.Detail,
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/server/cli/clitest"
 	"schakel/store"
 	"schakel/web"
@@ -64,7 +65,7 @@ func TestAnnouncer(t *testing.T) {
 		"schools": store.VisibilityPartners, "public": store.VisibilityPublic, "hidden": store.VisibilityInternal,
 		"named": store.VisibilityNamed, "owned": store.VisibilityNamed, "own": store.VisibilityInternal,
 	} {
-		in := registry.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: visibility}
+		in := contracts.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: visibility}
 		if visibility == store.VisibilityNamed {
 			in.PartnerIDs = []string{named}
 		}
@@ -73,9 +74,9 @@ func TestAnnouncer(t *testing.T) {
 		if id == "owned" || id == "own" {
 			owned(t, p, id, owner)
 		}
-		draft, err := p.registry.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(clitest.GoodContract)})
+		draft, err := p.registry.Contracts.Upload(ctx, admin, id, contracts.Upload{Content: []byte(clitest.GoodContract)})
 		must(t, err)
-		_, err = p.registry.Contracts.Publish(ctx, admin, id, "1.0.0", registry.PublishInput{Digest: draft.Digest})
+		_, err = p.registry.Contracts.Publish(ctx, admin, id, "1.0.0", contracts.PublishInput{Digest: draft.Digest})
 		must(t, err)
 	}
 	heard.fail = context.DeadlineExceeded // the engine is busy

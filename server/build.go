@@ -17,6 +17,8 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
@@ -27,9 +29,9 @@ import (
 type program struct {
 	base     string // address others use
 	db       *store.DB
-	accounts *registry.Accounts
+	accounts *identity.Accounts
 	outbound *outbound.Client
-	registry *registry.Services
+	registry *services.Services
 	pull     *pull.Service
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
@@ -64,7 +66,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 			return nil, err
 		}
 	}
-	if p.accounts, err = registry.NewAccounts(p.db, cli.Clock); err != nil {
+	if p.accounts, err = identity.NewAccounts(p.db, cli.Clock); err != nil {
 		return nil, err
 	}
 	if p.outbound, err = cfg.OutboundFlags.Client(); err != nil {
@@ -85,7 +87,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	reg.MaxDocumentBytes = cfg.MaxDocumentBytes
-	if p.registry, err = registry.New(reg, p.accounts, registry.WithAddresses(addresses)); err != nil {
+	if p.registry, err = services.New(reg, p.accounts, services.WithAddresses(addresses)); err != nil {
 		return nil, err
 	}
 	if _, err := p.registry.Profile.Current(ctx); err != nil {
@@ -191,7 +193,7 @@ func openWith(ctx context.Context, database string, o store.Options) (*store.DB,
 func (p *program) tokenService() Service {
 	return funcService{name: "tokens", ready: func(ctx context.Context) error {
 		err := p.registry.SigningKeys.Check(ctx)
-		if errors.Is(err, registry.ErrClockWasAhead) {
+		if errors.Is(err, identity.ErrClockWasAhead) {
 			return warning(err.Error())
 		}
 		return err

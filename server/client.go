@@ -11,6 +11,8 @@ import (
 
 	"schakel/delivery/outbound"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/services"
 	"schakel/registry/token"
 	"schakel/server/cli"
 	"schakel/store"
@@ -32,7 +34,7 @@ type RegistryFlags struct {
 }
 
 // withRegistry opens the register for one command, as the program itself.
-func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do func(*registry.Services) error) error {
+func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do func(*services.Services) error) error {
 	db, err := openStore(ctx, f.Database)
 	if err != nil {
 		return err
@@ -45,7 +47,7 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return fmt.Errorf("find own organisation: %w", err)
 	}
-	accounts, err := registry.NewAccounts(db, cli.Clock)
+	accounts, err := identity.NewAccounts(db, cli.Clock)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return err
 	}
-	services, err := registry.New(cfg, accounts)
+	services, err := services.New(cfg, accounts)
 	if err != nil {
 		return err
 	}
@@ -87,14 +89,14 @@ func (c *ClientAddCmd) Validate() error {
 
 // Run makes the client. Its secret or private key is printed here, or written to the file that was named, and nowhere else.
 func (c *ClientAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
-	in := registry.NewClient{
+	in := identity.NewClient{
 		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources,
 	}
 	pair, err := c.keys(&in)
 	if err != nil {
 		return err
 	}
-	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+	return c.withRegistry(ctx, log, func(s *services.Services) error {
 		client, secret, err := s.Clients.Create(ctx, registry.SystemActor(), c.Partner, in)
 		if err != nil {
 			if c.KeyFile != "" {
@@ -116,7 +118,7 @@ func (c *ClientAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.L
 }
 
 // keys puts the public keys into what is asked: those of a file, or of a new key pair, which it answers.
-func (c *ClientAddCmd) keys(in *registry.NewClient) (pair token.KeyPair, err error) {
+func (c *ClientAddCmd) keys(in *identity.NewClient) (pair token.KeyPair, err error) {
 	switch {
 	case c.JWKSFile != "":
 		var keys []byte
@@ -148,7 +150,7 @@ type ClientListCmd struct {
 
 // Run prints a line a client.
 func (c *ClientListCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
-	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+	return c.withRegistry(ctx, log, func(s *services.Services) error {
 		all, err := s.Clients.List(ctx, registry.SystemActor().Scope(), c.Partner)
 		if err != nil {
 			return err
@@ -172,7 +174,7 @@ type ClientRevokeCmd struct {
 
 // Run revokes the client.
 func (c *ClientRevokeCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
-	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+	return c.withRegistry(ctx, log, func(s *services.Services) error {
 		if err := s.Clients.Revoke(ctx, registry.SystemActor(), c.ID, c.Reason); err != nil {
 			return err
 		}
@@ -189,7 +191,7 @@ type ClientNewKeyCmd struct {
 // Run makes the key (SEC-05). Nodes that run see it within seconds, and the earlier one stays in the key set for as long as
 // its last token is valid.
 func (c *ClientNewKeyCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
-	return c.withRegistry(ctx, log, func(s *registry.Services) error {
+	return c.withRegistry(ctx, log, func(s *services.Services) error {
 		if err := s.SigningKeys.RotateSigningKey(ctx, registry.SystemActor()); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/cli"
 	"schakel/server/cli/clitest"
 	"schakel/server/demo"
@@ -37,7 +38,7 @@ func startRegister(t *testing.T) (flags []string) {
 		}
 	})
 	must(t, (&demo.Chain{Services: p.registry}).ChangeSettings(t.Context(), map[string]string{"register.spec_versions": registry.PolicyAccept}))
-	id, keyFile := keyClient(t, p, registry.ScopeRegistryRead, registry.ScopeRegistryWrite)
+	id, keyFile := keyClient(t, p, identity.ScopeRegistryRead, identity.ScopeRegistryWrite)
 	return []string{"--url", "http://" + p.public.Addr(), "--client-id", id, "--client-key-file", keyFile, "--token-audience", p.base + "/oauth/token"}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/server/cli"
 )
@@ -17,7 +18,7 @@ func keyClient(t *testing.T, p *program, scopes ...string) (id, keyFile string) 
 	t.Helper()
 	pair, err := token.NewKeyPair()
 	must(t, err)
-	client, _, err := p.registry.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
+	client, _, err := p.registry.Clients.Create(t.Context(), registry.SystemActor(), "", identity.NewClient{
 		Name: "Pipeline", AuthMethod: token.PrivateKeyJWT, JWKS: pair.Public, Scopes: scopes,
 	})
 	must(t, err)
@@ -43,7 +44,7 @@ func TestTokenCommand(t *testing.T) {
 		}
 		return strings.TrimSpace(out.String())
 	}
-	id, jwk := keyClient(t, p, registry.ScopeRegistryRead)
+	id, jwk := keyClient(t, p, identity.ScopeRegistryRead)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/registry/v1/contracts", nil)
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+ask(cli.ExitOK, "--client-id", id, "--client-key-file", jwk))
@@ -60,7 +61,7 @@ func TestTokenCommand(t *testing.T) {
 	if text := ask(cli.ExitFailed, "--client-id", id, "--client-key-file", jwk, "--scope", "registry.write"); !strings.Contains(text, "scope") {
 		t.Errorf("a scope that the client has not: %s", text)
 	}
-	_, other := keyClient(t, p, registry.ScopeRegistryRead)
+	_, other := keyClient(t, p, identity.ScopeRegistryRead)
 	ask(cli.ExitFailed, "--client-id", id, "--client-key-file", other)
 	public := filepath.Join(t.TempDir(), "public.json")
 	pair, err := token.NewKeyPair()

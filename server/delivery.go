@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
-	"schakel/registry"
+	"schakel/registry/services"
 	"schakel/registry/token"
 	"schakel/server/cli"
 	"schakel/store"
@@ -46,7 +46,7 @@ func (f DeliveryFlags) Validate() error {
 }
 
 // newWebhook makes the way out over HTTPS.
-func newWebhook(services *registry.Services, guard *outbound.Client, log *slog.Logger) *outbox.Webhook {
+func newWebhook(services *services.Services, guard *outbound.Client, log *slog.Logger) *outbox.Webhook {
 	return &outbox.Webhook{
 		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log}),
 		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: cli.Clock,
@@ -54,7 +54,7 @@ func newWebhook(services *registry.Services, guard *outbound.Client, log *slog.L
 }
 
 // newAsker makes the sender that asks endpoints of ours and keeps their answers whole.
-func newAsker(f cli.OutboundFlags, services *registry.Services, log *slog.Logger) (*webhook.Sender, error) {
+func newAsker(f cli.OutboundFlags, services *services.Services, log *slog.Logger) (*webhook.Sender, error) {
 	guard, err := f.Asking()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func newAsker(f cli.OutboundFlags, services *registry.Services, log *slog.Logger
 }
 
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *registry.Services, transports map[string]outbox.Transport, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *services.Services, transports map[string]outbox.Transport, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
 		DB: db, Now: cli.Clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
 		WhyNot: services.Clients.WhyNot, Transports: transports,
@@ -91,7 +91,7 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 }
 
 // newIssuer makes our token endpoint.
-func newIssuer(services *registry.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
+func newIssuer(services *services.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
 	return token.New(token.Config{
 		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", LiveAuthMethods: services.Clients.AuthMethods,
 		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: cli.Clock,

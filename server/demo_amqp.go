@@ -12,7 +12,7 @@ import (
 
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/rabbitmq"
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/server/cli"
 	"schakel/server/demo"
 	"schakel/store"
@@ -120,12 +120,12 @@ func (b *demoBroker) queues(ctx context.Context) error {
 }
 
 // input is the broker as it is entered in the portal.
-func (b *demoBroker) input() registry.AMQPBrokerInput {
+func (b *demoBroker) input() registryamqp.BrokerInput {
 	dialect := store.AMQPRabbitMQ4
 	if b.installation.Version == rabbitmq.Version310 {
 		dialect = store.AMQPRabbitMQ310
 	}
-	return registry.AMQPBrokerInput{
+	return registryamqp.BrokerInput{
 		Name: "RabbitMQ " + string(b.installation.Version), Dialect: dialect, URL: b.node.URL, SASL: store.AMQPPlain,
 		Username: rabbitmq.User, Password: rabbitmq.Password, Enabled: true,
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/cli"
 	"schakel/server/demo"
 	"schakel/server/mutationcmd"
@@ -25,7 +25,7 @@ const (
 // buildings shows a dataset that changes and a copy that follows a part of it, and prints where to look.
 func (d *demonstration) buildings(ctx context.Context, out io.Writer, log *slog.Logger) {
 	feed := &demo.BuildingsFeed{
-		System: &demo.Trickle{Base: d.a.base, Client: d.made.Buildings.Publisher, Scope: registry.ScopeMutationsPublish, Now: cli.Clock, Log: log},
+		System: &demo.Trickle{Base: d.a.base, Client: d.made.Buildings.Publisher, Scope: identity.ScopeMutationsPublish, Now: cli.Clock, Log: log},
 		Every:  buildingsPace,
 	}
 	err := feed.Load(ctx)

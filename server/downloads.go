@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/server/cli"
 )
 
@@ -15,7 +15,7 @@ const downloadsEvery = 10 * time.Second
 
 // downloads writes now and then who fetched versions of contracts, which no download waits for.
 type downloads struct {
-	noted  *registry.Downloads
+	noted  *contracts.Downloads
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup

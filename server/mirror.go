@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/server/cli"
 	"schakel/store"
 )
@@ -24,7 +24,7 @@ const (
 // time; when it dies another begins the run anew.
 type mirrors struct {
 	db     *store.DB
-	runs   *registry.Mirrors
+	runs   *contracts.Mirrors
 	log    *slog.Logger
 	now    func() time.Time
 	leases leases
@@ -69,11 +69,11 @@ func (m *mirrors) look(ctx context.Context) error {
 		return fmt.Errorf("list mirrors: %w", err)
 	}
 	for _, s := range sources {
-		seen, err := m.leases.seen(ctx, registry.MirrorTask(s.ID))
+		seen, err := m.leases.seen(ctx, contracts.MirrorTask(s.ID))
 		if err != nil {
 			return err
 		}
-		due, cause := registry.MirrorDue(s, seen)
+		due, cause := contracts.MirrorDue(s, seen)
 		if due.IsZero() || m.now().Before(due) || !m.leases.begin(seen.Name) {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
 	"schakel/server/cli"
 	"schakel/server/cli/clitest"
 	"schakel/server/mutationcmd"
@@ -36,12 +38,12 @@ func newPublishWorld(t *testing.T) *publishWorld {
 			t.Error(err)
 		}
 	})
-	_, err := p.registry.Datasets.Create(t.Context(), registry.SystemActor(), registry.DatasetInput{
+	_, err := p.registry.Datasets.Create(t.Context(), registry.SystemActor(), datasets.DatasetInput{
 		ID: "percelen-nl", Title: "Parcels", RootPrefix: "d", RootSpace: "urn:d", RootLocal: "dMutaties", ObjectTypes: []string{"Perceel"},
 		AreaKind: store.AreaNone, PerFile: 50,
 	})
 	must(t, err)
-	id, keyFile := keyClient(t, p, registry.ScopeMutationsPublish)
+	id, keyFile := keyClient(t, p, identity.ScopeMutationsPublish)
 	w := &publishWorld{address: p.public.Addr()}
 	w.listen(t)
 	w.flags = []string{

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"schakel/delivery/mutation/export"
-	"schakel/registry"
+	"schakel/registry/datasets"
 	"schakel/server/cli"
 	"schakel/store"
 )
@@ -27,7 +27,7 @@ const (
 // another begins that anew.
 type mutations struct {
 	db       *store.DB
-	datasets *registry.Datasets
+	datasets *datasets.Datasets
 	exporter *export.Exporter
 	log      *slog.Logger
 	now      func() time.Time

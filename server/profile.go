@@ -9,6 +9,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // profileDefaults is the profile of this installation where nobody chose: what
@@ -25,7 +26,7 @@ func profileDefaults(d DeliveryFlags, l LimitFlags) registry.Profile {
 }
 
 // livePolicy gives the engine the settings of the profile.
-func livePolicy(profiles *registry.Profiles) func(context.Context) (outbox.Policy, error) {
+func livePolicy(profiles *profile.Profiles) func(context.Context) (outbox.Policy, error) {
 	return func(ctx context.Context) (outbox.Policy, error) {
 		p, err := profiles.Current(ctx)
 		if err != nil {
@@ -44,7 +45,7 @@ func livePolicy(profiles *registry.Profiles) func(context.Context) (outbox.Polic
 }
 
 // liveSchedule is the retry schedule of the profile.
-func liveSchedule(profiles *registry.Profiles) func(context.Context) (webhook.Schedule, error) {
+func liveSchedule(profiles *profile.Profiles) func(context.Context) (webhook.Schedule, error) {
 	return func(ctx context.Context) (webhook.Schedule, error) {
 		p, err := profiles.Current(ctx)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/server/cli"
 )
 
@@ -29,13 +30,13 @@ type ProfileFlags struct {
 }
 
 // withProfiles opens the database for one command.
-func (f ProfileFlags) withProfiles(ctx context.Context, do func(*registry.Profiles) error) error {
+func (f ProfileFlags) withProfiles(ctx context.Context, do func(*profile.Profiles) error) error {
 	db, err := openStore(ctx, f.Database)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return do(registry.NewProfiles(db, cli.Clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
+	return do(profile.NewProfiles(db, cli.Clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
 }
 
 // ProfileShowCmd lists the settings.
@@ -43,7 +44,7 @@ type ProfileShowCmd struct{ ProfileFlags }
 
 // Run prints the settings as a table that fits a terminal of 100 columns.
 func (c *ProfileShowCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func (c *ProfileShowCmd) Run(ctx context.Context, streams cli.Streams) error {
 		values, relaxed := state.Values(), len(state.Relaxations())
 		row := func(cells ...string) { printRow(streams.Out, []int{33, 20, 17, 24}, cells) }
 		row("SETTING", "VALUE", "STANDING", "RULES")
-		for _, s := range registry.Settings() {
+		for _, s := range profile.Settings() {
 			row(s.Key, shownValue(values[s.Key]), shownStanding(s, values[s.Key]), strings.Join(s.Rules, ", "))
 		}
 		if relaxed == 0 {
@@ -71,8 +72,8 @@ func shownValue(value string) string {
 	return value
 }
 
-func shownStanding(s registry.Setting, value string) string {
-	if standing := s.Standing(value); standing == registry.StandingRelaxed || standing == registry.StandingTighter {
+func shownStanding(s profile.Setting, value string) string {
+	if standing := s.Standing(value); standing == profile.StandingRelaxed || standing == profile.StandingTighter {
 		return string(standing) + ": profile asks " + s.Strict
 	}
 	return string(s.Standing(value))
@@ -119,12 +120,12 @@ type ProfileExportCmd struct {
 
 // Run writes the file.
 func (c *ProfileExportCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
 			return err
 		}
-		content := registry.ExportProfile(&state.Profile)
+		content := profile.ExportProfile(&state.Profile)
 		if c.File == "-" {
 			_, err = streams.Out.Write(content)
 		} else {
@@ -151,11 +152,11 @@ func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	file, err := registry.ParseProfile(content)
+	file, err := profile.ParseProfile(content)
 	if err != nil {
 		return badProfile(err)
 	}
-	return c.withProfiles(ctx, func(profiles *registry.Profiles) error {
+	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
 		state, changes, err := profiles.Compare(ctx, file.Values)
 		if bad, ok := file.Problems(err); ok {
 			return badProfile(bad)
@@ -174,7 +175,7 @@ func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 			fmt.Fprintln(streams.Out, "nothing was changed; leave out --dry-run to change this")
 			return nil
 		}
-		saved, _, err := profiles.Save(ctx, registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: file.Values, Reason: c.Reason})
+		saved, _, err := profiles.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: file.Values, Reason: c.Reason})
 		if err != nil {
 			return withFields(err)
 		}
@@ -184,8 +185,8 @@ func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 // relaxation names the rules that a change departs from.
-func relaxation(c registry.SettingChange) string {
-	if c.Standing(c.After) != registry.StandingRelaxed {
+func relaxation(c profile.SettingChange) string {
+	if c.Standing(c.After) != profile.StandingRelaxed {
 		return ""
 	}
 	return " (relaxes " + strings.Join(c.Relaxes(), ", ") + ")"
@@ -195,11 +196,11 @@ func readProfileFile(name string, in io.Reader) ([]byte, error) {
 	var content []byte
 	var err error
 	if name == "-" {
-		content, err = io.ReadAll(io.LimitReader(in, registry.MaxProfileBytes+1))
+		content, err = io.ReadAll(io.LimitReader(in, profile.MaxProfileBytes+1))
 	} else {
 		var file *os.File
 		if file, err = os.Open(name); err == nil {
-			content, err = io.ReadAll(io.LimitReader(file, registry.MaxProfileBytes+1))
+			content, err = io.ReadAll(io.LimitReader(file, profile.MaxProfileBytes+1))
 			_ = file.Close() // only read
 		}
 	}
@@ -211,7 +212,7 @@ func readProfileFile(name string, in io.Reader) ([]byte, error) {
 
 // badProfile writes each problem of a file on a line of its own.
 func badProfile(err error) error {
-	bad, ok := errors.AsType[*registry.ProfileFileError](err)
+	bad, ok := errors.AsType[*profile.ProfileFileError](err)
 	if !ok {
 		return err
 	}

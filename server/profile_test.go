@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -115,7 +116,7 @@ func TestSettingsOfSending(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
-	profiles := registry.NewProfiles(db, clock.Now, registry.Profile{})
+	profiles := profile.NewProfiles(db, clock.Now, registry.Profile{})
 	policy, schedule := livePolicy(profiles), liveSchedule(profiles)
 	saveProfile(t, profiles, map[string]string{
 		"idempotency.ttl": "100h", "sending.circuit_failures": "3", "sending.circuit_wait": "7s", "sending.circuit_max_wait": "70s",
@@ -153,11 +154,11 @@ func TestSettingsOfSending(t *testing.T) {
 	}
 }
 
-func saveProfile(t *testing.T, profiles *registry.Profiles, values map[string]string) {
+func saveProfile(t *testing.T, profiles *profile.Profiles, values map[string]string) {
 	t.Helper()
 	state, err := profiles.Load(t.Context())
 	if err == nil {
-		_, _, err = profiles.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: values})
+		_, _, err = profiles.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
 	}
 	if err != nil {
 		t.Fatal(err)

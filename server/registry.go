@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/registry/mail"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"
@@ -68,19 +69,19 @@ func (p *program) ownContracts() Service {
 }
 
 // newMailer sends the mails that wait; without a mail server they stay where the portal shows them.
-func newMailer(cfg registry.Config, f MailFlags) (*registry.Mailer, error) {
+func newMailer(cfg registry.Config, f MailFlags) (*mail.Mailer, error) {
 	if f.SMTPHost == "" {
-		return registry.NewMailer(cfg, nil), nil
+		return mail.NewMailer(cfg, nil), nil
 	}
 	password, err := cli.ReadSecretFile(f.SMTPPasswordFile)
 	if err != nil {
 		return nil, fmt.Errorf("mail password: %w", err)
 	}
-	sender, err := registry.NewSMTPSender(registry.SMTP{
+	sender, err := mail.NewSMTPSender(mail.SMTP{
 		Host: f.SMTPHost, Port: f.SMTPPort, TLS: f.SMTPTLS, User: f.SMTPUser, Password: password, From: f.SMTPFrom,
 	}, cli.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
-	return registry.NewMailer(cfg, sender), nil
+	return mail.NewMailer(cfg, sender), nil
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // liveKeyLifetime sets how long an Idempotency-Key lives by the profile.
-func liveKeyLifetime(profiles *registry.Profiles) lifetime {
+func liveKeyLifetime(profiles *profile.Profiles) lifetime {
 	return func(ctx context.Context) (time.Duration, error) {
 		p, err := profiles.Current(ctx)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/mutation/export"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -67,7 +67,7 @@ func (l *lastRuns) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	for _, t := range tasks {
-		if strings.HasPrefix(t.Name, registry.MirrorTask("")) || strings.HasPrefix(t.Name, export.DeltaTask("")) || strings.HasPrefix(t.Name, export.SnapshotTask("")) {
+		if strings.HasPrefix(t.Name, contracts.MirrorTask("")) || strings.HasPrefix(t.Name, export.DeltaTask("")) || strings.HasPrefix(t.Name, export.SnapshotTask("")) {
 			continue // it removes nothing
 		}
 		gauge := func(d *prometheus.Desc, v float64) {

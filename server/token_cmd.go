@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/cli"
 )
 
@@ -20,7 +20,7 @@ type TokenCmd struct {
 
 // Help implements kong.HelpProvider.
 func (c *TokenCmd) Help() string {
-	return "Prints the token alone, so that TOKEN=$(schakel token …) works. The scopes are " + strings.Join(registry.AllScopes(), ", ") + "."
+	return "Prints the token alone, so that TOKEN=$(schakel token …) works. The scopes are " + strings.Join(identity.AllScopes(), ", ") + "."
 }
 
 // Validate checks what flags cannot say one by one.

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/cli"
 	"schakel/store"
 )
@@ -31,13 +32,13 @@ func (f LinkFlags) link(purpose registry.LinkPurpose, token string) string {
 }
 
 // withAccounts opens the database for one command.
-func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *registry.Accounts) error) error {
+func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *identity.Accounts) error) error {
 	db, err := openStore(ctx, f.Database)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	accounts, err := registry.NewAccounts(db, cli.Clock)
+	accounts, err := identity.NewAccounts(db, cli.Clock)
 	if err != nil {
 		return err
 	}
@@ -55,13 +56,13 @@ type UserAddCmd struct {
 
 // Run makes the account and prints its one-time link.
 func (c *UserAddCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(db *store.DB, accounts *registry.Accounts) error {
+	return c.withAccounts(ctx, func(db *store.DB, accounts *identity.Accounts) error {
 		if c.Partner != "" {
 			if _, err := db.Partner(ctx, c.Partner); err != nil {
 				return fmt.Errorf("partner %s: %w", c.Partner, err)
 			}
 		}
-		in := registry.NewAccount{Email: c.Email, Name: c.Name, Role: c.Role, PartnerID: c.Partner}
+		in := identity.NewAccount{Email: c.Email, Name: c.Name, Role: c.Role, PartnerID: c.Partner}
 		account, token, err := accounts.Invite(ctx, in)
 		if err != nil {
 			return withFields(err)
@@ -79,7 +80,7 @@ type UserResetCmd struct {
 
 // Run prints the one-time link.
 func (c *UserResetCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(_ *store.DB, accounts *registry.Accounts) error {
+	return c.withAccounts(ctx, func(_ *store.DB, accounts *identity.Accounts) error {
 		purpose, token, err := accounts.PasswordLink(ctx, c.Email)
 		if err != nil {
 			return fmt.Errorf("account %s: %w", c.Email, err)
@@ -97,7 +98,7 @@ type UserListCmd struct {
 
 // Run prints a line an account.
 func (c *UserListCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(db *store.DB, _ *registry.Accounts) error {
+	return c.withAccounts(ctx, func(db *store.DB, _ *identity.Accounts) error {
 		all, err := db.Accounts(ctx, c.Partner)
 		if err != nil {
 			return fmt.Errorf("list accounts: %w", err)

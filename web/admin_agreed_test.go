@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -15,7 +15,7 @@ func TestOwnOrganisation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	answer := o.admin.post("/admin/own/clients", url.Values{
-		"name": {"Student system"}, "authMethod": {"client_secret_basic"}, "scopes": {registry.ScopeEventsPublish},
+		"name": {"Student system"}, "authMethod": {"client_secret_basic"}, "scopes": {identity.ScopeEventsPublish},
 		"publishTypes": {"nl.example.student.*"}, "publishSources": {"urn:nld:oin:00000001003214345000:*"},
 	})
 	if answer.StatusCode >= 400 {
@@ -23,7 +23,7 @@ func TestOwnOrganisation(t *testing.T) {
 	}
 	clients, err := o.db.Clients(t.Context(), o.own.ID)
 	noError(t, err)
-	if len(clients) != 1 || !clients[0].Scopes.Contains(registry.ScopeEventsPublish) || clients[0].Waiting() {
+	if len(clients) != 1 || !clients[0].Scopes.Contains(identity.ScopeEventsPublish) || clients[0].Waiting() {
 		t.Fatalf("own clients: %+v", clients)
 	}
 	wantText(t, o.page(t, "/admin/clients"), "Student system", "/admin/own/clients/"+clients[0].ID)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -47,7 +48,7 @@ func clientState(client store.Client) string {
 // clientWaiting is the state of a client that is active and asks for more.
 const clientWaiting = "waiting"
 
-func clientView(g registry.ClientGrant) view.AdminClientView {
+func clientView(g identity.ClientGrant) view.AdminClientView {
 	client := g.Client
 	v := view.AdminClientView{
 		ID: client.ID, Status: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
@@ -95,7 +96,7 @@ func (p *portal) adminClientStep(c echo.Context, s step) error {
 			return p.Registry.Clients.Revoke(ctx, a, id, why)
 		}
 		seen := c.Request().PostForm.Get("seen")
-		_, err := p.Registry.Clients.Decide(ctx, a, id, registry.Decision{Approve: s.verb == "approve", Reason: why, Seen: seen})
+		_, err := p.Registry.Clients.Decide(ctx, a, id, identity.Decision{Approve: s.verb == "approve", Reason: why, Seen: seen})
 		return err
 	}, p.showClient)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -176,7 +176,7 @@ func TestClientDecisions(t *testing.T) {
 	stale := o.admin.post(base+"/approve", url.Values{"seen": {"something else"}})
 	wantStatus(t, stale, http.StatusConflict)
 	wantText(t, text(stale), "The request has changed")
-	wantRedirect(t, o.admin.post(base+"/approve", url.Values{"seen": {registry.ClientRequestSeen(c)}}), base)
+	wantRedirect(t, o.admin.post(base+"/approve", url.Values{"seen": {identity.ClientRequestSeen(c)}}), base)
 	if got := scopes(); got != "active events.publish" {
 		t.Errorf("after the approval it is %q", got)
 	}

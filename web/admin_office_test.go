@@ -14,6 +14,11 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -22,7 +27,7 @@ import (
 // logged in, an approved partner, and a contract that is published.
 type office struct {
 	*harness
-	reg     *registry.Services
+	reg     *services.Services
 	own     store.Partner
 	partner store.Partner
 	staff   store.Account // of the partner
@@ -59,8 +64,8 @@ func (o *office) open(t *testing.T, cfg *Config) {
 	}
 	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 	noError(t, err)
-	o.reg, err = registry.New(registry.Config{
-		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault, Profile: registry.LenientProfile(),
+	o.reg, err = services.New(registry.Config{
+		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(),
 		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
 		MirrorHTTP: &o.servers,
 	}, cfg.Accounts)
@@ -83,11 +88,11 @@ func (o *office) publish(t *testing.T, id, document string) {
 func (o *office) draft(t *testing.T, id, document string) {
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
-	_, err := o.reg.Contracts.Create(ctx, actor, registry.ContractInput{
+	_, err := o.reg.Contracts.Create(ctx, actor, contracts.ContractInput{
 		ID: id, Kind: "asyncapi", Title: "Contract " + id, Visibility: store.VisibilityPublic, Classification: "personal data",
 	})
 	noError(t, err)
-	_, err = o.reg.Contracts.Upload(ctx, actor, id, registry.Upload{Content: []byte(document), FileName: id + ".yaml"})
+	_, err = o.reg.Contracts.Upload(ctx, actor, id, contracts.Upload{Content: []byte(document), FileName: id + ".yaml"})
 	noError(t, err)
 }
 
@@ -112,7 +117,7 @@ func (o *office) requested(t *testing.T, name string, confirmed bool) store.Part
 
 func (o *office) endpoint(t *testing.T, partnerID string) store.Endpoint {
 	t.Helper()
-	e, err := o.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, registry.EndpointInput{
+	e, err := o.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, partners.EndpointInput{
 		Name: "Main webhook", Kind: store.EndpointWebhook, URL: "https://events.noord.example/in", TokenURL: "https://id.noord.example/token",
 		TokenClientID: "schakel", TokenSecret: "not-to-be-seen", TokenAuthMethod: token.ClientSecretBasic,
 	})
@@ -122,7 +127,7 @@ func (o *office) endpoint(t *testing.T, partnerID string) store.Endpoint {
 
 func (o *office) subscription(t *testing.T, endpointID string) store.Subscription {
 	t.Helper()
-	s, err := o.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), registry.SubscriptionRequest{
+	s, err := o.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), partners.SubscriptionRequest{
 		Name: "New students", EndpointID: endpointID, Types: []string{officeType}, Purpose: "To make accounts for new students.",
 	})
 	noError(t, err)
@@ -132,8 +137,8 @@ func (o *office) subscription(t *testing.T, endpointID string) store.Subscriptio
 // waitingClient makes a client of the partner that asks to publish.
 func (o *office) waitingClient(t *testing.T) store.Client {
 	t.Helper()
-	c, _, err := o.reg.Clients.Create(t.Context(), registry.AccountActor(o.staff), o.partner.ID, registry.NewClient{
-		Name: "Student system", AuthMethod: token.ClientSecretBasic, Scopes: []string{registry.ScopeEventsPublish},
+	c, _, err := o.reg.Clients.Create(t.Context(), registry.AccountActor(o.staff), o.partner.ID, identity.NewClient{
+		Name: "Student system", AuthMethod: token.ClientSecretBasic, Scopes: []string{identity.ScopeEventsPublish},
 		PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:00000003123456780000:*"},
 	})
 	noError(t, err)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
@@ -25,9 +25,9 @@ func (p *portal) correctionForm(c echo.Context) error {
 	if !correctable(partner) {
 		return c.Redirect(http.StatusSeeOther, partnerHref(partner.ID))
 	}
-	return p.showCorrection(c, http.StatusOK, registry.Registration{
+	return p.showCorrection(c, http.StatusOK, partners.Registration{
 		Name: partner.Name, OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber,
-		Contact: registry.Contact{Name: partner.ContactName, Email: partner.ContactEmail, Phone: partner.ContactPhone},
+		Contact: partners.Contact{Name: partner.ContactName, Email: partner.ContactEmail, Phone: partner.ContactPhone},
 	}, nil)
 }
 
@@ -46,14 +46,14 @@ func (p *portal) correctPartner(c echo.Context) error {
 }
 
 // registrationForm reads the fields that registering and correcting a registration share.
-func registrationForm(form Form) registry.Registration {
-	return registry.Registration{
+func registrationForm(form Form) partners.Registration {
+	return partners.Registration{
 		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
-		Contact: registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
+		Contact: partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
 	}
 }
 
-func (p *portal) showCorrection(c echo.Context, status int, in registry.Registration, wrong map[string]string) error {
+func (p *portal) showCorrection(c echo.Context, status int, in partners.Registration, wrong map[string]string) error {
 	partner, err := p.Registry.Partners.Get(c.Request().Context(), actor(c).Scope(), c.Param("id"))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
@@ -14,7 +15,7 @@ import (
 
 // adminRoutes lists what may pass from one partner to another (guarantee G3).
 func (p *portal) adminRoutes(c echo.Context) error {
-	return p.showRoutes(c, http.StatusOK, registry.NewRoute{}, nil)
+	return p.showRoutes(c, http.StatusOK, partners.NewRoute{}, nil)
 }
 
 // adminAddRoute opens a route.
@@ -23,7 +24,7 @@ func (p *portal) adminAddRoute(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := registry.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")}
+	in := partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")}
 	_, err = p.Registry.Routes.Add(c.Request().Context(), actor(c), in)
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showRoutes(c, status, in, wrong)
@@ -59,7 +60,7 @@ func formRefusal(err error) (status int, wrong formErrors) {
 	return status, formErrors{"": e.Message}
 }
 
-func (p *portal) showRoutes(c echo.Context, status int, in registry.NewRoute, wrong formErrors) error {
+func (p *portal) showRoutes(c echo.Context, status int, in partners.NewRoute, wrong formErrors) error {
 	ctx := c.Request().Context()
 	routes, err := p.Registry.Routes.List(ctx, actor(c))
 	if err != nil {

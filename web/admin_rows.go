@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -109,7 +110,7 @@ func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partner
 			return nil, err
 		}
 		rows = append(rows, ui.EndpointRow{
-			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: registry.EndpointHost(e), Partner: partner,
+			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
 			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
 		})
 	}

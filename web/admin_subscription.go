@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -47,7 +48,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 }
 
 // subscriptionView is what an approval gives, or gave.
-func subscriptionView(g registry.Grant) view.AdminSubscriptionView {
+func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
 	v := view.AdminSubscriptionView{
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
@@ -70,7 +71,7 @@ func subscriptionView(g registry.Grant) view.AdminSubscriptionView {
 	return v
 }
 
-func grantedType(t registry.GrantType) ui.GrantedType {
+func grantedType(t partners.GrantType) ui.GrantedType {
 	row := ui.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
 	if t.Known {
 		row.Href = eventTypeHref(t.Type.Name)
@@ -82,7 +83,7 @@ func grantedType(t registry.GrantType) ui.GrantedType {
 }
 
 // lineWords says which versions a grant gives, with the newest of those.
-func lineWords(t registry.GrantType) string {
+func lineWords(t partners.GrantType) string {
 	if t.Line == "" {
 		return "every version, now " + t.Type.ContractVersion
 	}

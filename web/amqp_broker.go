@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
@@ -29,7 +29,7 @@ func brokerLogins() []ui.Option {
 
 // newBroker asks how a broker is reached.
 func (a amqpArea) newBroker(c echo.Context) error {
-	return a.showBrokerForm(c, http.StatusOK, store.AMQPBroker{}, registry.AMQPBrokerInput{Dialect: store.AMQPRabbitMQ4, SASL: store.AMQPPlain, Enabled: true}, nil)
+	return a.showBrokerForm(c, http.StatusOK, store.AMQPBroker{}, registryamqp.BrokerInput{Dialect: store.AMQPRabbitMQ4, SASL: store.AMQPPlain, Enabled: true}, nil)
 }
 
 // createBroker adds a broker.
@@ -52,7 +52,7 @@ func (a amqpArea) editBroker(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.showBrokerForm(c, http.StatusOK, row, registry.InputOfBroker(row), nil)
+	return a.showBrokerForm(c, http.StatusOK, row, registryamqp.InputOfBroker(row), nil)
 }
 
 // changeBroker changes a broker.
@@ -84,15 +84,15 @@ func (a amqpArea) removeBroker(c echo.Context) error {
 	return a.settled(c, err, href, "The broker is removed.")
 }
 
-func readBroker(form Form) registry.AMQPBrokerInput {
-	return registry.AMQPBrokerInput{
+func readBroker(form Form) registryamqp.BrokerInput {
+	return registryamqp.BrokerInput{
 		Name: form.Get("name"), Dialect: form.Get("dialect"), URL: form.Get("url"), Namespace: form.Get("namespace"), SASL: form.Get("sasl"),
 		Username: form.Get("username"), Password: form.Raw("password"), CA: form.Get("ca"), Certificate: form.Get("certificate"),
 		PrivateKey: form.Get("privateKey"), Enabled: form.Checked("enabled"),
 	}
 }
 
-func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registry.AMQPBrokerInput, wrong formErrors) error {
+func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registryamqp.BrokerInput, wrong formErrors) error {
 	v := view.AMQPBrokerFormView{
 		Action: a.root() + "/brokers", Cancel: a.root(), New: row.ID == "", HasPassword: row.Secret != "", HasKey: row.PrivateKey != "", Enabled: in.Enabled,
 		Name: in.Name, Dialect: in.Dialect, URL: in.URL, Namespace: in.Namespace, SASL: in.SASL, Username: in.Username, CA: in.CA, Certificate: in.Certificate,

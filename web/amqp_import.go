@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
 )
@@ -84,7 +84,7 @@ func oneWrong(wrong formErrors) map[string]string {
 	return map[string]string{"": strings.Join(texts, " ")}
 }
 
-func (a amqpArea) importRow(p registry.AMQPImportParty) view.AMQPImportRow {
+func (a amqpArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {
 	her := strconv.Itoa(p.Details.HerID)
 	row := view.AMQPImportRow{Title: orElse(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -108,7 +108,7 @@ func TestAMQPActsOverTheAPI(t *testing.T) {
 	failed, rejected := h.amqpMessage(t, partner, "failed", of(store.AMQPFailed)), h.amqpMessage(t, partner, "rejected", of(store.AMQPRejected))
 	dead, processed := h.amqpMessage(t, partner, "dead", comeIn(store.AMQPDead)), h.amqpMessage(t, partner, "processed", comeIn(store.AMQPProcessed))
 	boss, own := h.writer(t), h.consumer(t, partner)
-	writer := h.newClient(t, partner, registry.NewClient{Scopes: []string{scopeRegistryWrite}})
+	writer := h.newClient(t, partner, identity.NewClient{Scopes: []string{scopeRegistryWrite}})
 	for _, verb := range []string{"/resend", "/answer", "/put-back", "/drop"} {
 		own.postJSON(t, failed+verb, `{"reason":"x"}`).problem(t, http.StatusForbidden, "insufficient-scope")
 		writer.postJSON(t, failed+verb, `{"reason":"x"}`).problem(t, http.StatusNotFound, "not-found")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
@@ -17,7 +18,7 @@ import (
 
 // newParty asks who a party is: an own one, or that of an endpoint.
 func (a amqpArea) newParty(c echo.Context) error {
-	in := registry.AMQPPartyInput{Kind: store.AMQPHealth, Enabled: true, ContentMode: registry.ModeStructured}
+	in := registryamqp.PartyInput{Kind: store.AMQPHealth, Enabled: true, ContentMode: registry.ModeStructured}
 	endpoint := c.QueryParam("endpoint")
 	if endpoint != "" {
 		e, err := a.Registry.Endpoints.Get(c.Request().Context(), a.bounds(c), endpoint)
@@ -61,7 +62,7 @@ func (a amqpArea) createParty(c echo.Context) error {
 	}
 	ctx, endpoint := c.Request().Context(), form.Get("endpoint")
 	row := store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}
-	in, wrong := readParty(form, registry.AMQPPartyInput{Kind: form.Get("kind")})
+	in, wrong := readParty(form, registryamqp.PartyInput{Kind: form.Get("kind")})
 	if len(wrong) > 0 {
 		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
 	}
@@ -89,7 +90,7 @@ func (a amqpArea) editParty(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.showPartyForm(c, http.StatusOK, row, registry.InputOfParty(row), nil)
+	return a.showPartyForm(c, http.StatusOK, row, registryamqp.InputOfParty(row), nil)
 }
 
 // changeParty changes a party.
@@ -103,8 +104,8 @@ func (a amqpArea) changeParty(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	was := registry.InputOfParty(row)
-	in, wrong := readParty(form, registry.AMQPPartyInput{Kind: row.Kind})
+	was := registryamqp.InputOfParty(row)
+	in, wrong := readParty(form, registryamqp.PartyInput{Kind: row.Kind})
 	if !a.admin {
 		in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
 	}
@@ -119,7 +120,7 @@ func (a amqpArea) changeParty(c echo.Context) error {
 }
 
 // readParty reads the form; a number or time that is none is wrong before anything else.
-func readParty(form Form, in registry.AMQPPartyInput) (registry.AMQPPartyInput, formErrors) {
+func readParty(form Form, in registryamqp.PartyInput) (registryamqp.PartyInput, formErrors) {
 	wrong := formErrors{}
 	in.Name, in.BrokerID = form.Get("name"), form.Get("brokerId")
 	in.HerID, in.ParentHerID = formNumber(form, "herId", wrong), formNumber(form, "parentHerId", wrong)
@@ -136,7 +137,7 @@ func readParty(form Form, in registry.AMQPPartyInput) (registry.AMQPPartyInput, 
 	return in, wrong
 }
 
-func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registry.AMQPPartyInput, wrong formErrors) error {
+func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registryamqp.PartyInput, wrong formErrors) error {
 	v := view.AMQPPartyFormView{
 		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.admin, Enabled: in.Enabled,
 		Kind: in.Kind, Name: in.Name, Her: numberText(in.HerID), Parent: numberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
@@ -14,7 +14,7 @@ import (
 // newProcess asks what is agreed with a party. What a document said of it comes in the address.
 func (a amqpArea) newProcess(c echo.Context) error {
 	ask := func(name string) string { return clean(c.QueryParam(name)) }
-	return a.showProcessForm(c, http.StatusOK, store.AMQPProcess{}, registry.AMQPProcessInput{
+	return a.showProcessForm(c, http.StatusOK, store.AMQPProcess{}, registryamqp.ProcessInput{
 		Mode: store.AMQPAsync, Name: ask("name"), Subject: ask("subject"), Service: ask("service"), ToRole: ask("toRole"), CPAID: ask("cpaId"),
 	}, nil)
 }
@@ -39,7 +39,7 @@ func (a amqpArea) editProcess(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.showProcessForm(c, http.StatusOK, row, registry.InputOfProcess(row), nil)
+	return a.showProcessForm(c, http.StatusOK, row, registryamqp.InputOfProcess(row), nil)
 }
 
 // changeProcess changes a process.
@@ -67,15 +67,15 @@ func (a amqpArea) removeProcess(c echo.Context) error {
 	return a.settled(c, err, a.party(c.Param("id")), "The process is removed. Nothing is sent or taken by it any more.")
 }
 
-func readProcess(form Form) registry.AMQPProcessInput {
-	return registry.AMQPProcessInput{
+func readProcess(form Form) registryamqp.ProcessInput {
+	return registryamqp.ProcessInput{
 		OwnPartyID: form.Get("ownPartyId"), Name: form.Get("name"), Subject: form.Get("subject"), Mode: form.Get("mode"), Service: form.Get("service"),
 		Action: form.Get("action"), CPAID: form.Get("cpaId"), FromRole: form.Get("fromRole"), ToRole: form.Get("toRole"), Sends: form.Get("sends"),
 		Receives: form.Get("receives"), HandlerID: form.Get("handlerId"),
 	}
 }
 
-func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProcess, in registry.AMQPProcessInput, wrong formErrors) error {
+func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProcess, in registryamqp.ProcessInput, wrong formErrors) error {
 	ctx := c.Request().Context()
 	party, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
 	if err != nil {
@@ -99,7 +99,7 @@ func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 }
 
 // processOptions fills in what can be chosen: our parties, the subjects of the settings, and our webhooks.
-func (a amqpArea) processOptions(c echo.Context, in registry.AMQPProcessInput, v *view.AMQPProcessFormView) error {
+func (a amqpArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v *view.AMQPProcessFormView) error {
 	ctx := c.Request().Context()
 	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
-	"schakel/registry"
+	"schakel/registry/services"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -26,7 +26,7 @@ type APIConfig struct {
 	// Issuer is our token endpoint.
 	Issuer *token.Issuer
 	// Registry holds subscriptions and contracts.
-	Registry *registry.Services
+	Registry *services.Services
 	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
 	AMQP AMQPBridge
 	// Exporter makes deltas, snapshots and downloads of datasets. Default one of its own.

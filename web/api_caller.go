@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -75,12 +76,12 @@ func (c caller) engineActor() outbox.Actor {
 }
 
 // downloader is the caller as one that fetches a contract.
-func (c caller) downloader() registry.Downloader {
+func (c caller) downloader() contracts.Downloader {
 	kind := store.DownloadClient
 	if c.readKey {
 		kind = store.DownloadReadKey
 	}
-	return registry.Downloader{Kind: kind, ID: c.client.ID, PartnerID: c.partner.ID}
+	return contracts.Downloader{Kind: kind, ID: c.client.ID, PartnerID: c.partner.ID}
 }
 
 func (c caller) scope() registry.Scope { return registry.ScopeOf(c.partner.ID) }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -61,7 +62,7 @@ func (m *machineAPI) showCatalog(c echo.Context) error {
 	return c.Blob(http.StatusOK, catalogType, body)
 }
 
-func (m *machineAPI) publicContracts(c echo.Context) ([]registry.ContractSummary, error) {
+func (m *machineAPI) publicContracts(c echo.Context) ([]contracts.ContractSummary, error) {
 	rows, _, err := m.Registry.Contracts.List(c.Request().Context(), registry.Reader{}, store.ContractFilter{Kind: string(contract.OpenAPI)})
 	return rows, err
 }

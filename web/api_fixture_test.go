@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -34,11 +37,11 @@ operations:
 func (h *apiHarness) withCatalogue(t testing.TB) *apiHarness {
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
-	_, err := h.reg.Contracts.Create(ctx, actor, registry.ContractInput{
+	_, err := h.reg.Contracts.Create(ctx, actor, contracts.ContractInput{
 		ID: "student-events", Kind: "asyncapi", Title: "Student events", Visibility: store.VisibilityPartners,
 	})
 	noError(t, err)
-	_, err = h.reg.Contracts.Upload(ctx, actor, "student-events", registry.Upload{Content: []byte(sampleContract)})
+	_, err = h.reg.Contracts.Upload(ctx, actor, "student-events", contracts.Upload{Content: []byte(sampleContract)})
 	noError(t, err)
 	_, err = publishDraft(ctx, h.reg, actor, "student-events", "1.0.0", "")
 	noError(t, err)
@@ -48,7 +51,7 @@ func (h *apiHarness) withCatalogue(t testing.TB) *apiHarness {
 // newEndpoint makes a webhook of a partner.
 func (h *apiHarness) newEndpoint(t testing.TB, partnerID string) store.Endpoint {
 	t.Helper()
-	e, err := h.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, registry.EndpointInput{
+	e, err := h.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, partners.EndpointInput{
 		Name: "Endpoint " + partnerID, Kind: store.EndpointWebhook, URL: "https://" + strings.ToLower(partnerID[4:]) + ".example.nl/events", TokenAuthMethod: registry.TokenAuthNone,
 	})
 	noError(t, err)
@@ -60,7 +63,7 @@ func (h *apiHarness) approvedSubscription(t testing.TB, partnerID string) store.
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
 	endpoint := h.newEndpoint(t, partnerID)
-	s, err := h.reg.Subscriptions.Request(ctx, actor, registry.SubscriptionRequest{
+	s, err := h.reg.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
 		EndpointID: endpoint.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
 	})
 	noError(t, err)
@@ -86,7 +89,7 @@ func (h *apiHarness) eventCount(t testing.TB) int {
 // clientWithScope makes a client of the own organisation with one scope.
 func (h *apiHarness) clientWithScope(t testing.TB, scope string) *apiClient {
 	t.Helper()
-	in := registry.NewClient{Scopes: []string{scope}}
+	in := identity.NewClient{Scopes: []string{scope}}
 	if scope == scopeEventsPublish {
 		in.PublishTypes, in.PublishSources = []string{"nl.example.student.*"}, []string{"*"}
 	}
@@ -101,6 +104,6 @@ func noError(t testing.TB, err error) {
 }
 
 // registryWrite is a client that may write contracts.
-func registryWrite() registry.NewClient {
-	return registry.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}}
+func registryWrite() identity.NewClient {
+	return identity.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}}
 }

@@ -21,6 +21,10 @@ import (
 	"schakel/delivery/pull"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/registry/token"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -34,7 +38,7 @@ type apiHarness struct {
 	app      *App
 	db       *store.DB
 	clock    *storetest.Clock
-	reg      *registry.Services
+	reg      *services.Services
 	engine   *outbox.Engine
 	exporter *export.Exporter
 	own      store.Partner
@@ -52,12 +56,12 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
-	accounts, err := registry.NewAccounts(db, clock.Now, registry.WithWeakPasswords())
+	accounts, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
 	noError(t, err)
 	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 	noError(t, err)
-	h.reg, err = registry.New(registry.Config{
-		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: registry.LenientProfile(),
+	h.reg, err = services.New(registry.Config{
+		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
 		ReadArea: area.Boundary,
 	}, accounts)
@@ -65,7 +69,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
 	noError(t, err)
 	issuer, err := token.New(token.Config{
-		Issuer: apiTestBase, LiveAuthMethods: h.reg.Clients.AuthMethods, Scopes: registry.AllScopes(),
+		Issuer: apiTestBase, LiveAuthMethods: h.reg.Clients.AuthMethods, Scopes: identity.AllScopes(),
 		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
 	})
 	noError(t, err)
@@ -103,7 +107,7 @@ type apiClient struct {
 }
 
 // newClient makes a client with what it asks for granted, and a token.
-func (h *apiHarness) newClient(t testing.TB, partnerID string, in registry.NewClient) *apiClient {
+func (h *apiHarness) newClient(t testing.TB, partnerID string, in identity.NewClient) *apiClient {
 	t.Helper()
 	in.Name, in.AuthMethod = "Client of "+partnerID, token.ClientSecretBasic
 	row, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), partnerID, in)
@@ -116,7 +120,7 @@ func (h *apiHarness) newClient(t testing.TB, partnerID string, in registry.NewCl
 // publisher makes a client that may publish the types of the sample contract.
 func (h *apiHarness) publisher(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
-	return h.newClient(t, partnerID, registry.NewClient{
+	return h.newClient(t, partnerID, identity.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	})
 }
@@ -124,13 +128,13 @@ func (h *apiHarness) publisher(t testing.TB, partnerID string) *apiClient {
 // consumer makes a client that subscribes and reads.
 func (h *apiHarness) consumer(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
-	return h.newClient(t, partnerID, registry.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead}})
+	return h.newClient(t, partnerID, identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead}})
 }
 
 // writer makes a client of the own organisation that maintains contracts.
 func (h *apiHarness) writer(t testing.TB) *apiClient {
 	t.Helper()
-	return h.newClient(t, "", registry.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}})
+	return h.newClient(t, "", identity.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}})
 }
 
 // anyone calls without a token.
@@ -252,10 +256,10 @@ func (c *apiClient) reviewed(t testing.TB, target string) []string {
 }
 
 // publishDraft publishes a draft as the register holds it now.
-func publishDraft(ctx context.Context, reg *registry.Services, by registry.Actor, id, version, reason string) (store.ContractVersion, error) {
+func publishDraft(ctx context.Context, reg *services.Services, by registry.Actor, id, version, reason string) (store.ContractVersion, error) {
 	v, err := reg.Contracts.Version(ctx, registry.Reader{Administrator: true}, id, version)
 	if err != nil {
 		return v, err
 	}
-	return reg.Contracts.Publish(ctx, by, id, version, registry.PublishInput{Digest: v.Digest, Reason: reason})
+	return reg.Contracts.Publish(ctx, by, id, version, contracts.PublishInput{Digest: v.Digest, Reason: reason})
 }

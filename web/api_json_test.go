@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // A body that says something twice, or in other letters, or nothing at all, is refused with the place: whoever sent it
@@ -15,7 +15,7 @@ import (
 func TestJSONThatSaysSomethingElse(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	c := h.newClient(t, "", registry.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
+	c := h.newClient(t, "", identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
 	const subscriptions, resends, previews, contracts = "/events/v1/subscriptions", "/events/v1/resends", "/events/v1/resend-previews", "/registry/v1/contracts"
 	for _, tt := range []struct{ name, target, body, pointer string }{
 		{"twice", subscriptions, `{"name":"a","name":"b"}`, "/name"},

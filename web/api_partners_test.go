@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -25,7 +28,7 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 	v := victim{partner: h.newPartner(t, "Victim"), ids: map[string]string{}}
 	v.ids["subscriptionId"] = h.approvedSubscription(t, v.partner.ID).ID
 	// A partner's own events come back to it only along a route.
-	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), registry.NewRoute{
+	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
 		FromPartnerID: v.partner.ID, ToPartnerID: v.partner.ID, EventType: "nl.example.student.enrolled",
 	})
 	noError(t, err)
@@ -47,11 +50,11 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 // newDraft makes a contract of a partner with a draft that nobody else may see.
 func (h *apiHarness) newDraft(t *testing.T, id, partnerID string) {
 	t.Helper()
-	_, err := h.reg.Contracts.Create(t.Context(), registry.SystemActor(), registry.ContractInput{
+	_, err := h.reg.Contracts.Create(t.Context(), registry.SystemActor(), contracts.ContractInput{
 		ID: id, Kind: "asyncapi", Title: "Secret", OwnerPartnerID: partnerID, Visibility: store.VisibilityPartners,
 	})
 	noError(t, err)
-	_, err = h.reg.Contracts.Upload(t.Context(), registry.SystemActor(), id, registry.Upload{
+	_, err = h.reg.Contracts.Upload(t.Context(), registry.SystemActor(), id, contracts.Upload{
 		Content: []byte(strings.ReplaceAll(sampleContract, "nl.example.student", "nl.example.secret")),
 	})
 	noError(t, err)
@@ -92,7 +95,7 @@ func TestOtherPartnersIDs(t *testing.T) {
 		v := h.newVictim(t)
 		attacker := h.newPartner(t, "Attacker")
 		callers := []*apiClient{
-			h.newClient(t, attacker.ID, registry.NewClient{
+			h.newClient(t, attacker.ID, identity.NewClient{
 				Scopes:       []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeEventsPublish},
 				PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 			}),
@@ -192,7 +195,7 @@ func TestPublisherSeesNoReceivers(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	receiver, sender := h.newPartner(t, "Receiver"), h.newPartner(t, "Sender")
 	h.approvedSubscription(t, receiver.ID)
-	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), registry.NewRoute{
+	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
 		FromPartnerID: sender.ID, ToPartnerID: receiver.ID, EventType: "nl.example.student.enrolled",
 	})
 	noError(t, err)

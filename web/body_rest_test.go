@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"schakel/delivery/event"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store/storetest"
 )
 
@@ -88,7 +88,7 @@ func TestRefusalOfOneUploadTooManyArrives(t *testing.T) {
 	t.Parallel()
 	h, server := newServed(t, nil)
 	partner := h.newPartner(t, "School").ID
-	client := h.newClient(t, partner, registry.NewClient{Scopes: []string{scopeRegistryRead}})
+	client := h.newClient(t, partner, identity.NewClient{Scopes: []string{scopeRegistryRead}})
 	release, done := make(chan struct{}), sync.WaitGroup{}
 	for range uploadsPerPartner {
 		body := &stalled{begun: make(chan struct{}), more: release, rest: strings.NewReader(sampleContract)}

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // A word that a filter of an API does not know is refused with those that it does; it is not a list of nothing.
 func TestUnknownFilterWords(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	caller := h.newClient(t, "", registry.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
+	caller := h.newClient(t, "", identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
 	for target, known := range map[string]string{
 		"/events/v1/subscriptions?status=":        "requested, approved, paused, suspended, ended or rejected",
 		"/events/v1/deliveries?status=":           "pending, retrying, delivered, held, dead or discarded",

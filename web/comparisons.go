@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // keptChanges bounds how many changes are kept of comparisons; when there are more
@@ -15,22 +16,22 @@ const keptChanges = 20_000
 // documents take seconds, and keeps what it found: the same two documents always
 // give the same changes.
 type comparisons struct {
-	contracts *registry.Contracts
+	contracts *contracts.Contracts
 	turn      chan struct{}
 	mu        sync.Mutex
-	kept      map[string]registry.Comparison
+	kept      map[string]contracts.Comparison
 	size      int
 }
 
-func newComparisons(register *registry.Contracts) *comparisons {
-	return &comparisons{contracts: register, turn: make(chan struct{}, 1), kept: map[string]registry.Comparison{}}
+func newComparisons(register *contracts.Contracts) *comparisons {
+	return &comparisons{contracts: register, turn: make(chan struct{}, 1), kept: map[string]contracts.Comparison{}}
 }
 
 // get compares two versions that the reader may see, as registry.Contracts.Compare.
-func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, version, from string) (registry.Comparison, error) {
+func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, version, from string) (contracts.Comparison, error) {
 	before, after, err := p.contracts.Pair(ctx, reader, id, version, from)
 	if err != nil {
-		return registry.Comparison{}, err
+		return contracts.Comparison{}, err
 	}
 	// The number of the old version decides which one is suggested.
 	name := before.Version + ":" + before.Digest + ":" + after.Digest
@@ -42,7 +43,7 @@ func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, versi
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return registry.Comparison{}, ctx.Err()
+		return contracts.Comparison{}, ctx.Err()
 	}
 	if found, ok := p.find(name); ok { // made while this one waited
 		found.From, found.To = before, after
@@ -55,14 +56,14 @@ func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, versi
 	return made, err
 }
 
-func (p *comparisons) find(name string) (registry.Comparison, bool) {
+func (p *comparisons) find(name string) (contracts.Comparison, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, ok := p.kept[name]
 	return found, ok
 }
 
-func (p *comparisons) keep(name string, made registry.Comparison) {
+func (p *comparisons) keep(name string, made contracts.Comparison) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	weight := len(made.Changes) + 10 // an empty one takes room too

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
@@ -17,7 +19,7 @@ func TestAdvicePage(t *testing.T) {
 	o := newOffice(t)
 	sensitive := strings.Replace(sampleContract, "version: 1.0.0", "version: 2.0.0", 1)
 	sensitive = strings.Replace(sensitive, "      left:\n", "      leaked: {name: nl.example.student.leaked, headers: {type: object, properties: {ce-type: {const: nl.example.student.leaked}, ce-subject: {type: string, description: The BSN of the student.}}}, payload: {type: object}}\n      left:\n", 1)
-	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Content: []byte(sensitive)})
+	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(sensitive)})
 	noError(t, err)
 	target := "/contracts/student-events/versions/2.0.0/advice"
 	page := o.page(t, target)
@@ -45,7 +47,7 @@ func TestScoreToPublish(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.secondVersion(t, "2.0.0")
-	_, _, err := o.reg.Profile.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Values: map[string]string{"register.min_score": "100"}})
+	_, _, err := o.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Values: map[string]string{"register.min_score": "100"}})
 	noError(t, err)
 	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/advice"), "100 are needed to publish")
 	_, err = publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "it is needed")

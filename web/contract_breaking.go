@@ -4,6 +4,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/compare"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 )
@@ -28,13 +29,13 @@ func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *view.Pu
 		return nil
 	}
 	v.ShowBound = true
-	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), registry.EventTypesThatBreak(made.Breaking))
+	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), contracts.EventTypesThatBreak(made.Breaking))
 	v.Bound = boundRows(bound)
 	return err
 }
 
 // boundRows are subscriptions for a page of administrators.
-func boundRows(bound []registry.Bound) []view.BoundRow {
+func boundRows(bound []contracts.Bound) []view.BoundRow {
 	var rows []view.BoundRow
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{
@@ -46,7 +47,7 @@ func boundRows(bound []registry.Bound) []view.BoundRow {
 }
 
 // ownBoundRows are subscriptions for the page of the partner that has them.
-func ownBoundRows(bound []registry.Bound) []view.BoundRow {
+func ownBoundRows(bound []contracts.Bound) []view.BoundRow {
 	var rows []view.BoundRow
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{

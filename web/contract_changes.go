@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/compare"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -66,7 +67,7 @@ func (p *portal) changesView(c echo.Context, reader registry.Reader, about store
 	return v, err
 }
 
-func fillChanges(c echo.Context, v *view.ContractChangesView, made registry.Comparison) {
+func fillChanges(c echo.Context, v *view.ContractChangesView, made contracts.Comparison) {
 	n := countLevels(made.Changes)
 	v.From, v.Compared, v.Suggested = made.From.Version, true, made.Suggested
 	v.Breaking, v.Warning, v.Info = n.Breaking, n.Warning, n.Info

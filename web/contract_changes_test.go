@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
 // show changes who sees a contract.
 func (o *office) show(t *testing.T, id, visibility string, partnerIDs ...string) {
 	t.Helper()
-	_, err := o.reg.Contracts.SetVisibility(t.Context(), registry.SystemActor(), id, registry.VisibilityChange{
+	_, err := o.reg.Contracts.SetVisibility(t.Context(), registry.SystemActor(), id, contracts.VisibilityChange{
 		Visibility: visibility, PartnerIDs: partnerIDs, Reason: "for the test", AcceptLoss: true,
 	})
 	if e, ok := errors.AsType[*registry.Error](err); !ok || e.Code != registry.CodeConflict { // it is so already
@@ -24,7 +25,7 @@ func (o *office) show(t *testing.T, id, visibility string, partnerIDs ...string)
 // secondVersion uploads nextContract beside the sample contract.
 func (o *office) secondVersion(t *testing.T, version string) {
 	t.Helper()
-	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Content: []byte(nextContract(version))})
+	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(nextContract(version))})
 	noError(t, err)
 }
 
@@ -63,7 +64,7 @@ func TestChangesPageOfMany(t *testing.T) {
 		b.WriteString("      " + name + ": {name: nl.example.student." + name + ", payload: {type: object}}\n")
 	}
 	many := strings.Replace(nextContract("2.0.0"), "      left:\n", b.String()+"      left:\n", 1)
-	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Content: []byte(many)})
+	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(many)})
 	noError(t, err)
 	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes"), `rel="next"`, "page=2")
 	wantText(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes?page=2"), "Harmless", `rel="prev"`)

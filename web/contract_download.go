@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -52,9 +52,9 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 // noteDownload remembers that a person of a partner fetched a version, or counts a visitor. The own organisation's people
 // look after contracts, and what a page itself fetches, such as Redoc, is reading: that tells nothing of who builds on it.
 func (p *portal) noteDownload(c echo.Context, v store.ContractVersion) {
-	var who registry.Downloader
+	var who contracts.Downloader
 	if account := p.currentAccount(c); account != nil {
-		who = registry.Downloader{Kind: store.DownloadAccount, ID: account.ID, PartnerID: account.PartnerID}
+		who = contracts.Downloader{Kind: store.DownloadAccount, ID: account.ID, PartnerID: account.PartnerID}
 		if account.PartnerID == "" {
 			return
 		}

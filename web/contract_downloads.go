@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 )
 
 // downloadsView shows who fetched a version to who maintains it.
-func downloadsView(use registry.DownloadUse, reader registry.Reader, now time.Time) *view.DownloadsView {
+func downloadsView(use contracts.DownloadUse, reader registry.Reader, now time.Time) *view.DownloadsView {
 	v := &view.DownloadsView{Named: reader.Administrator, Others: use.Hidden, Anonymous: int(use.Anonymous), Now: now}
 	for _, f := range use.Readers {
 		row := view.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}

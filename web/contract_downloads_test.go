@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // Who fetches a version over the API is told before it is withdrawn: clients and read-only keys by name, also when they
@@ -19,7 +20,7 @@ func TestDownloadsOverTheAPI(t *testing.T) {
 	writer := h.writer(t)
 	publishedContract(t, writer, "public")
 	partner := h.newPartner(t, "Reader")
-	_, plain, err := h.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), partner.ID, registry.NewReadKey{Name: "Renovate"})
+	_, plain, err := h.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), partner.ID, identity.NewReadKey{Name: "Renovate"})
 	noError(t, err)
 	target := contractTarget + "/versions/1.0.0/"
 	tag := h.anyone().get(t, target+"original").want(t, 200).header.Get("ETag")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -19,7 +21,7 @@ func TestFeeds(t *testing.T) {
 	wantStatus(t, o.browser().get(target), http.StatusUnauthorized)
 	wantStatus(t, o.admin.get(target), http.StatusOK)
 	o.show(t, "student-events", store.VisibilityPublic)
-	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students & <events>"})
+	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students & <events>"})
 	noError(t, err)
 	o.secondVersion(t, "2.0.0") // a draft is not told
 	for path, entries := range map[string]int{target: 1, "/contracts/feed.atom": 1} {
@@ -61,7 +63,7 @@ func TestFeedsWithReadKey(t *testing.T) {
 	target := "/contracts/student-events/feed.atom"
 	o.show(t, "student-events", store.VisibilityPartners)
 	o.secondVersion(t, "2.0.0") // a draft is not told
-	key, plain, err := o.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), o.partner.ID, registry.NewReadKey{Name: "Feed reader"})
+	key, plain, err := o.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), o.partner.ID, identity.NewReadKey{Name: "Feed reader"})
 	noError(t, err)
 	ask := func(path, password string) *http.Response {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -13,7 +14,7 @@ import (
 
 // newContract shows the form for a contract.
 func (p *portal) newContract(c echo.Context) error {
-	in := registry.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
+	in := contracts.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
 	reader, err := p.reader(c)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (p *portal) editContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showContractForm(c, reader, http.StatusOK, row.ID, registry.ContractInput{
+	return p.showContractForm(c, reader, http.StatusOK, row.ID, contracts.ContractInput{
 		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: owner, OwnerPartnerID: row.OwnerPartnerID,
 		Maintainer: row.Maintainer, ContactName: row.ContactName, ContactEmail: row.ContactEmail, Classification: row.Classification,
 		BasedOn: row.BasedOn, Agreement: row.Agreement, AgreedOn: row.AgreedOn, IDMeaning: row.IDMeaning, TimeMeaning: row.TimeMeaning,
@@ -94,8 +95,8 @@ func (p *portal) updateContract(c echo.Context) error {
 	return p.done(c, contractHref(id), "The contract is changed.")
 }
 
-func contractInput(form Form) registry.ContractInput {
-	return registry.ContractInput{
+func contractInput(form Form) contracts.ContractInput {
+	return contracts.ContractInput{
 		ID: form.Get("id"), Kind: form.Get("kind"), Title: form.Get("title"), Description: form.Get("description"),
 		Owner: form.Get("owner"), OwnerPartnerID: form.Get("ownerPartner"), Maintainer: form.Get("maintainer"),
 		ContactName: form.Get("contactName"), ContactEmail: form.Get("contactEmail"), Classification: form.Get("classification"),
@@ -105,7 +106,7 @@ func contractInput(form Form) registry.ContractInput {
 }
 
 // showContractForm shows the form; id is empty for a new contract.
-func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in registry.ContractInput, wrong formErrors) error {
+func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in contracts.ContractInput, wrong formErrors) error {
 	v := view.ContractFormView{
 		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // A withdrawn version answers 410 with its reason, in all its forms, also when the contract has no other version; who could
@@ -96,7 +97,7 @@ func TestFeedHasPages(t *testing.T) {
 	const more = 120
 	for i := range more {
 		version := fmt.Sprintf("1.0.%d", i+1)
-		_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", registry.Upload{Version: version, Content: []byte(sampleContract)})
+		_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Version: version, Content: []byte(sampleContract)})
 		noError(t, err)
 		_, err = publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", version, "")
 		noError(t, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/store/needs"
 )
@@ -161,7 +162,7 @@ func TestPublishSummary(t *testing.T) {
 func TestContractPagesVisibility(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", registry.ContractInput{Title: "Students"})
+	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students"})
 	noError(t, err)
 	readers := map[string]*browser{"visitor": o.browser(), "partner": o.asPartner(t), "administrator": o.admin}
 	for visibility, sees := range map[string][]string{

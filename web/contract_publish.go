@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -29,7 +30,7 @@ func (p *portal) publishVersion(c echo.Context) error {
 	}
 	id, version := about.ID, c.Param("version")
 	v, err := p.Registry.Contracts.Publish(c.Request().Context(), actor(c), id, version,
-		registry.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")})
+		contracts.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")})
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showPublish(c, status, form.Get("reason"), wrong)
 	}
@@ -80,7 +81,7 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	if err := p.fillBreaking(c, reader, &v, version); err != nil {
 		return err
 	}
-	findings, err := registry.Findings(version)
+	findings, err := contracts.Findings(version)
 	if err != nil {
 		return err
 	}

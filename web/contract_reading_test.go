@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 const readableContract = `openapi: 3.1.0
@@ -27,9 +28,9 @@ components:
 func (o *office) openAPI(t *testing.T, id, document string) {
 	t.Helper()
 	ctx, who := t.Context(), registry.SystemActor()
-	_, err := o.reg.Contracts.Create(ctx, who, registry.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: "public"})
+	_, err := o.reg.Contracts.Create(ctx, who, contracts.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: "public"})
 	noError(t, err)
-	_, err = o.reg.Contracts.Upload(ctx, who, id, registry.Upload{Content: []byte(document)})
+	_, err = o.reg.Contracts.Upload(ctx, who, id, contracts.Upload{Content: []byte(document)})
 	noError(t, err)
 }
 

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
 )
@@ -37,10 +37,10 @@ func (p *portal) uploadVersion(c echo.Context) error {
 		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, formErrors{"document": "Choose a file, or paste the document."})
 	}
 	id := c.Param("id")
-	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, registry.Upload{
+	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, contracts.Upload{
 		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(), Fetch: in.fetch,
 	})
-	if e, ok := errors.AsType[*registry.InvalidDocumentError](err); ok {
+	if e, ok := errors.AsType[*contracts.InvalidDocumentError](err); ok {
 		worstFirst(e.Findings)
 		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong with it in the table of findings."})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -57,7 +58,7 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	if err != nil {
 		return err
 	}
-	findings, err := registry.Findings(version)
+	findings, err := contracts.Findings(version)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func publishLabel(itself bool) string {
 
 // fileRows are the files of the zip that a version was uploaded as.
 func fileRows(v store.ContractVersion) ([]view.FileRow, error) {
-	files, err := registry.Files(v)
+	files, err := contracts.Files(v)
 	var rows []view.FileRow
 	for _, f := range files {
 		row := view.FileRow{Name: f.Name, Size: f.Size, Use: "Not used", URL: f.URL, Digest: f.Digest}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -22,7 +22,7 @@ func (p *portal) visibilityForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showVisibility(c, http.StatusOK, row, registry.VisibilityChange{Visibility: row.Visibility, PartnerIDs: named}, nil, nil)
+	return p.showVisibility(c, http.StatusOK, row, contracts.VisibilityChange{Visibility: row.Visibility, PartnerIDs: named}, nil, nil)
 }
 
 // changeVisibility changes who sees a contract. When someone loses sight it shows
@@ -36,11 +36,11 @@ func (p *portal) changeVisibility(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := registry.VisibilityChange{
+	in := contracts.VisibilityChange{
 		Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"), Reason: form.Get("reason"), AcceptLoss: form.Checked("accept"),
 	}
 	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), actor(c), row.ID, in)
-	if lost, ok := errors.AsType[*registry.SightLossError](err); ok {
+	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
 		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, formErrors{"accept": "Confirm that they do not see it any more."})
 	}
 	if status, wrong := formRefusal(err); wrong != nil {
@@ -55,7 +55,7 @@ func (p *portal) changeVisibility(c echo.Context) error {
 // maxShownLosing bounds the partners that a page warns of.
 const maxShownLosing = 100
 
-func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, in registry.VisibilityChange, loss *registry.SightLoss, wrong formErrors) error {
+func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, in contracts.VisibilityChange, loss *contracts.SightLoss, wrong formErrors) error {
 	partners, err := p.ownerOptions(c.Request().Context(), actor(c))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -80,7 +81,7 @@ func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *view.Co
 	return err
 }
 
-func (p *portal) requested(c echo.Context, paging Paging) ([]registry.RequestedVersion, int, error) {
+func (p *portal) requested(c echo.Context, paging Paging) ([]contracts.RequestedVersion, int, error) {
 	return p.Registry.Contracts.Requested(c.Request().Context(), actor(c), store.Page{Number: paging.Page, Size: paging.PerPage})
 }
 
@@ -92,7 +93,7 @@ func versionStatuses(reader registry.Reader) []string {
 	return statuses
 }
 
-func contractRow(s registry.ContractSummary) view.ContractRow {
+func contractRow(s contracts.ContractSummary) view.ContractRow {
 	row := view.ContractRow{ID: s.ID, Title: s.Title, Href: contractHref(s.ID), Kind: s.Kind, Owner: s.Owner, Visibility: s.Visibility}
 	if s.Latest.ID != "" {
 		row.Version, row.Status = s.Latest.Version, s.Latest.Status

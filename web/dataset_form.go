@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/datasets"
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
@@ -16,13 +16,13 @@ import (
 
 // datasetForm is a dataset as typed, with what could not be read of it.
 type datasetForm struct {
-	registry.DatasetInput
+	datasets.DatasetInput
 	namespaces, perFile string
 }
 
 // newDatasetPage asks for a new dataset.
 func (p *portal) newDatasetPage(c echo.Context) error {
-	in := datasetForm{DatasetInput: registry.DatasetInput{CRS: 28992, AreaKind: store.AreaGeometry, DeltaSchedule: "0 * * * *"}}
+	in := datasetForm{DatasetInput: datasets.DatasetInput{CRS: 28992, AreaKind: store.AreaGeometry, DeltaSchedule: "0 * * * *"}}
 	in.namespaces, in.perFile = "gml http://www.opengis.net/gml/3.2", "5000"
 	return p.showDatasetForm(c, http.StatusOK, "", in, nil)
 }
@@ -33,7 +33,7 @@ func (p *portal) createDataset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := datasetForm{DatasetInput: registry.DatasetInput{ID: form.Get("id")}}
+	in := datasetForm{DatasetInput: datasets.DatasetInput{ID: form.Get("id")}}
 	wrong := in.read(form)
 	var made store.Dataset
 	if len(wrong) == 0 {
@@ -54,7 +54,7 @@ func (p *portal) editDatasetPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := datasetForm{DatasetInput: registry.InputOfDataset(d), perFile: strconv.FormatInt(d.PerFile, 10)}
+	in := datasetForm{DatasetInput: datasets.InputOfDataset(d), perFile: strconv.FormatInt(d.PerFile, 10)}
 	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
 		in.namespaces += prefix + " " + in.Namespaces[prefix] + "\n"
 	}
@@ -71,10 +71,10 @@ func (p *portal) changeDataset(c echo.Context) error {
 	if _, err := p.Registry.Datasets.Get(ctx, id); err != nil {
 		return err
 	}
-	in := datasetForm{DatasetInput: registry.DatasetInput{ID: id}}
+	in := datasetForm{DatasetInput: datasets.DatasetInput{ID: id}}
 	wrong := in.read(form)
 	if len(wrong) == 0 {
-		_, err = p.Registry.Datasets.Update(ctx, actor(c), id, func(now *registry.DatasetInput) { *now = in.DatasetInput })
+		_, err = p.Registry.Datasets.Update(ctx, actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
 	}
 	if status, refused := formRefusal(err); refused != nil || len(wrong) > 0 {
 		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), id, in, wrong.with(refused))

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 	view "schakel/templates/datasets"
@@ -101,7 +102,7 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, registry.ScopeMutationsRead) })
+	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, identity.ScopeMutationsRead) })
 	client := store.Client{ID: "YOUR-CLIENT-ID", AuthMethod: token.PrivateKeyJWT}
 	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
 		client = clients[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/area"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
@@ -80,9 +81,9 @@ func (in *subscribeForm) set(name, value string) {
 }
 
 // bounds is the area as the registry takes it.
-func (in subscribeForm) bounds() registry.AreaInput {
+func (in subscribeForm) bounds() partners.AreaInput {
 	crs, _ := strconv.ParseInt(in.crs, 10, 64) // what is no number is the dataset's
-	a := registry.AreaInput{Name: in.areaName, Text: in.area, CRS: crs}
+	a := partners.AreaInput{Name: in.areaName, Text: in.area, CRS: crs}
 	if in.keys != "" {
 		a.Keys = strings.Split(in.keys, "\n")
 	}
@@ -122,7 +123,7 @@ func (d desk) subscribe(c echo.Context) error {
 	if len(wrong) > 0 {
 		return d.showSubscribe(c, http.StatusUnprocessableEntity, owner, nil, in, wrong)
 	}
-	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), actor(c), registry.DatasetRequest{
+	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), actor(c), partners.DatasetRequest{
 		Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
 	})
 	if status, wrong := formRefusal(err); wrong != nil {
@@ -142,7 +143,7 @@ func (d desk) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm
 		in.endpoint, err = d.endpointOf(c, owner, in.endpoint)
 		return nil, err
 	}
-	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, registry.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
+	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, partners.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
 	if _, wrong := formRefusal(err); wrong != nil {
 		text := wrong["name"]
 		if text == "" {
@@ -180,7 +181,7 @@ func (d desk) changeArea(c echo.Context) error {
 	if in.preview {
 		return d.showSubscribe(c, http.StatusOK, owner, &f, in, nil)
 	}
-	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), actor(c), f.Subscription.ID, registry.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
+	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
 	if status, wrong := formRefusal(err); wrong != nil {
 		return d.showSubscribe(c, status, owner, &f, in, wrong)
 	}

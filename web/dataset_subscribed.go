@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 )
 
 // subscribedDataset is what of a dataset a subscription gets; nil for one to event types. The links are those below base.
-func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base string) (*view.SubscribedDataset, error) {
+func (p *portal) subscribedDataset(ctx context.Context, g partners.Grant, base string) (*view.SubscribedDataset, error) {
 	if g.Dataset == nil {
 		return nil, nil
 	}
@@ -34,7 +35,7 @@ func (p *portal) subscribedDataset(ctx context.Context, g registry.Grant, base s
 }
 
 // followingText says what the state of a subscription to a dataset means for who reads it; empty for one to event types.
-func followingText(g registry.Grant) string {
+func followingText(g partners.Grant) string {
 	s := g.Subscription
 	switch {
 	case s.DatasetID == "":

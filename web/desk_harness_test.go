@@ -18,6 +18,9 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/store"
 )
 
@@ -25,7 +28,7 @@ import (
 // that what is queued stays where a test can see it.
 type deskHarness struct {
 	*harness
-	reg      *registry.Services
+	reg      *services.Services
 	admin    registry.Actor
 	mirror   mirrorClient // fetches from registers that are mirrored
 	exporter *export.Exporter
@@ -48,8 +51,8 @@ func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 		db := cfg.Sessions.(*store.DB)
 		vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 		noError(t, err)
-		d.reg, err = registry.New(registry.Config{
-			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: registry.LenientProfile(),
+		d.reg, err = services.New(registry.Config{
+			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(),
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
@@ -81,12 +84,12 @@ func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 func (d *deskHarness) withCatalogue(t *testing.T) *deskHarness {
 	t.Helper()
 	ctx := t.Context()
-	_, err := d.reg.Contracts.Create(ctx, d.admin, registry.ContractInput{
+	_, err := d.reg.Contracts.Create(ctx, d.admin, contracts.ContractInput{
 		ID: "student-events", Kind: "asyncapi", Title: "Student events", Owner: "Chain Office", Visibility: store.VisibilityPublic, Classification: "internal",
 		ContactName: "Ada", ContactEmail: "ada@example.nl",
 	})
 	noError(t, err)
-	_, err = d.reg.Contracts.Upload(ctx, d.admin, "student-events", registry.Upload{Content: []byte(deskTypes), FileName: "students.yaml"})
+	_, err = d.reg.Contracts.Upload(ctx, d.admin, "student-events", contracts.Upload{Content: []byte(deskTypes), FileName: "students.yaml"})
 	noError(t, err)
 	_, err = publishDraft(ctx, d.reg, d.admin, "student-events", "1.2.0", "")
 	noError(t, err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"schakel/delivery/window"
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -25,7 +25,7 @@ func typedSending(form Form) view.SendingFields {
 }
 
 // readSending reads that part of the form.
-func readSending(form Form, in *registry.EndpointInput, wrong formErrors) {
+func readSending(form Form, in *partners.EndpointInput, wrong formErrors) {
 	typed := typedSending(form)
 	in.BatchEvents, in.BatchBytes = formNumber(form, "batchEvents", wrong), formNumber(form, "batchBytes", wrong)
 	in.BatchWaitSeconds, in.BatchStated = formNumber(form, "batchWaitSeconds", wrong), typed.BatchStated

@@ -9,6 +9,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -26,13 +27,13 @@ type tried struct {
 
 // tryEvent holds JSON against the versions of an event type: a CloudEvent in structured
 // mode when it has specversion, else data. Nothing is kept of it.
-func tryEvent(payloads *registry.Payloads, name string, content []byte, versions []store.EventType) (tried, error) {
+func tryEvent(payloads *contracts.Payloads, name string, content []byte, versions []store.EventType) (tried, error) {
 	answer := tried{Fits: []string{}, Findings: []ProblemError{}, Advice: []ProblemError{}}
 	if !json.Valid(content) {
 		answer.add(content, "", ProblemError{Code: "json-syntax", Detail: "This is not JSON."})
 		return answer, nil
 	}
-	offer, within := registry.Offer{JSON: true, Data: content}, ""
+	offer, within := contracts.Offer{JSON: true, Data: content}, ""
 	if isWholeEvent(content) {
 		e, err := event.ParseJSON(content, event.Limits{EventBytes: maxTriedBytes})
 		if invalid, ok := errors.AsType[*event.Invalid](err); ok {

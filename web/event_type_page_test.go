@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -63,7 +63,7 @@ func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
 func TestCatalogueHidesWhatIsNotForTheReader(t *testing.T) {
 	t.Parallel()
 	h := newDeskHarness(t).withCatalogue(t)
-	_, err := h.reg.Contracts.SetVisibility(t.Context(), h.admin, "student-events", registry.VisibilityChange{
+	_, err := h.reg.Contracts.SetVisibility(t.Context(), h.admin, "student-events", contracts.VisibilityChange{
 		Visibility: store.VisibilityPartners, Reason: "for the test", AcceptLoss: true,
 	})
 	noError(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // maxAdvice bounds the advice in one answer.
@@ -19,7 +20,7 @@ type advice struct {
 
 // advise holds events against the profile. Refused is only what the profile says
 // to refuse; all else is told with the 202.
-func advise(set *registry.ProfileState, mode event.Mode, events []event.Event, a *advice) {
+func advise(set *profile.ProfileState, mode event.Mode, events []event.Event, a *advice) {
 	policy := advicePolicy(set)
 	for i := range events {
 		at := place{batch: mode == event.Batch, index: i}
@@ -35,7 +36,7 @@ func advise(set *registry.ProfileState, mode event.Mode, events []event.Event, a
 	}
 }
 
-func advicePolicy(set *registry.ProfileState) event.Policy {
+func advicePolicy(set *profile.ProfileState) event.Policy {
 	p := event.Policy{AnyType: set.TypePolicy == registry.PolicyOff, AllowPrivate: set.Sensitive == registry.PolicyOff}
 	switch set.SourcePolicy {
 	case registry.SourceAny:
@@ -47,7 +48,7 @@ func advicePolicy(set *registry.ProfileState) event.Policy {
 }
 
 // refuses tells whether the profile refuses events for an advice.
-func refuses(set *registry.ProfileState, code string) bool {
+func refuses(set *profile.ProfileState, code string) bool {
 	switch code {
 	case event.AdviceType, event.AdviceTypeVersion:
 		return set.TypePolicy == registry.PolicyStrict
@@ -71,7 +72,7 @@ func (a *advice) err() error {
 
 // bindSource tells what is done with an event whose source its client was not
 // granted (CE-10): err refuses it, advised is told with the answer.
-func bindSource(set *registry.ProfileState, err error) (advised string, refused error) {
+func bindSource(set *profile.ProfileState, err error) (advised string, refused error) {
 	switch e, _ := errors.AsType[*registry.Error](err); {
 	case err == nil || set.SourceBinding == registry.PolicyOff:
 		return "", nil

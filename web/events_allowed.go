@@ -9,6 +9,8 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
 )
 
 // allowEvents refuses events of a type or source that the client was not granted
@@ -16,18 +18,18 @@ import (
 // (CE-15, 400), and what the profile refuses. Of a batch all mistakes are named, and
 // nothing is kept. It answers what to tell the sender of events that are taken, and
 // which versions of their contracts they fit.
-func (m *machineAPI) allowEvents(ctx context.Context, set *registry.ProfileState, who caller, mode event.Mode, events []event.Event) (told []ProblemError, versions []string, err error) {
+func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState, who caller, mode event.Mode, events []event.Event) (told []ProblemError, versions []string, err error) {
 	var denied, unknown []ProblemError
 	var said advice
 	data := payloads{versions: make([]string, 0, len(events))}
 	for i := range events {
 		e := &events[i]
 		at := place{batch: mode == event.Batch, index: i}
-		if err := registry.MayPublishType(who.client, e.Type); err != nil {
+		if err := identity.MayPublishType(who.client, e.Type); err != nil {
 			denied = append(denied, at.problem("type", detailOf(err)))
 			continue
 		}
-		advised, refused := bindSource(set, registry.MayPublishFrom(who.client, e.Source))
+		advised, refused := bindSource(set, identity.MayPublishFrom(who.client, e.Source))
 		if refused != nil {
 			denied = append(denied, at.problem("source", detailOf(refused)))
 			continue

@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 const (
@@ -29,13 +30,13 @@ const (
 
 // largeAllowed tells whether an event may be larger than events are: then its data
 // is kept apart (EDU-01a). A batch stays within the limit of batches.
-func largeAllowed(set *registry.ProfileState, mode event.Mode) bool {
+func largeAllowed(set *profile.ProfileState, mode event.Mode) bool {
 	return set.Oversize == registry.OversizeClaimCheck && mode != event.Batch
 }
 
 // eventLimits bounds what is read. Where data is kept apart, it is the data that is
 // bounded, in keepLargeData.
-func eventLimits(set *registry.ProfileState, mode event.Mode) event.Limits {
+func eventLimits(set *profile.ProfileState, mode event.Mode) event.Limits {
 	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}
 	switch {
 	case largeAllowed(set, mode):
@@ -47,12 +48,12 @@ func eventLimits(set *registry.ProfileState, mode event.Mode) event.Limits {
 }
 
 // largeBytes is the largest body of one event: the largest data in base64, with the attributes.
-func largeBytes(set *registry.ProfileState) int {
+func largeBytes(set *profile.ProfileState) int {
 	return base64.StdEncoding.EncodedLen(set.MaxObjectBytes) + set.MaxEventBytes
 }
 
 // ordinaryBytes is how much of a body is read without asking for room.
-func ordinaryBytes(set *registry.ProfileState, mode event.Mode) int64 {
+func ordinaryBytes(set *profile.ProfileState, mode event.Mode) int64 {
 	if mode == event.Batch {
 		return int64(set.MaxBatchBytes)
 	}
@@ -91,7 +92,7 @@ func (l *largeBodies) take(partnerID string, bytes int64) (give func(), ok bool)
 
 // makeRoom takes room for a body that is larger than an event, and gives it the time
 // that a large body takes.
-func (m *machineAPI) makeRoom(c echo.Context, who caller, set *registry.ProfileState) (give func(), err error) {
+func (m *machineAPI) makeRoom(c echo.Context, who caller, set *profile.ProfileState) (give func(), err error) {
 	size := int64(largeBytes(set))
 	if announced := c.Request().ContentLength; announced > 0 {
 		size = announced
@@ -117,7 +118,7 @@ func (m *machineAPI) largeByAMQP(ctx context.Context, mode event.Mode) (bool, er
 }
 
 // rejectLarge rejects an event that is too large, where the profile does, unless its type is sent by AMQP.
-func (m *machineAPI) rejectLarge(ctx context.Context, set *registry.ProfileState, in intake) error {
+func (m *machineAPI) rejectLarge(ctx context.Context, set *profile.ProfileState, in intake) error {
 	for i := range in.events {
 		size := in.events[i].Size()
 		if size <= set.MaxEventBytes {
@@ -136,7 +137,7 @@ func (m *machineAPI) rejectLarge(ctx context.Context, set *registry.ProfileState
 
 // keepLargeData keeps the data apart of events that are too large, where the profile
 // says so, and of those that are sent by AMQP.
-func (m *machineAPI) keepLargeData(ctx context.Context, set *registry.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
+func (m *machineAPI) keepLargeData(ctx context.Context, set *profile.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
 	if set.Oversize != registry.OversizeClaimCheck {
 		if in.mode == event.Batch {
 			return claimcheck.Stored{Events: in.events}, nil

@@ -9,6 +9,8 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
@@ -45,7 +47,7 @@ type payloads struct {
 
 // judge holds an event against the versions of its type (CE-15, CE-18), and keeps what
 // came of it. What is told and not refused goes to said.
-func (m *machineAPI) judge(set *registry.ProfileState, at place, e *event.Event, versions []store.EventType, p *payloads, said *advice) error {
+func (m *machineAPI) judge(set *profile.ProfileState, at place, e *event.Event, versions []store.EventType, p *payloads, said *advice) error {
 	if set.Payload == registry.PolicyOff || len(versions) == 0 {
 		p.versions = append(p.versions, m.Registry.Payloads.NamedOnly(e.DataSchema, versions))
 		return nil
@@ -74,9 +76,9 @@ func (m *machineAPI) judge(set *registry.ProfileState, at place, e *event.Event,
 }
 
 // offerOf is what an event says of its data.
-func offerOf(e *event.Event) registry.Offer {
+func offerOf(e *event.Event) contracts.Offer {
 	_, elsewhere := e.Extension("dataref")
-	return registry.Offer{
+	return contracts.Offer{
 		DataSchema: e.DataSchema, ContentType: e.DataContentType, Data: e.Data, Empty: e.DataKind == event.DataNone, Elsewhere: elsewhere,
 		JSON: e.DataKind == event.DataJSON || e.DataKind == event.DataBinary && saysJSON(e.DataContentType),
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // nextVersion publishes a version of the sample contract in which a student has a number and no studentId.
@@ -15,7 +16,7 @@ func (h *apiHarness) nextVersion(t testing.TB, version string) {
 	ctx, actor := t.Context(), registry.SystemActor()
 	document := strings.NewReplacer("version: 1.0.0", "version: "+version,
 		"properties: {studentId: {type: string}}", "required: [number], properties: {number: {type: integer}}").Replace(sampleContract)
-	_, err := h.reg.Contracts.Upload(ctx, actor, "student-events", registry.Upload{Content: []byte(document)})
+	_, err := h.reg.Contracts.Upload(ctx, actor, "student-events", contracts.Upload{Content: []byte(document)})
 	noError(t, err)
 	_, err = publishDraft(ctx, h.reg, actor, "student-events", version, "side by side")
 	noError(t, err)

@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // postEvents takes one event or a batch, and answers 202 once it is on disk
@@ -97,7 +98,7 @@ type intake struct {
 
 // readEvents reads the body, no further than the limit of its format, and the
 // events in it.
-func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.ProfileState) (intake, error) {
+func (m *machineAPI) readEvents(c echo.Context, who caller, set *profile.ProfileState) (intake, error) {
 	r := c.Request()
 	mode, err := detectMode(r.Header)
 	if err != nil {
@@ -140,7 +141,7 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *registry.Profil
 
 // readLarger reads an event whose body is small enough, and that is larger in its least efficient form, as one that is sent by AMQP.
 // tooLarge is the answer when there is no such.
-func (m *machineAPI) readLarger(r *http.Request, body []byte, set *registry.ProfileState, mode event.Mode, tooLarge error) (event.Mode, []event.Event, error) {
+func (m *machineAPI) readLarger(r *http.Request, body []byte, set *profile.ProfileState, mode event.Mode, tooLarge error) (event.Mode, []event.Event, error) {
 	if may, err := m.largeByAMQP(r.Context(), mode); err != nil || !may {
 		return mode, nil, cmp.Or(err, tooLarge)
 	}

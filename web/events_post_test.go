@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"schakel/delivery/event"
-	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // Rules: EDU-15, EDU-19, CE-62, IDEM-X02.
@@ -76,7 +76,7 @@ func TestPublishRefused(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	c, reads := h.publisher(t, ""), h.consumer(t, "")
-	wide := h.newClient(t, "", registry.NewClient{
+	wide := h.newClient(t, "", identity.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"*"},
 	})
 	stranger := &apiClient{h: h, token: "eyJhbGciOiJub25lIn0.e30."}

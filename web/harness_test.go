@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -26,7 +27,7 @@ const (
 type harness struct {
 	app      *App
 	db       *store.DB
-	accounts *registry.Accounts
+	accounts *identity.Accounts
 	clock    *storetest.Clock
 	log      *lockedBuffer
 }
@@ -58,7 +59,7 @@ func newHarness(t *testing.T, change func(*Config)) *harness {
 	clock := storetest.NewClockAt(time.Now())
 	h := &harness{db: storetest.SQLite(t, storetest.WithClock(clock)), clock: clock, log: &lockedBuffer{}}
 	var err error
-	if h.accounts, err = registry.NewAccounts(h.db, h.clock.Now, registry.WithWeakPasswords()); err != nil {
+	if h.accounts, err = identity.NewAccounts(h.db, h.clock.Now, identity.WithWeakPasswords()); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{
@@ -97,7 +98,7 @@ func (h *harness) partner(t *testing.T, email string) store.Account {
 	if err := h.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertPartner(ctx, &p) }); err != nil {
 		t.Fatal(err)
 	}
-	_, token, err := h.accounts.Invite(ctx, registry.NewAccount{Email: email, Name: "Pat", Role: store.RolePartner, PartnerID: p.ID})
+	_, token, err := h.accounts.Invite(ctx, identity.NewAccount{Email: email, Name: "Pat", Role: store.RolePartner, PartnerID: p.ID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // The ways in which an Idempotency-Key is wrong; the texts are shown.
@@ -18,7 +19,7 @@ var (
 
 // idempotencyKey reads the key as the profile asks (IDEM-02, IDEM-I01). A key that
 // is there must be right, unless keys are not looked at.
-func (m *machineAPI) idempotencyKey(c echo.Context, set *registry.ProfileState) (string, error) {
+func (m *machineAPI) idempotencyKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	if set.RequireKey == registry.PolicyOff {
 		return "", nil
 	}
@@ -36,7 +37,7 @@ func (m *machineAPI) idempotencyKey(c echo.Context, set *registry.ProfileState) 
 }
 
 // sentKey is the key of a request, or "" when there is none.
-func (m *machineAPI) sentKey(c echo.Context, set *registry.ProfileState) (string, error) {
+func (m *machineAPI) sentKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
 	if err != nil {
 		return "", newProblem(http.StatusBadRequest, "key-invalid", err.Error()+".")

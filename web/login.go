@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
 )
@@ -30,7 +31,7 @@ func (a *App) login(c echo.Context) error {
 	}
 	v := view.LoginView{Email: form.Get("email"), Next: localPath(form.Get("next"))}
 	account, err := a.cfg.Accounts.Authenticate(c.Request().Context(), v.Email, form.Raw("password"), c.RealIP())
-	if errors.Is(err, registry.ErrLogin) {
+	if errors.Is(err, identity.ErrLogin) {
 		v.Wrong = "The e-mail address or the password is wrong."
 		return a.showLogin(c, http.StatusUnauthorized, v)
 	}

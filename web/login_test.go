@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/services"
 	"schakel/store"
 )
 
@@ -55,11 +56,11 @@ func TestSetupStory(t *testing.T) {
 func TestSetupChoosesSettings(t *testing.T) {
 	t.Parallel()
 	for start, want := range map[string]int{"": 0, "strict": 0, "lenient": 3} {
-		var reg *registry.Services
+		var reg *services.Services
 		h := newHarness(t, func(cfg *Config) {
 			vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
 			noError(t, err)
-			reg, err = registry.New(registry.Config{
+			reg, err = services.New(registry.Config{
 				DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log, BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office",
 				Vault: vault, CheckURL: func(string) error { return nil },
 			}, cfg.Accounts)

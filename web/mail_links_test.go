@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/mail"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -49,7 +53,7 @@ func TestLinksInMailsOpen(t *testing.T) {
 	own, err := w.reg.Partners.Own(t.Context())
 	noError(t, err)
 	w.contact(own.ID, "office@example.nl") // an administrator of the own organisation reads what partners get
-	eva, token, err := w.accounts.Invite(t.Context(), registry.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
+	eva, token, err := w.accounts.Invite(t.Context(), identity.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
 	noError(t, err)
 	_, err = w.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, token, testPassword)
 	noError(t, err)
@@ -124,8 +128,8 @@ func (w *mailWorld) open() {
 func (w *mailWorld) mailsOfRegistration() {
 	ctx, service := w.t.Context(), w.reg.Partners
 	register := func(name, oin, email string) {
-		noError(w.t, service.Register(ctx, registry.Registration{
-			Name: name, OIN: oin, Contact: registry.Contact{Name: "Nora", Email: email, Phone: "+31 30 123 45 67"},
+		noError(w.t, service.Register(ctx, partners.Registration{
+			Name: name, OIN: oin, Contact: partners.Contact{Name: "Nora", Email: email, Phone: "+31 30 123 45 67"},
 			EndpointKinds: []string{store.EndpointWebhook}, TermsAccepted: true, TermsVersion: service.TermsVersion(), Addr: "192.0.2.1",
 		}))
 		w.open()
@@ -148,7 +152,7 @@ func (w *mailWorld) mailsOfRegistration() {
 		func() error {
 			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
 			noError(w.t, err)
-			_, err = service.UpdateContact(ctx, registry.AccountActor(account), p.ID, registry.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
+			_, err = service.UpdateContact(ctx, registry.AccountActor(account), p.ID, partners.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
 			w.contact(p.ID, "nora@example.nl")
 			return err
 		},
@@ -176,24 +180,24 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	asker := who
 	asker.Administrator = false
 	ask := func() string {
-		client, _, err := w.reg.Clients.Create(ctx, asker, who.PartnerID, registry.NewClient{
-			Name: "Records", AuthMethod: "client_secret_basic", Scopes: []string{registry.ScopeEventsPublish}, PublishTypes: []string{queueType}, PublishSources: []string{"https://records.example/*"},
+		client, _, err := w.reg.Clients.Create(ctx, asker, who.PartnerID, identity.NewClient{
+			Name: "Records", AuthMethod: "client_secret_basic", Scopes: []string{identity.ScopeEventsPublish}, PublishTypes: []string{queueType}, PublishSources: []string{"https://records.example/*"},
 		})
 		noError(w.t, err)
 		w.open()
 		return client.ID
 	}
-	for _, d := range []registry.Decision{{Approve: true}, {Reason: "not agreed upon"}} {
+	for _, d := range []identity.Decision{{Approve: true}, {Reason: "not agreed upon"}} {
 		_, err := w.reg.Clients.Decide(ctx, admin, ask(), d)
 		noError(w.t, err)
 		w.open()
 	}
-	endpoint, err := w.reg.Endpoints.Create(ctx, who, who.PartnerID, registry.EndpointInput{
+	endpoint, err := w.reg.Endpoints.Create(ctx, who, who.PartnerID, partners.EndpointInput{
 		Name: "Main", Kind: store.EndpointWebhook, URL: "https://noord.example/events", TokenURL: "https://noord.example/token", TokenClientID: "schakel",
 		TokenSecret: "top secret words", TokenAuthMethod: "client_secret_basic",
 	})
 	noError(w.t, err)
-	sub, err := w.reg.Subscriptions.Request(ctx, asker, registry.SubscriptionRequest{EndpointID: endpoint.ID, Types: []string{queueType}, Purpose: "keep our records right"})
+	sub, err := w.reg.Subscriptions.Request(ctx, asker, partners.SubscriptionRequest{EndpointID: endpoint.ID, Types: []string{queueType}, Purpose: "keep our records right"})
 	noError(w.t, err)
 	w.open()
 	for _, step := range []func() error{
@@ -260,10 +264,10 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 func (w *mailWorld) mailsOfContracts() {
 	ctx, admin, register := w.t.Context(), w.deskHarness.admin, w.reg.Contracts
 	who := w.partnerActor(w.first)
-	_, err := register.Create(ctx, who, registry.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
+	_, err := register.Create(ctx, who, contracts.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
 	noError(w.t, err)
 	document := strings.NewReplacer("student.", "noord.", "1.2.0", "1.0.0").Replace(deskTypes)
-	_, err = register.Upload(ctx, who, "noord-events", registry.Upload{Content: []byte(document), FileName: "noord.yaml"})
+	_, err = register.Upload(ctx, who, "noord-events", contracts.Upload{Content: []byte(document), FileName: "noord.yaml"})
 	noError(w.t, err)
 	for _, step := range []func() error{
 		func() error {
@@ -281,7 +285,7 @@ func (w *mailWorld) mailsOfContracts() {
 		func() error { _, err := publishDraft(ctx, w.reg, admin, "noord-events", "1.0.0", ""); return err },
 		func() error {
 			next := strings.ReplaceAll(deskTypes, "1.2.0", "2.0.0")
-			_, err := register.Upload(ctx, admin, "student-events", registry.Upload{Content: []byte(next), FileName: "students.yaml"})
+			_, err := register.Upload(ctx, admin, "student-events", contracts.Upload{Content: []byte(next), FileName: "students.yaml"})
 			return err
 		},
 		func() error {
@@ -308,8 +312,8 @@ func (w *mailWorld) mailsOfDatasets() {
 	for _, step := range []func() error{
 		func() error { return w.reg.Subscriptions.Approve(ctx, w.deskHarness.admin, sub) },
 		func() error {
-			area := registry.AreaInput{Text: "POLYGON((206000 473000,207000 473000,207000 474000,206000 473000))"}
-			_, err := w.reg.Subscriptions.ChangeArea(ctx, who, sub, registry.AreaChange{Area: area})
+			area := partners.AreaInput{Text: "POLYGON((206000 473000,207000 473000,207000 474000,206000 473000))"}
+			_, err := w.reg.Subscriptions.ChangeArea(ctx, who, sub, partners.AreaChange{Area: area})
 			return err
 		},
 		func() error { return w.reg.Subscriptions.Reject(ctx, w.deskHarness.admin, sub, "too large") },
@@ -341,9 +345,9 @@ func (w *mailWorld) mailsOfTraffic() {
 	w.write(func(tx *store.Tx) error {
 		q := store.Quarantine{PartnerID: w.first.id, ClientID: "cli_test", IdempotencyKey: "key", Fingerprint: []byte{1}, FirstAnswer: []byte("{}"), ReleaseKey: "r"}
 		err := tx.InsertQuarantine(ctx, &q, []store.QuarantinedEvent{{Attributes: []byte(`{"specversion":"1.0","id":"1","source":"urn:x","type":"nl.a"}`)}})
-		groups := []registry.AMQPGroup{{HerID: 9, Queue: "q", Count: 2}, {Queue: "q", Count: 2}}
-		for _, trouble := range []registry.AMQPTrouble{
-			registry.AMQPDead, registry.AMQPOverdue, registry.AMQPQuarantined, registry.AMQPHeld, registry.AMQPUnchecked, registry.AMQPContent, registry.AMQPAnswer,
+		groups := []mail.AMQPGroup{{HerID: 9, Queue: "q", Count: 2}, {Queue: "q", Count: 2}}
+		for _, trouble := range []mail.AMQPTrouble{
+			mail.AMQPDead, mail.AMQPOverdue, mail.AMQPQuarantined, mail.AMQPHeld, mail.AMQPUnchecked, mail.AMQPContent, mail.AMQPAnswer,
 		} {
 			err = errors.Join(err, w.reg.Mails.AMQPWaiting(ctx, tx, trouble, groups), w.reg.Mails.AMQPWaiting(ctx, tx, trouble, groups[:1]))
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -41,7 +42,7 @@ func TestCatalogOfASchakelIsMirrored(t *testing.T) {
 	publish("1.0.0")
 
 	ctx := t.Context()
-	s, err := ours.reg.Mirrors.Create(ctx, registry.SystemActor(), registry.MirrorInput{
+	s, err := ours.reg.Mirrors.Create(ctx, registry.SystemActor(), contracts.MirrorInput{
 		Name: "Noord", Kind: store.MirrorCatalog, URL: apiTestBase, Schedule: "@daily", Enabled: true,
 	})
 	noError(t, err)

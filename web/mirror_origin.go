@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -59,7 +60,7 @@ func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v sto
 // against it meanwhile; empty when it does not.
 func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (string, error) {
 	from, ok, err := p.Registry.Contracts.CopyOf(ctx, v)
-	if err != nil || !ok || !registry.AdvisedAgainst(from) {
+	if err != nil || !ok || !contracts.AdvisedAgainst(from) {
 		return "", err
 	}
 	return "Since " + ui.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -97,7 +97,7 @@ func (p *portal) mirrorRunPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	lines, err := registry.MirrorLines(run)
+	lines, err := contracts.MirrorLines(run)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -61,7 +61,7 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 	}
 	alarms := pageChoice(c, "alarms", []string{"open"})
 	if alarms != "" {
-		all = slices.DeleteFunc(all, func(s registry.MirrorState) bool { return s.Alarms == 0 })
+		all = slices.DeleteFunc(all, func(s contracts.MirrorState) bool { return s.Alarms == 0 })
 	}
 	paging := pagePaging(c)
 	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
@@ -84,7 +84,7 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 
 func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
 	cause := "asked for by " + r.Cause
-	if r.Cause == registry.MirrorScheduled {
+	if r.Cause == contracts.MirrorScheduled {
 		cause = "schedule"
 	}
 	return view.MirrorRunRow{
@@ -95,7 +95,7 @@ func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
 
 // newMirrorPage asks what to mirror.
 func (p *portal) newMirrorPage(c echo.Context) error {
-	return p.showMirrorForm(c, http.StatusOK, "", registry.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, false, nil)
+	return p.showMirrorForm(c, http.StatusOK, "", contracts.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, false, nil)
 }
 
 // createMirror adds a register to mirror.
@@ -104,7 +104,7 @@ func (p *portal) createMirror(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := registry.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
+	in := contracts.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
 	readMirror(form, &in)
 	made, err := p.Registry.Mirrors.Create(c.Request().Context(), actor(c), in)
 	if status, wrong := formRefusal(err); wrong != nil {
@@ -117,7 +117,7 @@ func (p *portal) createMirror(c echo.Context) error {
 }
 
 // readMirror reads what can be changed of a mirror.
-func readMirror(form Form, in *registry.MirrorInput) {
+func readMirror(form Form, in *contracts.MirrorInput) {
 	in.Name, in.URL, in.PartnerID, in.Schedule = form.Get("name"), form.Get("url"), form.Get("partnerId"), form.Get("schedule")
 	in.Secret, in.NoSecret, in.Enabled = form.Get("secret"), form.Checked("noSecret"), form.Checked("enabled")
 	in.URLs, in.Contracts = strings.Split(form.Get("urls"), "\n"), strings.Split(form.Get("contracts"), "\n")
@@ -129,7 +129,7 @@ func (p *portal) editMirrorPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showMirrorForm(c, http.StatusOK, s.ID, registry.InputOfMirror(s.MirrorSource), s.Secret != "", nil)
+	return p.showMirrorForm(c, http.StatusOK, s.ID, contracts.InputOfMirror(s.MirrorSource), s.Secret != "", nil)
 }
 
 // changeMirror changes how a register is mirrored.
@@ -143,8 +143,8 @@ func (p *portal) changeMirror(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var typed registry.MirrorInput
-	row, err := p.Registry.Mirrors.Update(ctx, actor(c), s.ID, func(in *registry.MirrorInput) { readMirror(form, in); typed = *in })
+	var typed contracts.MirrorInput
+	row, err := p.Registry.Mirrors.Update(ctx, actor(c), s.ID, func(in *contracts.MirrorInput) { readMirror(form, in); typed = *in })
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showMirrorForm(c, status, s.ID, typed, s.Secret != "", wrong)
 	}
@@ -155,7 +155,7 @@ func (p *portal) changeMirror(c echo.Context) error {
 }
 
 // showMirrorForm shows the form; id is empty for a new mirror.
-func (p *portal) showMirrorForm(c echo.Context, status int, id string, in registry.MirrorInput, hasKey bool, wrong formErrors) error {
+func (p *portal) showMirrorForm(c echo.Context, status int, id string, in contracts.MirrorInput, hasKey bool, wrong formErrors) error {
 	partners, err := p.routePartners(c.Request().Context(), actor(c))
 	if err != nil {
 		return err

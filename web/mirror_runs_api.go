@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/compare"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -74,7 +74,7 @@ func (m *machineAPI) showMirrorRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	lines, err := registry.MirrorLines(row)
+	lines, err := contracts.MirrorLines(row)
 	if err != nil {
 		return err
 	}

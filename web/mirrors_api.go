@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -52,7 +52,7 @@ type mirrorAnswer struct {
 	LastRun   *mirrorRunAnswer `json:"lastRun,omitempty"`
 }
 
-func newMirrorAnswer(s registry.MirrorState) mirrorAnswer {
+func newMirrorAnswer(s contracts.MirrorState) mirrorAnswer {
 	a := mirrorAnswer{
 		MirrorID: s.ID, Name: s.Name, Kind: s.Kind, URL: s.URL, URLs: s.URLs, PartnerID: s.PartnerID, HasKey: s.Secret != "",
 		Schedule: s.Schedule, Contracts: append([]string{}, s.Contracts...), Prefix: s.Prefix, Enabled: s.Enabled,
@@ -118,7 +118,7 @@ type mirrorRequest struct {
 	Enabled   *bool     `json:"enabled"`
 }
 
-func (r mirrorRequest) apply(in *registry.MirrorInput) {
+func (r mirrorRequest) apply(in *contracts.MirrorInput) {
 	for member, into := range map[*string]*string{
 		r.Name: &in.Name, r.Kind: &in.Kind, r.URL: &in.URL, r.PartnerID: &in.PartnerID, r.Key: &in.Secret,
 		r.Schedule: &in.Schedule, r.Prefix: &in.Prefix,
@@ -148,7 +148,7 @@ func (m *machineAPI) postMirror(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	wish := registry.MirrorInput{Enabled: true}
+	wish := contracts.MirrorInput{Enabled: true}
 	in.apply(&wish)
 	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.actor(), wish)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/delivery/mutation/export"
-	"schakel/registry"
+	"schakel/registry/datasets"
 	"schakel/store"
 )
 
@@ -20,7 +20,7 @@ const notReadyAfter = 5 * time.Second
 // datasetReader is who reads a dataset: the own organisation, or a partner by its subscription.
 type datasetReader struct {
 	caller
-	access registry.DatasetAccess
+	access datasets.DatasetAccess
 	view   export.View
 	named  string // the subscription in the address
 }
@@ -41,12 +41,12 @@ func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
 	return r, nil
 }
 
-func newDatasetReader(who caller, access registry.DatasetAccess) datasetReader {
+func newDatasetReader(who caller, access datasets.DatasetAccess) datasetReader {
 	return datasetReader{caller: who, access: access, view: viewOf(who.partner, access)}
 }
 
 // viewOf says as whom a partner reads a dataset, in the portal and over the API.
-func viewOf(who store.Partner, access registry.DatasetAccess) export.View {
+func viewOf(who store.Partner, access datasets.DatasetAccess) export.View {
 	view := export.View{Dataset: access.Dataset, PartnerID: who.ID}
 	if access.Follower != nil {
 		reads := access.Follower.Follower.Reading()

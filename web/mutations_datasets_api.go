@@ -11,6 +11,7 @@ import (
 
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
+	"schakel/registry/datasets"
 	"schakel/store"
 )
 
@@ -141,7 +142,7 @@ func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timel
 func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset, named string) (datasetAnswer, error) {
 	a := datasetAnswer{
 		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
-		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(export.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: registry.DatasetAccess{Dataset: row}}),
+		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(export.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: datasets.DatasetAccess{Dataset: row}}),
 	}
 	var err error
 	if a.Timeliness, err = m.timeliness(ctx, row); err != nil {

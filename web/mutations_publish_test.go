@@ -18,6 +18,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -267,7 +268,7 @@ func TestWhoPublishes(t *testing.T) {
 	body := string(w.file(t, format.Delta, w.groups(1)))
 	pairs := []string{"Content-Type", "application/xml", "Idempotency-Key", freshKey()}
 	w.whole.do(t, "POST", groupsPath, body, pairs...).problem(t, http.StatusForbidden, "insufficient-scope")
-	stranger := w.newClient(t, w.newPartner(t, "Gemeente Oost").ID, registry.NewClient{Scopes: []string{scopeMutationsPublish}})
+	stranger := w.newClient(t, w.newPartner(t, "Gemeente Oost").ID, identity.NewClient{Scopes: []string{scopeMutationsPublish}})
 	stranger.do(t, "POST", groupsPath, body, pairs...).problem(t, http.StatusForbidden, "forbidden")
 	stranger.get(t, under("/publications/mpb_x")).problem(t, http.StatusForbidden, "forbidden")
 	w.publisher.do(t, "POST", groupsPath, body, "Content-Type", "application/xml").problem(t, 400, "key-missing")

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/delivery/mutation/export"
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -116,8 +116,8 @@ type areaRequest struct {
 	Keys []string `json:"keys"`
 }
 
-func (a areaRequest) input() registry.AreaInput {
-	return registry.AreaInput{Name: a.Name, Text: a.Text, CRS: a.CRS, Keys: a.Keys}
+func (a areaRequest) input() partners.AreaInput {
+	return partners.AreaInput{Name: a.Name, Text: a.Text, CRS: a.CRS, Keys: a.Keys}
 }
 
 // datasetSubscriptionRequest asks for a dataset.
@@ -148,7 +148,7 @@ func (m *machineAPI) postDatasetSubscription(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	made, err := m.Registry.Subscriptions.RequestDataset(c.Request().Context(), who.actor(), registry.DatasetRequest{
+	made, err := m.Registry.Subscriptions.RequestDataset(c.Request().Context(), who.actor(), partners.DatasetRequest{
 		Dataset: in.Dataset, EndpointID: in.EndpointID, Name: in.Name, Purpose: in.Purpose, ObjectTypes: in.ObjectTypes, Area: in.Area.input(),
 	})
 	if err != nil {
@@ -222,8 +222,8 @@ func (m *machineAPI) putSubscriptionArea(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	changed, err := m.Registry.Subscriptions.ChangeArea(c.Request().Context(), who.actor(), s.ID, registry.AreaChange{
-		Area: registry.AreaInput{Name: in.Name, Text: in.Text, CRS: in.CRS, Keys: in.Keys}, ObjectTypes: in.ObjectTypes,
+	changed, err := m.Registry.Subscriptions.ChangeArea(c.Request().Context(), who.actor(), s.ID, partners.AreaChange{
+		Area: partners.AreaInput{Name: in.Name, Text: in.Text, CRS: in.CRS, Keys: in.Keys}, ObjectTypes: in.ObjectTypes,
 	})
 	if err != nil {
 		return areaFields(err, "")

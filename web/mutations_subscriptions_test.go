@@ -7,6 +7,8 @@ import (
 
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -107,7 +109,7 @@ func TestSubscriptionsStayApart(t *testing.T) {
 	w := newMutationWorld(t)
 	w.withCatalogue(t)
 	p := w.newPartner(t, "Gemeente West")
-	c := w.newClient(t, p.ID, registry.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
+	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
 	w.partners[c] = p
 	events := w.approvedSubscription(t, p.ID)
 	files := w.files(t, c)
@@ -138,7 +140,7 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	w := newMutationWorld(t)
 	d := w.publish(t, 40)
 	c := w.whole
-	sub, err := w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), registry.DatasetRequest{
+	sub, err := w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), partners.DatasetRequest{
 		Dataset: testDataset, EndpointID: w.files(t, c).ID, Purpose: "a part of it", ObjectTypes: historytest.Types()[:1],
 	})
 	noError(t, err)

@@ -10,6 +10,9 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -40,12 +43,12 @@ func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld 
 			Hole:  historytest.Frame{Left: 155400, Bottom: 463400, Right: 155600, Top: 463600},
 		},
 	}
-	_, err := w.reg.Datasets.Create(t.Context(), registry.SystemActor(), registry.DatasetInput{
+	_, err := w.reg.Datasets.Create(t.Context(), registry.SystemActor(), datasets.DatasetInput{
 		ID: testDataset, Title: "Topography", RootPrefix: "r", RootSpace: historytest.Namespace, RootLocal: "mutaties",
 		ObjectTypes: historytest.Types(), CRS: 28992, AreaKind: store.AreaGeometry, PerFile: 20,
 	})
 	noError(t, err)
-	w.publisher = w.newClient(t, "", registry.NewClient{Scopes: []string{scopeMutationsPublish, scopeMutationsRead}})
+	w.publisher = w.newClient(t, "", identity.NewClient{Scopes: []string{scopeMutationsPublish, scopeMutationsRead}})
 	w.whole = w.follower(t, "Gemeente Noord", "")
 	w.bounded = w.follower(t, "Gemeente Zuid", w.ring.WKT())
 	return w
@@ -55,7 +58,7 @@ func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld 
 func (w *mutationWorld) reader(t testing.TB, name string) *apiClient {
 	t.Helper()
 	p := w.newPartner(t, name)
-	c := w.newClient(t, p.ID, registry.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
+	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
 	w.partners[c] = p
 	return c
 }
@@ -64,8 +67,8 @@ func (w *mutationWorld) reader(t testing.TB, name string) *apiClient {
 func (w *mutationWorld) follower(t testing.TB, name, area string) *apiClient {
 	t.Helper()
 	c := w.reader(t, name)
-	sub, err := w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), registry.DatasetRequest{
-		Dataset: testDataset, EndpointID: w.files(t, c).ID, Purpose: "keep a copy", Area: registry.AreaInput{Text: area},
+	sub, err := w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), partners.DatasetRequest{
+		Dataset: testDataset, EndpointID: w.files(t, c).ID, Purpose: "keep a copy", Area: partners.AreaInput{Text: area},
 	})
 	noError(t, err)
 	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
@@ -75,7 +78,7 @@ func (w *mutationWorld) follower(t testing.TB, name, area string) *apiClient {
 // files makes an endpoint of kind files.
 func (w *mutationWorld) files(t testing.TB, c *apiClient) store.Endpoint {
 	t.Helper()
-	e, err := w.reg.Endpoints.Create(t.Context(), registry.SystemActor(), w.partners[c].ID, registry.EndpointInput{Name: "Files", Kind: store.EndpointFiles})
+	e, err := w.reg.Endpoints.Create(t.Context(), registry.SystemActor(), w.partners[c].ID, partners.EndpointInput{Name: "Files", Kind: store.EndpointFiles})
 	noError(t, err)
 	return e
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // oidcWindow is how long a login at the provider may take.
@@ -49,12 +50,12 @@ func (a *App) oidcCallback(c echo.Context) error {
 	return a.loginIdentity(c, id, attempt.Next)
 }
 
-func (a *App) loginIdentity(c echo.Context, id registry.Identity, next string) error {
+func (a *App) loginIdentity(c echo.Context, id identity.Identity, next string) error {
 	account, err := a.cfg.Accounts.LoginIdentity(c.Request().Context(), id)
 	switch e, refused := errors.AsType[*registry.Error](err); {
-	case errors.Is(err, registry.ErrNoAccount):
+	case errors.Is(err, identity.ErrNoAccount):
 		return echo.NewHTTPError(http.StatusForbidden, "There is no account for you here. Ask the administrator for one.")
-	case errors.Is(err, registry.ErrLogin):
+	case errors.Is(err, identity.ErrLogin):
 		return echo.NewHTTPError(http.StatusForbidden, "This account cannot log in. Ask the administrator.")
 	case refused && e.Fields["email"] != "":
 		return echo.NewHTTPError(http.StatusForbidden, "The provider's e-mail address cannot be used for a new account: "+e.Fields["email"])

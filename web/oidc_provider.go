@@ -14,7 +14,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
-	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // OIDCConfig is login at an OpenID provider.
@@ -100,37 +100,37 @@ func (l *oidcLogin) start(ctx context.Context, state, nonce, proof string) (stri
 var errIdentityRefused = errors.New("identity refused")
 
 // finish trades the code for an ID token and checks it.
-func (l *oidcLogin) finish(ctx context.Context, code, nonce, proof string, now func() time.Time) (registry.Identity, error) {
+func (l *oidcLogin) finish(ctx context.Context, code, nonce, proof string, now func() time.Time) (identity.Identity, error) {
 	p, err := l.discover(ctx)
 	if err != nil {
-		return registry.Identity{}, err
+		return identity.Identity{}, err
 	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.cfg.HTTP), oidcTimeout)
 	defer cancel()
 	tokens, err := l.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(proof))
 	if err != nil {
-		return registry.Identity{}, fmt.Errorf("%w: trade code: %w", errIdentityRefused, err)
+		return identity.Identity{}, fmt.Errorf("%w: trade code: %w", errIdentityRefused, err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
 	verifier := p.VerifierContext(ctx, &oidc.Config{ClientID: l.cfg.ClientID, Now: now})
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil {
-		return registry.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
+		return identity.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
 	}
 	if nonce == "" || id.Nonce != nonce {
-		return registry.Identity{}, fmt.Errorf("%w: nonce differs", errIdentityRefused)
+		return identity.Identity{}, fmt.Errorf("%w: nonce differs", errIdentityRefused)
 	}
 	return l.identity(id)
 }
 
-func (l *oidcLogin) identity(id *oidc.IDToken) (registry.Identity, error) {
+func (l *oidcLogin) identity(id *oidc.IDToken) (identity.Identity, error) {
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return registry.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
+		return identity.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
 	}
 	name, _ := claims["name"].(string)
 	email, _ := claims["email"].(string)
-	return registry.Identity{
+	return identity.Identity{
 		Issuer: id.Issuer, Subject: id.Subject, Name: name, Email: email,
 		Administrator: l.cfg.administrator(claims),
 	}, nil

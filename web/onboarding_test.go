@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/mail"
 	"schakel/store"
 )
 
@@ -128,7 +129,7 @@ func TestTextOfSentMailsIsNotShown(t *testing.T) {
 	set(store.MailFailed, "550 no such user")
 	shows(t, w.admin.get(page), http.StatusOK, "550 no such user", "Show the text")
 	shows(t, w.admin.post(page+"/text", nil), http.StatusOK, "/account/password-reset/")
-	served := registry.Mails{}
+	served := mail.Mails{}
 	if served.Unsent(store.Mail{Status: store.MailSent}) || !served.Unsent(store.Mail{Status: store.MailPending}) {
 		t.Error("without a mail server what is pending is unsent, and what was sent is not")
 	}

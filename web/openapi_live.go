@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // liveMark stands in a description where the settings of now are told.
@@ -65,12 +65,12 @@ func (m *machineAPI) describeLive(g routeGroup, name string) {
 }
 
 // settingsText tells the settings that senders of events need to know.
-func settingsText(set *registry.ProfileState) string {
+func settingsText(set *profile.ProfileState) string {
 	told := map[string]bool{"idempotency": true, "events": true, "intake": true}
 	values := set.Values()
 	var b strings.Builder
 	b.WriteString("| setting | here | rules |\n|---|---|---|\n")
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		if told[s.Group()] {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", s.Title, s.Text(values[s.Key]), strings.Join(s.Rules, ", "))
 		}

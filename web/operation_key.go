@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
@@ -53,7 +54,7 @@ func (m *machineAPI) once(next echo.HandlerFunc) echo.HandlerFunc {
 
 // writeKey is the key of a request that changes something, "" when it has none and
 // needs none (IDEM-03, IDEM-05).
-func (m *machineAPI) writeKey(c echo.Context, set *registry.ProfileState) (string, error) {
+func (m *machineAPI) writeKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	key, err := m.sentKey(c, set)
 	if err != nil || key != "" {
 		return key, err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -16,7 +16,7 @@ import (
 // everything makes a client of the own organisation that may do all but publish.
 func (h *apiHarness) everything(t testing.TB) *apiClient {
 	t.Helper()
-	return h.newClient(t, "", registry.NewClient{
+	return h.newClient(t, "", identity.NewClient{
 		Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish},
 	})
 }

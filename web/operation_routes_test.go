@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -107,7 +108,7 @@ func keyless() map[string]string {
 func TestEveryChangeTakesAKey(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	all := h.newClient(t, "", registry.NewClient{
+	all := h.newClient(t, "", identity.NewClient{
 		Scopes:       []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish},
 		PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	})

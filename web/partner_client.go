@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 	view "schakel/templates/partners"
@@ -116,7 +116,7 @@ func (d desk) clientView(c echo.Context, owner store.Partner, client store.Clien
 		Closed: waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: waits(owner) == "" && client.Status == store.ClientActive,
 	}
 	v.TokenExample = tokenExample(client, d.absolute(""))
-	if slices.Contains(client.Scopes, registry.ScopeEventsPublish) {
+	if slices.Contains(client.Scopes, identity.ScopeEventsPublish) {
 		reader, err := d.reader(c)
 		if err != nil {
 			return v, err

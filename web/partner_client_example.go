@@ -7,7 +7,7 @@ import (
 	"mime"
 	"strings"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -41,7 +41,7 @@ func publishExample(client store.Client, catalogue []store.EventType, address st
 	}
 	found := false
 	for _, t := range catalogue {
-		if registry.MayPublishType(client, t.Name) != nil {
+		if identity.MayPublishType(client, t.Name) != nil {
 			continue
 		}
 		example, ok := exampleData(t)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 	view "schakel/templates/partners"
@@ -18,7 +18,7 @@ func (d desk) newClient(c echo.Context) error {
 	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
 		return d.closed(c, err, "/clients")
 	}
-	in := registry.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
+	in := identity.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
 }
 
@@ -65,7 +65,7 @@ func (d desk) editClient(c echo.Context) error {
 	if err != nil || waits(owner) != "" || client.Status != store.ClientActive {
 		return d.closed(c, err, "/clients/"+client.ID)
 	}
-	return d.showClientForm(c, http.StatusOK, client, registry.NewClient{
+	return d.showClientForm(c, http.StatusOK, client, identity.NewClient{
 		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,
 		Scopes:         slices.Concat(client.Scopes, client.RequestedScopes),
 		PublishTypes:   slices.Concat(client.PublishTypes, client.RequestedTypes),
@@ -95,18 +95,18 @@ func (d desk) updateClient(c echo.Context) error {
 	return d.settled(c, err, d.href("/clients/"+client.ID), text)
 }
 
-func readClient(c echo.Context) (registry.NewClient, error) {
+func readClient(c echo.Context) (identity.NewClient, error) {
 	form, err := readForm(c)
 	if err != nil {
-		return registry.NewClient{}, err
+		return identity.NewClient{}, err
 	}
-	return registry.NewClient{
+	return identity.NewClient{
 		Name: form.Get("name"), AuthMethod: form.Get("authMethod"), JWKS: form.Get("jwks"), JWKSURI: form.Get("jwksUri"),
 		Scopes: form.List("scopes"), PublishTypes: strings.Fields(form.Get("publishTypes")), PublishSources: strings.Fields(form.Get("publishSources")),
 	}, nil
 }
 
-func (d desk) showClientForm(c echo.Context, status int, client store.Client, in registry.NewClient, wrong map[string]string) error {
+func (d desk) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong map[string]string) error {
 	decides := actor(c).Administrator
 	v := view.ClientFormView{
 		Action: d.href("/clients"), Cancel: d.href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
@@ -125,18 +125,18 @@ func (d desk) showClientForm(c echo.Context, status int, client store.Client, in
 // scopeOptions says what each scope is for, and which wait for an administrator.
 func scopeOptions(chosen []string, decides bool) []ui.Option {
 	hints := map[string]string{
-		registry.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
-		registry.ScopeSubscriptionsWrite: "Ask for subscriptions and change them over the API.",
-		registry.ScopeRegistryRead:       "Read contracts that are for partners.",
-		registry.ScopeMutationsRead:      "Fetch mutation files.",
-		registry.ScopeEventsPublish:      "Publish events. Say below which.",
-		registry.ScopeRegistryWrite:      "Upload and publish contracts.",
-		registry.ScopeMutationsPublish:   "Publish mutations of a dataset.",
+		identity.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
+		identity.ScopeSubscriptionsWrite: "Ask for subscriptions and change them over the API.",
+		identity.ScopeRegistryRead:       "Read contracts that are for partners.",
+		identity.ScopeMutationsRead:      "Fetch mutation files.",
+		identity.ScopeEventsPublish:      "Publish events. Say below which.",
+		identity.ScopeRegistryWrite:      "Upload and publish contracts.",
+		identity.ScopeMutationsPublish:   "Publish mutations of a dataset.",
 	}
 	var options []ui.Option
-	for _, s := range registry.AllScopes() {
+	for _, s := range identity.AllScopes() {
 		o := ui.Option{Value: s, Label: s, Hint: hints[s], Selected: slices.Contains(chosen, s)}
-		if !decides && !slices.Contains(registry.FreeScopes(), s) {
+		if !decides && !slices.Contains(identity.FreeScopes(), s) {
 			o.Hint += " Waits for the administrator."
 		}
 		options = append(options, o)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -52,7 +52,7 @@ func TestClientStory(t *testing.T) {
 	if strings.Contains(text(b.get(here)), "/events/v1/events") {
 		t.Error("an example to publish is shown before it is allowed")
 	}
-	_, err = h.reg.Clients.Decide(t.Context(), h.admin, client.ID, registry.Decision{Approve: true})
+	_, err = h.reg.Clients.Decide(t.Context(), h.admin, client.ID, identity.Decision{Approve: true})
 	noError(t, err)
 	wantWords(t, text(b.get(here)), "/events/v1/events", "nl.example.grade.given", "Idempotency-Key")
 

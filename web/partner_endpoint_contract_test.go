@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // Beside the form of an endpoint its contract is chosen among the APIs that the
@@ -18,10 +19,10 @@ func TestEndpointContractIsChosen(t *testing.T) {
 	wantWords(t, text(b.get("/partner/endpoints/new")), `name="contractId"`)
 	ctx, admin := t.Context(), registry.SystemActor()
 	for id, visibility := range map[string]string{"pat-webhook": "partners", "hidden-webhook": "internal", "draft-webhook": "partners"} {
-		_, err := h.reg.Contracts.Create(ctx, admin, registry.ContractInput{ID: id, Kind: "openapi", Title: "Webhook of Pat", Visibility: visibility})
+		_, err := h.reg.Contracts.Create(ctx, admin, contracts.ContractInput{ID: id, Kind: "openapi", Title: "Webhook of Pat", Visibility: visibility})
 		noError(t, err)
 		document := `{"openapi":"3.2.0","info":{"title":"Webhook","version":"1.0.0"},"servers":[{"url":"https://pat.example/v1"}],"paths":{}}`
-		_, err = h.reg.Contracts.Upload(ctx, admin, id, registry.Upload{Content: []byte(document)})
+		_, err = h.reg.Contracts.Upload(ctx, admin, id, contracts.Upload{Content: []byte(document)})
 		noError(t, err)
 		if id != "draft-webhook" {
 			_, err = publishDraft(ctx, h.reg, admin, id, "1.0.0", "")

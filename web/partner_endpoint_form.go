@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -28,7 +28,7 @@ func (d desk) newEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := registry.EndpointInput{
+	in := partners.EndpointInput{
 		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}
 	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, sendingOf(store.Endpoint{}), nil)
@@ -81,7 +81,7 @@ func (d desk) editEndpoint(c echo.Context) error {
 	if err != nil || waits(owner) != "" || e.Status == store.EndpointEnded {
 		return d.closed(c, err, "/endpoints/"+e.ID)
 	}
-	return d.showEndpointForm(c, http.StatusOK, e, registry.EndpointInput{
+	return d.showEndpointForm(c, http.StatusOK, e, partners.EndpointInput{
 		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
 		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
 		TimeoutSeconds: e.TimeoutMS / 1000,
@@ -109,13 +109,13 @@ func (d desk) updateEndpoint(c echo.Context) error {
 }
 
 // readEndpoint reads the form; a number that is none is wrong before anything else.
-func readEndpoint(c echo.Context) (registry.EndpointInput, view.SendingFields, formErrors, error) {
+func readEndpoint(c echo.Context) (partners.EndpointInput, view.SendingFields, formErrors, error) {
 	form, err := readForm(c)
 	if err != nil {
-		return registry.EndpointInput{}, view.SendingFields{}, nil, err
+		return partners.EndpointInput{}, view.SendingFields{}, nil, err
 	}
 	wrong := formErrors{}
-	in := registry.EndpointInput{
+	in := partners.EndpointInput{
 		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
 		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
 		TokenSecret: form.Raw("tokenSecret"), TokenAuthMethod: form.Get("tokenAuthMethod"),
@@ -139,7 +139,7 @@ func formNumber(form Form, name string, wrong formErrors) int64 {
 	return n
 }
 
-func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in registry.EndpointInput,
+func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in partners.EndpointInput,
 	typed view.SendingFields, wrong map[string]string,
 ) error {
 	v := view.EndpointFormView{

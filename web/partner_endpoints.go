@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -43,7 +44,7 @@ func (d desk) endpoints(c echo.Context) error {
 	v.Total, v.Pager = len(found), pager(c, paging, len(found))
 	for _, e := range slicePage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
-			Name: e.Name, Href: d.href("/endpoints/" + e.ID), Kind: kindLabel(e.Kind), Host: registry.EndpointHost(e),
+			Name: e.Name, Href: d.href("/endpoints/" + e.ID), Kind: kindLabel(e.Kind), Host: partners.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
 		})
 	}
@@ -59,7 +60,7 @@ func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoi
 	words := strings.Fields(strings.ToLower(search))
 	var found []store.Endpoint
 	for _, e := range all {
-		if (status == "" || e.Status == status) && containsAll(strings.ToLower(e.Name+" "+registry.EndpointHost(e)), words) {
+		if (status == "" || e.Status == status) && containsAll(strings.ToLower(e.Name+" "+partners.EndpointHost(e)), words) {
 			found = append(found, e)
 		}
 	}

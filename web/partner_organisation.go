@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -18,7 +19,7 @@ func (d desk) organisationPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	contact := registry.Contact{Name: owner.ContactName, Email: owner.ContactEmail, Phone: owner.ContactPhone}
+	contact := partners.Contact{Name: owner.ContactName, Email: owner.ContactEmail, Phone: owner.ContactPhone}
 	return d.showOrganisation(c, http.StatusOK, owner, contact, nil)
 }
 
@@ -32,7 +33,7 @@ func (d desk) changeContact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	contact := registry.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")}
+	contact := partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")}
 	_, err = d.Registry.Partners.UpdateContact(c.Request().Context(), actor(c), owner.ID, contact)
 	if fields, ok := refused(err); ok {
 		return d.showOrganisation(c, http.StatusUnprocessableEntity, owner, contact, fields)
@@ -40,7 +41,7 @@ func (d desk) changeContact(c echo.Context) error {
 	return d.settled(c, err, d.href("/organisation"), "The contact person is saved.")
 }
 
-func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, contact registry.Contact, wrong map[string]string) error {
+func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong map[string]string) error {
 	var kinds []string
 	for _, k := range owner.EndpointKinds {
 		kinds = append(kinds, kindLabel(k))

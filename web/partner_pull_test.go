@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -43,7 +44,7 @@ func TestPullEndpointStory(t *testing.T) {
 func (d *deskHarness) wantWaiting(t *testing.T, b *browser, here string, pat registry.Actor) {
 	t.Helper()
 	ctx := t.Context()
-	sub, err := d.reg.Subscriptions.Request(ctx, pat, registry.SubscriptionRequest{
+	sub, err := d.reg.Subscriptions.Request(ctx, pat, partners.SubscriptionRequest{
 		EndpointID: idOf(here), Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
 	})
 	noError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -91,7 +92,7 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*view.Sub
 	return d.render(c, status, view.SubscriptionPage(page, v))
 }
 
-func (d desk) subscriptionView(owner store.Partner, g registry.Grant) view.SubscriptionView {
+func (d desk) subscriptionView(owner store.Partner, g partners.Grant) view.SubscriptionView {
 	s, may := g.Subscription, waits(owner) == ""
 	v := view.SubscriptionView{
 		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
@@ -120,7 +121,7 @@ func (d desk) subscriptionView(owner store.Partner, g registry.Grant) view.Subsc
 }
 
 // subscriptionText says what a state means for who reads it.
-func subscriptionText(g registry.Grant) string {
+func subscriptionText(g partners.Grant) string {
 	s, e := g.Subscription, g.Endpoint
 	if text := followingText(g); text != "" {
 		return text

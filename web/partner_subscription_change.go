@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -43,7 +43,7 @@ func (d desk) changeSelection(c echo.Context) error {
 		return d.previewSelection(c, owner, sub, chosen)
 	}
 	filters, orderBy := chosen.filters(), chosen.orderBy()
-	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, registry.SubscriptionChange{
+	err = d.Registry.Subscriptions.Change(c.Request().Context(), actor(c), sub.ID, partners.SubscriptionChange{
 		Filters: &filters, OrderBy: &orderBy, Retry: &chosen.retry, Dedupe: &chosen.dedupe,
 	})
 	if fields, ok := refused(err); ok {

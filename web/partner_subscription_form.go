@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -57,7 +58,7 @@ func (d desk) requestSubscription(c echo.Context) error {
 	case "preview":
 		return d.previewSubscription(c, owner, typed)
 	}
-	in := registry.SubscriptionRequest{
+	in := partners.SubscriptionRequest{
 		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Purpose: form.Get("purpose"),
 		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -73,7 +74,7 @@ func (d desk) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) 
 func endpointOptions(endpoints []store.Endpoint) []ui.Option {
 	var options []ui.Option
 	for _, e := range endpoints {
-		label := e.Name + " (" + registry.EndpointHost(e) + ")"
+		label := e.Name + " (" + partners.EndpointHost(e) + ")"
 		if e.Status != store.EndpointActive {
 			label += ", " + e.Status
 		}
@@ -102,10 +103,10 @@ func typesText(types []string) string {
 }
 
 // ownSubscription finds a subscription of this desk; another's is not there.
-func (d desk) ownSubscription(c echo.Context) (store.Partner, registry.Grant, error) {
+func (d desk) ownSubscription(c echo.Context) (store.Partner, partners.Grant, error) {
 	owner, err := d.owner(c)
 	if err != nil {
-		return owner, registry.Grant{}, err
+		return owner, partners.Grant{}, err
 	}
 	grant, err := d.Registry.Subscriptions.Grant(c.Request().Context(), registry.ScopeOf(owner.ID), c.Param("id"))
 	return owner, grant, err

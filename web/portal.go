@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/services"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -22,7 +23,7 @@ type PortalConfig struct {
 	// Engine resends, discards and tests; it is told when something changed.
 	Engine PortalEngine
 	// Registry holds what is agreed.
-	Registry *registry.Services
+	Registry *services.Services
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
 	// Exporter tells what there is of datasets. Default one of its own.

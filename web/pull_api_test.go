@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -27,16 +29,16 @@ func newPullWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *pullWorld
 	t.Helper()
 	w := &pullWorld{apiHarness: newAPIHarnessOn(t, db, clock, nil).withCatalogue(t)}
 	ctx, actor, p := t.Context(), registry.SystemActor(), w.newPartner(t, "Puller")
-	e, err := w.reg.Endpoints.Create(ctx, actor, p.ID, registry.EndpointInput{Name: "Fetch here", Kind: store.EndpointPull})
+	e, err := w.reg.Endpoints.Create(ctx, actor, p.ID, partners.EndpointInput{Name: "Fetch here", Kind: store.EndpointPull})
 	noError(t, err)
-	w.sub, err = w.reg.Subscriptions.Request(ctx, actor, registry.SubscriptionRequest{
+	w.sub, err = w.reg.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
 		EndpointID: e.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
 	})
 	noError(t, err)
 	noError(t, w.reg.Subscriptions.Approve(ctx, actor, w.sub.ID))
 	w.engine.Changed()
 	w.base = "/events/v1/subscriptions/" + w.sub.ID
-	w.publisher, w.consumer = w.newClient(t, "", registry.NewClient{
+	w.publisher, w.consumer = w.newClient(t, "", identity.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	}), w.consumerOf(t, p.ID)
 	return w

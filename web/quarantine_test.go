@@ -13,7 +13,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -61,7 +61,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	}
 	boss.get(t, list+"?status=lost").problem(t, http.StatusBadRequest, "invalid")
 	other.get(t, here).problem(t, http.StatusNotFound, "not-found")
-	partnerWriter := h.newClient(t, h.newPartner(t, "Writer").ID, registry.NewClient{Scopes: []string{scopeRegistryWrite}})
+	partnerWriter := h.newClient(t, h.newPartner(t, "Writer").ID, identity.NewClient{Scopes: []string{scopeRegistryWrite}})
 	for _, path := range []string{"/release", "/discard"} {
 		partnerWriter.postJSON(t, here+path, `{"reason":"x"}`).problem(t, http.StatusNotFound, "not-found")
 		sender.postJSON(t, here+path, `{"reason":"x"}`).problem(t, http.StatusForbidden, "insufficient-scope")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -52,7 +53,7 @@ func (d desk) createReadKey(c echo.Context) error {
 		return err
 	}
 	v := view.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
-	in := registry.NewReadKey{Name: v.Name}
+	in := identity.NewReadKey{Name: v.Name}
 	if v.Expires != "" {
 		day, err := time.Parse(time.DateOnly, v.Expires)
 		if err != nil {
@@ -135,7 +136,7 @@ func (d desk) readKeyRow(k store.ReadKey) view.ReadKeyRow {
 	switch {
 	case !k.RevokedAt.IsZero():
 		state = "revoked"
-	case !registry.ReadKeyWorks(k, d.cfg.Now()):
+	case !identity.ReadKeyWorks(k, d.cfg.Now()):
 		state = "ended"
 	}
 	return view.ReadKeyRow{

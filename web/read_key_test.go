@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // A read-only key reads contracts as its partner, and opens nothing else.
@@ -17,7 +18,7 @@ func TestReadKeyReads(t *testing.T) {
 	h := newAPIHarness(t, nil)
 	publishedContract(t, h.writer(t), "partners")
 	partner := h.newPartner(t, "Reader")
-	key, plain, err := h.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), partner.ID, registry.NewReadKey{Name: "Renovate"})
+	key, plain, err := h.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), partner.ID, identity.NewReadKey{Name: "Renovate"})
 	noError(t, err)
 	for name, authorization := range map[string]string{"bearer": "Bearer " + plain, "basic": basicAuth("anyone", plain)} {
 		for _, path := range []string{contractTarget, contractTarget + "/releases", contractTarget + "/versions/latest/original"} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
@@ -17,7 +18,7 @@ func (p *portal) registerForm(c echo.Context) error {
 	if account := p.currentAccount(c); account != nil {
 		return c.Redirect(http.StatusSeeOther, homeOf(account))
 	}
-	return p.showRegister(c, http.StatusOK, registry.Registration{EndpointKinds: []string{store.EndpointWebhook}}, nil)
+	return p.showRegister(c, http.StatusOK, partners.Registration{EndpointKinds: []string{store.EndpointWebhook}}, nil)
 }
 
 // register takes a registration in. The answer does not tell whether the address
@@ -57,7 +58,7 @@ func (p *portal) registerSent(c echo.Context) error {
 	return p.render(c, http.StatusOK, view.SentPage(page, view.SentView{Organisation: organisation, Mailbox: p.Mailbox, NoMail: p.noMail()}))
 }
 
-func (p *portal) showRegister(c echo.Context, status int, in registry.Registration, wrong map[string]string) error {
+func (p *portal) showRegister(c echo.Context, status int, in partners.Registration, wrong map[string]string) error {
 	organisation, err := p.organisation(c)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/compare"
+	"schakel/registry/contracts"
 )
 
 // changesAnswer is what changed from one version to another.
@@ -73,7 +73,7 @@ func (m *machineAPI) showChanges(compared *comparisons) echo.HandlerFunc {
 	}
 }
 
-func newChangesAnswer(made registry.Comparison) changesAnswer {
+func newChangesAnswer(made contracts.Comparison) changesAnswer {
 	answer := changesAnswer{
 		From: made.From.Version, To: made.To.Version, Level: string(compare.Worst(made.Changes)), SuggestedVersion: made.Suggested,
 		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -89,7 +90,7 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 // noteDownload remembers who fetched a version, also who asked whether it changed and was told that it did not: it still
 // builds on it. Of who does not say who it is only what was sent counts.
 func (m *machineAPI) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
-	var who registry.Downloader
+	var who contracts.Downloader
 	if caller, err := m.caller(c); err == nil {
 		who = caller.downloader()
 	}

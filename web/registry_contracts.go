@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -126,7 +126,7 @@ func (m *machineAPI) postContract(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.actor(), registry.ContractInput{
+	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.actor(), contracts.ContractInput{
 		ID: in.ID, Kind: in.Kind, Title: in.Title, Description: in.Description, Owner: in.Owner, OwnerPartnerID: in.OwnerPartnerID,
 		Maintainer: in.Maintainer, ContactName: in.Contact.Name, ContactEmail: in.Contact.Email,
 		Classification: in.Classification, BasedOn: in.BasedOn, Agreement: in.Agreement, AgreedOn: in.AgreedOn,

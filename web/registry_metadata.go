@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // contractPatch changes metadata; what is absent stays as it is (RFC 7396).
@@ -24,7 +24,7 @@ type contractPatch struct {
 	TimeMeaning    *string        `json:"timeMeaning"`
 }
 
-func (p contractPatch) apply(in *registry.ContractInput) {
+func (p contractPatch) apply(in *contracts.ContractInput) {
 	for member, into := range map[*string]*string{
 		p.Title: &in.Title, p.Description: &in.Description, p.Owner: &in.Owner, p.OwnerPartnerID: &in.OwnerPartnerID,
 		p.Maintainer: &in.Maintainer, p.Classification: &in.Classification, p.BasedOn: &in.BasedOn, p.Agreement: &in.Agreement,
@@ -74,8 +74,8 @@ func (m *machineAPI) putVisibility(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.actor(), c.Param("contractId"), registry.VisibilityChange(in))
-	if lost, ok := errors.AsType[*registry.SightLossError](err); ok {
+	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.actor(), c.Param("contractId"), contracts.VisibilityChange(in))
+	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
 		return sightProblem(lost)
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *machineAPI) putVisibility(c echo.Context) error {
 
 // sightProblem is the answer to a change that takes sight from those who have it,
 // with who they are.
-func sightProblem(lost *registry.SightLossError) error {
+func sightProblem(lost *contracts.SightLossError) error {
 	p := newProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
 	if lost.Everybody {
 		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -77,7 +78,7 @@ func TestPublishPageNamesTheReviewedBytes(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	ctx, system := t.Context(), registry.SystemActor()
-	_, err := o.reg.Contracts.Upload(ctx, system, "student-events", registry.Upload{Version: "2.0.0", Content: []byte(nextContract("2.0.0"))})
+	_, err := o.reg.Contracts.Upload(ctx, system, "student-events", contracts.Upload{Version: "2.0.0", Content: []byte(nextContract("2.0.0"))})
 	noError(t, err)
 	base := "/admin/contracts/student-events/versions/2.0.0/publication"
 	page := o.page(t, base)
@@ -88,7 +89,7 @@ func TestPublishPageNamesTheReviewedBytes(t *testing.T) {
 	}
 	wantStatus(t, o.admin.post(base, url.Values{}), http.StatusPreconditionRequired)
 	swapped := strings.Replace(nextContract("2.0.0"), "title: ", "title: Swapped ", 1)
-	_, err = o.reg.Contracts.Upload(ctx, system, "student-events", registry.Upload{Version: "2.0.0", Content: []byte(swapped)})
+	_, err = o.reg.Contracts.Upload(ctx, system, "student-events", contracts.Upload{Version: "2.0.0", Content: []byte(swapped)})
 	noError(t, err)
 	stale := o.admin.post(base, url.Values{"digest": {v.Digest}, "reason": {"needed"}})
 	wantStatus(t, stale, http.StatusPreconditionFailed)

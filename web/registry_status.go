@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -28,7 +28,7 @@ func (m *machineAPI) publishVersion(c echo.Context) error {
 		return err
 	}
 	ctx, id, version := c.Request().Context(), c.Param("contractId"), c.Param("version")
-	v, err := m.Registry.Contracts.Publish(ctx, who.actor(), id, version, registry.PublishInput{Digest: namedDigest(c.Request().Header), Reason: in.Reason})
+	v, err := m.Registry.Contracts.Publish(ctx, who.actor(), id, version, contracts.PublishInput{Digest: namedDigest(c.Request().Header), Reason: in.Reason})
 	if err == nil && v.Status == store.VersionDraft {
 		return c.JSON(http.StatusAccepted, newVersionAnswer(v))
 	}
@@ -55,10 +55,10 @@ const maxToldChanges = 100
 // breakingProblem is the answer to a breaking change under a version number that
 // promises none, with what breaks.
 func breakingProblem(err error) error {
-	if missing, ok := errors.AsType[*registry.IncompleteError](err); ok {
+	if missing, ok := errors.AsType[*contracts.IncompleteError](err); ok {
 		return incompleteProblem(missing)
 	}
-	refused, ok := errors.AsType[*registry.BreakingChangeError](err)
+	refused, ok := errors.AsType[*contracts.BreakingChangeError](err)
 	if !ok {
 		return err
 	}
@@ -75,7 +75,7 @@ func breakingProblem(err error) error {
 
 // incompleteProblem is the answer to publishing a version that refers to what was
 // not uploaded, with each reference.
-func incompleteProblem(err *registry.IncompleteError) error {
+func incompleteProblem(err *contracts.IncompleteError) error {
 	p := newProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
 	for _, f := range err.Missing {
 		p.Errors = append(p.Errors, ProblemError{

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -39,9 +39,9 @@ func (m *machineAPI) postVersion(c echo.Context) error {
 		status = http.StatusOK // the same bytes are published already
 	}
 	answer := newVersionAnswer(kept)
-	found, err := registry.Findings(kept)
+	found, err := contracts.Findings(kept)
 	answer.Findings = newFindingAnswers(found)
-	files, second := registry.Files(kept)
+	files, second := contracts.Files(kept)
 	answer.Files = newFileAnswers(files)
 	if err := errors.Join(err, second); err != nil {
 		return err
@@ -60,8 +60,8 @@ func documentTypes() []string {
 }
 
 // readUpload reads a document; a body over the limit is a 413.
-func readUpload(c echo.Context) (registry.Upload, error) {
-	in := registry.Upload{Version: c.QueryParam("version"), FileName: c.QueryParam("fileName"), Main: c.QueryParam("main")}
+func readUpload(c echo.Context) (contracts.Upload, error) {
+	in := contracts.Upload{Version: c.QueryParam("version"), FileName: c.QueryParam("fileName"), Main: c.QueryParam("main")}
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
 		return readUploadForm(c, in)
@@ -75,7 +75,7 @@ func readUpload(c echo.Context) (registry.Upload, error) {
 }
 
 // readUploadForm reads the parts one by one, so that nothing goes to a temporary file.
-func readUploadForm(c echo.Context, in registry.Upload) (registry.Upload, error) {
+func readUploadForm(c echo.Context, in contracts.Upload) (contracts.Upload, error) {
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
 		return in, brokenBody(err)
@@ -146,7 +146,7 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 		return err
 	}
 	if read == nil || contract.Refused(found) {
-		return documentProblem(&registry.InvalidDocumentError{Findings: found})
+		return documentProblem(&contracts.InvalidDocumentError{Findings: found})
 	}
 	doc := read.Document
 	answer := validationAnswer{
@@ -171,7 +171,7 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 // documentProblem is the answer to a document that cannot be registered, with
 // all that is wrong with it and where.
 func documentProblem(err error) error {
-	invalid, ok := errors.AsType[*registry.InvalidDocumentError](err)
+	invalid, ok := errors.AsType[*contracts.InvalidDocumentError](err)
 	if !ok {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/contract"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -114,7 +114,7 @@ func (m *machineAPI) showVersion(c echo.Context) error {
 		return err
 	}
 	answer := newVersionAnswer(v)
-	found, err := registry.Findings(v)
+	found, err := contracts.Findings(v)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (m *machineAPI) showVersion(c echo.Context) error {
 	if answer.CopyOf, err = m.copyOf(c, v); err != nil {
 		return err
 	}
-	files, err := registry.Files(v)
+	files, err := contracts.Files(v)
 	if err != nil {
 		return err
 	}

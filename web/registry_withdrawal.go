@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -56,7 +56,7 @@ func (m *machineAPI) showWithdrawal(c echo.Context) error {
 	return c.JSON(http.StatusOK, newWithdrawalAnswer(effect))
 }
 
-func newWithdrawalAnswer(e registry.WithdrawalEffect) withdrawalAnswer {
+func newWithdrawalAnswer(e contracts.WithdrawalEffect) withdrawalAnswer {
 	answer := withdrawalAnswer{
 		Subscriptions: []losingAnswer{}, Endpoints: []namedEndpointAnswer{}, Others: e.Hidden, LastVersionOf: append([]string{}, e.Last...),
 		Downloads: []downloadAnswer{}, OtherDownloads: e.Downloads.Hidden, AnonymousDownloads: e.Downloads.Anonymous,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // Config is what the HTTP layer is made of. What is not marked optional must be set.
@@ -25,7 +25,7 @@ type Config struct {
 	Now func() time.Time
 	Log *slog.Logger
 	// Accounts decide who may log in.
-	Accounts *registry.Accounts
+	Accounts *identity.Accounts
 	// Sessions keep logins.
 	Sessions SessionStore
 	// Navigation knows the counts in the menu. Optional: those of the Portal's

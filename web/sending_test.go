@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -83,7 +84,7 @@ func TestDeliveryTellsWhatItWaitsFor(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	partner := h.newPartner(t, "School")
 	c, publisher, endpoint := h.consumer(t, partner.ID), h.publisher(t, ""), h.newEndpoint(t, partner.ID)
-	sub, err := h.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), registry.SubscriptionRequest{
+	sub, err := h.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), partners.SubscriptionRequest{
 		EndpointID: endpoint.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "our records", OrderBy: "type",
 	})
 	noError(t, err)

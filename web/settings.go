@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
@@ -51,24 +52,24 @@ func (p *portal) showSettings(c echo.Context, status int, reason string, wrong f
 	return p.render(c, status, view.SettingsPage(page, v))
 }
 
-func settingsView(state *registry.ProfileState) view.SettingsView {
+func settingsView(state *profile.ProfileState) view.SettingsView {
 	var v view.SettingsView
 	values := state.Values()
-	for _, group := range registry.Groups() {
+	for _, group := range profile.Groups() {
 		shown := view.SettingGroup{Key: group.Key, Title: group.Title}
-		for _, s := range registry.Settings() {
+		for _, s := range profile.Settings() {
 			if s.Group() != group.Key {
 				continue
 			}
 			row := settingRow(s, values[s.Key])
 			shown.Rows = append(shown.Rows, row)
-			if s.Standing(values[s.Key]) == registry.StandingRelaxed {
+			if s.Standing(values[s.Key]) == profile.StandingRelaxed {
 				v.Relaxed = append(v.Relaxed, row)
 			}
 		}
 		v.Groups = append(v.Groups, shown)
 	}
-	for _, f := range registry.FixedChoices() {
+	for _, f := range profile.FixedChoices() {
 		v.Fixed = append(v.Fixed, view.FixedChoiceRow(f))
 	}
 	if len(v.Relaxed) > 0 {
@@ -77,7 +78,7 @@ func settingsView(state *registry.ProfileState) view.SettingsView {
 	return v
 }
 
-func settingRow(s registry.Setting, value string) view.SettingRow {
+func settingRow(s profile.Setting, value string) view.SettingRow {
 	row := view.SettingRow{
 		Title: s.Title, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "), Relaxes: strings.Join(s.Relaxes(), ", "),
 		Standing: view.SettingStanding(s.Standing(value)),
@@ -89,7 +90,7 @@ func settingRow(s registry.Setting, value string) view.SettingRow {
 }
 
 // strictDanger takes every relaxation back after a reason.
-func strictDanger(state *registry.ProfileState) *ui.Danger {
+func strictDanger(state *profile.ProfileState) *ui.Danger {
 	return &ui.Danger{
 		ID: "strict", Label: "Take every relaxation back", Action: "/admin/settings/strict", Button: "Back to strict",
 		Explain:    "Every setting becomes what the profile asks for, also where it is tighter now; what the profile leaves open stays. Partners and clients that rely on a relaxation are refused from then on.",
@@ -112,7 +113,7 @@ func (p *portal) strictSettings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	change := registry.ProfileChange{Version: formVersion(form), Values: state.StrictValues(), Reason: reason}
+	change := profile.ProfileChange{Version: formVersion(form), Values: state.StrictValues(), Reason: reason}
 	_, _, err = p.Registry.Profile.Save(ctx, actor(c), change)
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.showSettings(c, status, reason, wrong)
@@ -140,5 +141,5 @@ func (p *portal) exportSettings(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="schakel-profile.yaml"`)
-	return c.Blob(http.StatusOK, "application/yaml; charset=utf-8", registry.ExportProfile(&state.Profile))
+	return c.Blob(http.StatusOK, "application/yaml; charset=utf-8", profile.ExportProfile(&state.Profile))
 }

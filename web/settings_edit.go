@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/profile"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
 )
@@ -25,7 +25,7 @@ type settingsForm struct {
 	version int64
 	values  map[string]string
 	reason  string
-	changes []registry.SettingChange
+	changes []profile.SettingChange
 }
 
 // saveSettings changes the settings. When someone else did so meanwhile, the form
@@ -36,11 +36,11 @@ func (p *portal) saveSettings(c echo.Context) error {
 		return err
 	}
 	in := settingsForm{version: formVersion(form), values: map[string]string{}, reason: form.Get("reason")}
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		in.values[s.Key] = form.Get(s.Key)
 	}
 	ctx := c.Request().Context()
-	_, changes, err := p.Registry.Profile.Save(ctx, actor(c), registry.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
+	_, changes, err := p.Registry.Profile.Save(ctx, actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
 	status, wrong := formRefusal(err)
 	if status == http.StatusConflict {
 		state, would, err := p.Registry.Profile.Compare(ctx, in.values)
@@ -58,7 +58,7 @@ func (p *portal) saveSettings(c echo.Context) error {
 	return p.done(c, "/admin/settings", savedText(changes))
 }
 
-func savedText(changes []registry.SettingChange) string {
+func savedText(changes []profile.SettingChange) string {
 	if len(changes) == 0 {
 		return "Nothing was changed."
 	}
@@ -67,9 +67,9 @@ func savedText(changes []registry.SettingChange) string {
 
 func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, wrong formErrors) error {
 	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
-	for _, group := range registry.Groups() {
+	for _, group := range profile.Groups() {
 		shown := view.SettingFormGroup{Title: group.Title}
-		for _, s := range registry.Settings() {
+		for _, s := range profile.Settings() {
 			if s.Group() == group.Key {
 				shown.Fields = append(shown.Fields, settingField(s, in.values[s.Key], wrong[s.Key]))
 			}
@@ -85,7 +85,7 @@ func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, w
 // settingErrors names the setting in each line of the summary, in the order of the form.
 func settingErrors(wrong formErrors) []ui.FieldError {
 	var list []ui.FieldError
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		if text := wrong[s.Key]; text != "" {
 			list = append(list, ui.FieldError{Field: s.Key, Text: s.Title + ": " + text})
 		}
@@ -94,14 +94,14 @@ func settingErrors(wrong formErrors) []ui.FieldError {
 }
 
 // settingField asks for a setting. What the profile asks for is named.
-func settingField(s registry.Setting, value, wrong string) view.SettingField {
+func settingField(s profile.Setting, value, wrong string) view.SettingField {
 	f := ui.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: wrong, Required: true}
 	for _, choice := range s.Choices {
 		option := ui.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
 		switch s.Standing(choice.Value) {
-		case registry.StandingStrict:
+		case profile.StandingStrict:
 			option.Hint = "What the profile asks for."
-		case registry.StandingRelaxed:
+		case profile.StandingRelaxed:
 			option.Hint = "Relaxes " + strings.Join(s.Relaxes(), ", ") + "."
 		}
 		f.Options = append(f.Options, option)
@@ -115,7 +115,7 @@ func settingField(s registry.Setting, value, wrong string) view.SettingField {
 	return view.SettingField{Field: f, Options: s.Choices != nil}
 }
 
-func changeRows(changes []registry.SettingChange) []view.SettingChangeRow {
+func changeRows(changes []profile.SettingChange) []view.SettingChangeRow {
 	var rows []view.SettingChangeRow
 	for _, c := range changes {
 		rows = append(rows, view.SettingChangeRow{

@@ -11,6 +11,8 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -24,7 +26,7 @@ func (h *apiHarness) set(t testing.TB, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		values[pairs[i]] = pairs[i+1]
 	}
-	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: values})
+	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
 	noError(t, err)
 }
 
@@ -54,10 +56,10 @@ func TestSettingsOfEvents(t *testing.T) {
 		bsn    = `"subject":"111222333"`
 	)
 	h := newAPIHarness(t, nil).withCatalogue(t)
-	wide := h.newClient(t, "", registry.NewClient{
+	wide := h.newClient(t, "", identity.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*", "StudentEnrolled"}, PublishSources: []string{"urn:nld:*", "https://sis.example.nl/*", "urn:other:*"},
 	})
-	narrow := h.newClient(t, "", registry.NewClient{
+	narrow := h.newClient(t, "", identity.NewClient{
 		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"urn:nld:oin:1:x"},
 	})
 	for name, tc := range map[string]struct {
@@ -121,7 +123,7 @@ func (h *apiHarness) reset(t testing.TB) {
 	t.Helper()
 	state, err := h.reg.Profile.Load(t.Context())
 	noError(t, err)
-	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), registry.ProfileChange{Version: state.Version})
+	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version})
 	noError(t, err)
 }
 
@@ -259,14 +261,14 @@ func TestSettingOfClientAuth(t *testing.T) {
 	if n := offered(); n != 1 {
 		t.Errorf("%d methods offered", n)
 	}
-	if _, _, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
+	if _, _, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", identity.NewClient{
 		Name: "Secret", AuthMethod: token.ClientSecretBasic, Scopes: []string{scopeRegistryRead},
 	}); err == nil {
 		t.Error("a client with a secret can still be made")
 	}
 	h.set(t, "tokens.client_auth", "client_secret_post")
 	basic().want(t, http.StatusOK)
-	posted, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", registry.NewClient{
+	posted, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", identity.NewClient{
 		Name: "Post", AuthMethod: token.ClientSecretPost, Scopes: []string{scopeRegistryRead},
 	})
 	noError(t, err)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/profile"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
 )
@@ -30,8 +30,8 @@ func (p *portal) previewSettings(c echo.Context) error {
 
 // preview holds a file against the settings of now.
 func (p *portal) preview(c echo.Context, in documentForm, status int, v view.SettingsPreviewView) error {
-	file, err := registry.ParseProfile(in.content())
-	if bad, ok := errors.AsType[*registry.ProfileFileError](err); ok {
+	file, err := profile.ParseProfile(in.content())
+	if bad, ok := errors.AsType[*profile.ProfileFileError](err); ok {
 		return p.refuseImport(c, in.text, notImported(in), bad)
 	}
 	state, changes, err := p.Registry.Profile.Compare(c.Request().Context(), file.Values)
@@ -51,7 +51,7 @@ func notImported(in documentForm) formErrors {
 	return formErrors{in.field(): "This cannot be imported as it is, and nothing was changed; see what is wrong below."}
 }
 
-func (p *portal) refuseImport(c echo.Context, text string, wrong formErrors, bad *registry.ProfileFileError) error {
+func (p *portal) refuseImport(c echo.Context, text string, wrong formErrors, bad *profile.ProfileFileError) error {
 	v := view.SettingsImportView{Text: text, Wrong: wrong}
 	if bad != nil {
 		for _, problem := range bad.Problems {
@@ -80,11 +80,11 @@ func (p *portal) applySettings(c echo.Context) error {
 		return err
 	}
 	in := documentForm{text: form.Get("text")}
-	file, err := registry.ParseProfile(in.content())
-	if bad, ok := errors.AsType[*registry.ProfileFileError](err); ok {
+	file, err := profile.ParseProfile(in.content())
+	if bad, ok := errors.AsType[*profile.ProfileFileError](err); ok {
 		return p.refuseImport(c, in.text, notImported(in), bad)
 	}
-	change := registry.ProfileChange{Version: formVersion(form), Values: file.Values, Reason: form.Get("reason")}
+	change := profile.ProfileChange{Version: formVersion(form), Values: file.Values, Reason: form.Get("reason")}
 	_, changes, err := p.Registry.Profile.Save(c.Request().Context(), actor(c), change)
 	if status, wrong := formRefusal(err); wrong != nil {
 		return p.preview(c, in, status, view.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})

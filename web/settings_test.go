@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
@@ -50,11 +50,11 @@ func TestSettingsPage(t *testing.T) {
 	d, b := settingsOffice(t)
 	page := text(b.get("/admin/settings"))
 	wantWords(t, page, "3 settings depart from the strict profile", "This relaxes IDEM-03, IDEM-04.", "This relaxes EDU-21.", "This relaxes SEC-02.", "Lifetime of a key", "168h", "Back to strict")
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		wantWords(t, page, append([]string{s.Title}, s.Rules...)...)
 	}
 	form := text(b.get("/admin/settings/edit"))
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		wantWords(t, form, `name="`+s.Key+`"`)
 	}
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "idempotency.require_key", "off", "idempotency.ttl", "200h", "reason", "old systems")), "/admin/settings")
@@ -70,7 +70,7 @@ func TestSettingsPage(t *testing.T) {
 func TestSettingsRefused(t *testing.T) {
 	t.Parallel()
 	d, b := settingsOffice(t)
-	for _, s := range registry.Settings() {
+	for _, s := range profile.Settings() {
 		answer := b.post("/admin/settings", d.settingsOf(t, s.Key, "no-such-value"))
 		page := text(answer)
 		if answer.StatusCode != http.StatusUnprocessableEntity {

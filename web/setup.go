@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/store"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
@@ -62,10 +63,10 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 		return err
 	}
 	values := state.Values()
-	for _, change := range registry.Relaxations(registry.LenientProfile()) {
+	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		values[change.Key] = change.After
 	}
-	_, _, err = profiles.Save(ctx, registry.AccountActor(account), registry.ProfileChange{
+	_, _, err = profiles.Save(ctx, registry.AccountActor(account), profile.ProfileChange{
 		Version: state.Version, Values: values, Reason: "Chosen at the first start.",
 	})
 	return err
@@ -73,7 +74,7 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 
 func (a *App) showSetup(c echo.Context, status int, v view.SetupView) error {
 	v.Action = c.Request().URL.EscapedPath()
-	for _, change := range registry.Relaxations(registry.LenientProfile()) {
+	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		v.Relaxations = append(v.Relaxations, view.Relaxation{
 			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
 		})

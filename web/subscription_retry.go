@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -20,7 +21,7 @@ type retryBody struct {
 	Deadline    string   `json:"deadline,omitempty"`
 }
 
-func newRetryBody(r registry.Retry) retryBody {
+func newRetryBody(r partners.Retry) retryBody {
 	text := r.Text()
 	body := retryBody{MaxAttempts: r.MaxAttempts, Deadline: text.Deadline}
 	if text.Waits != "" {
@@ -30,20 +31,20 @@ func newRetryBody(r registry.Retry) retryBody {
 }
 
 // readRetry reads a schedule of a request; null and absent are none.
-func readRetry(raw json.RawMessage) (registry.RetryInput, error) {
+func readRetry(raw json.RawMessage) (partners.RetryInput, error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return registry.RetryInput{}, nil
+		return partners.RetryInput{}, nil
 	}
 	var body retryBody
 	if err := checkMembers(raw, reflect.TypeFor[retryBody](), "/retry"); err != nil {
-		return registry.RetryInput{}, err
+		return partners.RetryInput{}, err
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil {
-		return registry.RetryInput{}, fieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
+		return partners.RetryInput{}, fieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
 	}
-	in := registry.RetryInput{Waits: strings.Join(body.Waits, ", "), Deadline: body.Deadline}
+	in := partners.RetryInput{Waits: strings.Join(body.Waits, ", "), Deadline: body.Deadline}
 	if body.MaxAttempts != 0 {
 		in.MaxAttempts = strconv.Itoa(body.MaxAttempts)
 	}
@@ -60,7 +61,7 @@ func retryFields(err error) error {
 
 // retryWords tells how a subscription is retried, and what of it is its own.
 func retryWords(s store.Subscription, set registry.Profile) (string, error) {
-	own, err := registry.RetryOf(s)
+	own, err := partners.RetryOf(s)
 	if err != nil {
 		return "", err
 	}
@@ -108,10 +109,10 @@ func repeatsWords(s store.Subscription, e store.Endpoint, set registry.Profile) 
 }
 
 // typedRetry reads the fields of templates.RetryFields.
-func typedRetry(form Form) registry.RetryInput {
-	return registry.RetryInput{Waits: form.Get("retryWaits"), MaxAttempts: form.Get("retryAttempts"), Deadline: form.Get("retryDeadline")}
+func typedRetry(form Form) partners.RetryInput {
+	return partners.RetryInput{Waits: form.Get("retryWaits"), MaxAttempts: form.Get("retryAttempts"), Deadline: form.Get("retryDeadline")}
 }
 
-func retryView(in registry.RetryInput) ui.RetryView {
+func retryView(in partners.RetryInput) ui.RetryView {
 	return ui.RetryView{Waits: in.Waits, Attempts: in.MaxAttempts, Deadline: in.Deadline}
 }

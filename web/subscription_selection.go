@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"schakel/delivery/filter"
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
 )
@@ -20,7 +20,7 @@ type selection struct {
 	others string          // JSON list
 	order  string
 	other  string // the attribute, when order is templates.OrderOther
-	retry  registry.RetryInput
+	retry  partners.RetryInput
 }
 
 // spareRows is how many empty comparisons a form offers.
@@ -47,7 +47,7 @@ func selectionOf(sub store.Subscription) (selection, error) {
 	if err != nil {
 		return selection{}, err
 	}
-	retry, err := registry.RetryOf(sub)
+	retry, err := partners.RetryOf(sub)
 	if err != nil {
 		return selection{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -38,7 +39,7 @@ func (m *machineAPI) subscriptionAnswer(ctx context.Context, s store.Subscriptio
 	if err != nil {
 		return subscriptionAnswer{}, err
 	}
-	own, err := registry.RetryOf(s)
+	own, err := partners.RetryOf(s)
 	if err != nil {
 		return subscriptionAnswer{}, err
 	}
@@ -129,7 +130,7 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), registry.SubscriptionRequest{
+	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), partners.SubscriptionRequest{
 		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/filter"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -63,7 +64,7 @@ func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string,
 	if in.Status != "" || in.Reason != "" {
 		return fieldProblem("status", "change the status in a request of its own, apart from filters, orderBy, retry and leaveOutRepeats")
 	}
-	change := registry.SubscriptionChange{Dedupe: in.Dedupe}
+	change := partners.SubscriptionChange{Dedupe: in.Dedupe}
 	if in.Filters != nil {
 		filters := string(in.Filters)
 		change.Filters = &filters

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // Rules: SEC-01.
@@ -110,7 +111,7 @@ func TestGrantsChange(t *testing.T) {
 	c.publish(t, sampleEvent("1")).want(t, 202)
 	row, err := h.reg.Clients.Get(t.Context(), registry.SystemActor().Scope(), c.id)
 	noError(t, err)
-	_, err = h.reg.Clients.Update(t.Context(), registry.SystemActor(), c.id, registry.NewClient{
+	_, err = h.reg.Clients.Update(t.Context(), registry.SystemActor(), c.id, identity.NewClient{
 		Name: row.Name, AuthMethod: row.AuthMethod, Scopes: row.Scopes, PublishTypes: []string{"nl.example.student.left"}, PublishSources: row.PublishSources,
 	})
 	noError(t, err)

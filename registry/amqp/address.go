@@ -1,4 +1,4 @@
-package registry
+package amqp
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/cpa"
 )
 
@@ -135,7 +136,7 @@ func readAll(r io.Reader) ([]byte, error) {
 // GET {Base}/{HER-id}/certificates the certificates in PEM. HTTP decides where requests may go and follows no redirects.
 type AddressURL struct {
 	Base *url.URL
-	HTTP Doer
+	HTTP registry.Doer
 }
 
 // Address implements AddressRegistry.

@@ -1,30 +1,31 @@
-package registry
+package amqp
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // AMQP is what is agreed of the exchange by AMQP 1.0: the brokers, who exchanges messages by them, the certificates of
 // each, and the processes they support together. Administrators decide; people of a partner look after their own party.
 type AMQP struct {
-	cfg     Config
-	profile ProfileSource
+	cfg     registry.Config
+	profile registry.ProfileSource
 
 	addresses AddressRegistry // nil without one
 }
 
 // NewAMQP makes the service. addresses is the address registry of the health exchange; without one (nil) our own records of
 // parties are all there is.
-func NewAMQP(cfg Config, profile ProfileSource, addresses AddressRegistry) *AMQP {
+func NewAMQP(cfg registry.Config, profile registry.ProfileSource, addresses AddressRegistry) *AMQP {
 	return &AMQP{cfg, profile, addresses}
 }
 
 // Vault protects messages at rest.
-func (a *AMQP) Vault() *Vault { return a.cfg.Vault }
+func (a *AMQP) Vault() *registry.Vault { return a.cfg.Vault }
 
 // Bounds of what is kept of a party.
 const (
@@ -34,8 +35,8 @@ const (
 )
 
 // Brokers lists all brokers by name, for an administrator. Sealed members are empty.
-func (a *AMQP) Brokers(ctx context.Context, actor Actor) ([]store.AMQPBroker, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *AMQP) Brokers(ctx context.Context, actor registry.Actor) ([]store.AMQPBroker, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, err
 	}
 	rows, err := a.cfg.DB.AMQPBrokers(ctx)
@@ -49,13 +50,13 @@ func (a *AMQP) Brokers(ctx context.Context, actor Actor) ([]store.AMQPBroker, er
 }
 
 // Broker finds a broker, for an administrator. Of its sealed members only whether they are there is told.
-func (a *AMQP) Broker(ctx context.Context, actor Actor, id string) (store.AMQPBroker, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *AMQP) Broker(ctx context.Context, actor registry.Actor, id string) (store.AMQPBroker, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.AMQPBroker{}, err
 	}
 	row, err := a.cfg.DB.AMQPBroker(ctx, id)
 	if err != nil {
-		return store.AMQPBroker{}, found("broker", err)
+		return store.AMQPBroker{}, registry.Found("broker", err)
 	}
 	return withoutSecrets(row), nil
 }
@@ -92,8 +93,8 @@ func withoutSecrets(b store.AMQPBroker) store.AMQPBroker {
 }
 
 // Parties lists parties within a scope, of one partner unless partnerID is empty; own parties first.
-func (a *AMQP) Parties(ctx context.Context, scope Scope, partnerID string) ([]store.AMQPParty, error) {
-	id, ok := scope.narrow(partnerID)
+func (a *AMQP) Parties(ctx context.Context, scope registry.Scope, partnerID string) ([]store.AMQPParty, error) {
+	id, ok := scope.Narrow(partnerID)
 	if !ok {
 		return nil, nil
 	}
@@ -105,31 +106,31 @@ func (a *AMQP) Parties(ctx context.Context, scope Scope, partnerID string) ([]st
 }
 
 // Party finds a party within a scope.
-func (a *AMQP) Party(ctx context.Context, scope Scope, id string) (store.AMQPParty, error) {
+func (a *AMQP) Party(ctx context.Context, scope registry.Scope, id string) (store.AMQPParty, error) {
 	row, err := a.cfg.DB.AMQPParty(ctx, id)
 	if err != nil {
-		return store.AMQPParty{}, found("party", err)
+		return store.AMQPParty{}, registry.Found("party", err)
 	}
-	if !scope.sees(row.PartnerID) {
-		return store.AMQPParty{}, notFound("party")
+	if !scope.Sees(row.PartnerID) {
+		return store.AMQPParty{}, registry.NotFound("party")
 	}
 	return row, nil
 }
 
 // PartyOfEndpoint finds the party that an endpoint delivers to, within a scope.
-func (a *AMQP) PartyOfEndpoint(ctx context.Context, scope Scope, endpointID string) (store.AMQPParty, error) {
+func (a *AMQP) PartyOfEndpoint(ctx context.Context, scope registry.Scope, endpointID string) (store.AMQPParty, error) {
 	row, err := a.cfg.DB.AMQPPartyByEndpoint(ctx, endpointID)
 	if err != nil {
-		return store.AMQPParty{}, found("party", err)
+		return store.AMQPParty{}, registry.Found("party", err)
 	}
-	if !scope.sees(row.PartnerID) {
-		return store.AMQPParty{}, notFound("party")
+	if !scope.Sees(row.PartnerID) {
+		return store.AMQPParty{}, registry.NotFound("party")
 	}
 	return row, nil
 }
 
 // Certificates lists the certificates of a party within a scope, the newest first; never a private key.
-func (a *AMQP) Certificates(ctx context.Context, scope Scope, partyID string) ([]store.AMQPCertificate, error) {
+func (a *AMQP) Certificates(ctx context.Context, scope registry.Scope, partyID string) ([]store.AMQPCertificate, error) {
 	if _, err := a.Party(ctx, scope, partyID); err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (a *AMQP) Certificates(ctx context.Context, scope Scope, partyID string) ([
 }
 
 // Processes lists the processes of a counterpart within a scope.
-func (a *AMQP) Processes(ctx context.Context, scope Scope, partyID string) ([]store.AMQPProcess, error) {
+func (a *AMQP) Processes(ctx context.Context, scope registry.Scope, partyID string) ([]store.AMQPProcess, error) {
 	if _, err := a.Party(ctx, scope, partyID); err != nil {
 		return nil, err
 	}
@@ -156,8 +157,8 @@ func (a *AMQP) Processes(ctx context.Context, scope Scope, partyID string) ([]st
 }
 
 // Process finds one process of a counterpart, for an administrator.
-func (a *AMQP) Process(ctx context.Context, actor Actor, partyID, id string) (store.AMQPProcess, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *AMQP) Process(ctx context.Context, actor registry.Actor, partyID, id string) (store.AMQPProcess, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.AMQPProcess{}, err
 	}
 	rows, err := a.Processes(ctx, actor.Scope(), partyID)
@@ -166,7 +167,7 @@ func (a *AMQP) Process(ctx context.Context, actor Actor, partyID, id string) (st
 	}
 	i := slices.IndexFunc(rows, func(p store.AMQPProcess) bool { return p.ID == id })
 	if i < 0 {
-		return store.AMQPProcess{}, notFound("process")
+		return store.AMQPProcess{}, registry.NotFound("process")
 	}
 	return rows[i], nil
 }

@@ -1,4 +1,4 @@
-package registry
+package amqp
 
 import (
 	"crypto"
@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
-// AMQPBrokerInput is what is told of a broker.
-type AMQPBrokerInput struct {
+// BrokerInput is what is told of a broker.
+type BrokerInput struct {
 	Name    string
 	Dialect string // rabbitmq4, rabbitmq310 or servicebus
 	// URL is amqps:// with a host; amqp:// only to this machine itself.
@@ -29,14 +30,14 @@ type AMQPBrokerInput struct {
 }
 
 // InputOfBroker is a broker as it is, to be changed; without its secrets.
-func InputOfBroker(b store.AMQPBroker) AMQPBrokerInput {
-	return AMQPBrokerInput{
+func InputOfBroker(b store.AMQPBroker) BrokerInput {
+	return BrokerInput{
 		Name: b.Name, Dialect: b.Dialect, URL: b.URL, Namespace: b.Namespace, SASL: b.SASL, Username: b.Username, CA: b.CA,
 		Certificate: b.Certificate, Enabled: b.Enabled,
 	}
 }
 
-func (in AMQPBrokerInput) clean() AMQPBrokerInput {
+func (in BrokerInput) clean() BrokerInput {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	for _, s := range []*string{&in.URL, &in.Namespace, &in.Username, &in.CA, &in.Certificate, &in.PrivateKey} {
 		*s = strings.TrimSpace(*s)
@@ -44,32 +45,32 @@ func (in AMQPBrokerInput) clean() AMQPBrokerInput {
 	return in
 }
 
-func (a *AMQP) checkBroker(in AMQPBrokerInput, old store.AMQPBroker) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	if !slices.Contains([]string{store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus}, in.Dialect) {
-		wrong.add("dialect", "Choose from the kinds that are listed.")
+		wrong.Add("dialect", "Choose from the kinds that are listed.")
 	}
-	wrong.add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))
-	wrong.add("namespace", checkQueue(in.Namespace, true))
+	wrong.Add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))
+	wrong.Add("namespace", checkQueue(in.Namespace, true))
 	switch in.SASL {
 	case store.AMQPPlain:
-		wrong.add("username", line(in.Username, 1, 255))
-		wrong.add("password", checkBrokerPassword(in, old))
+		wrong.Add("username", registry.CheckLine(in.Username, 1, 255))
+		wrong.Add("password", checkBrokerPassword(in, old))
 	case store.AMQPExternal:
 		if in.Certificate == "" {
-			wrong.add("certificate", "Who logs in by certificate needs one: paste it with its private key.")
+			wrong.Add("certificate", "Who logs in by certificate needs one: paste it with its private key.")
 		}
 		if strings.HasPrefix(in.URL, "amqp:") {
-			wrong.add("sasl", "A certificate is only shown over an encrypted connection: write amqps://.")
+			wrong.Add("sasl", "A certificate is only shown over an encrypted connection: write amqps://.")
 		}
 	case store.AMQPAnonymous:
 	default:
-		wrong.add("sasl", "Choose from the ways that are listed.")
+		wrong.Add("sasl", "Choose from the ways that are listed.")
 	}
 	if in.CA != "" {
 		if _, err := readCertificates(in.CA); err != nil {
-			wrong.add("ca", sentence(err.Error()))
+			wrong.Add("ca", registry.AsSentence(err.Error()))
 		}
 	}
 	return wrong
@@ -77,13 +78,13 @@ func (a *AMQP) checkBroker(in AMQPBrokerInput, old store.AMQPBroker) problems {
 
 // checkBrokerPassword asks the password again when another host than before would get it: who took over a session must
 // not be able to have it sent to a server of its own.
-func checkBrokerPassword(in AMQPBrokerInput, old store.AMQPBroker) string {
+func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) string {
 	switch {
 	case in.Password != "":
-		return line(in.Password, 1, 1000)
+		return registry.CheckLine(in.Password, 1, 1000)
 	case old.Secret == "":
 		return "Fill in the password."
-	case origin(in.URL) != origin(old.URL):
+	case registry.Origin(in.URL) != registry.Origin(old.URL):
 		return "The host has changed: fill in the password again."
 	}
 	return ""
@@ -117,39 +118,39 @@ func loopback(host string) bool {
 }
 
 // clientCertificate reads our certificate for a broker; the key is nil when the stored one stays.
-func (in AMQPBrokerInput) clientCertificate(old store.AMQPBroker, wrong problems) (chain string, key crypto.Signer) {
+func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Problems) (chain string, key crypto.Signer) {
 	if in.Certificate == "" {
 		if in.PrivateKey != "" {
-			wrong.add("certificate", "Paste the certificate of this private key too.")
+			wrong.Add("certificate", "Paste the certificate of this private key too.")
 		}
 		return "", nil
 	}
 	list, err := readCertificates(in.Certificate)
 	switch {
 	case err != nil:
-		wrong.add("certificate", sentence(err.Error()))
+		wrong.Add("certificate", registry.AsSentence(err.Error()))
 		return "", nil
 	case len(list) != 1:
-		wrong.add("certificate", "Paste one certificate, with those of the authorities after it.")
+		wrong.Add("certificate", "Paste one certificate, with those of the authorities after it.")
 		return "", nil
 	}
 	chain = writeChain(list[0])
 	if in.PrivateKey == "" {
 		if chain != old.Certificate || old.PrivateKey == "" {
-			wrong.add("privateKey", "Paste the private key of this certificate.")
+			wrong.Add("privateKey", "Paste the private key of this certificate.")
 		}
-		if origin(in.URL) != origin(old.URL) && old.ID != "" {
-			wrong.add("privateKey", "The host has changed: paste the private key again.")
+		if registry.Origin(in.URL) != registry.Origin(old.URL) && old.ID != "" {
+			wrong.Add("privateKey", "The host has changed: paste the private key again.")
 		}
 		return chain, nil
 	}
 	return chain, keyThatFits(in.PrivateKey, list[0], "privateKey", wrong)
 }
 
-func keyThatFits(text string, c certificateChain, field string, wrong problems) crypto.Signer {
+func keyThatFits(text string, c certificateChain, field string, wrong registry.Problems) crypto.Signer {
 	keys, err := readKeys(text)
 	if err != nil {
-		wrong.add(field, sentence(err.Error()))
+		wrong.Add(field, registry.AsSentence(err.Error()))
 		return nil
 	}
 	for _, key := range keys {
@@ -157,6 +158,6 @@ func keyThatFits(text string, c certificateChain, field string, wrong problems) 
 			return key
 		}
 	}
-	wrong.add(field, "This private key is not that of the certificate of "+c.leaf.Subject.CommonName+".")
+	wrong.Add(field, "This private key is not that of the certificate of "+c.leaf.Subject.CommonName+".")
 	return nil
 }

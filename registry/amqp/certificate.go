@@ -1,21 +1,22 @@
-package registry
+package amqp
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // AddCertificates adds the certificates in a PEM text to a party, each for what its key usage allows; those of authorities
 // go with the one before. Of an own party keys holds the private keys. It tells how many are new. Fields: certificates,
 // privateKeys.
-func (a *AMQP) AddCertificates(ctx context.Context, actor Actor, partyID, certificates, keys string) (int, error) {
+func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyID, certificates, keys string) (int, error) {
 	added := 0
 	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, row *store.AMQPParty) error {
 		if row.Kind != store.AMQPHealth {
-			return conflict("A party in CloudEvents signs and encrypts nothing, so it has no certificates.")
+			return registry.Conflict("A party in CloudEvents signs and encrypts nothing, so it has no certificates.")
 		}
 		list, err := a.readEnterprise(certificates, keys, row.Own)
 		if err != nil {
@@ -34,15 +35,15 @@ type enterprise struct {
 }
 
 func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise, error) {
-	wrong := problems{}
+	wrong := registry.Problems{}
 	chains, err := readCertificates(certificates)
 	if err != nil {
-		wrong.add("certificates", sentence(err.Error()))
-		return nil, wrong.err()
+		wrong.Add("certificates", registry.AsSentence(err.Error()))
+		return nil, wrong.Err()
 	}
 	list := make([]enterprise, 0, len(chains))
 	for _, c := range chains {
-		wrong.add("certificates", checkEnterprise(c.leaf))
+		wrong.Add("certificates", checkEnterprise(c.leaf))
 		e := enterprise{certificateChain: c}
 		if own {
 			if key := keyThatFits(keys, c, "privateKeys", wrong); key != nil {
@@ -54,13 +55,13 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 		list = append(list, e)
 	}
 	if !own && keys != "" {
-		wrong.add("privateKeys", "A private key is its owner's alone. Paste the certificates only.")
+		wrong.Add("privateKeys", "A private key is its owner's alone. Paste the certificates only.")
 	}
-	return list, wrong.err()
+	return list, wrong.Err()
 }
 
 // addCertificates adds those that the party does not have yet.
-func (a *AMQP) addCertificates(ctx context.Context, tx *store.Tx, actor Actor, p store.AMQPParty, list []enterprise, source string) (int, error) {
+func (a *AMQP) addCertificates(ctx context.Context, tx *store.Tx, actor registry.Actor, p store.AMQPParty, list []enterprise, source string) (int, error) {
 	there, err := tx.AMQPCertificates(ctx, p.ID)
 	if err != nil {
 		return 0, fmt.Errorf("list certificates: %w", err)
@@ -76,14 +77,14 @@ func (a *AMQP) addCertificates(ctx context.Context, tx *store.Tx, actor Actor, p
 				continue
 			}
 			if len(has) >= mostAMQPCertificates {
-				return 0, invalidFields(problems{"certificates": "A party has at most 20 certificates. Remove those that are not used any more."})
+				return 0, registry.Invalid(registry.Problems{"certificates": "A party has at most 20 certificates. Remove those that are not used any more."})
 			}
 			if err := tx.InsertAMQPCertificate(ctx, &row); err != nil {
 				return 0, fmt.Errorf("add certificate: %w", err)
 			}
 			has[row.Purpose+row.Thumbprint] = true
 			added++
-			if err := record(ctx, tx, actor, ActionCertificateAdded, partyObject(p), certificateDetails(row)); err != nil {
+			if err := registry.Record(ctx, tx, actor, registry.ActionCertificateAdded, partyObject(p), certificateDetails(row)); err != nil {
 				return 0, err
 			}
 		}
@@ -104,7 +105,7 @@ func (e enterprise) rows(partyID, source string) []store.AMQPCertificate {
 }
 
 // RemoveCertificate removes a certificate of a party, with its key.
-func (a *AMQP) RemoveCertificate(ctx context.Context, actor Actor, partyID, id string) error {
+func (a *AMQP) RemoveCertificate(ctx context.Context, actor registry.Actor, partyID, id string) error {
 	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, p *store.AMQPParty) error {
 		rows, err := tx.AMQPCertificates(ctx, partyID)
 		if err != nil {
@@ -117,13 +118,13 @@ func (a *AMQP) RemoveCertificate(ctx context.Context, actor Actor, partyID, id s
 			if err := tx.DeleteAMQPCertificate(ctx, partyID, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("remove certificate: %w", err)
 			}
-			return record(ctx, tx, actor, ActionCertificateRemoved, partyObject(*p), certificateDetails(row))
+			return registry.Record(ctx, tx, actor, registry.ActionCertificateRemoved, partyObject(*p), certificateDetails(row))
 		}
-		return notFound("certificate")
+		return registry.NotFound("certificate")
 	})
 	return err
 }
 
-func certificateDetails(c store.AMQPCertificate) details {
-	return details{"from": c.Subject, "purpose": c.Purpose, "thumbprint": c.Thumbprint, "notAfter": c.NotAfter.UTC().Format("2006-01-02")}
+func certificateDetails(c store.AMQPCertificate) registry.Details {
+	return registry.Details{"from": c.Subject, "purpose": c.Purpose, "thumbprint": c.Thumbprint, "notAfter": c.NotAfter.UTC().Format("2006-01-02")}
 }

@@ -1,4 +1,4 @@
-package registry
+package amqp
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/cpa"
 	"schakel/store"
 )
 
-// AMQPImport is what a CPA, a CPP or communication details would add or change here.
-type AMQPImport struct {
+// Import is what a CPA, a CPP or communication details would add or change here.
+type Import struct {
 	Kind     string   // as people call the document
 	Findings []string // what is missing or odd in it, with the line
-	Parties  []AMQPImportParty
+	Parties  []ImportParty
 }
 
-// AMQPImportParty is a party of a document.
-type AMQPImportParty struct {
+// ImportParty is a party of a document.
+type ImportParty struct {
 	Details cpa.Details
 	// Party is who it is here; nil when nobody here has the HER-id.
 	Party *store.AMQPParty
@@ -32,15 +33,15 @@ type AMQPImportParty struct {
 }
 
 // ReadImport tells what a document would add or change. Nothing is kept. Fields: text.
-func (a *AMQP) ReadImport(ctx context.Context, actor Actor, document []byte) (AMQPImport, error) {
-	if err := actor.requireAdministrator(); err != nil {
-		return AMQPImport{}, err
+func (a *AMQP) ReadImport(ctx context.Context, actor registry.Actor, document []byte) (Import, error) {
+	if err := actor.RequireAdministrator(); err != nil {
+		return Import{}, err
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return AMQPImport{}, invalidFields(problems{"text": sentence(err.Error())})
+		return Import{}, registry.Invalid(registry.Problems{"text": registry.AsSentence(err.Error())})
 	}
-	in := AMQPImport{Kind: string(doc.Kind)}
+	in := Import{Kind: string(doc.Kind)}
 	for _, f := range doc.Findings {
 		in.Findings = append(in.Findings, f.String())
 	}
@@ -73,21 +74,21 @@ func outdated(d cpa.Details, now time.Time) []string {
 
 // TakeImport takes what a document says of one party over: its queues, its certificates, and what the agreement says of the
 // processes that are agreed here. The party must be here already. Fields: text.
-func (a *AMQP) TakeImport(ctx context.Context, actor Actor, document []byte, herID int64) (store.AMQPParty, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []byte, herID int64) (store.AMQPParty, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.AMQPParty{}, err
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return store.AMQPParty{}, invalidFields(problems{"text": sentence(err.Error())})
+		return store.AMQPParty{}, registry.Invalid(registry.Problems{"text": registry.AsSentence(err.Error())})
 	}
 	details, ok := doc.Party(int(herID))
 	if !ok {
-		return store.AMQPParty{}, notFound("party in this document")
+		return store.AMQPParty{}, registry.NotFound("party in this document")
 	}
 	there, err := a.cfg.DB.AMQPPartyByHerID(ctx, herID)
 	if err != nil {
-		return store.AMQPParty{}, found("party", err)
+		return store.AMQPParty{}, registry.Found("party", err)
 	}
 	return a.changeParty(ctx, actor, there.ID, func(tx *store.Tx, row *store.AMQPParty) error {
 		one, change, err := a.compareDetails(ctx, tx, doc.Kind, details, doc)
@@ -95,7 +96,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor Actor, document []byte, her
 			return err
 		}
 		if len(one.Changes) == 0 {
-			return conflict("%s is like this already.", row.Name)
+			return registry.Conflict("%s is like this already.", row.Name)
 		}
 		*row = change.party
 		return a.applyImport(ctx, tx, actor, row, change)
@@ -110,7 +111,7 @@ type partyChange struct {
 	source, from string
 }
 
-func (a *AMQP) applyImport(ctx context.Context, tx *store.Tx, actor Actor, row *store.AMQPParty, change partyChange) error {
+func (a *AMQP) applyImport(ctx context.Context, tx *store.Tx, actor registry.Actor, row *store.AMQPParty, change partyChange) error {
 	if err := a.checkParty(ctx, tx, actor, InputOfParty(*row), *row); err != nil {
 		return err
 	}
@@ -125,12 +126,12 @@ func (a *AMQP) applyImport(ctx context.Context, tx *store.Tx, actor Actor, row *
 			return fmt.Errorf("update process: %w", err)
 		}
 	}
-	return record(ctx, tx, actor, ActionPartyImported, partyObject(*row), details{"from": "the " + change.from})
+	return registry.Record(ctx, tx, actor, registry.ActionPartyImported, partyObject(*row), registry.Details{"from": "the " + change.from})
 }
 
 // compareDetails holds what a document says of a party against what is here.
-func (a *AMQP) compareDetails(ctx context.Context, tx *store.Tx, kind cpa.Kind, d cpa.Details, doc cpa.Document) (AMQPImportParty, partyChange, error) {
-	one := AMQPImportParty{Details: d}
+func (a *AMQP) compareDetails(ctx context.Context, tx *store.Tx, kind cpa.Kind, d cpa.Details, doc cpa.Document) (ImportParty, partyChange, error) {
+	one := ImportParty{Details: d}
 	row, err := tx.AMQPPartyByHerID(ctx, int64(d.HerID))
 	if errors.Is(err, store.ErrNotFound) {
 		return one, partyChange{}, nil
@@ -153,7 +154,7 @@ func (a *AMQP) compareDetails(ctx context.Context, tx *store.Tx, kind cpa.Kind, 
 	return one, change, err
 }
 
-func (p *AMQPImportParty) compareQueues(to *store.AMQPParty) {
+func (p *ImportParty) compareQueues(to *store.AMQPParty) {
 	for _, q := range []struct {
 		label, told string
 		now         *string
@@ -173,7 +174,7 @@ func (p *AMQPImportParty) compareQueues(to *store.AMQPParty) {
 	}
 }
 
-func (p *AMQPImportParty) compareCertificates(ctx context.Context, tx *store.Tx, change *partyChange) error {
+func (p *ImportParty) compareCertificates(ctx context.Context, tx *store.Tx, change *partyChange) error {
 	there, err := tx.AMQPCertificates(ctx, change.party.ID)
 	if err != nil {
 		return fmt.Errorf("list certificates: %w", err)

@@ -1,4 +1,4 @@
-package registry
+package amqp
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // compareProcesses puts what the agreement says on the processes that are agreed here (AMQP-27, AMQP-28, AMQP-31, AMQP-33).
-func (p *AMQPImportParty) compareProcesses(ctx context.Context, tx *store.Tx, change *partyChange, doc cpa.Document) error {
+func (p *ImportParty) compareProcesses(ctx context.Context, tx *store.Tx, change *partyChange, doc cpa.Document) error {
 	rows, err := tx.AMQPProcesses(ctx, change.party.ID)
 	if err != nil {
 		return fmt.Errorf("list processes: %w", err)

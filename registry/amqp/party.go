@@ -1,24 +1,25 @@
-package registry
+package amqp
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // CreateOwnParty adds a party of the own organisation, whose queues we read. Fields: brokerId, kind, name, herId,
 // parentHerId, asyncQueue, syncQueue, replyQueue, errorQueue, deadQueue, answerWait, apprecVersion.
-func (a *AMQP) CreateOwnParty(ctx context.Context, actor Actor, in AMQPPartyInput) (store.AMQPParty, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *AMQP) CreateOwnParty(ctx context.Context, actor registry.Actor, in PartyInput) (store.AMQPParty, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.AMQPParty{}, err
 	}
 	row := store.AMQPParty{Own: true, Source: store.AMQPEntered, CreatedBy: actor.Name}
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		own, err := tx.OwnPartner(ctx)
 		if err != nil {
-			return found("own organisation", err)
+			return registry.Found("own organisation", err)
 		}
 		row.PartnerID = own.ID
 		return a.addParty(ctx, tx, actor, in, &row)
@@ -28,21 +29,21 @@ func (a *AMQP) CreateOwnParty(ctx context.Context, actor Actor, in AMQPPartyInpu
 
 // CreateCounterpart adds the party that an endpoint of kind amqp delivers to. The people of its partner may do so too.
 // Fields: as CreateOwnParty, and inboundQueue, clientId, contentMode.
-func (a *AMQP) CreateCounterpart(ctx context.Context, actor Actor, endpointID string, in AMQPPartyInput) (store.AMQPParty, error) {
+func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endpointID string, in PartyInput) (store.AMQPParty, error) {
 	row := store.AMQPParty{EndpointID: endpointID, Source: store.AMQPEntered, CreatedBy: actor.Name}
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "endpoint", endpointID); err != nil {
-			return found("endpoint", err)
+			return registry.Found("endpoint", err)
 		}
 		endpoint, err := tx.Endpoint(ctx, endpointID)
 		if err != nil {
-			return found("endpoint", err)
+			return registry.Found("endpoint", err)
 		}
-		if err := allowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
+		if err := registry.AllowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
 			return err
 		}
 		if endpoint.Kind != store.EndpointAMQP || endpoint.Status == store.EndpointEnded {
-			return conflict("Only an endpoint of kind AMQP that has not ended has a party.")
+			return registry.Conflict("Only an endpoint of kind AMQP that has not ended has a party.")
 		}
 		row.PartnerID = endpoint.PartnerID
 		return a.addParty(ctx, tx, actor, in, &row)
@@ -50,7 +51,7 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor Actor, endpointID st
 	return row, err
 }
 
-func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPPartyInput, row *store.AMQPParty) error {
+func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor registry.Actor, in PartyInput, row *store.AMQPParty) error {
 	in = in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
 	if err := a.checkParty(ctx, tx, actor, in, *row); err != nil {
 		return err
@@ -59,11 +60,11 @@ func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPP
 	if err := tx.InsertAMQPParty(ctx, row); err != nil {
 		return partyTaken(err)
 	}
-	return record(ctx, tx, actor, ActionPartyAdded, partyObject(*row), partyDetails(*row))
+	return registry.Record(ctx, tx, actor, registry.ActionPartyAdded, partyObject(*row), partyDetails(*row))
 }
 
 // UpdateParty changes a party; its kind stays. Fields: as when it was added.
-func (a *AMQP) UpdateParty(ctx context.Context, actor Actor, id string, in AMQPPartyInput) (store.AMQPParty, error) {
+func (a *AMQP) UpdateParty(ctx context.Context, actor registry.Actor, id string, in PartyInput) (store.AMQPParty, error) {
 	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
 		in.Kind = row.Kind
 		asked := in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
@@ -74,7 +75,7 @@ func (a *AMQP) UpdateParty(ctx context.Context, actor Actor, id string, in AMQPP
 		if err := tx.UpdateAMQPParty(ctx, row); err != nil {
 			return partyTaken(err)
 		}
-		return record(ctx, tx, actor, ActionPartyChanged, partyObject(*row), partyDetails(*row))
+		return registry.Record(ctx, tx, actor, registry.ActionPartyChanged, partyObject(*row), partyDetails(*row))
 	})
 }
 
@@ -85,20 +86,20 @@ func dialectOf(ctx context.Context, tx *store.Tx, brokerID string) string {
 }
 
 // changeParty reads a party the actor may change: own ones only an administrator, others the people of their partner too.
-func (a *AMQP) changeParty(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.AMQPParty) error) (store.AMQPParty, error) {
+func (a *AMQP) changeParty(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.AMQPParty) error) (store.AMQPParty, error) {
 	var row store.AMQPParty
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := tx.Lock(ctx, "amqp_party", id); err != nil {
-			return found("party", err)
+			return registry.Found("party", err)
 		}
 		if row, err = tx.AMQPParty(ctx, id); err != nil {
-			return found("party", err)
+			return registry.Found("party", err)
 		}
-		if err := allowChange(ctx, tx, actor, "party", row.PartnerID); err != nil {
+		if err := registry.AllowChange(ctx, tx, actor, "party", row.PartnerID); err != nil {
 			return err
 		}
 		if row.Own {
-			if err := actor.requireAdministrator(); err != nil {
+			if err := actor.RequireAdministrator(); err != nil {
 				return err
 			}
 		}
@@ -109,13 +110,15 @@ func (a *AMQP) changeParty(ctx context.Context, actor Actor, id string, fn func(
 
 func partyTaken(err error) error {
 	if errors.Is(err, store.ErrConflict) {
-		return invalidFields(problems{"herId": "There is a party with this HER-id, or at this endpoint, already."})
+		return registry.Invalid(registry.Problems{"herId": "There is a party with this HER-id, or at this endpoint, already."})
 	}
 	return fmt.Errorf("save party: %w", err)
 }
 
-func partyObject(p store.AMQPParty) object { return objectOf("amqp-party", p.ID, p.Name, p.PartnerID) }
+func partyObject(p store.AMQPParty) registry.Object {
+	return registry.ObjectOf("amqp-party", p.ID, p.Name, p.PartnerID)
+}
 
-func partyDetails(p store.AMQPParty) details {
-	return details{"herId": p.HerID, "kind": p.Kind, "broker": p.BrokerID, "queue": p.AsyncQueue, "inboundQueue": p.InboundQueue, "enabled": p.Enabled}
+func partyDetails(p store.AMQPParty) registry.Details {
+	return registry.Details{"herId": p.HerID, "kind": p.Kind, "broker": p.BrokerID, "queue": p.AsyncQueue, "inboundQueue": p.InboundQueue, "enabled": p.Enabled}
 }

@@ -1,23 +1,24 @@
-package registry
+package amqp
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // checkParty judges input for a party that is now as row; a row without an id is a new one.
-func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQPPartyInput, row store.AMQPParty) error {
+func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor registry.Actor, in PartyInput, row store.AMQPParty) error {
 	wrong := in.check(row.Own)
 	if b, err := tx.AMQPBroker(ctx, in.BrokerID); err != nil || !b.Enabled && b.ID != row.BrokerID {
-		wrong.add("brokerId", "Choose from the brokers that are listed.")
+		wrong.Add("brokerId", "Choose from the brokers that are listed.")
 	}
 	if in.ClientID != "" {
 		client, err := tx.Client(ctx, in.ClientID)
 		if err != nil || client.PartnerID != row.PartnerID || client.Status == store.ClientRevoked {
-			wrong.add("clientId", "Choose a client of this partner that is not revoked.")
+			wrong.Add("clientId", "Choose a client of this partner that is not revoked.")
 		}
 	}
 	if err := checkReadQueues(ctx, tx, in, row, wrong); err != nil {
@@ -28,17 +29,17 @@ func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor Actor, in AMQ
 			return err
 		}
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // checkClaims keeps the people of a partner from what an administrator decides: the queue that we read for it, and who
 // it is once processes are agreed with it. What comes in under a HER-id is taken for that partner's.
-func checkClaims(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row store.AMQPParty, wrong problems) error {
+func checkClaims(ctx context.Context, tx *store.Tx, in PartyInput, row store.AMQPParty, wrong registry.Problems) error {
 	if in.InboundQueue != row.InboundQueue {
-		wrong.add("inboundQueue", "An administrator names the queue that is read for you. Ask for it.")
+		wrong.Add("inboundQueue", "An administrator names the queue that is read for you. Ask for it.")
 	}
 	if in.ClientID != row.ClientID {
-		wrong.add("clientId", "An administrator chooses the client whose rights hold. Ask for it.")
+		wrong.Add("clientId", "An administrator chooses the client whose rights hold. Ask for it.")
 	}
 	if row.ID == "" || in.HerID == row.HerID && in.BrokerID == row.BrokerID {
 		return nil
@@ -51,16 +52,16 @@ func checkClaims(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row store
 		return nil
 	}
 	if in.HerID != row.HerID {
-		wrong.add("herId", "Processes are agreed with this HER-id. Ask an administrator to change it.")
+		wrong.Add("herId", "Processes are agreed with this HER-id. Ask an administrator to change it.")
 	} else {
-		wrong.add("brokerId", "Processes are agreed at this broker. Ask an administrator to change it.")
+		wrong.Add("brokerId", "Processes are agreed at this broker. Ask an administrator to change it.")
 	}
 	return nil
 }
 
 // checkReadQueues keeps a queue that is read for one party from being read for another, or written to for a third: one
 // would get what is the other's.
-func checkReadQueues(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row store.AMQPParty, wrong problems) error {
+func checkReadQueues(ctx context.Context, tx *store.Tx, in PartyInput, row store.AMQPParty, wrong registry.Problems) error {
 	all, err := tx.AMQPParties(ctx, "")
 	if err != nil {
 		return fmt.Errorf("list parties: %w", err)
@@ -81,7 +82,7 @@ func checkReadQueues(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row s
 			if slices.ContainsFunc(among, func(t namedQueue) bool {
 				return t.name != "" && store.AMQPQueueName(t.name) == store.AMQPQueueName(q.name)
 			}) {
-				wrong.add(q.field, "This queue is that of another party already.")
+				wrong.Add(q.field, "This queue is that of another party already.")
 			}
 		}
 	}
@@ -89,6 +90,6 @@ func checkReadQueues(ctx context.Context, tx *store.Tx, in AMQPPartyInput, row s
 }
 
 // readQueues are the queues that we read for a party.
-func (in AMQPPartyInput) readQueues(own bool) []namedQueue {
+func (in PartyInput) readQueues(own bool) []namedQueue {
 	return slices.DeleteFunc(in.queues(), func(q namedQueue) bool { return q.name == "" || !own && q.field != "inboundQueue" })
 }

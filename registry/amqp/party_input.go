@@ -1,4 +1,4 @@
-package registry
+package amqp
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -15,8 +16,8 @@ const maxAnswerWait = 30 * 24 * time.Hour
 // maxHerID is the largest HER-id: the register hands out at most nine digits.
 const maxHerID = 999_999_999
 
-// AMQPPartyInput is what is told of a party.
-type AMQPPartyInput struct {
+// PartyInput is what is told of a party.
+type PartyInput struct {
 	BrokerID string
 	Kind     string // health or cloudevents; it stays what it was
 	Name     string
@@ -36,8 +37,8 @@ type AMQPPartyInput struct {
 }
 
 // InputOfParty is a party as it is, to be changed.
-func InputOfParty(p store.AMQPParty) AMQPPartyInput {
-	return AMQPPartyInput{
+func InputOfParty(p store.AMQPParty) PartyInput {
+	return PartyInput{
 		BrokerID: p.BrokerID, Kind: p.Kind, Name: p.Name, HerID: p.HerID, ParentHerID: p.ParentHerID, AsyncQueue: p.AsyncQueue, SyncQueue: p.SyncQueue,
 		ReplyQueue: p.ReplyQueue, ErrorQueue: p.ErrorQueue, DeadQueue: p.DeadQueue, InboundQueue: p.InboundQueue, ClientID: p.ClientID,
 		ContentMode: p.ContentMode, AnswerWait: time.Duration(p.AnswerWaitMS) * time.Millisecond, ApprecVersion: p.ApprecVersion, Enabled: p.Enabled,
@@ -45,7 +46,7 @@ func InputOfParty(p store.AMQPParty) AMQPPartyInput {
 }
 
 // clean trims input and fills in what follows from the HER-id and from the dialect of the broker.
-func (in AMQPPartyInput) clean(own bool, dialect string) AMQPPartyInput {
+func (in PartyInput) clean(own bool, dialect string) PartyInput {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	for _, q := range []*string{&in.AsyncQueue, &in.SyncQueue, &in.ReplyQueue, &in.ErrorQueue, &in.DeadQueue, &in.InboundQueue} {
 		*q = strings.TrimSpace(*q)
@@ -71,11 +72,11 @@ func (in AMQPPartyInput) clean(own bool, dialect string) AMQPPartyInput {
 	return in
 }
 
-func (in AMQPPartyInput) cleanCloudEvents() AMQPPartyInput {
+func (in PartyInput) cleanCloudEvents() PartyInput {
 	in.HerID, in.ParentHerID, in.AnswerWait, in.ApprecVersion = 0, 0, 0, ""
 	in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue = "", "", "", ""
 	if in.ContentMode == "" {
-		in.ContentMode = ModeStructured
+		in.ContentMode = registry.ModeStructured
 	}
 	return in
 }
@@ -87,65 +88,65 @@ func standard(queue *string, her int64, end string) {
 	}
 }
 
-func (in AMQPPartyInput) check(own bool) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+func (in PartyInput) check(own bool) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	switch in.Kind {
 	case store.AMQPHealth:
 		in.checkHealth(own, wrong)
 	case store.AMQPCloudEvents:
 		in.checkCloudEvents(own, wrong)
 	default:
-		wrong.add("kind", "Choose from the kinds that are listed.")
+		wrong.Add("kind", "Choose from the kinds that are listed.")
 	}
 	in.checkQueues(wrong)
 	return wrong
 }
 
-func (in AMQPPartyInput) checkHealth(own bool, wrong problems) {
+func (in PartyInput) checkHealth(own bool, wrong registry.Problems) {
 	if in.HerID < 1 || in.HerID > maxHerID {
-		wrong.add("herId", "Fill in the HER-id: a number of at most nine digits.")
+		wrong.Add("herId", "Fill in the HER-id: a number of at most nine digits.")
 	}
 	if in.ParentHerID < 0 || in.ParentHerID > maxHerID || in.ParentHerID > 0 && in.ParentHerID == in.HerID {
-		wrong.add("parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
+		wrong.Add("parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
 	}
 	if !slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion) {
-		wrong.add("apprecVersion", "Choose 1.0 or 1.1.")
+		wrong.Add("apprecVersion", "Choose 1.0 or 1.1.")
 	}
 	if in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute {
-		wrong.add("answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
+		wrong.Add("answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
 	}
 	needed := map[string]string{"asyncQueue": in.AsyncQueue, "errorQueue": in.ErrorQueue}
 	if own {
 		needed["deadQueue"] = in.DeadQueue
 	}
 	for field, queue := range needed {
-		wrong.add(field, checkQueue(queue, in.HerID < 1))
+		wrong.Add(field, checkQueue(queue, in.HerID < 1))
 	}
 }
 
-func (in AMQPPartyInput) checkCloudEvents(own bool, wrong problems) {
+func (in PartyInput) checkCloudEvents(own bool, wrong registry.Problems) {
 	if own {
-		wrong.add("kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
+		wrong.Add("kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
 	}
-	if in.ContentMode != ModeStructured && in.ContentMode != ModeBinary {
-		wrong.add("contentMode", "Choose structured or binary.")
+	if in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary {
+		wrong.Add("contentMode", "Choose structured or binary.")
 	}
 	if in.AsyncQueue == "" && in.InboundQueue == "" {
-		wrong.add("asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
+		wrong.Add("asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
 	}
 	if in.InboundQueue != "" && in.ClientID == "" {
-		wrong.add("clientId", "Choose the client whose rights hold for what comes in by this queue.")
+		wrong.Add("clientId", "Choose the client whose rights hold for what comes in by this queue.")
 	}
 }
 
 // checkQueues holds the names of the queues, and that no two are the same.
-func (in AMQPPartyInput) checkQueues(wrong problems) {
+func (in PartyInput) checkQueues(wrong registry.Problems) {
 	seen := map[string]bool{}
 	for _, q := range in.queues() {
-		wrong.add(q.field, checkQueue(q.name, true))
+		wrong.Add(q.field, checkQueue(q.name, true))
 		if q.name != "" && seen[q.name] {
-			wrong.add(q.field, "Another queue of this party has this name.")
+			wrong.Add(q.field, "Another queue of this party has this name.")
 		}
 		seen[q.name] = true
 	}
@@ -153,7 +154,7 @@ func (in AMQPPartyInput) checkQueues(wrong problems) {
 
 type namedQueue struct{ field, name string }
 
-func (in AMQPPartyInput) queues() []namedQueue {
+func (in PartyInput) queues() []namedQueue {
 	return []namedQueue{
 		{"asyncQueue", in.AsyncQueue},
 		{"syncQueue", in.SyncQueue},
@@ -164,7 +165,7 @@ func (in AMQPPartyInput) queues() []namedQueue {
 	}
 }
 
-func (in AMQPPartyInput) fill(row *store.AMQPParty) {
+func (in PartyInput) fill(row *store.AMQPParty) {
 	row.BrokerID, row.Kind, row.Name, row.HerID, row.ParentHerID = in.BrokerID, in.Kind, in.Name, in.HerID, in.ParentHerID
 	row.AsyncQueue, row.SyncQueue, row.ReplyQueue, row.ErrorQueue, row.DeadQueue = in.AsyncQueue, in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue
 	row.InboundQueue, row.ClientID, row.ContentMode = in.InboundQueue, in.ClientID, in.ContentMode

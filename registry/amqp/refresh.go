@@ -1,10 +1,11 @@
-package registry
+package amqp
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/cpa"
 	"schakel/store"
 )
@@ -18,7 +19,7 @@ func (a *AMQP) Refresh(ctx context.Context, partyID string) error {
 	}
 	p, err := a.cfg.DB.AMQPParty(ctx, partyID)
 	if err != nil {
-		return found("party", err)
+		return registry.Found("party", err)
 	}
 	if p.Own || p.HerID == 0 {
 		return nil
@@ -38,14 +39,14 @@ func (a *AMQP) Refresh(ctx context.Context, partyID string) error {
 	for i, c := range chains {
 		list[i] = enterprise{certificateChain: c}
 	}
-	_, err = a.changeParty(ctx, SystemActor(), partyID, func(tx *store.Tx, row *store.AMQPParty) error {
+	_, err = a.changeParty(ctx, registry.SystemActor(), partyID, func(tx *store.Tx, row *store.AMQPParty) error {
 		return a.takeOver(ctx, tx, row, address.Queues, list)
 	})
 	return err
 }
 
 func (a *AMQP) takeOver(ctx context.Context, tx *store.Tx, row *store.AMQPParty, queues cpa.Queues, list []enterprise) error {
-	actor, before := SystemActor(), *row
+	actor, before := registry.SystemActor(), *row
 	if _, err := a.addCertificates(ctx, tx, actor, *row, list, store.AMQPRegistry); err != nil {
 		return err
 	}
@@ -68,5 +69,5 @@ func (a *AMQP) takeOver(ctx context.Context, tx *store.Tx, row *store.AMQPParty,
 	if !changed {
 		return nil
 	}
-	return record(ctx, tx, actor, ActionPartyChanged, partyObject(*row), partyDetails(*row))
+	return registry.Record(ctx, tx, actor, registry.ActionPartyChanged, partyObject(*row), partyDetails(*row))
 }

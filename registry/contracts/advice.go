@@ -1,9 +1,10 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"sync"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/registry/lint"
 	"schakel/store"
@@ -31,7 +32,7 @@ func NewAdvice(contracts *Contracts) *Advice {
 
 // On gives the advice on a version of a contract that a reader may see. For a large
 // document it may take a second, and it waits while others are read.
-func (a *Advice) On(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, lint.Report, error) {
+func (a *Advice) On(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, lint.Report, error) {
 	v, err := a.contracts.Version(ctx, reader, id, version)
 	if err != nil {
 		return v, lint.Report{}, err
@@ -51,7 +52,7 @@ const quickSize = 256 << 10
 
 // AtOnce is On for who would not wait: ok is false when the advice on a large
 // document, or on one of several files, was not asked for before.
-func (a *Advice) AtOnce(ctx context.Context, reader Reader, v store.ContractVersion) (report lint.Report, ok bool, err error) {
+func (a *Advice) AtOnce(ctx context.Context, reader registry.Reader, v store.ContractVersion) (report lint.Report, ok bool, err error) {
 	if report, ok = a.find(v.DocumentDigest()); ok || v.Size > quickSize || v.Files != "" {
 		return report, ok, nil
 	}

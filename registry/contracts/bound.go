@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -18,8 +19,8 @@ type Bound struct {
 
 // BoundBy lists the approved subscriptions to any of some event types, by partner.
 // Only an administrator sees who is subscribed.
-func (c *Contracts) BoundBy(ctx context.Context, actor Actor, types []string) ([]Bound, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Contracts) BoundBy(ctx context.Context, actor registry.Actor, types []string) ([]Bound, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, err
 	}
 	list, err := boundTo(ctx, &c.cfg.DB.Queries, types, "")
@@ -39,7 +40,7 @@ func (c *Contracts) BoundBy(ctx context.Context, actor Actor, types []string) ([
 
 // BoundPartner lists the approved subscriptions of one partner to any of some
 // event types: it sees its own.
-func (c *Contracts) BoundPartner(ctx context.Context, reader Reader, types []string) ([]Bound, error) {
+func (c *Contracts) BoundPartner(ctx context.Context, reader registry.Reader, types []string) ([]Bound, error) {
 	if reader.PartnerID == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/compare"
 	"schakel/store"
 )
@@ -46,11 +47,11 @@ func (e *BreakingChangeError) Unwrap() error {
 	} else {
 		text += fmt.Sprintf("it breaks what was agreed in version %s. Its number would be %s.", e.Before.Version, e.Suggested)
 	}
-	return invalidFields(problems{"reason": text})
+	return registry.Invalid(registry.Problems{"reason": text})
 }
 
 // Preview tells what publishing a version a reader may see would break.
-func (c *Contracts) Preview(ctx context.Context, reader Reader, id, version string) (Publication, error) {
+func (c *Contracts) Preview(ctx context.Context, reader registry.Reader, id, version string) (Publication, error) {
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
 		return Publication{}, err
@@ -65,7 +66,7 @@ func (c *Contracts) Preview(ctx context.Context, reader Reader, id, version stri
 		return p, nil
 	}
 	made, err := c.compareVersions(ctx, p.Before, v)
-	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeConflict {
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
 		p.Unknown = refused.Message
 	} else if err != nil {
 		return p, err
@@ -85,7 +86,7 @@ func (c *Contracts) Preview(ctx context.Context, reader Reader, id, version stri
 // promises nothing.
 func promisesNoBreak(before, after string) bool {
 	old, next := strings.Split(before, "."), strings.Split(after, ".")
-	if isPreRelease(after) || len(old) < 3 || len(next) < 3 || old[0] != next[0] {
+	if registry.IsPreRelease(after) || len(old) < 3 || len(next) < 3 || old[0] != next[0] {
 		return false
 	}
 	return old[0] != "0" || old[1] == next[1]
@@ -93,7 +94,7 @@ func promisesNoBreak(before, after string) bool {
 
 // publishable refuses a draft that is not complete, scores too low, or breaks what its number promises to keep without a
 // reason. It returns what publishing means, and the reason without space around it.
-func (c *Contracts) publishable(ctx context.Context, reader Reader, v store.ContractVersion, reason string) (Publication, string, error) {
+func (c *Contracts) publishable(ctx context.Context, reader registry.Reader, v store.ContractVersion, reason string) (Publication, string, error) {
 	var p Publication
 	if v.Status == store.VersionDraft {
 		err := complete(v)
@@ -110,7 +111,7 @@ func (c *Contracts) publishable(ctx context.Context, reader Reader, v store.Cont
 	if reason = strings.TrimSpace(reason); p.NeedsReason && reason == "" {
 		return p, "", &BreakingChangeError{p}
 	}
-	return p, reason, checkReason(reason, p.NeedsReason)
+	return p, reason, registry.CheckReason(reason, p.NeedsReason)
 }
 
 // sameBefore refuses to publish a version when it follows another one than its changes were judged by.
@@ -120,13 +121,13 @@ func sameBefore(ctx context.Context, tx *store.Tx, p Publication, v store.Contra
 		return fmt.Errorf("list contract versions: %w", err)
 	}
 	if before, _ := versionBefore(versions, v, true); before.ID != p.Before.ID {
-		return conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
+		return registry.Conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
 	}
 	return nil
 }
 
 // maintainer is the reader that an actor is for the contracts it may change.
-func (c *Contracts) maintainer(ctx context.Context, actor Actor) (Reader, error) {
+func (c *Contracts) maintainer(ctx context.Context, actor registry.Actor) (registry.Reader, error) {
 	reader, err := c.Reader(ctx, actor)
 	if own := reader.Internal && reader.PartnerID != ""; own {
 		reader.Administrator = true // it maintains what no partner owns; change decides

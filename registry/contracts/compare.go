@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"schakel/registry"
 	"schakel/registry/compare"
 	"schakel/registry/contract"
 	"schakel/store"
@@ -21,7 +22,7 @@ type Comparison struct {
 
 // Pair finds two versions of a contract a reader may see. An empty from is the newest release before the version, or the
 // pre-release before it when there is no release (CodeNotFound when there is neither).
-func (c *Contracts) Pair(ctx context.Context, reader Reader, id, version, from string) (before, after store.ContractVersion, err error) {
+func (c *Contracts) Pair(ctx context.Context, reader registry.Reader, id, version, from string) (before, after store.ContractVersion, err error) {
 	if after, err = c.Version(ctx, reader, id, version); err != nil {
 		return before, after, err
 	}
@@ -38,7 +39,7 @@ func (c *Contracts) Pair(ctx context.Context, reader Reader, id, version, from s
 		before, ok = versionBefore(versions, after, false)
 	}
 	if !ok {
-		return before, after, &Error{Code: CodeNotFound, Message: fmt.Sprintf("There is no version before %s to compare with.", after.Version)}
+		return before, after, &registry.Error{Code: registry.CodeNotFound, Message: fmt.Sprintf("There is no version before %s to compare with.", after.Version)}
 	}
 	return before, after, nil
 }
@@ -46,7 +47,7 @@ func (c *Contracts) Pair(ctx context.Context, reader Reader, id, version, from s
 // Compare tells what changed between two versions of a contract a reader may see,
 // found as by Pair. It may take seconds for large documents; those that cannot be
 // compared are refused (CodeConflict).
-func (c *Contracts) Compare(ctx context.Context, reader Reader, id, version, from string) (Comparison, error) {
+func (c *Contracts) Compare(ctx context.Context, reader registry.Reader, id, version, from string) (Comparison, error) {
 	before, after, err := c.Pair(ctx, reader, id, version, from)
 	if err != nil {
 		return Comparison{}, err
@@ -74,7 +75,7 @@ func (c *Contracts) compareVersions(ctx context.Context, before, after store.Con
 			c.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "versions cannot be compared", slog.String("contract", after.ContractID),
 				slog.String("from", before.Version), slog.String("to", after.Version), slog.Any("error", err))
 		}
-		return result, conflict("Versions %s and %s cannot be compared: they are too large, or refer to each other in too many ways.", before.Version, after.Version)
+		return result, registry.Conflict("Versions %s and %s cannot be compared: they are too large, or refer to each other in too many ways.", before.Version, after.Version)
 	}
 	result.Suggested = compare.Suggest(before.Version, result.Changes)
 	return result, nil
@@ -84,7 +85,7 @@ func (c *Contracts) compareVersions(ctx context.Context, before, after store.Con
 func (c *Contracts) readVersion(ctx context.Context, v store.ContractVersion) (*contract.Document, error) {
 	content, err := c.cfg.DB.Document(ctx, v.ID)
 	if err != nil {
-		return nil, found("version", err)
+		return nil, registry.Found("version", err)
 	}
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	if err != nil || doc == nil {
@@ -98,7 +99,7 @@ func (c *Contracts) readVersion(ctx context.Context, v store.ContractVersion) (*
 func versionBefore(versions []store.ContractVersion, v store.ContractVersion, stable bool) (store.ContractVersion, bool) {
 	for _, other := range versions {
 		usable := other.Status == store.VersionPublished || other.Status == store.VersionDeprecated
-		if usable && other.SortKey < v.SortKey && !(stable && isPreRelease(other.Version)) {
+		if usable && other.SortKey < v.SortKey && !(stable && registry.IsPreRelease(other.Version)) {
 			return other, true
 		}
 	}

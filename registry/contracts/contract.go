@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -13,14 +14,14 @@ import (
 // Contracts are the register of OpenAPI and AsyncAPI documents (EDU-06, EDU-21).
 // A version that was published has the same bytes for ever (guarantee G8).
 type Contracts struct {
-	cfg     Config
-	profile ProfileSource
+	cfg     registry.Config
+	profile registry.ProfileSource
 	turns   turns
 	fetches turns // uploads that wait for other servers
 }
 
 // NewContracts makes the service.
-func NewContracts(cfg Config, profile ProfileSource) *Contracts {
+func NewContracts(cfg registry.Config, profile registry.ProfileSource) *Contracts {
 	return &Contracts{cfg, profile, newTurns(), newTurns()}
 }
 
@@ -32,17 +33,17 @@ const maxOwnedContracts = 200
 // which owns it then. Fields: id, kind, title, description, owner, maintainer,
 // contactName, contactEmail, classification, basedOn, agreement, agreedOn,
 // idMeaning, timeMeaning, visibility, partners.
-func (c *Contracts) Create(ctx context.Context, actor Actor, in ContractInput) (store.Contract, error) {
+func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in ContractInput) (store.Contract, error) {
 	in = in.clean()
 	wrong := in.check()
-	wrong.add("id", checkContractID(in.ID))
+	wrong.Add("id", checkContractID(in.ID))
 	if in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI) {
-		wrong.add("kind", "Choose openapi or asyncapi.")
+		wrong.Add("kind", "Choose openapi or asyncapi.")
 	}
 	for field, text := range checkVisibility(in.Visibility, in.PartnerIDs) {
-		wrong.add(field, text)
+		wrong.Add(field, text)
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return store.Contract{}, err
 	}
 	row := store.Contract{ID: in.ID, Kind: in.Kind, Visibility: in.Visibility, CreatedBy: actor.Name}
@@ -59,36 +60,36 @@ func (c *Contracts) Create(ctx context.Context, actor Actor, in ContractInput) (
 		if err := show(ctx, tx, row, namedPartners(in.Visibility, in.PartnerIDs)); err != nil {
 			return err
 		}
-		return record(ctx, tx, actor, ActionContractCreated, contractObject(row), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionContractCreated, contractObject(row), nil)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return store.Contract{}, conflict("There is a contract with id %s already.", in.ID)
+		return store.Contract{}, registry.Conflict("There is a contract with id %s already.", in.ID)
 	}
 	return row, err
 }
 
 // claim makes a partner that makes a contract its owner; who acts for the own
 // organisation may choose another.
-func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor Actor) error {
+func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor registry.Actor) error {
 	if ok, err := actsForOwn(ctx, tx, actor); err != nil || ok {
 		return err
 	}
-	owner, err := ownerFor(ctx, tx, actor, in.OwnerPartnerID)
-	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeNotFound {
-		return &Error{Code: CodeForbidden, Message: "Only an administrator can do this for others than its own organisation."}
+	owner, err := registry.OwnerFor(ctx, tx, actor, in.OwnerPartnerID)
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
+		return &registry.Error{Code: registry.CodeForbidden, Message: "Only an administrator can do this for others than its own organisation."}
 	}
 	if err != nil {
 		return err
 	}
 	if in.Visibility == store.VisibilityNamed {
-		return invalidFields(problems{"visibility": "Choose public, partners or internal; an administrator can show it to some partners alone."})
+		return registry.Invalid(registry.Problems{"visibility": "Choose public, partners or internal; an administrator can show it to some partners alone."})
 	}
 	_, owned, err := tx.Contracts(ctx, store.ContractFilter{OwnerPartnerID: owner.ID, Page: store.Page{Number: 1, Size: 1}})
 	if err != nil {
 		return fmt.Errorf("count contracts: %w", err)
 	}
 	if owned >= maxOwnedContracts {
-		return conflict("%s owns %d contracts, which is the most. Ask an administrator.", owner.Name, owned)
+		return registry.Conflict("%s owns %d contracts, which is the most. Ask an administrator.", owner.Name, owned)
 	}
 	in.OwnerPartnerID, in.Owner = owner.ID, ""
 	return nil
@@ -98,18 +99,18 @@ func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor Actor) e
 // does that. The partner that owns it cannot change the owner. A contract goes to
 // another organisation with what was agreed about that alone (EDU-22). Fields: as
 // Create.
-func (c *Contracts) Update(ctx context.Context, actor Actor, id string, in ContractInput) (store.Contract, error) {
+func (c *Contracts) Update(ctx context.Context, actor registry.Actor, id string, in ContractInput) (store.Contract, error) {
 	return c.Amend(ctx, actor, id, func(now *ContractInput) { *now = in })
 }
 
 // Amend is Update for who changes some of the metadata and leaves the rest.
-func (c *Contracts) Amend(ctx context.Context, actor Actor, id string, edit func(*ContractInput)) (store.Contract, error) {
+func (c *Contracts) Amend(ctx context.Context, actor registry.Actor, id string, edit func(*ContractInput)) (store.Contract, error) {
 	var row store.Contract
 	err := c.change(ctx, actor, id, func(tx *store.Tx, found *store.Contract) error {
 		before, in := *found, inputOf(*found)
 		edit(&in)
-		if in = in.clean(); in.check().err() != nil {
-			return in.check().err()
+		if in = in.clean(); in.check().Err() != nil {
+			return in.check().Err()
 		}
 		if ok, err := actsForOwn(ctx, tx, actor); err != nil {
 			return err
@@ -131,28 +132,28 @@ func (c *Contracts) Amend(ctx context.Context, actor Actor, id string, edit func
 		if err := tx.UpdateContract(ctx, found); err != nil {
 			return fmt.Errorf("update contract: %w", err)
 		}
-		return record(ctx, tx, actor, action, contractObject(*found), what)
+		return registry.Record(ctx, tx, actor, action, contractObject(*found), what)
 	})
 	return row, err
 }
 
 // amended is what the audit trail tells of a change. A contract goes to another
 // organisation with what was agreed about that alone.
-func amended(before, after store.Contract) (string, details, error) {
+func amended(before, after store.Contract) (string, registry.Details, error) {
 	moved := before.OwnerPartnerID != after.OwnerPartnerID
 	switch {
 	case !moved && before.Owner == after.Owner:
-		return ActionContractUpdated, details{}, nil
+		return registry.ActionContractUpdated, registry.Details{}, nil
 	case moved && after.Agreement == "":
-		return "", nil, invalidFields(problems{"agreement": "Say who decided on the new owner."})
+		return "", nil, registry.Invalid(registry.Problems{"agreement": "Say who decided on the new owner."})
 	}
-	return ActionContractTransferred, details{"from": before.Owner, "to": after.Owner, "agreement": after.Agreement, "agreedOn": after.AgreedOn}, nil
+	return registry.ActionContractTransferred, registry.Details{"from": before.Owner, "to": after.Owner, "agreement": after.Agreement, "agreedOn": after.AgreedOn}, nil
 }
 
 // checkContractID wants kebab-case that is not a word of our own addresses.
 func checkContractID(id string) string {
 	switch {
-	case len(id) < 2 || len(id) > 80 || !allOf(id, "abcdefghijklmnopqrstuvwxyz0123456789-"),
+	case len(id) < 2 || len(id) > 80 || !registry.AllOf(id, "abcdefghijklmnopqrstuvwxyz0123456789-"),
 		strings.HasPrefix(id, "-"), strings.HasSuffix(id, "-"), strings.Contains(id, "--"):
 		return "Use lower-case letters and digits, with single hyphens between words, such as student-events."
 	case id == "new":
@@ -162,7 +163,7 @@ func checkContractID(id string) string {
 }
 
 // actsForOwn tells whether an actor acts for the own organisation.
-func actsForOwn(ctx context.Context, tx *store.Tx, actor Actor) (bool, error) {
+func actsForOwn(ctx context.Context, tx *store.Tx, actor registry.Actor) (bool, error) {
 	if actor.Administrator || actor.PartnerID == "" {
 		return actor.Administrator, nil
 	}
@@ -178,14 +179,14 @@ func actsForOwn(ctx context.Context, tx *store.Tx, actor Actor) (bool, error) {
 
 // change reads a contract the actor maintains and keeps others from changing it
 // meanwhile: only its owner publishes (EDU-21).
-func (c *Contracts) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Contract) error) error {
+func (c *Contracts) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Contract) error) error {
 	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "contract", id); err != nil {
-			return found("contract", err)
+			return registry.Found("contract", err)
 		}
 		row, err := tx.Contract(ctx, id)
 		if err != nil {
-			return found("contract", err)
+			return registry.Found("contract", err)
 		}
 		ok, err := actsForOwn(ctx, tx, actor)
 		if err != nil {
@@ -195,7 +196,7 @@ func (c *Contracts) change(ctx context.Context, actor Actor, id string, fn func(
 			ok = row.OwnerPartnerID == ""
 		}
 		if !ok {
-			if err := allowChange(ctx, tx, actor, "contract that you maintain", row.OwnerPartnerID); err != nil {
+			if err := registry.AllowChange(ctx, tx, actor, "contract that you maintain", row.OwnerPartnerID); err != nil {
 				return err
 			}
 		}
@@ -203,10 +204,10 @@ func (c *Contracts) change(ctx context.Context, actor Actor, id string, fn func(
 	})
 }
 
-func contractObject(c store.Contract) object {
-	return objectOf("contract", c.ID, c.Title, c.OwnerPartnerID)
+func contractObject(c store.Contract) registry.Object {
+	return registry.ObjectOf("contract", c.ID, c.Title, c.OwnerPartnerID)
 }
 
-func versionObject(c store.Contract, v store.ContractVersion) object {
-	return objectOf("contract", c.ID, c.Title+" "+v.Version, c.OwnerPartnerID)
+func versionObject(c store.Contract, v store.ContractVersion) registry.Object {
+	return registry.ObjectOf("contract", c.ID, c.Title+" "+v.Version, c.OwnerPartnerID)
 }

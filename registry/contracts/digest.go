@@ -1,8 +1,9 @@
-package registry
+package contracts
 
 import (
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -12,7 +13,7 @@ func named(v store.ContractVersion, digest string) error {
 	digest = strings.TrimPrefix(strings.TrimSpace(digest), "sha256:")
 	switch {
 	case digest == "":
-		return &Error{Code: CodeDigestMissing, Message: "Name the bytes to publish by their SHA-256 digest, as the register answered it for the draft that you reviewed."}
+		return &registry.Error{Code: registry.CodeDigestMissing, Message: "Name the bytes to publish by their SHA-256 digest, as the register answered it for the draft that you reviewed."}
 	case v.Status == store.VersionDraft && digest != v.Digest && digest != v.DocumentDigest():
 		return draftChanged(v)
 	}
@@ -20,7 +21,7 @@ func named(v store.ContractVersion, digest string) error {
 }
 
 func draftChanged(v store.ContractVersion) error {
-	return &Error{Code: CodeDraftChanged, Message: "Version " + v.Version + " was not published: its draft was replaced since you looked at it. Review the draft as it is now, and publish that with its digest."}
+	return &registry.Error{Code: registry.CodeDraftChanged, Message: "Version " + v.Version + " was not published: its draft was replaced since you looked at it. Review the draft as it is now, and publish that with its digest."}
 }
 
 // sameBytes reports whether two readings of a version have the same upload and the same document made of it.

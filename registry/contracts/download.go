@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -28,7 +29,7 @@ type Downloader struct {
 // Downloads remembers who fetched which version of a contract, so that who withdraws one knows whom to tell. A download
 // never waits for it: what is noted is written later by Write. A crash in between forgets some seconds of it.
 type Downloads struct {
-	cfg Config
+	cfg registry.Config
 
 	mu        sync.Mutex
 	waiting   []store.ContractDownload
@@ -43,7 +44,7 @@ type downloaded struct{ versionID, kind, id string }
 type anonymousDay struct{ versionID, day string }
 
 // NewDownloads makes the service.
-func NewDownloads(cfg Config) *Downloads {
+func NewDownloads(cfg registry.Config) *Downloads {
 	return &Downloads{cfg: cfg, lately: map[downloaded]time.Time{}, anonymous: map[anonymousDay]int64{}}
 }
 

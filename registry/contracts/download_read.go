@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -30,7 +31,7 @@ type DownloadUse struct {
 
 // DownloadsOf tells who fetched a version: an administrator sees all, another maintainer its own readers and how many
 // others there are (guarantee G7). To anybody else it tells nothing.
-func (c *Contracts) DownloadsOf(ctx context.Context, reader Reader, about store.Contract, v store.ContractVersion) (DownloadUse, error) {
+func (c *Contracts) DownloadsOf(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (DownloadUse, error) {
 	var use DownloadUse
 	if !reader.Maintains(about) {
 		return use, nil
@@ -46,7 +47,7 @@ func (c *Contracts) DownloadsOf(ctx context.Context, reader Reader, about store.
 		}
 		f := Fetched{ContractDownload: row}
 		if f.Partner, err = c.cfg.DB.Partner(ctx, row.PartnerID); err != nil {
-			return use, found("partner", err)
+			return use, registry.Found("partner", err)
 		}
 		if f.Name, err = c.readerName(ctx, row); err != nil {
 			return use, err

@@ -1,21 +1,22 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // EventTypes are the catalogue: what can be subscribed to.
-type EventTypes struct{ cfg Config }
+type EventTypes struct{ cfg registry.Config }
 
 // NewEventTypes makes the service.
-func NewEventTypes(cfg Config) *EventTypes { return &EventTypes{cfg} }
+func NewEventTypes(cfg registry.Config) *EventTypes { return &EventTypes{cfg} }
 
 // Catalogue lists every event type the reader may see once, by name.
-func (e *EventTypes) Catalogue(ctx context.Context, reader Reader) ([]store.EventType, error) {
-	rows, err := e.cfg.DB.EventTypes(ctx, reader.sight())
+func (e *EventTypes) Catalogue(ctx context.Context, reader registry.Reader) ([]store.EventType, error) {
+	rows, err := e.cfg.DB.EventTypes(ctx, reader.Sight())
 	if err != nil {
 		return nil, fmt.Errorf("list event types: %w", err)
 	}
@@ -23,23 +24,23 @@ func (e *EventTypes) Catalogue(ctx context.Context, reader Reader) ([]store.Even
 }
 
 // Get finds an event type the reader may see, by name.
-func (e *EventTypes) Get(ctx context.Context, reader Reader, name string) (store.EventType, error) {
+func (e *EventTypes) Get(ctx context.Context, reader registry.Reader, name string) (store.EventType, error) {
 	t, err := e.cfg.DB.EventType(ctx, name)
 	if err != nil {
-		return store.EventType{}, found("event type", err)
+		return store.EventType{}, registry.Found("event type", err)
 	}
-	seen, err := e.cfg.DB.SeesContract(ctx, reader.sight(), t.ContractID)
+	seen, err := e.cfg.DB.SeesContract(ctx, reader.Sight(), t.ContractID)
 	if err != nil {
 		return store.EventType{}, fmt.Errorf("look who sees the event type: %w", err)
 	}
 	if !seen {
-		return store.EventType{}, notFound("event type")
+		return store.EventType{}, registry.NotFound("event type")
 	}
 	return t, nil
 }
 
 // LinesOf lists the lines of event types that a reader was shown, by name.
-func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][]VersionLineOf, error) {
+func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][]registry.VersionLineOf, error) {
 	rows, err := e.cfg.DB.EventTypeVersions(ctx, names...)
 	if err != nil {
 		return nil, fmt.Errorf("list versions of event types: %w", err)
@@ -48,9 +49,9 @@ func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][
 	for _, r := range rows {
 		byName[r.Name] = append(byName[r.Name], r)
 	}
-	lines := make(map[string][]VersionLineOf, len(byName))
+	lines := make(map[string][]registry.VersionLineOf, len(byName))
 	for name, versions := range byName {
-		lines[name] = Lines(versions)
+		lines[name] = registry.Lines(versions)
 	}
 	return lines, nil
 }

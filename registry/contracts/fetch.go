@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/bundle"
 	"schakel/registry/contract"
 )
@@ -16,7 +17,7 @@ const fetchTime = 40 * time.Second
 
 // fetchReferences makes an upload that asks for it a zip with what it refers to at addresses, and counts what was fetched.
 // It needs no turn: it waits for other servers most of the time.
-func (c *Contracts) fetchReferences(ctx context.Context, actor Actor, in Upload) (Upload, int, error) {
+func (c *Contracts) fetchReferences(ctx context.Context, actor registry.Actor, in Upload) (Upload, int, error) {
 	if !in.Fetch {
 		return in, 0, nil
 	}
@@ -58,7 +59,7 @@ func (c *Contracts) fetchReferences(ctx context.Context, actor Actor, in Upload)
 
 // fetcher is the client for the references of an actor's document. Only the own organisation may read what stands at private
 // addresses that the installation allows: the document shows it to whoever uploads.
-func (c *Contracts) fetcher(ctx context.Context, actor Actor) (bundle.Doer, error) {
+func (c *Contracts) fetcher(ctx context.Context, actor registry.Actor) (bundle.Doer, error) {
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (c *Contracts) fetcher(ctx context.Context, actor Actor) (bundle.Doer, erro
 		http = c.cfg.MirrorHTTP
 	}
 	if http == nil {
-		return nil, &Error{Code: CodeForbidden, Message: "This installation fetches nothing for you. Upload a zip with all that the document refers to; schakel contract bundle makes one."}
+		return nil, &registry.Error{Code: registry.CodeForbidden, Message: "This installation fetches nothing for you. Upload a zip with all that the document refers to; schakel contract bundle makes one."}
 	}
 	return http, nil
 }

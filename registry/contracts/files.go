@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -29,7 +30,7 @@ func (e *IncompleteError) Unwrap() error {
 	if len(e.Missing) > 1 {
 		many = fmt.Sprintf("%d references lead", len(e.Missing))
 	}
-	return conflict("Version %s cannot be published: %s to something that was not uploaded. Upload it again as a zip with all its files.", e.Version, many)
+	return registry.Conflict("Version %s cannot be published: %s to something that was not uploaded. Upload it again as a zip with all its files.", e.Version, many)
 }
 
 // complete refuses a version that refers to what was not uploaded.
@@ -59,23 +60,23 @@ func Files(v store.ContractVersion) ([]contract.File, error) {
 
 // Document reads the document of a version: what was uploaded, or the one that was
 // made of the files of a zip. Its digest is that of v.DocumentDigest.
-func (c *Contracts) Document(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error) {
+func (c *Contracts) Document(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, []byte, error) {
 	return c.content(ctx, reader, id, version, c.cfg.DB.Document)
 }
 
 // Original reads what was uploaded as a version, byte for byte.
-func (c *Contracts) Original(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error) {
+func (c *Contracts) Original(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, []byte, error) {
 	return c.content(ctx, reader, id, version, c.cfg.DB.Original)
 }
 
-func (c *Contracts) content(ctx context.Context, reader Reader, id, version string, read func(context.Context, string) ([]byte, error)) (store.ContractVersion, []byte, error) {
+func (c *Contracts) content(ctx context.Context, reader registry.Reader, id, version string, read func(context.Context, string) ([]byte, error)) (store.ContractVersion, []byte, error) {
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
 		return v, nil, err
 	}
 	content, err := read(ctx, v.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return v, nil, notFound("version")
+		return v, nil, registry.NotFound("version")
 	}
 	if err != nil {
 		return v, nil, fmt.Errorf("read contract: %w", err)
@@ -84,14 +85,14 @@ func (c *Contracts) content(ctx context.Context, reader Reader, id, version stri
 }
 
 // DeleteDraft removes a version that was never published.
-func (c *Contracts) DeleteDraft(ctx context.Context, actor Actor, id, version string) error {
+func (c *Contracts) DeleteDraft(ctx context.Context, actor registry.Actor, id, version string) error {
 	return c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
 		v, err := tx.ContractVersion(ctx, id, version)
 		if err != nil {
-			return found("version", err)
+			return registry.Found("version", err)
 		}
 		if v.Status != store.VersionDraft {
-			return conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
+			return registry.Conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
 		}
 		if err := refuseCopy(ctx, tx, id); err != nil {
 			return err
@@ -99,6 +100,6 @@ func (c *Contracts) DeleteDraft(ctx context.Context, actor Actor, id, version st
 		if err := tx.DeleteDraft(ctx, v.ID); err != nil {
 			return fmt.Errorf("delete draft: %w", err)
 		}
-		return record(ctx, tx, actor, ActionContractDraftDeleted, versionObject(*row, v), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionContractDraftDeleted, versionObject(*row, v), nil)
 	})
 }

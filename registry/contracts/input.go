@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -47,39 +48,39 @@ func (in ContractInput) clean() ContractInput {
 		*s = strings.TrimSpace(*s)
 	}
 	if in.ContactEmail != "" {
-		in.ContactEmail = CleanEmail(in.ContactEmail)
+		in.ContactEmail = registry.CleanEmail(in.ContactEmail)
 	}
 	return in
 }
 
-func (in ContractInput) check() problems {
-	wrong := problems{}
-	wrong.add("title", line(in.Title, 2, 200))
-	wrong.add("description", prose(in.Description, 0, 4000))
+func (in ContractInput) check() registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("title", registry.CheckLine(in.Title, 2, 200))
+	wrong.Add("description", registry.CheckProse(in.Description, 0, 4000))
 	for field, text := range map[string]string{
 		"owner": in.Owner, "maintainer": in.Maintainer, "contactName": in.ContactName, "classification": in.Classification,
 		"basedOn": in.BasedOn, "agreement": in.Agreement,
 	} {
-		wrong.add(field, line(text, 0, 200))
+		wrong.Add(field, registry.CheckLine(text, 0, 200))
 	}
-	if in.ContactEmail != "" && !ValidEmail(in.ContactEmail) {
-		wrong.add("contactEmail", "Enter an e-mail address, as name@example.nl.")
+	if in.ContactEmail != "" && !registry.ValidEmail(in.ContactEmail) {
+		wrong.Add("contactEmail", "Enter an e-mail address, as name@example.nl.")
 	}
-	wrong.add("idMeaning", prose(in.IDMeaning, 0, 1000))
-	wrong.add("timeMeaning", prose(in.TimeMeaning, 0, 1000))
+	wrong.Add("idMeaning", registry.CheckProse(in.IDMeaning, 0, 1000))
+	wrong.Add("timeMeaning", registry.CheckProse(in.TimeMeaning, 0, 1000))
 	if _, err := time.Parse(time.DateOnly, in.AgreedOn); in.AgreedOn != "" && err != nil {
-		wrong.add("agreedOn", "Write the day as 2026-05-01.")
+		wrong.Add("agreedOn", "Write the day as 2026-05-01.")
 	}
 	return wrong
 }
 
 func (in ContractInput) fill(ctx context.Context, tx *store.Tx, c *store.Contract) error {
-	owner, err := partnerOrOwn(ctx, &tx.Queries, in.OwnerPartnerID)
+	owner, err := registry.PartnerOrOwn(ctx, &tx.Queries, in.OwnerPartnerID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("find owner: %w", err)
 	}
 	if err != nil {
-		return invalidFields(problems{"owner": "Choose an owner that is registered."})
+		return registry.Invalid(registry.Problems{"owner": "Choose an owner that is registered."})
 	}
 	if in.Owner == "" {
 		in.Owner = owner.Name

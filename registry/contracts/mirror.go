@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/compare"
 	"schakel/registry/contract"
 	"schakel/registry/mirror"
@@ -20,12 +21,12 @@ import (
 // others, which stays a draft. A copy defines no event types here, and no
 // subscription or payload check follows it by itself.
 type Mirrors struct {
-	cfg       Config
+	cfg       registry.Config
 	contracts *Contracts
 }
 
 // NewMirrors makes the service.
-func NewMirrors(cfg Config, contracts *Contracts) *Mirrors { return &Mirrors{cfg, contracts} }
+func NewMirrors(cfg registry.Config, contracts *Contracts) *Mirrors { return &Mirrors{cfg, contracts} }
 
 // MirrorState is a source with what is known of its mirror.
 type MirrorState struct {
@@ -37,7 +38,7 @@ type MirrorState struct {
 }
 
 // allow lets in who acts for the own organisation.
-func (m *Mirrors) allow(ctx context.Context, actor Actor) error {
+func (m *Mirrors) allow(ctx context.Context, actor registry.Actor) error {
 	if actor.Administrator {
 		return nil
 	}
@@ -46,13 +47,13 @@ func (m *Mirrors) allow(ctx context.Context, actor Actor) error {
 		return fmt.Errorf("find own organisation: %w", err)
 	}
 	if actor.PartnerID == "" || own.ID != actor.PartnerID {
-		return &Error{Code: CodeForbidden, Message: "Only the organisation that runs this Schakel can see and change what it mirrors."}
+		return &registry.Error{Code: registry.CodeForbidden, Message: "Only the organisation that runs this Schakel can see and change what it mirrors."}
 	}
 	return nil
 }
 
 // List lists all sources by name.
-func (m *Mirrors) List(ctx context.Context, actor Actor) ([]MirrorState, error) {
+func (m *Mirrors) List(ctx context.Context, actor registry.Actor) ([]MirrorState, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return nil, err
 	}
@@ -64,13 +65,13 @@ func (m *Mirrors) List(ctx context.Context, actor Actor) ([]MirrorState, error) 
 }
 
 // Get finds one source.
-func (m *Mirrors) Get(ctx context.Context, actor Actor, id string) (MirrorState, error) {
+func (m *Mirrors) Get(ctx context.Context, actor registry.Actor, id string) (MirrorState, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return MirrorState{}, err
 	}
 	row, err := m.cfg.DB.MirrorSource(ctx, id)
 	if err != nil {
-		return MirrorState{}, found("mirror", err)
+		return MirrorState{}, registry.Found("mirror", err)
 	}
 	states, err := m.states(ctx, []store.MirrorSource{row})
 	if err != nil {
@@ -107,12 +108,12 @@ func (m *Mirrors) states(ctx context.Context, rows []store.MirrorSource) ([]Mirr
 }
 
 // Runs lists the runs of a mirror, newest first, with their total count.
-func (m *Mirrors) Runs(ctx context.Context, actor Actor, id string, p store.Page) ([]store.MirrorRun, int, error) {
+func (m *Mirrors) Runs(ctx context.Context, actor registry.Actor, id string, p store.Page) ([]store.MirrorRun, int, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return nil, 0, err
 	}
 	if _, err := m.cfg.DB.MirrorSource(ctx, id); err != nil {
-		return nil, 0, found("mirror", err)
+		return nil, 0, registry.Found("mirror", err)
 	}
 	rows, total, err := m.cfg.DB.MirrorRuns(ctx, id, p)
 	if err != nil {
@@ -122,7 +123,7 @@ func (m *Mirrors) Runs(ctx context.Context, actor Actor, id string, p store.Page
 }
 
 // OneRun finds a run of a mirror.
-func (m *Mirrors) OneRun(ctx context.Context, actor Actor, id, runID string) (store.MirrorRun, error) {
+func (m *Mirrors) OneRun(ctx context.Context, actor registry.Actor, id, runID string) (store.MirrorRun, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return store.MirrorRun{}, err
 	}
@@ -130,12 +131,12 @@ func (m *Mirrors) OneRun(ctx context.Context, actor Actor, id, runID string) (st
 	if err == nil && run.SourceID != id {
 		err = store.ErrNotFound
 	}
-	return run, found("run", err)
+	return run, registry.Found("run", err)
 }
 
 // Alarms lists bytes that sources gave for versions of which we have other bytes,
 // newest first, with their total count.
-func (m *Mirrors) Alarms(ctx context.Context, actor Actor, f store.MirrorAsideFilter) ([]store.MirrorAside, int, error) {
+func (m *Mirrors) Alarms(ctx context.Context, actor registry.Actor, f store.MirrorAsideFilter) ([]store.MirrorAside, int, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return nil, 0, err
 	}
@@ -147,7 +148,7 @@ func (m *Mirrors) Alarms(ctx context.Context, actor Actor, f store.MirrorAsideFi
 }
 
 // Alarm finds one alarm of a mirror.
-func (m *Mirrors) Alarm(ctx context.Context, actor Actor, id, alarmID string) (store.MirrorAside, error) {
+func (m *Mirrors) Alarm(ctx context.Context, actor registry.Actor, id, alarmID string) (store.MirrorAside, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return store.MirrorAside{}, err
 	}
@@ -155,29 +156,29 @@ func (m *Mirrors) Alarm(ctx context.Context, actor Actor, id, alarmID string) (s
 	if err == nil && row.SourceID != id {
 		err = store.ErrNotFound
 	}
-	return row, found("alarm", err)
+	return row, registry.Found("alarm", err)
 }
 
 // AlarmContent reads the bytes that are kept aside.
-func (m *Mirrors) AlarmContent(ctx context.Context, actor Actor, id, alarmID string) (store.MirrorAside, []byte, error) {
+func (m *Mirrors) AlarmContent(ctx context.Context, actor registry.Actor, id, alarmID string) (store.MirrorAside, []byte, error) {
 	row, err := m.Alarm(ctx, actor, id, alarmID)
 	if err != nil {
 		return row, nil, err
 	}
 	content, err := m.cfg.DB.MirrorAsideContent(ctx, alarmID)
-	return row, content, found("alarm", err)
+	return row, content, registry.Found("alarm", err)
 }
 
 // AlarmChanges compares what is kept aside with our copy: what the source changed.
 // What is not a document that can be read, or compared, is refused (CodeConflict).
-func (m *Mirrors) AlarmChanges(ctx context.Context, actor Actor, id, alarmID string) ([]compare.Change, error) {
+func (m *Mirrors) AlarmChanges(ctx context.Context, actor registry.Actor, id, alarmID string) ([]compare.Change, error) {
 	row, content, err := m.AlarmContent(ctx, actor, id, alarmID)
 	if err != nil {
 		return nil, err
 	}
 	ours, err := m.cfg.DB.ContractVersion(ctx, row.ContractID, row.Version)
 	if err != nil {
-		return nil, found("version", err)
+		return nil, registry.Found("version", err)
 	}
 	leave, err := m.contracts.turns.take(ctx)
 	if err != nil {
@@ -193,35 +194,35 @@ func (m *Mirrors) AlarmChanges(ctx context.Context, actor Actor, id, alarmID str
 		return nil, fmt.Errorf("read what is kept aside: %w", err)
 	}
 	if read == nil {
-		return nil, conflict("What the source gives now is not a document that can be read.")
+		return nil, registry.Conflict("What the source gives now is not a document that can be read.")
 	}
 	changes, err := compare.Documents(old, read.Document)
 	if err != nil {
-		return nil, conflict("The two cannot be compared: they are of different kinds, too large, or refer to each other in too many ways.")
+		return nil, registry.Conflict("The two cannot be compared: they are of different kinds, too large, or refer to each other in too many ways.")
 	}
 	return changes, nil
 }
 
 // Settle ends an alarm: somebody found out with the source why the bytes differ.
 // Our copy stays as it is. Field: reason.
-func (m *Mirrors) Settle(ctx context.Context, actor Actor, id, alarmID, reason string) error {
+func (m *Mirrors) Settle(ctx context.Context, actor registry.Actor, id, alarmID, reason string) error {
 	reason = strings.TrimSpace(reason)
 	row, err := m.Alarm(ctx, actor, id, alarmID)
 	if err != nil {
 		return err
 	}
-	if err := checkReason(reason, true); err != nil {
+	if err := registry.CheckReason(reason, true); err != nil {
 		return err
 	}
 	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		err := tx.SettleMirrorAside(ctx, alarmID, actor.Name, reason)
 		if errors.Is(err, store.ErrConflict) {
-			return conflict("This alarm is settled already.")
+			return registry.Conflict("This alarm is settled already.")
 		}
 		if err != nil {
 			return fmt.Errorf("settle alarm: %w", err)
 		}
-		return record(ctx, tx, actor, ActionCopySettled, objectOf("contract", row.ContractID, row.ContractID+" "+row.Version, ""), details{"reason": reason, "version": row.Version})
+		return registry.Record(ctx, tx, actor, registry.ActionCopySettled, registry.ObjectOf("contract", row.ContractID, row.ContractID+" "+row.Version, ""), registry.Details{"reason": reason, "version": row.Version})
 	})
 }
 
@@ -267,7 +268,7 @@ func isCopy(ctx context.Context, tx *store.Tx, contractID string) (bool, error) 
 func refuseCopy(ctx context.Context, tx *store.Tx, contractID string) error {
 	is, err := isCopy(ctx, tx, contractID)
 	if err == nil && is {
-		return conflict("This contract is a copy: its versions come from the register that it is mirrored from.")
+		return registry.Conflict("This contract is a copy: its versions come from the register that it is mirrored from.")
 	}
 	return err
 }

@@ -1,9 +1,10 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/mirror"
 	"schakel/store"
 )
@@ -11,7 +12,7 @@ import (
 // about lets the title and the description of our copy follow those at the source. A
 // text that a person wrote here stays. title is what the source calls the contract.
 func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, title string) error {
-	if title = shown(title, 200, false); line(title, 2, 200) != "" {
+	if title = shown(title, 200, false); registry.CheckLine(title, 2, 200) != "" {
 		title = copied.OriginTitle // it has none that can be kept
 	}
 	description := shown(c.Description, 4000, true)
@@ -37,8 +38,8 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 			if err := tx.UpdateContract(ctx, &ours); err != nil {
 				return err
 			}
-			o := objectOf("contract", row.ID, ours.Title, row.OwnerPartnerID)
-			if err := record(ctx, tx, r.actor, ActionCopyDescribed, o, details{"from": copied.OriginURL, "titleBefore": row.Title}); err != nil {
+			o := registry.ObjectOf("contract", row.ID, ours.Title, row.OwnerPartnerID)
+			if err := registry.Record(ctx, tx, r.actor, registry.ActionCopyDescribed, o, registry.Details{"from": copied.OriginURL, "titleBefore": row.Title}); err != nil {
 				return err
 			}
 		}

@@ -1,9 +1,10 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/mirror"
 	"schakel/store"
 )
@@ -62,15 +63,15 @@ func (r *mirrorRun) raise(ctx context.Context, tx *store.Tx, aside *store.Mirror
 	if err != nil {
 		return err
 	}
-	o := objectOf("contract", row.ID, row.Title+" "+aside.Version, row.OwnerPartnerID)
-	if err := record(ctx, tx, r.actor, ActionCopyDiffers, o, details{"from": aside.OriginURL, "digest": aside.Digest, "version": aside.Version}); err != nil {
+	o := registry.ObjectOf("contract", row.ID, row.Title+" "+aside.Version, row.OwnerPartnerID)
+	if err := registry.Record(ctx, tx, r.actor, registry.ActionCopyDiffers, o, registry.Details{"from": aside.OriginURL, "digest": aside.Digest, "version": aside.Version}); err != nil {
 		return err
 	}
-	return r.cfg.mailAdministrators(ctx, tx, mailOtherBytes(r.cfg, row, *aside))
+	return r.cfg.MailAdministrators(ctx, tx, mailOtherBytes(r.cfg, row, *aside))
 }
 
-func mailOtherBytes(c Config, row store.Contract, aside store.MirrorAside) message {
-	return c.letter("Other bytes at the source: "+row.Title+" "+aside.Version, "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
+func mailOtherBytes(c registry.Config, row store.Contract, aside store.MirrorAside) registry.Message {
+	return c.Letter("Other bytes at the source: "+row.Title+" "+aside.Version, "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
 		"Version "+aside.Version+" of contract "+row.Title+" was copied from "+aside.OriginURL+". That address gives other bytes for the same version now.",
 		"A published version must never change. Our copy stays as it was; the other bytes are kept aside. Compare the two, and ask the source what happened:")
 }

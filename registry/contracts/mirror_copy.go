@@ -1,10 +1,11 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/registry/mirror"
 	"schakel/store"
@@ -29,7 +30,7 @@ func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.Mi
 			return err
 		}
 		if row.Kind != string(read.Document.Kind) {
-			return conflict("This is an %s document; the versions before it are %s.", read.Document.Kind, row.Kind)
+			return registry.Conflict("This is an %s document; the versions before it are %s.", read.Document.Kind, row.Kind)
 		}
 		draft.ContractID = row.ID
 		if err := tx.InsertContractVersion(ctx, &draft); err != nil {
@@ -45,7 +46,7 @@ func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.Mi
 		if said, err = r.publishCopy(ctx, tx, row, &draft); err != nil {
 			return err
 		}
-		return record(ctx, tx, r.actor, ActionCopyMade, versionObject(row, draft), details{"from": v.URL, "digest": draft.Digest, "version": number})
+		return registry.Record(ctx, tx, r.actor, registry.ActionCopyMade, versionObject(row, draft), registry.Details{"from": v.URL, "digest": draft.Digest, "version": number})
 	})
 	if err != nil {
 		return made, err
@@ -77,7 +78,7 @@ func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Con
 		if err := tx.SetPublicationRequest(ctx, v); err != nil {
 			return "", fmt.Errorf("ask for publication: %w", err)
 		}
-		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.mailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
+		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
 	}
 	v.Status, v.PublishedAt, v.PublishedBy = store.VersionPublished, tx.Now, r.actor.Name
 	if err := tx.SetVersionStatus(ctx, v, store.VersionDraft); err != nil {
@@ -90,7 +91,7 @@ func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Con
 func (r *mirrorRun) home(ctx context.Context, tx *store.Tx, c mirror.Contract, copied *store.MirrorContract, read *contract.Upload) (store.Contract, error) {
 	if copied.ContractID != "" {
 		row, err := tx.Contract(ctx, copied.ContractID)
-		return row, found("contract", err)
+		return row, registry.Found("contract", err)
 	}
 	id, err := r.freeID(ctx, tx, c.ID)
 	if err != nil {
@@ -126,12 +127,12 @@ func (r *mirrorRun) freeID(ctx context.Context, tx *store.Tx, originID string) (
 			return "", fmt.Errorf("find contract: %w", err)
 		}
 	}
-	return "", conflict("All ids that it could get are taken here.")
+	return "", registry.Conflict("All ids that it could get are taken here.")
 }
 
 func (r *mirrorRun) title(c mirror.Contract, read *contract.Upload) string {
 	for _, text := range []string{c.Title, read.Document.Title, c.ID} {
-		if text = shown(text, 200, false); line(text, 2, 200) == "" {
+		if text = shown(text, 200, false); registry.CheckLine(text, 2, 200) == "" {
 			return text
 		}
 	}
@@ -140,7 +141,7 @@ func (r *mirrorRun) title(c mirror.Contract, read *contract.Upload) string {
 
 // owner is who owns a contract at its source, or else whose register it is.
 func (r *mirrorRun) owner(ctx context.Context, tx *store.Tx, c mirror.Contract) (string, error) {
-	if text := shown(c.Owner, 200, false); text != "" && line(text, 1, 200) == "" {
+	if text := shown(c.Owner, 200, false); text != "" && registry.CheckLine(text, 1, 200) == "" {
 		return text, nil
 	}
 	if r.source.PartnerID == "" {

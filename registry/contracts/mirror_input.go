@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"schakel/registry"
 	"schakel/registry/mirror"
 	"schakel/store"
 )
@@ -55,7 +56,7 @@ func (in MirrorInput) clean() MirrorInput {
 	if in.Prefix == "" {
 		in.Prefix = cutSlug(slugOf(in.Name), maxMirrorPrefix)
 	}
-	in.URLs, in.Contracts = filled(in.URLs), filled(in.Contracts)
+	in.URLs, in.Contracts = registry.Filled(in.URLs), registry.Filled(in.Contracts)
 	if in.Kind == store.MirrorURLs {
 		in.URL = ""
 	} else {
@@ -64,32 +65,32 @@ func (in MirrorInput) clean() MirrorInput {
 	return in
 }
 
-func (m *Mirrors) check(in MirrorInput) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 100))
+func (m *Mirrors) check(in MirrorInput) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
 	kinds := []string{store.MirrorSchakel, store.MirrorCatalog, store.MirrorApicurio, store.MirrorURLs}
 	if !slices.Contains(kinds, in.Kind) {
-		wrong.add("kind", "Choose schakel, catalog, apicurio or urls.")
+		wrong.Add("kind", "Choose schakel, catalog, apicurio or urls.")
 	}
 	if in.Kind == store.MirrorURLs {
-		wrong.add("urls", m.checkList(in.URLs))
+		wrong.Add("urls", m.checkList(in.URLs))
 	} else {
-		wrong.add("url", m.checkAddress(in.URL))
+		wrong.Add("url", m.checkAddress(in.URL))
 	}
 	if strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000 {
-		wrong.add("secret", "A key is one line of letters, digits and signs, without spaces.")
+		wrong.Add("secret", "A key is one line of letters, digits and signs, without spaces.")
 	}
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.add("schedule", sentence(err.Error()))
+		wrong.Add("schedule", registry.AsSentence(err.Error()))
 	}
 	if len(in.Contracts) > maxMirrorPatterns {
-		wrong.add("contracts", "Give at most 200 ids.")
+		wrong.Add("contracts", "Give at most 200 ids.")
 	}
 	for _, p := range in.Contracts {
-		wrong.add("contracts", line(p, 1, 300))
+		wrong.Add("contracts", registry.CheckLine(p, 1, 300))
 	}
 	if text := checkContractID(in.Prefix); text != "" || len(in.Prefix) > maxMirrorPrefix {
-		wrong.add("prefix", "Use at most 30 lower-case letters, digits and single hyphens, such as north.")
+		wrong.Add("prefix", "Use at most 30 lower-case letters, digits and single hyphens, such as north.")
 	}
 	return wrong
 }
@@ -99,7 +100,7 @@ func (m *Mirrors) checkAddress(text string) string {
 		return "Fill in the address of the register."
 	}
 	if _, err := mirror.ParseURL(text); err != nil {
-		return sentence(err.Error())
+		return registry.AsSentence(err.Error())
 	}
 	if err := m.cfg.CheckURL(text); err != nil {
 		return err.Error()
@@ -110,13 +111,13 @@ func (m *Mirrors) checkAddress(text string) string {
 func (m *Mirrors) checkList(lines []string) string {
 	entries, err := mirror.ParseList(lines)
 	if err != nil {
-		return sentence(err.Error())
+		return registry.AsSentence(err.Error())
 	}
 	if len(entries) == 0 {
 		return "Give at least one address."
 	}
 	for _, e := range entries {
-		if text := line(e.ID, 1, 300); text != "" {
+		if text := registry.CheckLine(e.ID, 1, 300); text != "" {
 			return text
 		}
 		if err := m.cfg.CheckURL(e.URL); err != nil {
@@ -128,17 +129,17 @@ func (m *Mirrors) checkList(lines []string) string {
 
 // parseSchedule reads the schedule of a mirror.
 func parseSchedule(text string) (cron.Schedule, error) {
-	return parseScheduleOf(text, leastMirrorPause)
+	return registry.ParseSchedule(text, leastMirrorPause)
 }
 
 // Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule,
 // contracts, prefix.
-func (m *Mirrors) Create(ctx context.Context, actor Actor, in MirrorInput) (store.MirrorSource, error) {
+func (m *Mirrors) Create(ctx context.Context, actor registry.Actor, in MirrorInput) (store.MirrorSource, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return store.MirrorSource{}, err
 	}
 	in = in.clean()
-	if err := m.check(in).err(); err != nil {
+	if err := m.check(in).Err(); err != nil {
 		return store.MirrorSource{}, err
 	}
 	row := store.MirrorSource{Kind: in.Kind, Prefix: in.Prefix, CreatedBy: actor.Name}
@@ -153,29 +154,29 @@ func (m *Mirrors) Create(ctx context.Context, actor Actor, in MirrorInput) (stor
 		}
 		for _, other := range all {
 			if other.Prefix == row.Prefix {
-				return invalidFields(problems{"prefix": "The mirror " + other.Name + " has this prefix."})
+				return registry.Invalid(registry.Problems{"prefix": "The mirror " + other.Name + " has this prefix."})
 			}
 		}
 		if len(all) >= mostMirrors {
-			return conflict("There are %d mirrors, which is the most.", mostMirrors)
+			return registry.Conflict("There are %d mirrors, which is the most.", mostMirrors)
 		}
 		if err := tx.InsertMirrorSource(ctx, &row); err != nil {
 			return mirrorTaken(err)
 		}
-		return record(ctx, tx, actor, ActionMirrorCreated, mirrorObject(row), mirrorDetails(row))
+		return registry.Record(ctx, tx, actor, registry.ActionMirrorCreated, mirrorObject(row), mirrorDetails(row))
 	})
 	return row, err
 }
 
 // Update changes a source; its kind and its prefix stay. Fields: as Create.
-func (m *Mirrors) Update(ctx context.Context, actor Actor, id string, edit func(*MirrorInput)) (store.MirrorSource, error) {
+func (m *Mirrors) Update(ctx context.Context, actor registry.Actor, id string, edit func(*MirrorInput)) (store.MirrorSource, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return store.MirrorSource{}, err
 	}
 	var row store.MirrorSource
 	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if row, err = tx.MirrorSource(ctx, id); err != nil {
-			return found("mirror", err)
+			return registry.Found("mirror", err)
 		}
 		in := InputOfMirror(row)
 		edit(&in)
@@ -183,9 +184,9 @@ func (m *Mirrors) Update(ctx context.Context, actor Actor, id string, edit func(
 		in = in.clean()
 		wrong := m.check(in)
 		if row.Secret != "" && in.Secret == "" && !in.NoSecret && keyGoesTo(row.URL, row.URLs) != keyGoesTo(in.URL, in.URLs) {
-			wrong.add("secret", "Fill in the key again: it was meant for another address.")
+			wrong.Add("secret", "Fill in the key again: it was meant for another address.")
 		}
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		if in.PartnerID != row.PartnerID {
@@ -197,7 +198,7 @@ func (m *Mirrors) Update(ctx context.Context, actor Actor, id string, edit func(
 		if err := tx.UpdateMirrorSource(ctx, &row); err != nil {
 			return mirrorTaken(err)
 		}
-		return record(ctx, tx, actor, ActionMirrorChanged, mirrorObject(row), mirrorDetails(row))
+		return registry.Record(ctx, tx, actor, registry.ActionMirrorChanged, mirrorObject(row), mirrorDetails(row))
 	})
 	return row, err
 }
@@ -232,40 +233,42 @@ func checkMirrorPartner(ctx context.Context, tx *store.Tx, id string) error {
 	}
 	p, err := tx.Partner(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && p.Own {
-		return invalidFields(problems{"partnerId": "Choose a partner that is registered."})
+		return registry.Invalid(registry.Problems{"partnerId": "Choose a partner that is registered."})
 	}
 	return err
 }
 
 func mirrorTaken(err error) error {
 	if errors.Is(err, store.ErrConflict) {
-		return invalidFields(problems{"name": "There is a mirror with this name already."})
+		return registry.Invalid(registry.Problems{"name": "There is a mirror with this name already."})
 	}
 	return fmt.Errorf("save mirror: %w", err)
 }
 
 // AskRun asks for a run at once; it begins within seconds.
-func (m *Mirrors) AskRun(ctx context.Context, actor Actor, id string) error {
+func (m *Mirrors) AskRun(ctx context.Context, actor registry.Actor, id string) error {
 	if err := m.allow(ctx, actor); err != nil {
 		return err
 	}
 	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.MirrorSource(ctx, id)
 		if err != nil {
-			return found("mirror", err)
+			return registry.Found("mirror", err)
 		}
 		if !row.Enabled {
-			return conflict("%s is switched off. Switch it on first.", row.Name)
+			return registry.Conflict("%s is switched off. Switch it on first.", row.Name)
 		}
 		if err := tx.AskMirrorRun(ctx, id, actor.Name); err != nil {
 			return fmt.Errorf("ask for run: %w", err)
 		}
-		return record(ctx, tx, actor, ActionMirrorAsked, mirrorObject(row), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionMirrorAsked, mirrorObject(row), nil)
 	})
 }
 
-func mirrorObject(s store.MirrorSource) object { return objectOf("mirror", s.ID, s.Name, s.PartnerID) }
+func mirrorObject(s store.MirrorSource) registry.Object {
+	return registry.ObjectOf("mirror", s.ID, s.Name, s.PartnerID)
+}
 
-func mirrorDetails(s store.MirrorSource) details {
-	return details{"url": s.URL, "urls": s.URLs, "kind": s.Kind, "schedule": s.Schedule, "contracts": s.Contracts, "enabled": s.Enabled, "key": s.Secret != ""}
+func mirrorDetails(s store.MirrorSource) registry.Details {
+	return registry.Details{"url": s.URL, "urls": s.URLs, "kind": s.Kind, "schedule": s.Schedule, "contracts": s.Contracts, "enabled": s.Enabled, "key": s.Secret != ""}
 }

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/mirror"
 	"schakel/store"
 )
@@ -72,7 +73,7 @@ func (r *mirrorRun) follow(ctx context.Context, copied store.MirrorCopy, v mirro
 	case ours.Status == store.VersionDeprecated && v.Status == mirror.Published && strings.HasPrefix(ours.StatusReason, atSource):
 		_, err = r.contracts.Undeprecate(ctx, r.actor, copied.ContractID, copied.Version)
 	}
-	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == CodeConflict {
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
 		return nil // a person was faster
 	}
 	return err
@@ -83,6 +84,6 @@ func (r *mirrorRun) recordMark(ctx context.Context, tx *store.Tx, contractID, ve
 	if err != nil {
 		return err
 	}
-	return record(ctx, tx, r.actor, ActionCopyMarked, objectOf("contract", row.ID, strings.TrimSpace(row.Title+" "+version), row.OwnerPartnerID),
-		details{"to": status, "from": from, "version": version})
+	return registry.Record(ctx, tx, r.actor, registry.ActionCopyMarked, registry.ObjectOf("contract", row.ID, strings.TrimSpace(row.Title+" "+version), row.OwnerPartnerID),
+		registry.Details{"to": status, "from": from, "version": version})
 }

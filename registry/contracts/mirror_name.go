@@ -1,8 +1,9 @@
-package registry
+package contracts
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"schakel/registry"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func copyVersion(number string) string {
 	number = strings.TrimSpace(number)
 	bare := strings.TrimPrefix(number, "v")
 	for _, v := range []string{bare, bare + ".0", bare + ".0.0"} {
-		if checkVersion(v) == "" && (v == bare || !strings.ContainsAny(bare, "-+")) {
+		if registry.CheckVersion(v) == "" && (v == bare || !strings.ContainsAny(bare, "-+")) {
 			return v
 		}
 	}

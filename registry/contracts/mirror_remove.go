@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,29 +6,30 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Remove ends a mirror for good: nothing is fetched any more, its key is erased and its
 // alarms are settled. The copies stay as they are, marked with where they come from
 // (EDU-N05). Field: reason.
-func (m *Mirrors) Remove(ctx context.Context, actor Actor, id, reason string) error {
+func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason string) error {
 	if err := m.allow(ctx, actor); err != nil {
 		return err
 	}
 	reason = strings.TrimSpace(reason)
-	if err := checkReason(reason, false); err != nil {
+	if err := registry.CheckReason(reason, false); err != nil {
 		return err
 	}
 	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.MirrorSource(ctx, id)
 		if err != nil {
-			return found("mirror", err)
+			return registry.Found("mirror", err)
 		}
 		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, strings.TrimSpace("The mirror was removed. "+reason)); err != nil {
 			return fmt.Errorf("remove mirror: %w", err)
 		}
-		return record(ctx, tx, actor, ActionMirrorRemoved, mirrorObject(row), details{"reason": reason, "url": row.URL, "urls": row.URLs})
+		return registry.Record(ctx, tx, actor, registry.ActionMirrorRemoved, mirrorObject(row), registry.Details{"reason": reason, "url": row.URL, "urls": row.URLs})
 	})
 }
 
@@ -47,7 +48,7 @@ func (r *mirrorRun) removed(ctx context.Context) (bool, error) {
 
 // CopyPage lists a page of the contracts that are copies of those of a source, by their
 // id there, with their total count.
-func (m *Mirrors) CopyPage(ctx context.Context, actor Actor, id string, p store.Page) ([]store.MirrorContract, int, error) {
+func (m *Mirrors) CopyPage(ctx context.Context, actor registry.Actor, id string, p store.Page) ([]store.MirrorContract, int, error) {
 	if _, err := m.Get(ctx, actor, id); err != nil {
 		return nil, 0, err
 	}

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/mirror"
 	"schakel/store"
 )
@@ -83,7 +84,7 @@ type mirrorRun struct {
 	*Mirrors
 	source  store.MirrorSource
 	reads   mirror.Driver
-	actor   Actor
+	actor   registry.Actor
 	row     store.MirrorRun
 	lines   []MirrorLine
 	bytes   int64
@@ -97,11 +98,11 @@ type mirrorRun struct {
 func (m *Mirrors) Run(ctx context.Context, id, cause string) (store.MirrorRun, error) {
 	source, err := m.cfg.DB.MirrorSource(ctx, id)
 	if err != nil {
-		return store.MirrorRun{}, found("mirror", err)
+		return store.MirrorRun{}, registry.Found("mirror", err)
 	}
 	r := &mirrorRun{
 		Mirrors: m, source: source, mustAll: cause != MirrorScheduled, row: store.MirrorRun{SourceID: id, Cause: cause, Lines: "[]"},
-		actor: Actor{Kind: ActorSystem, Name: "Mirror of " + source.Name, Administrator: true},
+		actor: registry.Actor{Kind: registry.ActorSystem, Name: "Mirror of " + source.Name, Administrator: true},
 	}
 	if err := m.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.StartMirrorRun(ctx, &r.row) }); err != nil {
 		return r.row, fmt.Errorf("start run: %w", err)
@@ -159,12 +160,12 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	}
 	r.copies = counts[r.source.ID]
 	if r.reads, err = r.driver(r.source); err != nil {
-		r.row.Error = sentence(err.Error())
+		r.row.Error = registry.AsSentence(err.Error())
 		return nil
 	}
 	there, err := r.reads.Contracts(ctx)
 	if err != nil {
-		r.row.Error = sentence(err.Error())
+		r.row.Error = registry.AsSentence(err.Error())
 		return ctx.Err()
 	}
 	known, err := r.cfg.DB.MirrorContracts(ctx, r.source.ID)
@@ -216,7 +217,7 @@ func firstIDs(list []mirror.Contract) string {
 // contract goes through the versions of one contract; copied is our copy, without an
 // id when there is none.
 func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied store.MirrorContract) error {
-	if text := line(c.ID, 1, 300); text != "" {
+	if text := registry.CheckLine(c.ID, 1, 300); text != "" {
 		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: "Its id cannot be kept: " + text})
 		return nil
 	}
@@ -229,7 +230,7 @@ func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied stor
 		return r.contractGone(ctx, copied)
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: sentence(err.Error())})
+		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: registry.AsSentence(err.Error())})
 		return ctx.Err()
 	}
 	if !copied.GoneAt.IsZero() {

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/registry/mirror"
 	"schakel/store"
@@ -33,7 +34,7 @@ func (r *mirrorRun) version(ctx context.Context, c mirror.Contract, copied *stor
 		return "", true, nil
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: sentence(err.Error())})
+		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: registry.AsSentence(err.Error())})
 		return known.Version, known.VersionID != "", ctx.Err()
 	}
 	if r.bytes += int64(len(doc.Content)); r.bytes > maxRunBytes {
@@ -111,7 +112,7 @@ func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *stor
 		return refuse("We keep 5,000 versions of this source, which is the most. Mirror fewer contracts.")
 	}
 	made, err := r.add(ctx, c, copied, v, doc, read, findings, number)
-	if refused, ok := errors.AsType[*Error](err); ok {
+	if refused, ok := errors.AsType[*registry.Error](err); ok {
 		return refuse(refusalText(refused))
 	}
 	if err != nil {
@@ -135,7 +136,7 @@ func firstFinding(findings []contract.Finding) string {
 }
 
 // refusalText is a refusal with what is wrong in its fields.
-func refusalText(e *Error) string {
+func refusalText(e *registry.Error) string {
 	var texts []string
 	for _, text := range e.Fields {
 		texts = append(texts, text)

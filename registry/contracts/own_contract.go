@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -14,14 +15,14 @@ import (
 // contracts like any other (EDU-06a, EDU-N03): public, owned by the own
 // organisation, and never changed once they are there.
 type OwnContracts struct {
-	cfg       Config
+	cfg       registry.Config
 	contracts *Contracts
 	all       []ownVersion
 }
 
 // ownVersion is an own document with what its info says.
 type ownVersion struct {
-	OwnDocument
+	registry.OwnDocument
 	kind    contract.Kind
 	version string
 }
@@ -33,7 +34,7 @@ type OwnTrouble struct {
 }
 
 // NewOwnContracts reads what the own documents say of themselves.
-func NewOwnContracts(cfg Config, contracts *Contracts) (*OwnContracts, error) {
+func NewOwnContracts(cfg registry.Config, contracts *Contracts) (*OwnContracts, error) {
 	o := &OwnContracts{cfg: cfg, contracts: contracts}
 	for _, d := range cfg.OwnDocuments {
 		read, findings, err := contract.Parse(d.Content, contract.Limits{})
@@ -53,7 +54,7 @@ func NewOwnContracts(cfg Config, contracts *Contracts) (*OwnContracts, error) {
 func (o *OwnContracts) Register(ctx context.Context) error {
 	for _, own := range o.all {
 		err := o.register(ctx, own)
-		if refused, ok := errors.AsType[*Error](err); ok {
+		if refused, ok := errors.AsType[*registry.Error](err); ok {
 			o.cfg.Log.WarnContext(ctx, "own description is not in the register", slog.String("contract", own.ID),
 				slog.String("version", own.version), slog.String("reason", refused.Message))
 		} else if err != nil {
@@ -72,13 +73,13 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("find version: %w", err)
 	}
-	actor := SystemActor()
+	actor := registry.SystemActor()
 	_, err = o.contracts.Create(ctx, actor, ContractInput{
 		ID: own.ID, Kind: string(own.kind), Title: own.Title, Description: own.Summary, Maintainer: o.cfg.Organisation,
 		Visibility: store.VisibilityPublic,
 	})
 	// It is there when an older version is; several nodes may start at once.
-	if refused, ok := errors.AsType[*Error](err); err != nil && (!ok || refused.Code != CodeConflict) {
+	if refused, ok := errors.AsType[*registry.Error](err); err != nil && (!ok || refused.Code != registry.CodeConflict) {
 		return err
 	}
 	if _, err := o.contracts.Upload(ctx, actor, own.ID, Upload{Content: own.Content, FileName: own.ID + ".yaml"}); err != nil {

@@ -1,22 +1,23 @@
-package registry
+package contracts
 
 import (
 	"fmt"
 	"net/url"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/payload"
 	"schakel/store"
 )
 
 // Payloads hold the data of events against the contract versions that define their type (CE-15, CE-18, EDU-08).
 type Payloads struct {
-	cfg     Config
+	cfg     registry.Config
 	checker *payload.Checker
 }
 
 // NewPayloads makes the service.
-func NewPayloads(cfg Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
+func NewPayloads(cfg registry.Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
 
 // maxPayload bounds the data that is held against a schema, in bytes. What is larger was kept apart, for receivers that
 // want it.
@@ -157,7 +158,7 @@ func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) 
 	}
 	var misfits []Misfit
 	for _, f := range found {
-		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: sentence(f.Detail)})
+		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: registry.AsSentence(f.Detail)})
 	}
 	return misfits, nil, nil
 }

@@ -1,10 +1,11 @@
-package registry
+package contracts
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -27,7 +28,7 @@ func requires(name string) string {
 // Rules: CE-15, CE-18, EDU-08.
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	p := NewPayloads(Config{BaseURL: "https://schakel.example"})
+	p := NewPayloads(registry.Config{BaseURL: "https://schakel.example"})
 	const address = "https://schakel.example/contracts/students/versions/"
 	two := versionsOf("2.0.0", requires("new"), "1.5.0", requires("old"), "1.4.0", requires("older"))
 	json := func(data string) Offer { return Offer{JSON: true, Data: []byte(data)} }
@@ -88,7 +89,7 @@ func TestJudge(t *testing.T) {
 
 func TestPayloadTrouble(t *testing.T) {
 	t.Parallel()
-	p := NewPayloads(Config{BaseURL: "https://schakel.example"})
+	p := NewPayloads(registry.Config{BaseURL: "https://schakel.example"})
 	for schema, want := range map[string]string{
 		"":                             "no JSON Schema",
 		`{"type":"strange"}`:           "cannot be used",
@@ -104,7 +105,7 @@ func TestPayloadTrouble(t *testing.T) {
 
 // BenchmarkJudge is what the check adds to an event without a schema, with one, and with two lines of versions.
 func BenchmarkJudge(b *testing.B) {
-	p := NewPayloads(Config{BaseURL: "https://schakel.example"})
+	p := NewPayloads(registry.Config{BaseURL: "https://schakel.example"})
 	offer := Offer{JSON: true, Data: []byte(`{"new":"` + strings.Repeat("x", 500) + `"}`)}
 	for name, versions := range map[string][]store.EventType{
 		"no schema": versionsOf("1.0.0", ""), "schema": versionsOf("1.0.0", requires("new")),

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -15,14 +16,14 @@ import (
 //	draft ──publish──▶ published ◀──undeprecate── deprecated
 //	                    │   └─────deprecate────────▶ │
 //	                    └──withdraw──▶ withdrawn ◀───┘
-func versionMove(verb string) transition {
+func versionMove(verb string) registry.Transition {
 	const published, deprecated = store.VersionPublished, store.VersionDeprecated
-	return map[string]transition{
-		"publish":     {action: ActionContractPublished, from: []string{store.VersionDraft}, to: published},
-		"deprecate":   {action: ActionContractDeprecated, from: []string{published}, to: deprecated},
-		"undeprecate": {action: ActionContractUndeprecated, from: []string{deprecated}, to: published},
-		"withdraw":    {action: ActionContractWithdrawn, from: []string{published, deprecated}, to: store.VersionWithdrawn, reason: true},
-	}[verb].named(verb)
+	return map[string]registry.Transition{
+		"publish":     {Action: registry.ActionContractPublished, From: []string{store.VersionDraft}, To: published},
+		"deprecate":   {Action: registry.ActionContractDeprecated, From: []string{published}, To: deprecated},
+		"undeprecate": {Action: registry.ActionContractUndeprecated, From: []string{deprecated}, To: published},
+		"withdraw":    {Action: registry.ActionContractWithdrawn, From: []string{published, deprecated}, To: store.VersionWithdrawn, Reason: true},
+	}[verb].Named(verb)
 }
 
 // PublishInput names the bytes to publish, and why a breaking change is published.
@@ -40,7 +41,7 @@ type PublishInput struct {
 // Publish refuses an event type that another contract defines (CodeConflict), and a breaking change under a version number
 // that promises none unless in.Reason says why (*BreakingChangeError). Where the chain reviews what partners publish, their
 // draft stays one and its publication is requested (RequestedAt is set).
-func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string, in PublishInput) (store.ContractVersion, error) {
+func (c *Contracts) Publish(ctx context.Context, actor registry.Actor, id, version string, in PublishInput) (store.ContractVersion, error) {
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -95,10 +96,10 @@ func (c *Contracts) Publish(ctx context.Context, actor Actor, id, version string
 
 // Deprecate advises against a version, which can be used until sunset. A zero
 // sunset is not decided yet.
-func (c *Contracts) Deprecate(ctx context.Context, actor Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
+func (c *Contracts) Deprecate(ctx context.Context, actor registry.Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
 	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		if !sunset.IsZero() && sunset.Before(tx.Now.Time) {
-			return invalidFields(problems{"sunset": "Choose a day in the future."})
+			return registry.Invalid(registry.Problems{"sunset": "Choose a day in the future."})
 		}
 		v.DeprecatedAt, v.SunsetAt = tx.Now, store.At(sunset)
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated); err != nil {
@@ -109,7 +110,7 @@ func (c *Contracts) Deprecate(ctx context.Context, actor Actor, id, version stri
 }
 
 // Undeprecate takes a deprecation back.
-func (c *Contracts) Undeprecate(ctx context.Context, actor Actor, id, version string) (store.ContractVersion, error) {
+func (c *Contracts) Undeprecate(ctx context.Context, actor registry.Actor, id, version string) (store.ContractVersion, error) {
 	return c.move(ctx, actor, id, version, "undeprecate", "", func(tx *store.Tx, _ store.Contract, v *store.ContractVersion) error {
 		v.DeprecatedAt, v.SunsetAt = store.Time{}, store.Time{}
 		return tx.SetEventTypeStatus(ctx, v.ID, store.VersionPublished)
@@ -118,7 +119,7 @@ func (c *Contracts) Undeprecate(ctx context.Context, actor Actor, id, version st
 
 // Withdraw takes a version out of the register and its event types out of the
 // catalogue, for good. The bytes stay kept.
-func (c *Contracts) Withdraw(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+func (c *Contracts) Withdraw(ctx context.Context, actor registry.Actor, id, version, reason string) (store.ContractVersion, error) {
 	return c.move(ctx, actor, id, version, "withdraw", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		v.WithdrawnAt = tx.Now
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionWithdrawn); err != nil {
@@ -128,28 +129,28 @@ func (c *Contracts) Withdraw(ctx context.Context, actor Actor, id, version, reas
 	})
 }
 
-func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, reason string,
+func (c *Contracts) move(ctx context.Context, actor registry.Actor, id, version, verb, reason string,
 	also func(*store.Tx, store.Contract, *store.ContractVersion) error,
 ) (store.ContractVersion, error) {
 	t := versionMove(verb)
 	var v store.ContractVersion
 	err := c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) (err error) {
 		if v, err = tx.ContractVersion(ctx, id, version); err != nil {
-			return found("version", err)
+			return registry.Found("version", err)
 		}
-		if err := t.check(actor, "version", v.Status, reason); err != nil {
+		if err := t.Check(actor, "version", v.Status, reason); err != nil {
 			return err
 		}
-		v.Status, v.StatusReason = t.to, reason
+		v.Status, v.StatusReason = t.To, reason
 		if err := also(tx, *row, &v); err != nil {
 			return err
 		}
-		if err := tx.SetVersionStatus(ctx, &v, t.from...); err != nil {
+		if err := tx.SetVersionStatus(ctx, &v, t.From...); err != nil {
 			return fmt.Errorf("%s version: %w", verb, err)
 		}
-		err = record(ctx, tx, actor, t.action, versionObject(*row, v), details{"reason": reason, "sunset": day(v.SunsetAt), "version": v.Version})
-		if err == nil && v.Status != t.to { // a copy that is advised against at its source
-			err = record(ctx, tx, actor, ActionContractDeprecated, versionObject(*row, v), details{"reason": v.StatusReason, "version": v.Version})
+		err = registry.Record(ctx, tx, actor, t.Action, versionObject(*row, v), registry.Details{"reason": reason, "sunset": registry.FormatDay(v.SunsetAt), "version": v.Version})
+		if err == nil && v.Status != t.To { // a copy that is advised against at its source
+			err = registry.Record(ctx, tx, actor, registry.ActionContractDeprecated, versionObject(*row, v), registry.Details{"reason": v.StatusReason, "version": v.Version})
 		}
 		return err
 	})
@@ -161,7 +162,7 @@ func (c *Contracts) move(ctx context.Context, actor Actor, id, version, verb, re
 
 // eventTypesOf reads the draft that was seen again, outside the transaction: a large document takes a second, and everyone
 // else would wait for it.
-func (c *Contracts) eventTypesOf(ctx context.Context, reader Reader, seen store.ContractVersion) ([]contract.EventType, error) {
+func (c *Contracts) eventTypesOf(ctx context.Context, reader registry.Reader, seen store.ContractVersion) ([]contract.EventType, error) {
 	v, content, err := c.Document(ctx, reader, seen.ContractID, seen.Version)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			return fmt.Errorf("find event type: %w", err)
 		}
 		if err == nil && other.ContractID != c.ID {
-			return conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
+			return registry.Conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
 		}
 		rows[i] = store.EventType{
 			Name: storable(t.Type), ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: storable(t.MessageName),

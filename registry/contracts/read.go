@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -19,8 +20,8 @@ type ContractSummary struct {
 
 // List lists the contracts a reader may see by title, with their total count.
 // What the reader may see of the filter is set here.
-func (c *Contracts) List(ctx context.Context, reader Reader, f store.ContractFilter) ([]ContractSummary, int, error) {
-	f.Sight, f.WithVersion = reader.sight(), !reader.Administrator
+func (c *Contracts) List(ctx context.Context, reader registry.Reader, f store.ContractFilter) ([]ContractSummary, int, error) {
+	f.Sight, f.WithVersion = reader.Sight(), !reader.Administrator
 	if hidden := f.Status == store.VersionDraft || f.Status == store.VersionWithdrawn; hidden && !reader.Administrator {
 		if f.OwnerPartnerID != "" && f.OwnerPartnerID != reader.PartnerID || reader.PartnerID == "" {
 			return nil, 0, nil
@@ -48,39 +49,39 @@ func (c *Contracts) List(ctx context.Context, reader Reader, f store.ContractFil
 
 // Get finds a contract a reader may see. One without a version the reader may
 // see is not there for it.
-func (c *Contracts) Get(ctx context.Context, reader Reader, id string) (store.Contract, error) {
+func (c *Contracts) Get(ctx context.Context, reader registry.Reader, id string) (store.Contract, error) {
 	row, err := c.cfg.DB.Contract(ctx, id)
 	if err != nil {
-		return store.Contract{}, found("contract", err)
+		return store.Contract{}, registry.Found("contract", err)
 	}
 	if reader.Maintains(row) {
 		return row, nil
 	}
-	seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id)
+	seen, err := c.cfg.DB.SeesContract(ctx, reader.Sight(), id)
 	if err != nil {
 		return store.Contract{}, fmt.Errorf("look who sees the contract: %w", err)
 	}
 	if !seen {
-		return store.Contract{}, notFound("contract")
+		return store.Contract{}, registry.NotFound("contract")
 	}
 	latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
 	if err != nil {
 		return store.Contract{}, fmt.Errorf("find latest version: %w", err)
 	}
 	if len(latest) == 0 {
-		return store.Contract{}, notFound("contract")
+		return store.Contract{}, registry.NotFound("contract")
 	}
 	return row, nil
 }
 
 // Versions lists the versions of a contract a reader may see, highest first,
 // without their documents.
-func (c *Contracts) Versions(ctx context.Context, reader Reader, id string) ([]store.ContractVersion, error) {
+func (c *Contracts) Versions(ctx context.Context, reader registry.Reader, id string) ([]store.ContractVersion, error) {
 	row, err := c.Get(ctx, reader, id)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := c.cfg.DB.ContractVersions(ctx, id, reader.statuses(row)...)
+	versions, err := c.cfg.DB.ContractVersions(ctx, id, reader.Statuses(row)...)
 	if err != nil {
 		return nil, fmt.Errorf("list contract versions: %w", err)
 	}
@@ -99,12 +100,12 @@ func (c *Contracts) History(ctx context.Context, about store.Contract) ([]store.
 
 // Version finds one version of a contract a reader may see, or Latest, without
 // its document.
-func (c *Contracts) Version(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, error) {
+func (c *Contracts) Version(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, error) {
 	row, err := c.Get(ctx, reader, id)
 	if err != nil {
 		return store.ContractVersion{}, cmp.Or(c.withdrawn(ctx, reader, id, version), err)
 	}
-	if version == Latest {
+	if version == registry.Latest {
 		latest, err := c.cfg.DB.LatestVersions(ctx, []string{id})
 		if err != nil {
 			return store.ContractVersion{}, fmt.Errorf("find latest version: %w", err)
@@ -112,22 +113,22 @@ func (c *Contracts) Version(ctx context.Context, reader Reader, id, version stri
 		if v, ok := latest[id]; ok {
 			return v, nil
 		}
-		return store.ContractVersion{}, notFound("version")
+		return store.ContractVersion{}, registry.NotFound("version")
 	}
 	v, err := c.cfg.DB.ContractVersion(ctx, id, version)
 	if err != nil {
-		return store.ContractVersion{}, found("version", err)
+		return store.ContractVersion{}, registry.Found("version", err)
 	}
-	if !contains(reader.statuses(row), v.Status) {
-		return store.ContractVersion{}, cmp.Or(gone(v), notFound("version"))
+	if !contains(reader.Statuses(row), v.Status) {
+		return store.ContractVersion{}, cmp.Or(gone(v), registry.NotFound("version"))
 	}
 	return v, nil
 }
 
 // withdrawn is the error about a withdrawn version of a contract that has no other: a reader who could see the contract when
 // the version was published is told that it is gone. It is nil for any other version.
-func (c *Contracts) withdrawn(ctx context.Context, reader Reader, id, version string) error {
-	seen, err := c.cfg.DB.SeesContract(ctx, reader.sight(), id)
+func (c *Contracts) withdrawn(ctx context.Context, reader registry.Reader, id, version string) error {
+	seen, err := c.cfg.DB.SeesContract(ctx, reader.Sight(), id)
 	if err != nil || !seen {
 		return err
 	}
@@ -146,15 +147,15 @@ func gone(v store.ContractVersion) error {
 	if v.Status != store.VersionWithdrawn {
 		return nil
 	}
-	text := "Version " + v.Version + " was withdrawn on " + day(v.WithdrawnAt) + "."
+	text := "Version " + v.Version + " was withdrawn on " + registry.FormatDay(v.WithdrawnAt) + "."
 	if v.StatusReason != "" {
 		text += " The reason: " + v.StatusReason
 	}
-	return &Error{Code: CodeGone, Message: text}
+	return &registry.Error{Code: registry.CodeGone, Message: text}
 }
 
 // Served finds a version whose document may be handed out: one that is withdrawn is gone, also for who maintains it.
-func (c *Contracts) Served(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, error) {
+func (c *Contracts) Served(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, error) {
 	v, err := c.Version(ctx, reader, id, version)
 	if err == nil {
 		err = gone(v)
@@ -169,7 +170,7 @@ func contains(list []string, s string) bool {
 
 // EventTypes lists the event types a version defines, by name. A draft fills the
 // catalogue when it is published, and defines none before.
-func (c *Contracts) EventTypes(ctx context.Context, reader Reader, id, version string) ([]store.EventType, error) {
+func (c *Contracts) EventTypes(ctx context.Context, reader registry.Reader, id, version string) ([]store.EventType, error) {
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
 		return nil, err
@@ -203,16 +204,16 @@ func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 }
 
 // Reader tells what an actor may read.
-func (c *Contracts) Reader(ctx context.Context, actor Actor) (Reader, error) {
+func (c *Contracts) Reader(ctx context.Context, actor registry.Actor) (registry.Reader, error) {
 	switch {
 	case actor.Administrator:
-		return Reader{Internal: true, Administrator: true}, nil
+		return registry.Reader{Internal: true, Administrator: true}, nil
 	case actor.PartnerID == "":
-		return Reader{}, nil
+		return registry.Reader{}, nil
 	}
 	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
 	if err != nil {
-		return Reader{}, found("partner", err)
+		return registry.Reader{}, registry.Found("partner", err)
 	}
-	return readerOf(partner), nil
+	return registry.ReaderOf(partner), nil
 }

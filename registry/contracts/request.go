@@ -1,16 +1,17 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // mustAsk tells whether an actor may not publish itself what it maintains, but
 // asks an administrator: a partner does, unless the chain lets it publish (EDU-21).
-func (c *Contracts) mustAsk(ctx context.Context, actor Actor, reader Reader) (bool, error) {
+func (c *Contracts) mustAsk(ctx context.Context, actor registry.Actor, reader registry.Reader) (bool, error) {
 	if actor.Administrator || reader.Administrator {
 		return false, nil
 	}
@@ -18,12 +19,12 @@ func (c *Contracts) mustAsk(ctx context.Context, actor Actor, reader Reader) (bo
 	if err != nil {
 		return false, err
 	}
-	return state.PartnerPublication == PublicationApprove, nil
+	return state.PartnerPublication == registry.PublicationApprove, nil
 }
 
 // PublishesItself tells whether an actor that maintains a contract publishes its
 // versions itself, or asks for that.
-func (c *Contracts) PublishesItself(ctx context.Context, actor Actor) (bool, error) {
+func (c *Contracts) PublishesItself(ctx context.Context, actor registry.Actor) (bool, error) {
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
 		return false, err
@@ -34,29 +35,29 @@ func (c *Contracts) PublishesItself(ctx context.Context, actor Actor) (bool, err
 
 // requestPublication writes down that the partner wants a draft published, and
 // tells the administrators.
-func (c *Contracts) requestPublication(ctx context.Context, actor Actor, seen store.ContractVersion, reason string) (store.ContractVersion, error) {
+func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor, seen store.ContractVersion, reason string) (store.ContractVersion, error) {
 	var v store.ContractVersion
 	err := c.change(ctx, actor, seen.ContractID, func(tx *store.Tx, row *store.Contract) (err error) {
 		if v, err = tx.ContractVersion(ctx, row.ID, seen.Version); err != nil {
-			return found("version", err)
+			return registry.Found("version", err)
 		}
-		if err := versionMove("publish").check(actor, "version", v.Status, reason); err != nil {
+		if err := versionMove("publish").Check(actor, "version", v.Status, reason); err != nil {
 			return err
 		}
 		switch {
 		case !sameBytes(v, seen):
 			return draftChanged(v)
 		case !v.RequestedAt.IsZero():
-			return conflict("Publication of version %s is asked for already; an administrator decides.", v.Version)
+			return registry.Conflict("Publication of version %s is asked for already; an administrator decides.", v.Version)
 		}
 		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, actor.Name, reason
 		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
 			return fmt.Errorf("ask for publication: %w", err)
 		}
-		if err := record(ctx, tx, actor, ActionContractRequested, versionObject(*row, v), details{"reason": reason}); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionContractRequested, versionObject(*row, v), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return c.cfg.mailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
+		return c.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
 	})
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -66,27 +67,27 @@ func (c *Contracts) requestPublication(ctx context.Context, actor Actor, seen st
 
 // RefusePublication turns down the request to publish a draft; the reason is told
 // to the partner. The draft stays, to be mended.
-func (c *Contracts) RefusePublication(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Contracts) RefusePublication(ctx context.Context, actor registry.Actor, id, version, reason string) (store.ContractVersion, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.ContractVersion{}, err
 	}
 	reason = strings.TrimSpace(reason)
-	if err := checkReason(reason, true); err != nil {
+	if err := registry.CheckReason(reason, true); err != nil {
 		return store.ContractVersion{}, err
 	}
 	var v store.ContractVersion
 	err := c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) (err error) {
 		if v, err = tx.ContractVersion(ctx, id, version); err != nil {
-			return found("version", err)
+			return registry.Found("version", err)
 		}
 		if v.Status != store.VersionDraft || v.RequestedAt.IsZero() {
-			return conflict("Nobody asks for the publication of version %s.", v.Version)
+			return registry.Conflict("Nobody asks for the publication of version %s.", v.Version)
 		}
 		v.RequestedAt, v.RequestedBy, v.RequestReason = store.Time{}, "", ""
 		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
 			return fmt.Errorf("refuse publication: %w", err)
 		}
-		if err := record(ctx, tx, actor, ActionContractRefused, versionObject(*row, v), details{"reason": reason}); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionContractRefused, versionObject(*row, v), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
 		return c.tellOwner(ctx, tx, *row, mailPublicationRefused(c.cfg, *row, v, reason))
@@ -95,15 +96,15 @@ func (c *Contracts) RefusePublication(ctx context.Context, actor Actor, id, vers
 }
 
 // tellOwner mails the partner that owns a contract, if one does.
-func (c *Contracts) tellOwner(ctx context.Context, tx *store.Tx, row store.Contract, msg message) error {
+func (c *Contracts) tellOwner(ctx context.Context, tx *store.Tx, row store.Contract, msg registry.Message) error {
 	if row.OwnerPartnerID == "" {
 		return nil
 	}
 	owner, err := tx.Partner(ctx, row.OwnerPartnerID)
 	if err != nil {
-		return found("partner", err)
+		return registry.Found("partner", err)
 	}
-	return c.cfg.mail(ctx, tx, owner.ContactEmail, msg)
+	return c.cfg.Mail(ctx, tx, owner.ContactEmail, msg)
 }
 
 // RequestedVersion is a draft whose publication a partner asks for.
@@ -114,8 +115,8 @@ type RequestedVersion struct {
 
 // Requested lists the drafts whose publication is asked for, the longest waiting
 // first, for an administrator, with their total count.
-func (c *Contracts) Requested(ctx context.Context, actor Actor, p store.Page) ([]RequestedVersion, int, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Contracts) Requested(ctx context.Context, actor registry.Actor, p store.Page) ([]RequestedVersion, int, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, 0, err
 	}
 	rows, total, err := c.cfg.DB.VersionsRequested(ctx, p)

@@ -1,8 +1,9 @@
-package registry
+package contracts
 
 import (
 	"context"
 
+	"schakel/registry"
 	"schakel/registry/lint"
 	"schakel/store"
 )
@@ -33,7 +34,7 @@ func (c *Contracts) scored(ctx context.Context, v store.ContractVersion) error {
 		return err
 	}
 	if report.Score < state.MinScore {
-		return conflict("Version %s has a score of %d of 100, and this chain asks for %d. Mend what the advice names and upload it again.",
+		return registry.Conflict("Version %s has a score of %d of 100, and this chain asks for %d. Mend what the advice names and upload it again.",
 			v.Version, report.Score, state.MinScore)
 	}
 	return nil

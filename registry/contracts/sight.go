@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -45,17 +46,17 @@ func (e *SightLossError) Unwrap() error {
 	case len(e.Partners) == 0:
 		who = "everybody without an account"
 	}
-	return conflict("Then %s would not see it any more. Confirm that.", who)
+	return registry.Conflict("Then %s would not see it any more. Confirm that.", who)
 }
 
 // SightLoss tells who would lose sight of a contract, to an administrator.
-func (c *Contracts) SightLoss(ctx context.Context, actor Actor, id string, in VisibilityChange) (SightLoss, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Contracts) SightLoss(ctx context.Context, actor registry.Actor, id string, in VisibilityChange) (SightLoss, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return SightLoss{}, err
 	}
 	row, err := c.cfg.DB.Contract(ctx, id)
 	if err != nil {
-		return SightLoss{}, found("contract", err)
+		return SightLoss{}, registry.Found("contract", err)
 	}
 	named, err := c.cfg.DB.ContractPartners(ctx, id)
 	if err != nil {

@@ -1,9 +1,10 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 )
 
@@ -14,7 +15,7 @@ func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findi
 	if err != nil {
 		return nil, err
 	}
-	if state.SpecVersions == PolicyAccept || specAsked(doc) {
+	if state.SpecVersions == registry.PolicyAccept || specAsked(doc) {
 		return findings, nil
 	}
 	found := contract.Finding{
@@ -22,7 +23,7 @@ func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findi
 		Detail: "The document follows version " + doc.SpecVersion + "; this chain asks for OpenAPI 3.2 and AsyncAPI 3.1 (EDU-21).",
 		Remedy: "Convert the document, or ask the administrator to take other versions.",
 	}
-	if state.SpecVersions == PolicyRefuse {
+	if state.SpecVersions == registry.PolicyRefuse {
 		found.Severity = contract.SeverityError
 	}
 	found.Line, found.Column = doc.Locate(found.Pointer)

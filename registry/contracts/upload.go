@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -34,7 +35,7 @@ func (e *InvalidDocumentError) Unwrap() error {
 	if len(e.Findings) > 0 {
 		text = e.Findings[0].Detail
 	}
-	return invalidFields(problems{"document": text})
+	return registry.Invalid(registry.Problems{"document": text})
 }
 
 // Upload is a document for a contract, or a zip of it with the files it refers to.
@@ -83,7 +84,7 @@ func (c *Contracts) ValidateUpload(ctx context.Context, in Upload) (read *contra
 // bytes again changes nothing. A document that refers to what was not uploaded is
 // kept too, but not published before the rest is there. It answers an *InvalidDocumentError for a document
 // with errors, and an *Error with the field version or document.
-func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Upload) (store.ContractVersion, error) {
+func (c *Contracts) Upload(ctx context.Context, actor registry.Actor, id string, in Upload) (store.ContractVersion, error) {
 	in, fetched, err := c.fetchReferences(ctx, actor, in)
 	if err != nil {
 		return store.ContractVersion{}, err
@@ -103,7 +104,7 @@ func (c *Contracts) Upload(ctx context.Context, actor Actor, id string, in Uploa
 	draft.CreatedBy = actor.Name
 	err = c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
 		if row.Kind != string(doc.Kind) {
-			return invalidFields(problems{"document": fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind)})
+			return registry.Invalid(registry.Problems{"document": fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind)})
 		}
 		if err := refuseCopy(ctx, tx, row.ID); err != nil {
 			return err
@@ -122,15 +123,15 @@ func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Fi
 	if version == "" {
 		version = strings.TrimSpace(doc.Version)
 	}
-	if text := checkVersion(version); text != "" {
-		return store.ContractVersion{}, invalidFields(problems{"version": text})
+	if text := registry.CheckVersion(version); text != "" {
+		return store.ContractVersion{}, registry.Invalid(registry.Problems{"version": text})
 	}
 	list, err := json.Marshal(append([]contract.Finding{}, findings...))
 	if err != nil {
 		return store.ContractVersion{}, fmt.Errorf("write findings: %w", err)
 	}
 	draft := store.ContractVersion{
-		ContractID: id, Version: version, SortKey: versionSortKey(version), Status: store.VersionDraft,
+		ContractID: id, Version: version, SortKey: registry.VersionSortKey(version), Status: store.VersionDraft,
 		SpecVersion: doc.SpecVersion, Format: doc.Format, FileName: cleanFileName(in.FileName),
 		InfoTitle: storable(doc.Title), InfoVersion: storable(doc.Version), Original: bytes.Clone(in.Content), Size: int64(len(in.Content)),
 		Digest: digestOf(in.Content), Findings: string(list),
@@ -153,7 +154,7 @@ func digestOf(content []byte) string {
 }
 
 // saveDraft adds a draft, or writes it over the draft of the same version.
-func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contract, draft *store.ContractVersion, fetched int) error {
+func saveDraft(ctx context.Context, tx *store.Tx, actor registry.Actor, row store.Contract, draft *store.ContractVersion, fetched int) error {
 	old, err := tx.ContractVersion(ctx, row.ID, draft.Version)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -164,7 +165,7 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contrac
 		*draft = old
 		return nil
 	case old.Status != store.VersionDraft:
-		return conflict("Version %s of %s is %s and can never change. Give the new document another version.", old.Version, row.Title, old.Status)
+		return registry.Conflict("Version %s of %s is %s and can never change. Give the new document another version.", old.Version, row.Title, old.Status)
 	default:
 		draft.ID = old.ID
 		err = tx.ReplaceDraft(ctx, draft)
@@ -172,7 +173,7 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor Actor, row store.Contrac
 	if err != nil {
 		return fmt.Errorf("save draft: %w", err)
 	}
-	return record(ctx, tx, actor, ActionContractUploaded, versionObject(row, *draft), details{"digest": draft.Digest, "fetched": countText(fetched)})
+	return registry.Record(ctx, tx, actor, registry.ActionContractUploaded, versionObject(row, *draft), registry.Details{"digest": draft.Digest, "fetched": countText(fetched)})
 }
 
 // cleanFileName keeps what can stand in a Content-Disposition header.

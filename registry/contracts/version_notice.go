@@ -1,10 +1,11 @@
-package registry
+package contracts
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -42,9 +43,9 @@ func (c *Contracts) tellSubscribers(ctx context.Context, tx *store.Tx, row store
 	for partnerID, subs := range concerned {
 		partner, err := tx.Partner(ctx, partnerID)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
-		if err := c.cfg.mail(ctx, tx, partner.ContactEmail, mailLine(c.cfg, row, v, change, ofTypes(subs, touched))); err != nil {
+		if err := c.cfg.Mail(ctx, tx, partner.ContactEmail, mailLine(c.cfg, row, v, change, ofTypes(subs, touched))); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func lineMatters(ctx context.Context, tx *store.Tx, t store.EventType, change li
 // subscribersOf adds the open subscriptions to an event type that the change is about, by partner.
 func subscribersOf(ctx context.Context, tx *store.Tx, t store.EventType, change lineChange, to map[string][]store.Subscription) error {
 	line := store.VersionLine(t.ContractVersion)
-	subs, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EventType: t.Name})
+	subs, err := registry.OpenSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EventType: t.Name})
 	for _, sub := range subs {
 		wants := sub.Versions[t.Name]
 		if (change == lineAppeared || wants == "" || wants == line) &&
@@ -111,29 +112,29 @@ func versionWords(line string) string {
 	if line == "" {
 		return "every version"
 	}
-	return "version " + LineName(line)
+	return "version " + registry.LineName(line)
 }
 
-func mailLine(c Config, row store.Contract, v store.ContractVersion, change lineChange, types []string) message {
-	line := LineName(store.VersionLine(v.Version))
+func mailLine(c registry.Config, row store.Contract, v store.ContractVersion, change lineChange, types []string) registry.Message {
+	line := registry.LineName(store.VersionLine(v.Version))
 	path := contractPage(row.ID, v.Version)
 	switch change {
 	case lineAppeared:
-		return c.letter(row.Title+" has a version "+line, path,
-			"Version "+v.Version+" of contract "+row.Title+" is published. You are subscribed to:", bullets(types),
+		return c.Letter(row.Title+" has a version "+line, path,
+			"Version "+v.Version+" of contract "+row.Title+" is published. You are subscribed to:", registry.Bullets(types),
 			"A subscription to one version stays at that version. Ask for another subscription when you are ready for "+line+", and end the old one. "+
 				"A subscription to every version gets "+line+" too, from now on. See what changed:")
 	case lineDeprecated:
 		until := "It can be used until further notice."
 		if !v.SunsetAt.IsZero() {
-			until = "It can be used until " + day(v.SunsetAt) + "."
+			until = "It can be used until " + registry.FormatDay(v.SunsetAt) + "."
 		}
-		return c.letter("Version "+line+" of "+row.Title+" is deprecated", path,
+		return c.Letter("Version "+line+" of "+row.Title+" is deprecated", path,
 			"Version "+v.Version+" of contract "+row.Title+" is deprecated, and there is no other of "+line+". "+until+" You are subscribed to:",
-			bullets(types), because(v.StatusReason), "Look which version comes after it, and ask for a subscription to that:")
+			registry.Bullets(types), registry.Because(v.StatusReason), "Look which version comes after it, and ask for a subscription to that:")
 	default:
-		return c.letter("Version "+line+" of "+row.Title+" is withdrawn", "/event-types",
+		return c.Letter("Version "+line+" of "+row.Title+" is withdrawn", "/event-types",
 			"Version "+v.Version+" of contract "+row.Title+" is withdrawn, and there is no other of "+line+". You are subscribed to:",
-			bullets(types), because(v.StatusReason), "Nothing is sent in this version any more. See which event types there are:")
+			registry.Bullets(types), registry.Because(v.StatusReason), "Nothing is sent in this version any more. See which event types there are:")
 	}
 }

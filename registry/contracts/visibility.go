@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -26,16 +27,16 @@ type VisibilityChange struct {
 // SetVisibility changes who sees a contract, its event types and its feed. Only
 // the own organisation does so. When someone loses sight it answers a
 // *SightLossError unless that is accepted. Fields: visibility, partners, reason.
-func (c *Contracts) SetVisibility(ctx context.Context, actor Actor, id string, in VisibilityChange) (store.Contract, error) {
+func (c *Contracts) SetVisibility(ctx context.Context, actor registry.Actor, id string, in VisibilityChange) (store.Contract, error) {
 	in.Reason = strings.TrimSpace(in.Reason)
 	wrong := checkVisibility(in.Visibility, in.PartnerIDs)
-	wrong.add("reason", prose(in.Reason, 3, 1000))
+	wrong.Add("reason", registry.CheckProse(in.Reason, 3, 1000))
 	var row store.Contract
 	err := c.change(ctx, actor, id, func(tx *store.Tx, found *store.Contract) error {
 		if ok, err := actsForOwn(ctx, tx, actor); err != nil || !ok {
-			return errors.Join(err, actor.requireAdministrator())
+			return errors.Join(err, actor.RequireAdministrator())
 		}
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		before, err := audienceOf(ctx, tx, *found)
@@ -44,7 +45,7 @@ func (c *Contracts) SetVisibility(ctx context.Context, actor Actor, id string, i
 		}
 		from, after := found.Visibility, audience{in.Visibility, in.named()}
 		if from == in.Visibility && slices.Equal(before.named, after.named) {
-			return conflict("It is shown like this already.")
+			return registry.Conflict("It is shown like this already.")
 		}
 		if err := show(ctx, tx, *found, after.named); err != nil {
 			return err
@@ -61,15 +62,15 @@ func (c *Contracts) SetVisibility(ctx context.Context, actor Actor, id string, i
 			return fmt.Errorf("update contract: %w", err)
 		}
 		row = *found
-		what := details{"from": from, "to": in.Visibility, "partners": after.named, "reason": in.Reason}
-		return record(ctx, tx, actor, ActionContractShown, contractObject(row), what)
+		what := registry.Details{"from": from, "to": in.Visibility, "partners": after.named, "reason": in.Reason}
+		return registry.Record(ctx, tx, actor, registry.ActionContractShown, contractObject(row), what)
 	})
 	return row, err
 }
 
 // NamedPartners lists the partners to whom a contract is shown by name. Only the
 // own organisation sees who they are.
-func (c *Contracts) NamedPartners(ctx context.Context, reader Reader, id string) ([]store.Partner, error) {
+func (c *Contracts) NamedPartners(ctx context.Context, reader registry.Reader, id string) ([]store.Partner, error) {
 	if !reader.Administrator {
 		return nil, nil
 	}
@@ -98,17 +99,17 @@ func namedPartners(visibility string, ids []string) []string {
 	return slices.Compact(ids)
 }
 
-func checkVisibility(visibility string, partnerIDs []string) problems {
-	wrong := problems{}
+func checkVisibility(visibility string, partnerIDs []string) registry.Problems {
+	wrong := registry.Problems{}
 	all := []string{store.VisibilityPublic, store.VisibilityPartners, store.VisibilityNamed, store.VisibilityInternal}
 	named := visibility == store.VisibilityNamed
 	switch {
 	case !slices.Contains(all, visibility):
-		wrong.add("visibility", "Choose public, partners, named or internal.")
+		wrong.Add("visibility", "Choose public, partners, named or internal.")
 	case named && len(partnerIDs) == 0:
-		wrong.add("partners", "Choose at least one partner.")
+		wrong.Add("partners", "Choose at least one partner.")
 	case named && len(partnerIDs) > maxNamedPartners:
-		wrong.add("partners", "Choose at most 500 partners, or show it to all.")
+		wrong.Add("partners", "Choose at most 500 partners, or show it to all.")
 	}
 	return wrong
 }
@@ -121,7 +122,7 @@ func show(ctx context.Context, tx *store.Tx, row store.Contract, named []string)
 			return fmt.Errorf("find partner: %w", err)
 		}
 		if err != nil || p.Own || p.Status != store.PartnerApproved {
-			return invalidFields(problems{"partners": "Choose partners that are approved."})
+			return registry.Invalid(registry.Problems{"partners": "Choose partners that are approved."})
 		}
 	}
 	if err := tx.SetContractPartners(ctx, row.ID, named); err != nil {

@@ -1,4 +1,4 @@
-package registry
+package contracts
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -34,7 +35,7 @@ type LosingSubscription struct {
 // WithdrawalEffect looks whom the withdrawal of a version would hit, before it is
 // done. An administrator sees all; another maintainer sees its own, and how many
 // others there are.
-func (c *Contracts) WithdrawalEffect(ctx context.Context, actor Actor, id, version string) (WithdrawalEffect, error) {
+func (c *Contracts) WithdrawalEffect(ctx context.Context, actor registry.Actor, id, version string) (WithdrawalEffect, error) {
 	var effect WithdrawalEffect
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
@@ -44,16 +45,16 @@ func (c *Contracts) WithdrawalEffect(ctx context.Context, actor Actor, id, versi
 	if err != nil {
 		return effect, err
 	}
-	others := about.OwnerPartnerID != "" && !actor.Administrator && !reader.owns(about)
+	others := about.OwnerPartnerID != "" && !actor.Administrator && !reader.Owns(about)
 	if others || !reader.Maintains(about) {
-		return effect, &Error{Code: CodeForbidden, Message: "Only who maintains contract " + id + " can withdraw its versions."}
+		return effect, &registry.Error{Code: registry.CodeForbidden, Message: "Only who maintains contract " + id + " can withdraw its versions."}
 	}
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
 		return effect, err
 	}
 	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
-		return effect, conflict("Version %s is %s; only what is published or deprecated can be withdrawn.", v.Version, v.Status)
+		return effect, registry.Conflict("Version %s is %s; only what is published or deprecated can be withdrawn.", v.Version, v.Status)
 	}
 	if err := c.losing(ctx, &effect, v); err != nil {
 		return effect, err
@@ -83,7 +84,7 @@ func (c *Contracts) losing(ctx context.Context, effect *WithdrawalEffect, v stor
 		if len(rest) == 0 {
 			effect.Last = append(effect.Last, t.Name)
 		}
-		of, err := openSubscriptions(ctx, &c.cfg.DB.Queries, store.SubscriptionFilter{EventType: t.Name})
+		of, err := registry.OpenSubscriptions(ctx, &c.cfg.DB.Queries, store.SubscriptionFilter{EventType: t.Name})
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (c *Contracts) described(ctx context.Context, effect *WithdrawalEffect, v s
 }
 
 // seenBy keeps what a maintainer may see, with the partners for administrators.
-func (c *Contracts) seenBy(ctx context.Context, reader Reader, effect *WithdrawalEffect) error {
+func (c *Contracts) seenBy(ctx context.Context, reader registry.Reader, effect *WithdrawalEffect) error {
 	if !reader.Administrator {
 		all := len(effect.Subscriptions) + len(effect.Endpoints)
 		effect.Subscriptions = slices.DeleteFunc(effect.Subscriptions, func(s LosingSubscription) bool { return s.PartnerID != reader.PartnerID })
@@ -150,7 +151,7 @@ func (c *Contracts) seenBy(ctx context.Context, reader Reader, effect *Withdrawa
 		s := &effect.Subscriptions[i]
 		partner, err := c.cfg.DB.Partner(ctx, s.PartnerID)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
 		s.Partner = partner
 	}

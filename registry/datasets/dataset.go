@@ -1,4 +1,4 @@
-package registry
+package datasets
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Datasets are the registers whose changes are delivered as mutation files. An administrator makes them; partners ask
 // for a subscription with Subscriptions.RequestDataset.
 type Datasets struct {
-	cfg           Config
+	cfg           registry.Config
 	subscriptions Subscribed
 }
 
@@ -28,14 +29,14 @@ type Subscribed interface {
 }
 
 // NewDatasets makes the service.
-func NewDatasets(cfg Config, subscriptions Subscribed) *Datasets {
+func NewDatasets(cfg registry.Config, subscriptions Subscribed) *Datasets {
 	return &Datasets{cfg, subscriptions}
 }
 
 // Get finds a dataset. All partners see which there are.
 func (d *Datasets) Get(ctx context.Context, id string) (store.Dataset, error) {
 	row, err := d.cfg.DB.Dataset(ctx, id)
-	return row, found("dataset", err)
+	return row, registry.Found("dataset", err)
 }
 
 // List lists datasets with their total count.
@@ -49,12 +50,12 @@ func (d *Datasets) List(ctx context.Context, f store.DatasetFilter) ([]store.Dat
 
 // Create adds a dataset. Fields: id, title, description, rootPrefix, rootSpace, rootLocal, namespaces, objectTypes, crs,
 // areaKind, geometryElements, keyElements, perFile, deltaSchedule, snapshotSchedule.
-func (d *Datasets) Create(ctx context.Context, actor Actor, in DatasetInput) (store.Dataset, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (d *Datasets) Create(ctx context.Context, actor registry.Actor, in DatasetInput) (store.Dataset, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Dataset{}, err
 	}
 	in = in.clean()
-	if err := in.check().err(); err != nil {
+	if err := in.check().Err(); err != nil {
 		return store.Dataset{}, err
 	}
 	row := store.Dataset{ID: in.ID, Status: store.DatasetActive, Lineage: uuid.NewString(), CreatedBy: actor.Name}
@@ -62,19 +63,19 @@ func (d *Datasets) Create(ctx context.Context, actor Actor, in DatasetInput) (st
 		in.fill(&row)
 		err := tx.InsertDataset(ctx, &row)
 		if errors.Is(err, store.ErrConflict) {
-			return invalidFields(problems{"id": "There is a dataset with this id already; ids are never given again."})
+			return registry.Invalid(registry.Problems{"id": "There is a dataset with this id already; ids are never given again."})
 		}
 		if err != nil {
 			return fmt.Errorf("add dataset: %w", err)
 		}
-		return record(ctx, tx, actor, ActionDatasetCreated, datasetObject(row), datasetDetails(row))
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetCreated, datasetObject(row), datasetDetails(row))
 	})
 	return row, err
 }
 
 // Update changes a dataset; its id stays. What was published keeps its meaning: object types stay, and what decides what
 // is in an area stays while anybody is bounded by one. Fields: as Create.
-func (d *Datasets) Update(ctx context.Context, actor Actor, id string, edit func(*DatasetInput)) (store.Dataset, error) {
+func (d *Datasets) Update(ctx context.Context, actor registry.Actor, id string, edit func(*DatasetInput)) (store.Dataset, error) {
 	var row store.Dataset
 	err := d.change(ctx, actor, id, func(tx *store.Tx, now *store.Dataset) error {
 		before := *now
@@ -88,7 +89,7 @@ func (d *Datasets) Update(ctx context.Context, actor Actor, id string, edit func
 			return err
 		}
 		in.checkKept(before, areas, wrong)
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		in.fill(now)
@@ -96,7 +97,7 @@ func (d *Datasets) Update(ctx context.Context, actor Actor, id string, edit func
 			return fmt.Errorf("change dataset: %w", err)
 		}
 		row = *now
-		return record(ctx, tx, actor, ActionDatasetChanged, datasetObject(row), datasetDetails(row))
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetChanged, datasetObject(row), datasetDetails(row))
 	})
 	return row, err
 }
@@ -115,10 +116,10 @@ func countAreas(ctx context.Context, tx *store.Tx, id string) (int, error) {
 
 // End ends a dataset for good: nothing is published in it any more, and its last changes are cut. Who may read it goes on
 // until what was cut is over, and is told why (see [Datasets.EndFollowing]); who waits for approval is turned down.
-func (d *Datasets) End(ctx context.Context, actor Actor, id, reason string) error {
+func (d *Datasets) End(ctx context.Context, actor registry.Actor, id, reason string) error {
 	reason = strings.TrimSpace(reason)
 	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
-		if err := checkReason(reason, true); err != nil {
+		if err := registry.CheckReason(reason, true); err != nil {
 			return err
 		}
 		if err := tx.EndDataset(ctx, id, reason); err != nil {
@@ -130,38 +131,38 @@ func (d *Datasets) End(ctx context.Context, actor Actor, id, reason string) erro
 		if err := d.endRequests(ctx, tx, *row, reason); err != nil {
 			return err
 		}
-		return record(ctx, tx, actor, ActionDatasetEnded, datasetObject(*row), details{"reason": reason})
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetEnded, datasetObject(*row), registry.Details{"reason": reason})
 	})
 }
 
 // AskDelta asks for a delta of what is not in one yet; it is cut within seconds.
-func (d *Datasets) AskDelta(ctx context.Context, actor Actor, id string) error {
+func (d *Datasets) AskDelta(ctx context.Context, actor registry.Actor, id string) error {
 	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
 		if err := tx.AskDelta(ctx, id); err != nil {
 			return fmt.Errorf("ask delta: %w", err)
 		}
-		return record(ctx, tx, actor, ActionDatasetDelta, datasetObject(*row), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetDelta, datasetObject(*row), nil)
 	})
 }
 
 // AskSnapshot asks for a new initial state; it is begun within seconds.
-func (d *Datasets) AskSnapshot(ctx context.Context, actor Actor, id string) error {
+func (d *Datasets) AskSnapshot(ctx context.Context, actor registry.Actor, id string) error {
 	return d.change(ctx, actor, id, func(tx *store.Tx, row *store.Dataset) error {
 		if err := tx.AskSnapshot(ctx, id); err != nil {
 			return fmt.Errorf("ask snapshot: %w", err)
 		}
-		return record(ctx, tx, actor, ActionDatasetSnapshot, datasetObject(*row), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetSnapshot, datasetObject(*row), nil)
 	})
 }
 
 // ResetLineage starts a new lineage (MUT-38): what was delivered is not to be built on any more, so every copy begins
 // anew from the next snapshot, which is asked for at once. What is in the dataset stays. Field: reason, which is told to
 // all who follow it.
-func (d *Datasets) ResetLineage(ctx context.Context, actor Actor, id, reason string) (store.Dataset, error) {
+func (d *Datasets) ResetLineage(ctx context.Context, actor registry.Actor, id, reason string) (store.Dataset, error) {
 	reason = strings.TrimSpace(reason)
 	var row store.Dataset
 	err := d.change(ctx, actor, id, func(tx *store.Tx, now *store.Dataset) error {
-		if err := checkReason(reason, true); err != nil {
+		if err := registry.CheckReason(reason, true); err != nil {
 			return err
 		}
 		before := now.Lineage
@@ -174,50 +175,50 @@ func (d *Datasets) ResetLineage(ctx context.Context, actor Actor, id, reason str
 		}
 		var err error
 		if row, err = tx.Dataset(ctx, id); err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
-		return record(ctx, tx, actor, ActionDatasetLineage, datasetObject(row), details{"reason": reason, "lineage": lineage, "lineageBefore": before})
+		return registry.Record(ctx, tx, actor, registry.ActionDatasetLineage, datasetObject(row), registry.Details{"reason": reason, "lineage": lineage, "lineageBefore": before})
 	})
 	return row, err
 }
 
 // CancelPublication stops what is being published. What is in stays in, whole groups of it.
-func (d *Datasets) CancelPublication(ctx context.Context, actor Actor, id, publicationID string) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (d *Datasets) CancelPublication(ctx context.Context, actor registry.Actor, id, publicationID string) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	return d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.Dataset(ctx, id)
 		if err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
 		p, err := tx.Publication(ctx, publicationID)
 		if err != nil || p.DatasetID != id {
-			return found("publication", errors.Join(err, store.ErrNotFound))
+			return registry.Found("publication", errors.Join(err, store.ErrNotFound))
 		}
 		err = tx.CancelPublication(ctx, publicationID)
 		if errors.Is(err, store.ErrNotFound) {
-			return conflict("This publication does not run any more.")
+			return registry.Conflict("This publication does not run any more.")
 		}
 		if err != nil {
 			return fmt.Errorf("stop publication: %w", err)
 		}
-		return record(ctx, tx, actor, ActionPublicationCancelled, datasetObject(row), details{"publication": p.ID, "name": p.Name, "groups": p.Groups})
+		return registry.Record(ctx, tx, actor, registry.ActionPublicationCancelled, datasetObject(row), registry.Details{"publication": p.ID, "name": p.Name, "groups": p.Groups})
 	})
 }
 
 // change reads an active dataset and keeps others from changing it meanwhile.
-func (d *Datasets) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Dataset) error) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (d *Datasets) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Dataset) error) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	return d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.LockDataset(ctx, id)
 		if err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
 		if row.Status == store.DatasetEnded {
-			return conflict("Dataset %s has ended.", row.Title)
+			return registry.Conflict("Dataset %s has ended.", row.Title)
 		}
 		return fn(tx, &row)
 	})
@@ -229,19 +230,21 @@ func (d *Datasets) Next(row store.Dataset) (delta, snapshot time.Time) {
 		return delta, snapshot
 	}
 	now := d.cfg.Now().UTC()
-	if plan, err := parseScheduleOf(row.DeltaSchedule, leastDeltaPause); err == nil {
+	if plan, err := registry.ParseSchedule(row.DeltaSchedule, leastDeltaPause); err == nil {
 		delta = plan.Next(now)
 	}
-	if plan, err := parseScheduleOf(row.SnapshotSchedule, leastSnapshotPause); err == nil {
+	if plan, err := registry.ParseSchedule(row.SnapshotSchedule, leastSnapshotPause); err == nil {
 		snapshot = plan.Next(now)
 	}
 	return delta, snapshot
 }
 
-func datasetObject(d store.Dataset) object { return objectOf("dataset", d.ID, d.Title, "") }
+func datasetObject(d store.Dataset) registry.Object {
+	return registry.ObjectOf("dataset", d.ID, d.Title, "")
+}
 
-func datasetDetails(d store.Dataset) details {
-	return details{
+func datasetDetails(d store.Dataset) registry.Details {
+	return registry.Details{
 		"objectTypes": []string(d.ObjectTypes), "crs": d.CRS, "areaKind": d.AreaKind, "perFile": d.PerFile,
 		"geometryElements": []string(d.GeometryElements), "keyElements": []string(d.KeyElements),
 		"deltaSchedule": d.DeltaSchedule, "snapshotSchedule": d.SnapshotSchedule,

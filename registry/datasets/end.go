@@ -1,4 +1,4 @@
-package registry
+package datasets
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // endRequests ends the requests for a dataset that ends, and tells all who have an open subscription to it, each partner
 // once.
 func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Dataset, reason string) error {
-	subs, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{DatasetID: row.ID})
+	subs, err := registry.OpenSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{DatasetID: row.ID})
 	if err != nil {
 		return err
 	}
@@ -41,18 +42,18 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 		told = append(told, sub.PartnerID)
 		partner, err := tx.Partner(ctx, sub.PartnerID)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
-		if err := d.cfg.mail(ctx, tx, partner.ContactEmail, mailDatasetEnded(d.cfg, row, partner, reason)); err != nil {
+		if err := d.cfg.Mail(ctx, tx, partner.ContactEmail, mailDatasetEnded(d.cfg, row, partner, reason)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func mailDatasetEnded(c Config, row store.Dataset, p store.Partner, reason string) message {
-	return c.letter("Dataset "+row.Title+" has ended", areaOf(p)+"/datasets/"+row.ID,
-		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", because(reason),
+func mailDatasetEnded(c registry.Config, row store.Dataset, p store.Partner, reason string) registry.Message {
+	return c.Letter("Dataset "+row.Title+" has ended", registry.TrafficPath(p)+"/datasets/"+row.ID,
+		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", registry.Because(reason),
 		"Its last delta is cut now, and what was cut can be fetched for 31 days. Bring your copy to its end before; it stays right after that. A request that was not approved yet has ended.")
 }
 
@@ -89,7 +90,7 @@ func (d *Datasets) endFollowing(ctx context.Context, id string, before time.Time
 		ended = false
 		row, err := tx.LockDataset(ctx, id)
 		if err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
 		last, err := tx.LastMutationDelta(ctx, id)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -1,4 +1,4 @@
-package registry
+package datasets
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -61,7 +62,7 @@ func (in DatasetInput) clean() DatasetInput {
 	} {
 		*s = strings.TrimSpace(*s)
 	}
-	in.ObjectTypes, in.GeometryElements, in.KeyElements = filled(in.ObjectTypes), filled(in.GeometryElements), filled(in.KeyElements)
+	in.ObjectTypes, in.GeometryElements, in.KeyElements = registry.Filled(in.ObjectTypes), registry.Filled(in.GeometryElements), registry.Filled(in.KeyElements)
 	if in.PerFile == 0 {
 		in.PerFile = defaultPerFile
 	}
@@ -77,43 +78,43 @@ var (
 	xmlName = regexp.MustCompile(`^[A-Za-z_À-ÖØ-öø-˿][A-Za-z0-9_.À-ÖØ-öø-˿-]{0,79}$`)
 )
 
-func (in DatasetInput) check() problems {
-	wrong := problems{}
+func (in DatasetInput) check() registry.Problems {
+	wrong := registry.Problems{}
 	if !datasetID.MatchString(in.ID) {
-		wrong.add("id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
+		wrong.Add("id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
 	}
-	wrong.add("title", line(in.Title, 2, 120))
-	wrong.add("description", prose(in.Description, 0, 4000))
+	wrong.Add("title", registry.CheckLine(in.Title, 2, 120))
+	wrong.Add("description", registry.CheckProse(in.Description, 0, 4000))
 	in.checkRoot(wrong)
 	in.checkElements(wrong)
-	between(wrong, "perFile", in.PerFile, 1, mostPerFile)
-	if _, err := parseScheduleOf(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
-		wrong.add("deltaSchedule", sentence(err.Error()))
+	registry.CheckBetween(wrong, "perFile", in.PerFile, 1, mostPerFile)
+	if _, err := registry.ParseSchedule(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
+		wrong.Add("deltaSchedule", registry.AsSentence(err.Error()))
 	}
-	if _, err := parseScheduleOf(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
-		wrong.add("snapshotSchedule", sentence(err.Error()))
+	if _, err := registry.ParseSchedule(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
+		wrong.Add("snapshotSchedule", registry.AsSentence(err.Error()))
 	}
 	return wrong
 }
 
-func (in DatasetInput) checkRoot(wrong problems) {
-	wrong.add("rootPrefix", checkPrefix(in.RootPrefix))
-	wrong.add("rootSpace", checkNamespace(in.RootSpace))
+func (in DatasetInput) checkRoot(wrong registry.Problems) {
+	wrong.Add("rootPrefix", checkPrefix(in.RootPrefix))
+	wrong.Add("rootSpace", checkNamespace(in.RootSpace))
 	if !xmlName.MatchString(in.RootLocal) {
-		wrong.add("rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
+		wrong.Add("rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
 	}
 	if len(in.Namespaces) > mostNamespaces {
-		wrong.add("namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
+		wrong.Add("namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
 		for _, text := range []string{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
 			if text != "" {
-				wrong.add("namespaces", prefix+": "+text)
+				wrong.Add("namespaces", prefix+": "+text)
 			}
 		}
 	}
 	if space, there := in.Namespaces[in.RootPrefix]; there && space != in.RootSpace {
-		wrong.add("namespaces", "Prefix "+in.RootPrefix+" is that of the root element; leave it out here.")
+		wrong.Add("namespaces", "Prefix "+in.RootPrefix+" is that of the root element; leave it out here.")
 	}
 }
 
@@ -141,28 +142,28 @@ func checkNamespace(space string) string {
 	return ""
 }
 
-func (in DatasetInput) checkElements(wrong problems) {
+func (in DatasetInput) checkElements(wrong registry.Problems) {
 	if len(in.ObjectTypes) == 0 {
-		wrong.add("objectTypes", "Give at least one object type.")
+		wrong.Add("objectTypes", "Give at least one object type.")
 	}
-	wrong.add("objectTypes", checkNames(in.ObjectTypes))
-	wrong.add("geometryElements", checkNames(in.GeometryElements))
-	wrong.add("keyElements", checkNames(in.KeyElements))
-	if !slices.Contains([]int64{crsNone, crsRD, crsWGS}, in.CRS) {
-		wrong.add("crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
+	wrong.Add("objectTypes", checkNames(in.ObjectTypes))
+	wrong.Add("geometryElements", checkNames(in.GeometryElements))
+	wrong.Add("keyElements", checkNames(in.KeyElements))
+	if !slices.Contains([]int64{registry.CRSNone, registry.CRSRijksdriehoek, registry.CRSWGS84}, in.CRS) {
+		wrong.Add("crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
 	}
 	switch in.AreaKind {
 	case store.AreaNone:
 	case store.AreaGeometry:
-		if in.CRS == crsNone {
-			wrong.add("crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
+		if in.CRS == registry.CRSNone {
+			wrong.Add("crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
 		}
 	case store.AreaKeys:
 		if len(in.KeyElements) == 0 {
-			wrong.add("keyElements", "Name at least one element whose text is a key, such as schoolId.")
+			wrong.Add("keyElements", "Name at least one element whose text is a key, such as schoolId.")
 		}
 	default:
-		wrong.add("areaKind", "Choose none, geometry or keys.")
+		wrong.Add("areaKind", "Choose none, geometry or keys.")
 	}
 }
 
@@ -187,15 +188,15 @@ func checkNames(names []string) string {
 
 // checkKept refuses changes that would silently give what was delivered another meaning. areas is how many subscriptions
 // are bounded by one.
-func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong problems) {
+func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry.Problems) {
 	if before.LastSeq > 0 {
 		for _, name := range before.ObjectTypes {
 			if !slices.Contains(in.ObjectTypes, name) {
-				wrong.add("objectTypes", name+" must stay: there may be objects of it.")
+				wrong.Add("objectTypes", name+" must stay: there may be objects of it.")
 			}
 		}
 		if in.CRS != before.CRS {
-			wrong.add("crs", "This stays, because objects were published. Make another dataset.")
+			wrong.Add("crs", "This stays, because objects were published. Make another dataset.")
 		}
 	}
 	if areas == 0 {
@@ -203,16 +204,16 @@ func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong problems
 	}
 	text := fmt.Sprintf("This stays while subscriptions are bounded by an area (%d now): the area would select other objects.", areas)
 	if in.CRS != before.CRS {
-		wrong.add("crs", text)
+		wrong.Add("crs", text)
 	}
 	if in.AreaKind != before.AreaKind {
-		wrong.add("areaKind", text)
+		wrong.Add("areaKind", text)
 	}
 	if !slices.Equal(in.GeometryElements, []string(before.GeometryElements)) {
-		wrong.add("geometryElements", text)
+		wrong.Add("geometryElements", text)
 	}
 	if !slices.Equal(in.KeyElements, []string(before.KeyElements)) {
-		wrong.add("keyElements", text)
+		wrong.Add("keyElements", text)
 	}
 }
 

@@ -1,9 +1,10 @@
-package registry
+package datasets
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -14,7 +15,7 @@ func (d *Datasets) Failed(ctx context.Context, datasetID, kind, failure string) 
 	return d.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.Dataset(ctx, datasetID)
 		if err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
 		trouble, err := tx.FailMutation(ctx, datasetID, kind, failure)
 		if err != nil {
@@ -23,7 +24,7 @@ func (d *Datasets) Failed(ctx context.Context, datasetID, kind, failure string) 
 		if trouble.Times > 1 {
 			return nil
 		}
-		return d.cfg.mailAdministrators(ctx, tx, mailDatasetFails(d.cfg, row, trouble))
+		return d.cfg.MailAdministrators(ctx, tx, mailDatasetFails(d.cfg, row, trouble))
 	})
 }
 
@@ -35,8 +36,8 @@ func (d *Datasets) Worked(ctx context.Context, datasetID, kind string) error {
 	})
 }
 
-func mailDatasetFails(c Config, row store.Dataset, t store.MutationTrouble) message {
-	return c.letter("A "+t.Kind+" of dataset "+row.Title+" failed", "/admin/datasets/"+row.ID,
+func mailDatasetFails(c registry.Config, row store.Dataset, t store.MutationTrouble) registry.Message {
+	return c.Letter("A "+t.Kind+" of dataset "+row.Title+" failed", "/admin/datasets/"+row.ID,
 		"A "+t.Kind+" of dataset "+row.Title+" could not be made: "+t.Error,
 		"It is tried again by itself, and nothing that was published is lost. Until it works, followers get nothing newer. The page of the dataset tells how often it failed; no other mail is sent before it worked once.")
 }

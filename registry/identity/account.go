@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -62,7 +63,7 @@ func (a *Accounts) SetupLink(ctx context.Context) (token string, err error) {
 		if err != nil || there {
 			return err
 		}
-		token, err = NewLink(ctx, tx, LinkSetup, setupSubject)
+		token, err = registry.NewLink(ctx, tx, registry.LinkSetup, setupSubject)
 		return err
 	})
 	if err != nil {
@@ -86,7 +87,7 @@ func hasAdministrator(ctx context.Context, q *store.Queries) (bool, error) {
 
 // CheckSetupLink answers ErrLinkDead when the setup link does not work (any more).
 func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
-	_, err := LinkSubject(ctx, a.db, LinkSetup, token, a.now())
+	_, err := registry.LinkSubject(ctx, a.db, registry.LinkSetup, token, a.now())
 	return err
 }
 
@@ -100,7 +101,7 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 		problems["password"] = text
 	}
 	if len(problems) > 0 {
-		return store.Account{}, invalidFields(problems)
+		return store.Account{}, registry.Invalid(problems)
 	}
 	// Checked before the costly hash; used up only with the account it makes.
 	if err := a.CheckSetupLink(ctx, token); err != nil {
@@ -112,7 +113,7 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 	}
 	account.Status = store.AccountActive
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := UseLink(ctx, tx, LinkSetup, token); err != nil {
+		if _, err := registry.UseLink(ctx, tx, registry.LinkSetup, token); err != nil {
 			return err
 		}
 		return insertAccount(ctx, tx, &account)
@@ -134,37 +135,37 @@ func (a *Accounts) Invite(ctx context.Context, in NewAccount) (account store.Acc
 func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Account, string, error) {
 	account, problems := in.check()
 	if len(problems) > 0 {
-		return store.Account{}, "", invalidFields(problems)
+		return store.Account{}, "", registry.Invalid(problems)
 	}
 	account.Status = store.AccountInvited
 	if err := insertAccount(ctx, tx, &account); err != nil {
 		return store.Account{}, "", err
 	}
-	token, err := NewLink(ctx, tx, LinkInvitation, account.ID)
+	token, err := registry.NewLink(ctx, tx, registry.LinkInvitation, account.ID)
 	return account, token, err
 }
 
 // PasswordLink makes a link with which the owner of an account chooses a new
 // password: an invitation while the account has none yet, a reset after that.
-func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose LinkPurpose, token string, err error) {
+func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		account, err := tx.AccountByEmail(ctx, CleanEmail(email))
+		account, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
 		if err != nil {
 			return fmt.Errorf("find account: %w", err)
 		}
-		purpose = LinkReset
+		purpose = registry.LinkReset
 		if account.Status == store.AccountInvited {
-			purpose = LinkInvitation
+			purpose = registry.LinkInvitation
 		}
-		token, err = NewLink(ctx, tx, purpose, account.ID)
+		token, err = registry.NewLink(ctx, tx, purpose, account.ID)
 		return err
 	})
 	return purpose, token, err
 }
 
 // LinkAccount tells whose invitation or reset a link is, or ErrLinkDead.
-func (a *Accounts) LinkAccount(ctx context.Context, purpose LinkPurpose, token string) (store.Account, error) {
-	id, err := LinkSubject(ctx, a.db, purpose, token, a.now())
+func (a *Accounts) LinkAccount(ctx context.Context, purpose registry.LinkPurpose, token string) (store.Account, error) {
+	id, err := registry.LinkSubject(ctx, a.db, purpose, token, a.now())
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -174,7 +175,7 @@ func (a *Accounts) LinkAccount(ctx context.Context, purpose LinkPurpose, token s
 // ChoosePassword uses an invitation or reset link up, sets the password and ends
 // the sessions of the account. What is wrong with it is an *Error with the field
 // password.
-func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, token, password string) (store.Account, error) {
+func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurpose, token, password string) (store.Account, error) {
 	account, err := a.LinkAccount(ctx, purpose, token)
 	if err != nil {
 		return store.Account{}, err
@@ -184,7 +185,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose LinkPurpose, toke
 		return store.Account{}, err
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		id, err := UseLink(ctx, tx, purpose, token)
+		id, err := registry.UseLink(ctx, tx, purpose, token)
 		if err != nil {
 			return err
 		}
@@ -210,7 +211,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	if !ok {
-		return store.Account{}, invalidFields(map[string]string{"current": "This is not your current password."})
+		return store.Account{}, registry.Invalid(map[string]string{"current": "This is not your current password."})
 	}
 	hash, err := a.NewHash(ctx, password, account.Email, "password")
 	if err != nil {
@@ -239,7 +240,7 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 
 func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
 	if text := CheckPassword(password, email); text != "" {
-		return "", invalidFields(map[string]string{field: text})
+		return "", registry.Invalid(map[string]string{field: text})
 	}
 	return a.hasher.hash(ctx, password)
 }
@@ -257,13 +258,13 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return account, fmt.Errorf("set password: %w", err)
 	}
-	return account, tx.SaveThrottle(ctx, store.Throttle{Bucket: accountBucket(account.Email)})
+	return account, tx.SaveThrottle(ctx, store.Throttle{Bucket: registry.AccountBucket(account.Email)})
 }
 
 func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) error {
 	err := tx.InsertAccount(ctx, account)
 	if errors.Is(err, store.ErrConflict) {
-		return invalidFields(map[string]string{"email": "There is an account with this e-mail address already."})
+		return registry.Invalid(map[string]string{"email": "There is an account with this e-mail address already."})
 	}
 	if err != nil {
 		return fmt.Errorf("add account: %w", err)
@@ -274,10 +275,10 @@ func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) er
 // check makes the account of valid input, and tells what is wrong by field.
 func (in NewAccount) check() (store.Account, map[string]string) {
 	account := store.Account{
-		Email: CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,
+		Email: registry.CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,
 	}
 	problems := map[string]string{}
-	if !ValidEmail(account.Email) {
+	if !registry.ValidEmail(account.Email) {
 		problems["email"] = "Enter an e-mail address, as name@example.nl."
 	}
 	if n := utf8.RuneCountInString(account.Name); n == 0 || n > 200 {

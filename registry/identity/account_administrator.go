@@ -1,17 +1,18 @@
-package registry
+package identity
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // InviteAdministrator makes an account of an administrator that cannot log in
 // yet. [Mails.PasswordLink] mails its owner the link to choose a password. What
 // is wrong is an *Error with fields name and email.
-func (a *Accounts) InviteAdministrator(ctx context.Context, actor Actor, name, email string) (store.Account, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *Accounts) InviteAdministrator(ctx context.Context, actor registry.Actor, name, email string) (store.Account, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Account{}, err
 	}
 	var account store.Account
@@ -20,20 +21,20 @@ func (a *Accounts) InviteAdministrator(ctx context.Context, actor Actor, name, e
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, actor, ActionAccountInvited, accountObject(account), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionAccountInvited, accountObject(account), nil)
 	})
 	return account, err
 }
 
 // Block keeps someone out and ends their sessions. Nobody blocks themselves, so
 // that somebody stays who can unblock.
-func (a *Accounts) Block(ctx context.Context, actor Actor, id string) error {
-	return a.decide(ctx, actor, id, ActionAccountBlocked, func(account *store.Account) error {
+func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) error {
+	return a.decide(ctx, actor, id, registry.ActionAccountBlocked, func(account *store.Account) error {
 		if account.ID == actor.ID {
-			return conflict("You cannot block your own account.")
+			return registry.Conflict("You cannot block your own account.")
 		}
 		if account.Status == store.AccountBlocked {
-			return conflict("This account is blocked already.")
+			return registry.Conflict("This account is blocked already.")
 		}
 		account.Status = store.AccountBlocked
 		account.SessionEpoch++
@@ -43,10 +44,10 @@ func (a *Accounts) Block(ctx context.Context, actor Actor, id string) error {
 
 // Unblock lets someone in again, or back to the invitation when they never
 // logged in.
-func (a *Accounts) Unblock(ctx context.Context, actor Actor, id string) error {
-	return a.decide(ctx, actor, id, ActionAccountUnblocked, func(account *store.Account) error {
+func (a *Accounts) Unblock(ctx context.Context, actor registry.Actor, id string) error {
+	return a.decide(ctx, actor, id, registry.ActionAccountUnblocked, func(account *store.Account) error {
 		if account.Status != store.AccountBlocked {
-			return conflict("This account is not blocked.")
+			return registry.Conflict("This account is not blocked.")
 		}
 		account.Status = store.AccountActive
 		if account.PasswordHash == "" && account.LastLoginAt.IsZero() {
@@ -56,17 +57,17 @@ func (a *Accounts) Unblock(ctx context.Context, actor Actor, id string) error {
 	})
 }
 
-func (a *Accounts) decide(ctx context.Context, actor Actor, id, action string, change func(*store.Account) error) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (a *Accounts) decide(ctx context.Context, actor registry.Actor, id, action string, change func(*store.Account) error) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	return a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "account", id); err != nil {
-			return found("account", err)
+			return registry.Found("account", err)
 		}
 		account, err := tx.Account(ctx, id)
 		if err != nil {
-			return found("account", err)
+			return registry.Found("account", err)
 		}
 		if err := change(&account); err != nil {
 			return err
@@ -74,8 +75,10 @@ func (a *Accounts) decide(ctx context.Context, actor Actor, id, action string, c
 		if err := tx.UpdateAccount(ctx, &account); err != nil {
 			return fmt.Errorf("change account: %w", err)
 		}
-		return record(ctx, tx, actor, action, accountObject(account), nil)
+		return registry.Record(ctx, tx, actor, action, accountObject(account), nil)
 	})
 }
 
-func accountObject(a store.Account) object { return objectOf("account", a.ID, a.Name, a.PartnerID) }
+func accountObject(a store.Account) registry.Object {
+	return registry.ObjectOf("account", a.ID, a.Name, a.PartnerID)
+}

@@ -1,10 +1,11 @@
-package registry
+package identity
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -19,7 +20,7 @@ var ErrNoAccount = errors.New("no account for this identity")
 // the same time whatever is wrong, or a *ThrottledError. addr is the address of
 // the browser.
 func (a *Accounts) Authenticate(ctx context.Context, email, password, addr string) (store.Account, error) {
-	email = CleanEmail(email)
+	email = registry.CleanEmail(email)
 	if err := a.admitTry(ctx, email, addr); err != nil {
 		return store.Account{}, err
 	}
@@ -83,7 +84,7 @@ func addIdentity(ctx context.Context, tx *store.Tx, id Identity) (store.Account,
 	}
 	account, problems := in.check()
 	if len(problems) > 0 {
-		return store.Account{}, invalidFields(problems)
+		return store.Account{}, registry.Invalid(problems)
 	}
 	account.Status = store.AccountActive
 	if err := insertAccount(ctx, tx, &account); err != nil {

@@ -1,10 +1,11 @@
-package registry
+package identity
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -14,17 +15,17 @@ func (a *Accounts) admitTry(ctx context.Context, email, addr string) error {
 	var left time.Duration
 	err := a.db.Write(ctx, func(tx *store.Tx) error {
 		var err error
-		if left, err = countTry(ctx, tx, addressBucket(addr), addressRule()); err != nil || left > 0 {
+		if left, err = registry.CountTry(ctx, tx, registry.AddressBucket(addr), registry.AddressRule()); err != nil || left > 0 {
 			return err
 		}
-		left, err = countTry(ctx, tx, accountBucket(email), accountRule())
+		left, err = registry.CountTry(ctx, tx, registry.AccountBucket(email), registry.AccountRule())
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("count login: %w", err)
 	}
 	if left > 0 {
-		return &ThrottledError{After: left}
+		return &registry.ThrottledError{After: left}
 	}
 	return nil
 }
@@ -32,10 +33,10 @@ func (a *Accounts) admitTry(ctx context.Context, email, addr string) error {
 // forgive takes back what a successful try counted: all for the account, the one
 // try for the address, where other accounts may be under attack.
 func forgive(ctx context.Context, tx *store.Tx, email, addr string) error {
-	if err := tx.SaveThrottle(ctx, store.Throttle{Bucket: accountBucket(email)}); err != nil {
+	if err := tx.SaveThrottle(ctx, store.Throttle{Bucket: registry.AccountBucket(email)}); err != nil {
 		return fmt.Errorf("clear throttle: %w", err)
 	}
-	t, err := tx.LockThrottle(ctx, addressBucket(addr))
+	t, err := tx.LockThrottle(ctx, registry.AddressBucket(addr))
 	if err != nil {
 		return fmt.Errorf("read throttle: %w", err)
 	}

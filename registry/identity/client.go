@@ -1,10 +1,11 @@
-package registry
+package identity
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -34,12 +35,14 @@ func FreeScopes() []string {
 // Clients are the machines of partners and of the own organisation, that get
 // access tokens.
 type Clients struct {
-	cfg     Config
-	profile ProfileSource
+	cfg     registry.Config
+	profile registry.ProfileSource
 }
 
 // NewClients makes the service.
-func NewClients(cfg Config, profile ProfileSource) *Clients { return &Clients{cfg, profile} }
+func NewClients(cfg registry.Config, profile registry.ProfileSource) *Clients {
+	return &Clients{cfg, profile}
+}
 
 // NewClient is what is asked of a client. What of it an administrator must
 // decide on waits.
@@ -70,13 +73,13 @@ func (c *Clients) AuthMethods(ctx context.Context) []string {
 // private_key_jwt. An administrator names the partner it is for, or none for the
 // own organisation. Fields: name, authMethod, jwks, jwksUri, scopes,
 // publishTypes, publishSources.
-func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
+func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
 	in = in.clean()
-	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).err(); err != nil {
+	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).Err(); err != nil {
 		return client, "", err
 	}
 	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		owner, err := registry.OwnerFor(ctx, tx, actor, partnerID)
 		if err != nil {
 			return err
 		}
@@ -85,7 +88,7 @@ func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in 
 			return fmt.Errorf("count clients: %w", err)
 		}
 		revoked := func(k store.Client) bool { return k.Status == store.ClientRevoked }
-		if err := withinMost(actor, "clients", len(slices.DeleteFunc(mine, revoked))); err != nil {
+		if err := registry.WithinMost(actor, "clients", len(slices.DeleteFunc(mine, revoked))); err != nil {
 			return err
 		}
 		client = store.Client{PartnerID: owner.ID, Status: store.ClientActive}
@@ -96,7 +99,7 @@ func (c *Clients) Create(ctx context.Context, actor Actor, partnerID string, in 
 		if err := tx.InsertClient(ctx, &client); err != nil {
 			return fmt.Errorf("add client: %w", err)
 		}
-		if err := record(ctx, tx, actor, ActionClientCreated, clientObject(client), clientDetails(client)); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientCreated, clientObject(client), clientDetails(client)); err != nil {
 			return err
 		}
 		return c.tellWaiting(ctx, tx, owner, client)
@@ -109,32 +112,32 @@ func (c *Clients) tellWaiting(ctx context.Context, tx *store.Tx, owner store.Par
 	if !client.Waiting() {
 		return nil
 	}
-	return c.cfg.mailAdministrators(ctx, tx, mailClientWaits(c.cfg, owner, client))
+	return c.cfg.MailAdministrators(ctx, tx, mailClientWaits(c.cfg, owner, client))
 }
 
 // Get finds a client within a scope.
-func (c *Clients) Get(ctx context.Context, scope Scope, id string) (store.Client, error) {
+func (c *Clients) Get(ctx context.Context, scope registry.Scope, id string) (store.Client, error) {
 	client, err := c.cfg.DB.Client(ctx, id)
 	if err != nil {
-		return store.Client{}, found("client", err)
+		return store.Client{}, registry.Found("client", err)
 	}
-	if !scope.sees(client.PartnerID) {
-		return store.Client{}, notFound("client")
+	if !scope.Sees(client.PartnerID) {
+		return store.Client{}, registry.NotFound("client")
 	}
 	return client, nil
 }
 
 // List lists the clients of a partner, newest first. An administrator that names
 // no partner gets the own organisation's.
-func (c *Clients) List(ctx context.Context, scope Scope, partnerID string) ([]store.Client, error) {
-	id, ok := scope.narrow(partnerID)
+func (c *Clients) List(ctx context.Context, scope registry.Scope, partnerID string) ([]store.Client, error) {
+	id, ok := scope.Narrow(partnerID)
 	if !ok {
 		return nil, nil
 	}
 	if id == "" {
 		own, err := c.cfg.DB.OwnPartner(ctx)
 		if err != nil {
-			return nil, found("own organisation", err)
+			return nil, registry.Found("own organisation", err)
 		}
 		id = own.ID
 	}
@@ -147,8 +150,8 @@ func (c *Clients) List(ctx context.Context, scope Scope, partnerID string) ([]st
 
 // Waiting lists the clients whose requests wait for an administrator, oldest
 // first.
-func (c *Clients) Waiting(ctx context.Context, actor Actor) ([]store.Client, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Clients) Waiting(ctx context.Context, actor registry.Actor) ([]store.Client, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, err
 	}
 	rows, err := c.cfg.DB.ClientsWaiting(ctx)
@@ -158,10 +161,12 @@ func (c *Clients) Waiting(ctx context.Context, actor Actor) ([]store.Client, err
 	return rows, nil
 }
 
-func clientObject(c store.Client) object { return objectOf("client", c.ID, c.Name, c.PartnerID) }
+func clientObject(c store.Client) registry.Object {
+	return registry.ObjectOf("client", c.ID, c.Name, c.PartnerID)
+}
 
-func clientDetails(c store.Client) details {
-	return details{
+func clientDetails(c store.Client) registry.Details {
+	return registry.Details{
 		"scopes": c.Scopes, "types": c.PublishTypes, "sources": c.PublishSources,
 		"requestedScopes": c.RequestedScopes, "requestedTypes": c.RequestedTypes, "requestedSources": c.RequestedSources,
 	}

@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -13,7 +14,7 @@ import (
 // apply writes what is asked into a client. What an administrator asks for is
 // granted; what a partner asks for beyond the free scopes is requested, and what
 // it no longer asks for is taken away at once.
-func (c *Clients) apply(client *store.Client, in NewClient, actor Actor, now store.Time) {
+func (c *Clients) apply(client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
 	all := func(string) bool { return actor.Administrator }
 	free := func(s string) bool { return actor.Administrator || slices.Contains(FreeScopes(), s) }
@@ -39,14 +40,14 @@ func split(asked []string, granted store.Strings, free func(string) bool) (now, 
 
 // Update changes a client to what is asked. Its authentication method stays.
 // Fields: as Create.
-func (c *Clients) Update(ctx context.Context, actor Actor, id string, in NewClient) (store.Client, error) {
+func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, in NewClient) (store.Client, error) {
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
-			return conflict("This client is revoked.")
+			return registry.Conflict("This client is revoked.")
 		}
 		asked := in.clean()
 		asked.AuthMethod = client.AuthMethod
-		if err := c.check(asked, []string{client.AuthMethod}, actor.Administrator).err(); err != nil {
+		if err := c.check(asked, []string{client.AuthMethod}, actor.Administrator).Err(); err != nil {
 			return err
 		}
 		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI
@@ -58,12 +59,12 @@ func (c *Clients) Update(ctx context.Context, actor Actor, id string, in NewClie
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("update client: %w", err)
 		}
-		if err := record(ctx, tx, actor, ActionClientUpdated, clientObject(*client), clientDetails(*client)); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), clientDetails(*client)); err != nil {
 			return err
 		}
 		owner, err := tx.Partner(ctx, client.PartnerID)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
 		return c.tellWaiting(ctx, tx, owner, *client)
 	})
@@ -71,17 +72,17 @@ func (c *Clients) Update(ctx context.Context, actor Actor, id string, in NewClie
 
 // RotateSecret gives a client another secret, shown this once. The old one and
 // all tokens stop working.
-func (c *Clients) RotateSecret(ctx context.Context, actor Actor, id string) (client store.Client, secret string, err error) {
+func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id string) (client store.Client, secret string, err error) {
 	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive || client.AuthMethod == token.PrivateKeyJWT {
-			return conflict("This client has no secret that works.")
+			return registry.Conflict("This client has no secret that works.")
 		}
 		secret, client.SecretHash = token.NewSecret()
 		client.TokenVersion++
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("rotate secret: %w", err)
 		}
-		return record(ctx, tx, actor, ActionClientSecretRotated, clientObject(*client), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionClientSecretRotated, clientObject(*client), nil)
 	})
 	return client, secret, err
 }
@@ -89,47 +90,47 @@ func (c *Clients) RotateSecret(ctx context.Context, actor Actor, id string) (cli
 // AddKeyPair gives a client that authenticates with private_key_jwt a new key pair beside the keys it has, which keep
 // working until somebody removes them, so that the client can change over without a gap (SEC-02). The private key is in
 // the answer and stored nowhere.
-func (c *Clients) AddKeyPair(ctx context.Context, actor Actor, id string) (client store.Client, pair token.KeyPair, err error) {
+func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id string) (client store.Client, pair token.KeyPair, err error) {
 	if pair, err = token.NewKeyPair(); err != nil {
 		return client, pair, err
 	}
 	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive || client.AuthMethod != token.PrivateKeyJWT {
-			return conflict("Only an active client with the method private_key_jwt has keys.")
+			return registry.Conflict("Only an active client with the method private_key_jwt has keys.")
 		}
 		if client.JWKSURI != "" {
-			return conflict("The keys of this client are fetched from %s: add the new key there.", client.JWKSURI)
+			return registry.Conflict("The keys of this client are fetched from %s: add the new key there.", client.JWKSURI)
 		}
 		keys, err := token.AddKeys(client.JWKS, pair.Public)
 		if err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
 		if err := token.ParseJWKS([]byte(keys)); err != nil {
-			return conflict("This client cannot have another key: %s. Remove keys that are no longer used first.", err)
+			return registry.Conflict("This client cannot have another key: %s. Remove keys that are no longer used first.", err)
 		}
 		client.JWKS = keys
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
-		return record(ctx, tx, actor, ActionClientKeyAdded, clientObject(*client), details{"kid": pair.KeyID})
+		return registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), registry.Details{"kid": pair.KeyID})
 	})
 	return client, pair, err
 }
 
 // Revoke ends a client for good: its secret and tokens stop working.
-func (c *Clients) Revoke(ctx context.Context, actor Actor, id, reason string) error {
-	if err := checkReason(reason, false); err != nil {
+func (c *Clients) Revoke(ctx context.Context, actor registry.Actor, id, reason string) error {
+	if err := registry.CheckReason(reason, false); err != nil {
 		return err
 	}
 	_, err := c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
-			return conflict("This client is revoked already.")
+			return registry.Conflict("This client is revoked already.")
 		}
 		revoke(client, reason)
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("revoke client: %w", err)
 		}
-		return record(ctx, tx, actor, ActionClientRevoked, clientObject(*client), details{"reason": reason})
+		return registry.Record(ctx, tx, actor, registry.ActionClientRevoked, clientObject(*client), registry.Details{"reason": reason})
 	})
 	return err
 }
@@ -140,8 +141,8 @@ func revoke(client *store.Client, reason string) {
 	client.TokenVersion++
 }
 
-// stopClients makes the tokens of a partner's clients stop; for ever when ended.
-func stopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool) error {
+// StopClients makes the tokens of a partner's clients stop; for ever when ended.
+func StopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool) error {
 	clients, err := tx.Clients(ctx, partnerID)
 	if err != nil {
 		return fmt.Errorf("list clients: %w", err)
@@ -163,16 +164,16 @@ func stopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool
 
 // change reads a client the actor may change and keeps others from changing it
 // meanwhile.
-func (c *Clients) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Client) error) (store.Client, error) {
+func (c *Clients) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Client) error) (store.Client, error) {
 	var client store.Client
 	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := tx.Lock(ctx, "client", id); err != nil {
-			return found("client", err)
+			return registry.Found("client", err)
 		}
 		if client, err = tx.Client(ctx, id); err != nil {
-			return found("client", err)
+			return registry.Found("client", err)
 		}
-		if err := allowChange(ctx, tx, actor, "client", client.PartnerID); err != nil {
+		if err := registry.AllowChange(ctx, tx, actor, "client", client.PartnerID); err != nil {
 			return err
 		}
 		return fn(tx, &client)

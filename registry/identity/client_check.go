@@ -1,10 +1,11 @@
-package registry
+package identity
 
 import (
 	"net/url"
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -17,7 +18,7 @@ func MayPublishType(c store.Client, eventType string) error {
 	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
+	return &registry.Error{Code: registry.CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
 }
 
 // MayPublishFrom tells whether a client may publish events from this source (CE-10), as MayPublishType does.
@@ -25,7 +26,7 @@ func MayPublishFrom(c store.Client, source string) error {
 	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Message: "This client may not publish events from source " + source + "."}
+	return &registry.Error{Code: registry.CodeForbidden, Message: "This client may not publish events from source " + source + "."}
 }
 
 // matches compares a value with a pattern: the value itself, or a prefix and a star.
@@ -39,50 +40,50 @@ func matches(pattern, value string) bool {
 func (in NewClient) clean() NewClient {
 	in.Name = strings.Join(strings.Fields(in.Name), " ")
 	in.JWKS, in.JWKSURI = strings.TrimSpace(in.JWKS), strings.TrimSpace(in.JWKSURI)
-	in.Scopes, in.PublishTypes, in.PublishSources = tidyList(in.Scopes), tidyList(in.PublishTypes), tidyList(in.PublishSources)
+	in.Scopes, in.PublishTypes, in.PublishSources = registry.TidyList(in.Scopes), registry.TidyList(in.PublishTypes), registry.TidyList(in.PublishSources)
 	return in
 }
 
-func (c *Clients) check(in NewClient, methods []string, administrator bool) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+func (c *Clients) check(in NewClient, methods []string, administrator bool) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	c.checkKeys(in, methods, wrong)
 	for _, s := range in.Scopes {
 		if !slices.Contains(AllScopes(), s) {
-			wrong.add("scopes", "Choose from the scopes that are listed.")
+			wrong.Add("scopes", "Choose from the scopes that are listed.")
 		}
 	}
 	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
-	wrong.add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
-	wrong.add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) string {
+	wrong.Add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
+	wrong.Add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) string {
 		return checkSourcePattern(s, administrator)
 	}))
 	return wrong
 }
 
-func (c *Clients) checkKeys(in NewClient, methods []string, wrong problems) {
+func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Problems) {
 	if !slices.Contains(methods, in.AuthMethod) {
-		wrong.add("authMethod", "Choose from the methods that are listed.")
+		wrong.Add("authMethod", "Choose from the methods that are listed.")
 		return
 	}
 	if in.AuthMethod != token.PrivateKeyJWT {
 		if in.JWKS != "" || in.JWKSURI != "" {
-			wrong.add("jwks", "Keys belong to the method private_key_jwt.")
+			wrong.Add("jwks", "Keys belong to the method private_key_jwt.")
 		}
 		return
 	}
 	switch {
 	case in.JWKS == "" && in.JWKSURI == "":
-		wrong.add("jwks", "Give the public keys, or the address where they are.")
+		wrong.Add("jwks", "Give the public keys, or the address where they are.")
 	case in.JWKS != "" && in.JWKSURI != "":
-		wrong.add("jwksUri", "Give the public keys or their address, not both.")
+		wrong.Add("jwksUri", "Give the public keys or their address, not both.")
 	case in.JWKS != "":
 		if err := token.ParseJWKS([]byte(in.JWKS)); err != nil {
-			wrong.add("jwks", "These keys cannot be used: "+err.Error()+".")
+			wrong.Add("jwks", "These keys cannot be used: "+err.Error()+".")
 		}
 	default:
 		if err := c.cfg.CheckURL(in.JWKSURI); err != nil {
-			wrong.add("jwksUri", err.Error())
+			wrong.Add("jwksUri", err.Error())
 		}
 	}
 }
@@ -107,7 +108,7 @@ func checkPatterns(list []string, needed bool, check func(string) string) string
 // checkTypePattern wants an event type, or a prefix of two labels or more.
 func checkTypePattern(s string) string {
 	name, isPrefix := strings.CutSuffix(s, ".*")
-	if !validEventType(name) {
+	if !registry.ValidEventType(name) {
 		return "use letters, digits and . _ - : / such as nl.example.student.enrolled, or a prefix such as nl.example.*"
 	}
 	if isPrefix && !strings.Contains(name, ".") {

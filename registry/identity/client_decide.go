@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -39,17 +40,17 @@ type ClientGrant struct {
 }
 
 // Grant tells what an approval would give.
-func (c *Clients) Grant(ctx context.Context, actor Actor, id string) (ClientGrant, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Clients) Grant(ctx context.Context, actor registry.Actor, id string) (ClientGrant, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return ClientGrant{}, err
 	}
 	client, err := c.cfg.DB.Client(ctx, id)
 	if err != nil {
-		return ClientGrant{}, found("client", err)
+		return ClientGrant{}, registry.Found("client", err)
 	}
 	partner, err := c.cfg.DB.Partner(ctx, client.PartnerID)
 	if err != nil {
-		return ClientGrant{}, found("partner", err)
+		return ClientGrant{}, registry.Found("partner", err)
 	}
 	return ClientGrant{
 		Client: client, Partner: partner, Scopes: client.RequestedScopes, Types: client.RequestedTypes,
@@ -59,26 +60,26 @@ func (c *Clients) Grant(ctx context.Context, actor Actor, id string) (ClientGran
 
 // Decide grants what a client asked for, or turns it down with a reason. The
 // partner is told by mail.
-func (c *Clients) Decide(ctx context.Context, actor Actor, id string, d Decision) (store.Client, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (c *Clients) Decide(ctx context.Context, actor registry.Actor, id string, d Decision) (store.Client, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Client{}, err
 	}
-	if err := checkReason(d.Reason, !d.Approve); err != nil {
+	if err := registry.CheckReason(d.Reason, !d.Approve); err != nil {
 		return store.Client{}, err
 	}
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if !client.Waiting() {
-			return conflict("This client asks for nothing (any more).")
+			return registry.Conflict("This client asks for nothing (any more).")
 		}
 		if d.Seen != "" && d.Seen != ClientRequestSeen(*client) {
-			return conflict("The request has changed since you looked at it. Look again.")
+			return registry.Conflict("The request has changed since you looked at it. Look again.")
 		}
 		owner, err := tx.Partner(ctx, client.PartnerID)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
 		if d.Approve {
-			if err := requireApproved(owner); err != nil {
+			if err := registry.RequireApproved(owner); err != nil {
 				return err
 			}
 		}
@@ -87,22 +88,22 @@ func (c *Clients) Decide(ctx context.Context, actor Actor, id string, d Decision
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("decide on client: %w", err)
 		}
-		action := ActionClientRejected
+		action := registry.ActionClientRejected
 		if d.Approve {
-			action = ActionClientApproved
+			action = registry.ActionClientApproved
 		}
-		what := details{
+		what := registry.Details{
 			"reason": d.Reason, "scopes": asked.RequestedScopes, "types": asked.RequestedTypes, "sources": asked.RequestedSources,
 		}
-		if err := record(ctx, tx, actor, action, clientObject(*client), what); err != nil {
+		if err := registry.Record(ctx, tx, actor, action, clientObject(*client), what); err != nil {
 			return err
 		}
-		return c.cfg.mail(ctx, tx, owner.ContactEmail, mailClientDecision(c.cfg, asked, owner, d))
+		return c.cfg.Mail(ctx, tx, owner.ContactEmail, mailClientDecision(c.cfg, asked, owner, d))
 	})
 }
 
 // settle writes the decision into the client.
-func (d Decision) settle(client *store.Client, actor Actor, now store.Time) {
+func (d Decision) settle(client *store.Client, actor registry.Actor, now store.Time) {
 	if d.Approve {
 		client.Scopes = union(client.Scopes, client.RequestedScopes)
 		client.PublishTypes = union(client.PublishTypes, client.RequestedTypes)

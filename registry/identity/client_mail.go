@@ -1,23 +1,24 @@
-package registry
+package identity
 
 import (
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
-func mailClientWaits(c Config, p store.Partner, client store.Client) message {
-	return c.letter("Client of "+p.Name+" asks for more", "/admin/clients/"+client.ID,
+func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
+	return c.Letter("Client of "+p.Name+" asks for more", "/admin/clients/"+client.ID,
 		"Client "+client.Name+" of "+p.Name+" asks for what only an administrator can grant:",
-		bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
+		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
 }
 
-func mailClientDecision(c Config, asked store.Client, owner store.Partner, d Decision) message {
+func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {
 	verb := "rejected"
 	if d.Approve {
 		verb = "granted"
 	}
-	return c.letter("Request of client "+asked.Name+" is "+verb, deskOf(owner)+"/clients/"+asked.ID,
+	return c.Letter("Request of client "+asked.Name+" is "+verb, registry.PartnerPath(owner)+"/clients/"+asked.ID,
 		fmt.Sprintf("%s %s what client %s asked for:", c.Organisation, verb, asked.Name),
-		bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), because(d.Reason))
+		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
 }

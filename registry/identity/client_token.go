@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -50,10 +51,10 @@ func (c *Clients) TokenClient(ctx context.Context, clientID string) (token.Clien
 // Actor is a client as the author of a change, for the APIs. It is no
 // administrator: a client of the own organisation changes what is the own
 // organisation's. What its token's scopes allow is checked before this.
-func (c *Clients) Actor(ctx context.Context, clientID string) (Actor, error) {
+func (c *Clients) Actor(ctx context.Context, clientID string) (registry.Actor, error) {
 	client, err := c.cfg.DB.Client(ctx, clientID)
 	if err != nil {
-		return Actor{}, found("client", err)
+		return registry.Actor{}, registry.Found("client", err)
 	}
-	return Actor{Kind: ActorClient, ID: client.ID, Name: client.Name, PartnerID: client.PartnerID}, nil
+	return registry.Actor{Kind: registry.ActorClient, ID: client.ID, Name: client.Name, PartnerID: client.PartnerID}, nil
 }

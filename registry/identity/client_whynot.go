@@ -1,10 +1,11 @@
-package registry
+package identity
 
 import (
 	"context"
 	"errors"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -15,20 +16,20 @@ func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, so
 	if err != nil {
 		return "", err
 	}
-	err = mayPublishNow(client, eventType)
-	if err == nil && state.SourceBinding == PolicyEnforce {
+	err = MayPublishNow(client, eventType)
+	if err == nil && state.SourceBinding == registry.PolicyEnforce {
 		err = MayPublishFrom(client, source)
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return e.Message, nil
 	}
 	return "", err
 }
 
-// mayPublishNow is MayPublishType for a client whose token is not at hand: it must have the scope as well.
-func mayPublishNow(client store.Client, eventType string) error {
+// MayPublishNow is MayPublishType for a client whose token is not at hand: it must have the scope as well.
+func MayPublishNow(client store.Client, eventType string) error {
 	if !slices.Contains(client.Scopes, ScopeEventsPublish) {
-		return &Error{Code: CodeForbidden, Message: "This client does not have the scope " + ScopeEventsPublish + "."}
+		return &registry.Error{Code: registry.CodeForbidden, Message: "This client does not have the scope " + ScopeEventsPublish + "."}
 	}
 	return MayPublishType(client, eventType)
 }

@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -15,11 +16,11 @@ import (
 // bearer token and cannot ask for access tokens. A key reads what its partner may
 // see of contracts, and nothing else.
 type ReadKeys struct {
-	cfg Config
+	cfg registry.Config
 }
 
 // NewReadKeys makes the service.
-func NewReadKeys(cfg Config) *ReadKeys { return &ReadKeys{cfg} }
+func NewReadKeys(cfg registry.Config) *ReadKeys { return &ReadKeys{cfg} }
 
 // NewReadKey is what is asked of a key.
 type NewReadKey struct {
@@ -35,17 +36,17 @@ const hintLength = 4
 
 // Create makes a key. Plain is the key, shown this once. An administrator names the
 // partner it is for, or none for the own organisation. Fields: name, expires.
-func (k *ReadKeys) Create(ctx context.Context, actor Actor, partnerID string, in NewReadKey) (key store.ReadKey, plain string, err error) {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 100))
+func (k *ReadKeys) Create(ctx context.Context, actor registry.Actor, partnerID string, in NewReadKey) (key store.ReadKey, plain string, err error) {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
 	if now := k.cfg.Now(); !in.Expires.IsZero() && (in.Expires.Before(now) || in.Expires.After(now.Add(maxReadKeyLife))) {
-		wrong.add("expires", "Choose a day in the future, at most five years away.")
+		wrong.Add("expires", "Choose a day in the future, at most five years away.")
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return key, "", err
 	}
 	err = k.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		owner, err := registry.OwnerFor(ctx, tx, actor, partnerID)
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (k *ReadKeys) Create(ctx context.Context, actor Actor, partnerID string, in
 				live++
 			}
 		}
-		if err := withinMost(actor, "keys", live); err != nil {
+		if err := registry.WithinMost(actor, "keys", live); err != nil {
 			return err
 		}
 		key = store.ReadKey{PartnerID: owner.ID, Name: in.Name, ExpiresAt: store.At(in.Expires), CreatedBy: actor.Name}
@@ -68,21 +69,21 @@ func (k *ReadKeys) Create(ctx context.Context, actor Actor, partnerID string, in
 		if err := tx.InsertReadKey(ctx, &key); err != nil {
 			return fmt.Errorf("add read key: %w", err)
 		}
-		return record(ctx, tx, actor, ActionReadKeyCreated, readKeyObject(key), details{"expires": day(key.ExpiresAt)})
+		return registry.Record(ctx, tx, actor, registry.ActionReadKeyCreated, readKeyObject(key), registry.Details{"expires": registry.FormatDay(key.ExpiresAt)})
 	})
 	return key, plain, err
 }
 
 // List lists the keys of a partner, newest first, also those that ended. An
 // administrator that names no partner gets the own organisation's.
-func (k *ReadKeys) List(ctx context.Context, scope Scope, partnerID string) ([]store.ReadKey, error) {
-	id, ok := scope.narrow(partnerID)
+func (k *ReadKeys) List(ctx context.Context, scope registry.Scope, partnerID string) ([]store.ReadKey, error) {
+	id, ok := scope.Narrow(partnerID)
 	if !ok {
 		return nil, nil
 	}
-	owner, err := partnerOrOwn(ctx, &k.cfg.DB.Queries, id)
+	owner, err := registry.PartnerOrOwn(ctx, &k.cfg.DB.Queries, id)
 	if err != nil {
-		return nil, found("partner", err)
+		return nil, registry.Found("partner", err)
 	}
 	rows, err := k.cfg.DB.ReadKeys(ctx, owner.ID)
 	if err != nil {
@@ -92,26 +93,26 @@ func (k *ReadKeys) List(ctx context.Context, scope Scope, partnerID string) ([]s
 }
 
 // Revoke ends a key for good, at once. Field: reason.
-func (k *ReadKeys) Revoke(ctx context.Context, actor Actor, id, reason string) error {
-	if err := checkReason(reason, false); err != nil {
+func (k *ReadKeys) Revoke(ctx context.Context, actor registry.Actor, id, reason string) error {
+	if err := registry.CheckReason(reason, false); err != nil {
 		return err
 	}
 	return k.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		key, err := tx.ReadKey(ctx, id)
 		if err != nil {
-			return found("key", err)
+			return registry.Found("key", err)
 		}
-		if err := allowChange(ctx, tx, actor, "key", key.PartnerID); err != nil {
+		if err := registry.AllowChange(ctx, tx, actor, "key", key.PartnerID); err != nil {
 			return err
 		}
 		err = tx.RevokeReadKey(ctx, id, reason)
 		if errors.Is(err, store.ErrNotFound) {
-			return conflict("This key is revoked already.")
+			return registry.Conflict("This key is revoked already.")
 		}
 		if err != nil {
 			return fmt.Errorf("revoke read key: %w", err)
 		}
-		return record(ctx, tx, actor, ActionReadKeyRevoked, readKeyObject(key), details{"reason": reason})
+		return registry.Record(ctx, tx, actor, registry.ActionReadKeyRevoked, readKeyObject(key), registry.Details{"reason": reason})
 	})
 }
 
@@ -124,17 +125,17 @@ const touchEvery = time.Hour
 func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKey, store.Partner, error) {
 	key, err := k.cfg.DB.ReadKeyBySecret(ctx, token.HashReadKey(plain))
 	if err != nil {
-		return key, store.Partner{}, found("key", err)
+		return key, store.Partner{}, registry.Found("key", err)
 	}
 	if !ReadKeyWorks(key, k.cfg.Now()) {
-		return key, store.Partner{}, &Error{Code: CodeNotFound, Message: "The key is revoked or over."}
+		return key, store.Partner{}, &registry.Error{Code: registry.CodeNotFound, Message: "The key is revoked or over."}
 	}
 	partner, err := k.cfg.DB.Partner(ctx, key.PartnerID)
 	if err != nil {
-		return key, partner, found("partner", err)
+		return key, partner, registry.Found("partner", err)
 	}
 	if partner.Status != store.PartnerApproved {
-		return key, partner, &Error{Code: CodeNotFound, Message: "The organisation of the key is not approved."}
+		return key, partner, &registry.Error{Code: registry.CodeNotFound, Message: "The organisation of the key is not approved."}
 	}
 	if k.cfg.Now().Sub(key.LastUsedAt.Time) > touchEvery {
 		err = k.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TouchReadKey(ctx, key.ID) })
@@ -150,4 +151,6 @@ func ReadKeyWorks(k store.ReadKey, now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
 }
 
-func readKeyObject(k store.ReadKey) object { return objectOf("read-key", k.ID, k.Name, k.PartnerID) }
+func readKeyObject(k store.ReadKey) registry.Object {
+	return registry.ObjectOf("read-key", k.ID, k.Name, k.PartnerID)
+}

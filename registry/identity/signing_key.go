@@ -1,4 +1,4 @@
-package registry
+package identity
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"slices"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
 
 // SigningKeys are the keys that sign our access tokens. The private parts are
 // sealed by the vault.
-type SigningKeys struct{ cfg Config }
+type SigningKeys struct{ cfg registry.Config }
 
 // NewSigningKeys makes the service.
-func NewSigningKeys(cfg Config) *SigningKeys { return &SigningKeys{cfg} }
+func NewSigningKeys(cfg registry.Config) *SigningKeys { return &SigningKeys{cfg} }
 
 var _ token.Keys = (*SigningKeys)(nil)
 
@@ -84,14 +85,14 @@ func (s *SigningKeys) first(ctx context.Context) error {
 		if err != nil || started(rows, tx.Now.Time) {
 			return err
 		}
-		return s.add(ctx, tx, SystemActor())
+		return s.add(ctx, tx, registry.SystemActor())
 	})
 }
 
 // RotateSigningKey makes another key sign from now on. The old ones stay
 // published until their last token has died.
-func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor Actor) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor registry.Actor) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -111,7 +112,7 @@ func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor Actor) error {
 	})
 }
 
-func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor Actor) error {
+func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor registry.Actor) error {
 	key, err := token.NewKey(tx.Now.Time)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor Actor) error 
 	if err := tx.InsertSigningKey(ctx, &row); err != nil {
 		return fmt.Errorf("add signing key: %w", err)
 	}
-	return record(ctx, tx, actor, ActionSigningKeyMade, objectOf("signing-key", row.ID, row.ID, ""), nil)
+	return registry.Record(ctx, tx, actor, registry.ActionSigningKeyMade, registry.ObjectOf("signing-key", row.ID, row.ID, ""), nil)
 }
 
 func (s *SigningKeys) open(row store.SigningKey) (crypto.Signer, error) {

@@ -1,4 +1,4 @@
-package registry
+package mail
 
 import (
 	"context"
@@ -51,8 +51,8 @@ func (m *Mails) AMQPWaiting(ctx context.Context, tx *store.Tx, trouble AMQPTroub
 	if len(groups) == 1 {
 		subject = words.subject + ": " + messagesOf(count) + " " + groups[0].who(trouble)
 	}
-	msg := m.cfg.letter(subject, amqpPath(trouble, groups), words.what, strings.Join(lines, "\n"), words.remedy)
-	return m.cfg.mailAdministrators(ctx, tx, msg)
+	msg := m.cfg.Letter(subject, amqpPath(trouble, groups), words.what, strings.Join(lines, "\n"), words.remedy)
+	return m.cfg.MailAdministrators(ctx, tx, msg)
 }
 
 func messagesOf(n int) string {
@@ -168,7 +168,7 @@ func (m *Mails) AMQPExpiry(ctx context.Context, tx *store.Tx, queues []AMQPQueue
 	if len(queues) > 1 {
 		subject = "Messages in " + strconv.Itoa(len(queues)) + " queues expire"
 	}
-	return m.cfg.mailAdministrators(ctx, tx, m.cfg.letter(subject, "/admin/amqp",
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(subject, "/admin/amqp",
 		"A message on these queues must never expire: its sender counts on its AppRec. If Schakel does not read a queue in time, its messages are lost.",
 		strings.Join(lines, "\n"), "Ask the operator of the broker to remove the time to live from these queues."))
 }

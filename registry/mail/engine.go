@@ -1,4 +1,4 @@
-package registry
+package mail
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -17,8 +18,8 @@ func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint stor
 		return fmt.Errorf("count what waits: %w", err)
 	}
 	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) message {
-		return m.cfg.letter("Endpoint "+endpoint.Name+r.of()+" does not answer", r.endpoint(endpoint.ID),
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
+		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" does not answer", r.endpoint(endpoint.ID),
 			"Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives.",
 			lastCause(cause), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
 	})
@@ -31,10 +32,10 @@ func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint st
 	if err != nil {
 		return fmt.Errorf("count what waits: %w", err)
 	}
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) message {
-		return m.cfg.letter("Endpoint "+endpoint.Name+r.of()+" is suspended", r.endpoint(endpoint.ID),
+	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
+		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" is suspended", r.endpoint(endpoint.ID),
 			"Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait.",
-			because(reason))
+			registry.Because(reason))
 	})
 }
 
@@ -44,9 +45,9 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 	if err != nil {
 		return fmt.Errorf("find endpoint of subscription: %w", err)
 	}
-	return m.tellBoth(ctx, tx, subscription.PartnerID, func(r reader) message {
-		return m.cfg.letter("Subscription"+r.of()+" is ended", r.subscription(subscription.ID),
-			"Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:", bullets(typesWithVersions(subscription)), because(reason))
+	return m.tellBoth(ctx, tx, subscription.PartnerID, func(r reader) registry.Message {
+		return m.cfg.Letter("Subscription"+r.of()+" is ended", r.subscription(subscription.ID),
+			"Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:", registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
 	})
 }
 
@@ -62,7 +63,7 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 		return fmt.Errorf("find client: %w", err)
 	}
 	name := strings.TrimSpace("client " + client.Name)
-	return m.cfg.mailAdministrators(ctx, tx, m.cfg.letter("A request of "+partner.Name+" is in quarantine", "/admin/quarantine/"+request.ID,
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter("A request of "+partner.Name+" is in quarantine", "/admin/quarantine/"+request.ID,
 		fmt.Sprintf("%s of %s used Idempotency-Key %s again with other content. The %s of the request are kept aside and are not delivered.",
 			strings.ToUpper(name[:1])+name[1:], partner.Name, request.IdempotencyKey, countOf(int(request.Events), "event", "events")),
 		"Look at them, and at what was sent first under the key. Then release or discard them. More requests of the same client may follow; no other mail is sent while this one waits."))
@@ -86,7 +87,7 @@ func (r reader) desk() string {
 	if r.administrator {
 		return "/admin"
 	}
-	return deskOf(r.partner)
+	return registry.PartnerPath(r.partner)
 }
 
 func (r reader) endpoint(id string) string { return r.desk() + "/endpoints/" + id }
@@ -94,24 +95,24 @@ func (r reader) endpoint(id string) string { return r.desk() + "/endpoints/" + i
 func (r reader) subscription(id string) string { return r.desk() + "/subscriptions/" + id }
 
 // tellBoth mails a partner and the administrators. An administrator who is the contact person of the own organisation gets one mail.
-func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) message) error {
+func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) registry.Message) error {
 	partner, err := tx.Partner(ctx, partnerID)
 	if err != nil {
 		return fmt.Errorf("find partner: %w", err)
 	}
-	people, err := administrators(ctx, tx)
+	people, err := registry.Administrators(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, to := range people {
-		if err := m.cfg.mail(ctx, tx, to, msg(reader{partner, true})); err != nil {
+		if err := m.cfg.Mail(ctx, tx, to, msg(reader{partner, true})); err != nil {
 			return err
 		}
 		if to == partner.ContactEmail {
 			partner.ContactEmail = ""
 		}
 	}
-	return m.cfg.mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}))
+	return m.cfg.Mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}))
 }
 
 func lastCause(cause string) string {

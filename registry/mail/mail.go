@@ -1,23 +1,24 @@
-package registry
+package mail
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Mails are the messages to people. They are written in the transaction of what
 // they tell of; a [Mailer] sends them afterwards.
-type Mails struct{ cfg Config }
+type Mails struct{ cfg registry.Config }
 
 // NewMails makes the service.
-func NewMails(cfg Config) *Mails { return &Mails{cfg} }
+func NewMails(cfg registry.Config) *Mails { return &Mails{cfg} }
 
 // List lists mails for an administrator, newest first, with their total count.
 // Their texts hold one-time links: nothing shows them but Read.
-func (m *Mails) List(ctx context.Context, actor Actor, p store.Page) ([]store.Mail, int, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (m *Mails) List(ctx context.Context, actor registry.Actor, p store.Page) ([]store.Mail, int, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, 0, err
 	}
 	rows, total, err := m.cfg.DB.Mails(ctx, p)
@@ -28,12 +29,12 @@ func (m *Mails) List(ctx context.Context, actor Actor, p store.Page) ([]store.Ma
 }
 
 // Get finds one mail for an administrator.
-func (m *Mails) Get(ctx context.Context, actor Actor, id string) (store.Mail, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (m *Mails) Get(ctx context.Context, actor registry.Actor, id string) (store.Mail, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Mail{}, err
 	}
 	mail, err := m.cfg.DB.Mail(ctx, id)
-	return mail, found("mail", err)
+	return mail, registry.Found("mail", err)
 }
 
 // Sends reports whether there is a mail server.
@@ -47,19 +48,19 @@ func (m *Mails) Unsent(mail store.Mail) bool {
 
 // Read gives the text of an unsent mail to an administrator, who hands it over in another way. It may hold a one-time link, so it
 // stands in the audit trail who read it.
-func (m *Mails) Read(ctx context.Context, actor Actor, id string) (store.Mail, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (store.Mail, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Mail{}, err
 	}
 	var mail store.Mail
 	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if mail, err = tx.Mail(ctx, id); err != nil {
-			return found("mail", err)
+			return registry.Found("mail", err)
 		}
 		if !m.Unsent(mail) {
-			return conflict("This mail was sent, or is about to be. Only its recipient reads it.")
+			return registry.Conflict("This mail was sent, or is about to be. Only its recipient reads it.")
 		}
-		return record(ctx, tx, actor, ActionMailRead, objectOf("mail", mail.ID, mail.Subject, ""), details{"recipient": mail.Recipient})
+		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
 	})
 	return mail, err
 }

@@ -1,4 +1,4 @@
-package registry
+package mail
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -37,7 +38,7 @@ const (
 // Mailer sends the mails that wait. It is a service: Start once, then Stop.
 // Without a sender mails stay pending, where the mailbox page shows them.
 type Mailer struct {
-	cfg    Config
+	cfg    registry.Config
 	sender Sender
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -47,8 +48,8 @@ type Mailer struct {
 }
 
 // NewMailer makes a mailer; sender is nil when no mail server is set.
-func NewMailer(cfg Config, sender Sender) *Mailer {
-	return &Mailer{cfg: cfg.withDefaults(), sender: sender}
+func NewMailer(cfg registry.Config, sender Sender) *Mailer {
+	return &Mailer{cfg: cfg.WithDefaults(), sender: sender}
 }
 
 // Name names the service in logs and readiness.

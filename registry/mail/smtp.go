@@ -1,4 +1,4 @@
-package registry
+package mail
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -34,7 +35,7 @@ type smtpSender struct {
 
 // NewSMTPSender makes a Sender for a mail server.
 func NewSMTPSender(s SMTP, now func() time.Time) (Sender, error) {
-	if !ValidEmail(CleanEmail(s.From)) {
+	if !registry.ValidEmail(registry.CleanEmail(s.From)) {
 		return nil, fmt.Errorf("set up mail: %q is no address to send from", s.From)
 	}
 	options, err := s.options()
@@ -45,7 +46,7 @@ func NewSMTPSender(s SMTP, now func() time.Time) (Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up mail: %w", err)
 	}
-	_, domain, _ := strings.Cut(CleanEmail(s.From), "@")
+	_, domain, _ := strings.Cut(registry.CleanEmail(s.From), "@")
 	return &smtpSender{from: s.From, host: domain, client: client, now: now}, nil
 }
 

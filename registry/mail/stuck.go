@@ -1,4 +1,4 @@
-package registry
+package mail
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -38,20 +39,20 @@ func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []sto
 	if len(all) == 0 {
 		return told, nil
 	}
-	people, err := administrators(ctx, tx)
+	people, err := registry.Administrators(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	heard := make(map[string]bool, len(people))
 	for _, to := range people {
 		heard[to] = true
-		if err := m.cfg.mail(ctx, tx, to, mailStuck(m.cfg, reader{all[0].partner, true}, all)); err != nil {
+		if err := m.cfg.Mail(ctx, tx, to, mailStuck(m.cfg, reader{all[0].partner, true}, all)); err != nil {
 			return nil, err
 		}
 	}
 	for _, mine := range byPartner(all) {
 		if p := mine[0].partner; !heard[p.ContactEmail] {
-			if err := m.cfg.mail(ctx, tx, p.ContactEmail, mailStuck(m.cfg, reader{p, false}, mine)); err != nil {
+			if err := m.cfg.Mail(ctx, tx, p.ContactEmail, mailStuck(m.cfg, reader{p, false}, mine)); err != nil {
 				return nil, err
 			}
 		}
@@ -92,7 +93,7 @@ func byPartner(all []stuck) (groups [][]stuck) {
 }
 
 // mailStuck has a paragraph with a link for each endpoint and state.
-func mailStuck(c Config, r reader, all []stuck) message {
+func mailStuck(c registry.Config, r reader, all []stuck) registry.Message {
 	subject := "Held deliveries and dead letters at " + countOf(len(all), "endpoint", "endpoints")
 	if len(all) == 1 {
 		subject = all[0].what() + " at endpoint " + all[0].endpoint.Name + all[0].of(r)
@@ -103,7 +104,7 @@ func mailStuck(c Config, r reader, all []stuck) message {
 	}
 	paragraphs = append(paragraphs, "A held delivery follows by itself only when it waits for a paused or suspended endpoint or subscription. "+
 		"All others wait for a person, who mends the cause and resends or discards them. At most one mail an hour follows about the same endpoint.")
-	return c.letter(subject, "", paragraphs...)
+	return c.Letter(subject, "", paragraphs...)
 }
 
 // what counts the deliveries as the page of the link does.
@@ -125,7 +126,7 @@ func (s stuck) paragraph(r reader) string {
 			line += ", the last answer was " + strconv.FormatInt(d.LastStatus, 10)
 		}
 		if d := cause.Newest; d.Detail != "" {
-			line += ". " + oneLine(d.Detail)
+			line += ". " + registry.OneLine(d.Detail)
 		}
 		lines = append(lines, line)
 	}

@@ -1,21 +1,22 @@
-package registry
+package partners
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // ConfirmPartner tells whose registration a confirmation link is for, or
 // ErrLinkDead.
 func (p *Partners) ConfirmPartner(ctx context.Context, token string) (store.Partner, error) {
-	id, err := LinkSubject(ctx, p.cfg.DB, LinkConfirmEmail, token, p.cfg.Now())
+	id, err := registry.LinkSubject(ctx, p.cfg.DB, registry.LinkConfirmEmail, token, p.cfg.Now())
 	if err != nil {
 		return store.Partner{}, err
 	}
 	partner, err := p.cfg.DB.Partner(ctx, id)
-	return partner, found("registration", err)
+	return partner, registry.Found("registration", err)
 }
 
 // Confirm uses a confirmation link up: the e-mail address is confirmed, the
@@ -32,7 +33,7 @@ func (p *Partners) Confirm(ctx context.Context, token, password string) (store.A
 	}
 	var account store.Account
 	err = p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		id, err := UseLink(ctx, tx, LinkConfirmEmail, token)
+		id, err := registry.UseLink(ctx, tx, registry.LinkConfirmEmail, token)
 		if err != nil {
 			return err
 		}
@@ -44,22 +45,22 @@ func (p *Partners) Confirm(ctx context.Context, token, password string) (store.A
 
 func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
 	if err := tx.Lock(ctx, "partner", id); err != nil {
-		return store.Account{}, found("registration", err)
+		return store.Account{}, registry.Found("registration", err)
 	}
 	partner, err := tx.Partner(ctx, id)
 	if err != nil {
-		return store.Account{}, found("registration", err)
+		return store.Account{}, registry.Found("registration", err)
 	}
 	if partner.Status != store.PartnerRequested {
-		return store.Account{}, ErrLinkDead
+		return store.Account{}, registry.ErrLinkDead
 	}
 	account, err := tx.AccountByEmail(ctx, partner.ContactEmail)
 	if err != nil {
-		return account, found("account", err)
+		return account, registry.Found("account", err)
 	}
 	// The link was mailed for the account of this registration, and for no other.
 	if account.PartnerID != partner.ID {
-		return account, ErrLinkDead
+		return account, registry.ErrLinkDead
 	}
 	if account, err = p.accounts.SetPassword(ctx, tx, account.ID, hash); err != nil {
 		return account, err
@@ -68,8 +69,8 @@ func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (
 	if err := tx.UpdatePartner(ctx, &partner); err != nil {
 		return account, fmt.Errorf("confirm registration: %w", err)
 	}
-	if err := record(ctx, tx, AccountActor(account), ActionPartnerConfirmed, partnerObject(partner), nil); err != nil {
+	if err := registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionPartnerConfirmed, partnerObject(partner), nil); err != nil {
 		return account, err
 	}
-	return account, p.cfg.mailAdministrators(ctx, tx, mailNewRegistration(p.cfg, partner))
+	return account, p.cfg.MailAdministrators(ctx, tx, mailNewRegistration(p.cfg, partner))
 }

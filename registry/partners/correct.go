@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,53 +6,54 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Correct changes what a partner registered: its name, its numbers and its contact person; what else stands in the registration
 // is left alone. Only an administrator may, since others identify the organisation by it; the audit trail tells what changed. It
 // answers an *Error with the fields of [Partners.Register].
-func (p *Partners) Correct(ctx context.Context, actor Actor, id string, in Registration) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string, in Registration) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	in = in.clean()
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.add("kvk", CheckKVK(in.KVK, in.OIN))
+	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return err
 	}
 	err := p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error { return p.correct(ctx, tx, actor, row, in) })
 	if errors.Is(err, store.ErrConflict) {
-		return conflict("Another partner took one of these numbers just now.")
+		return registry.Conflict("Another partner took one of these numbers just now.")
 	}
 	return err
 }
 
-func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor Actor, row *store.Partner, in Registration) error {
+func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Actor, row *store.Partner, in Registration) error {
 	if row.Own {
-		return conflict("The name and OIN of the own organisation are set where the program is started.")
+		return registry.Conflict("The name and OIN of the own organisation are set where the program is started.")
 	}
 	if row.Status == store.PartnerRejected || row.Status == store.PartnerEnded {
-		return conflict("The registration of %s is over. It would have to register again.", row.Name)
+		return registry.Conflict("The registration of %s is over. It would have to register again.", row.Name)
 	}
-	wrong := problems{}
+	wrong := registry.Problems{}
 	if row.EmailConfirmedAt.IsZero() && in.Contact.Email != row.ContactEmail {
-		wrong.add("email", "The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again.")
+		wrong.Add("email", "The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again.")
 	}
 	taken, err := numberTaken(ctx, tx, in, row.ID)
 	switch {
 	case err != nil:
 		return err
 	case strings.HasPrefix(taken, "OIN"):
-		wrong.add("oin", "Another partner is registered with this OIN.")
+		wrong.Add("oin", "Another partner is registered with this OIN.")
 	case taken != "":
-		wrong.add("orgNumber", "Another partner is registered with this organisasjonsnummer.")
+		wrong.Add("orgNumber", "Another partner is registered with this organisasjonsnummer.")
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return err
 	}
 	before := *row
@@ -66,11 +67,11 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor Actor, row *
 		return fmt.Errorf("correct partner: %w", err)
 	}
 	if before.ContactEmail != row.ContactEmail {
-		if err := p.cfg.mail(ctx, tx, before.ContactEmail, mailContactChanged(p.cfg, *row)); err != nil {
+		if err := p.cfg.Mail(ctx, tx, before.ContactEmail, mailContactChanged(p.cfg, *row)); err != nil {
 			return err
 		}
 	}
-	return record(ctx, tx, actor, ActionPartnerCorrected, partnerObject(*row), details{"changes": changes})
+	return registry.Record(ctx, tx, actor, registry.ActionPartnerCorrected, partnerObject(*row), registry.Details{"changes": changes})
 }
 
 // corrections lists what changed; of a contact person only that, since the audit trail is kept longer than a contact person stays.

@@ -1,10 +1,11 @@
-package registry
+package partners
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -18,21 +19,21 @@ func endpointKinds() []string {
 
 // Endpoints are where partners receive.
 type Endpoints struct {
-	cfg            Config
+	cfg            registry.Config
 	contracts      ContractDocuments
 	keepRecipients RecipientKeeper
 }
 
 // ContractDocuments gives a version of a contract that a reader may see, with its document.
 type ContractDocuments interface {
-	Document(ctx context.Context, reader Reader, id, version string) (store.ContractVersion, []byte, error)
+	Document(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, []byte, error)
 }
 
 // RecipientKeeper makes a change, and refuses it when an AMQP process would lose its last recipient by it.
-type RecipientKeeper func(ctx context.Context, tx *store.Tx, actor Actor, change func() error) error
+type RecipientKeeper func(ctx context.Context, tx *store.Tx, actor registry.Actor, change func() error) error
 
 // NewEndpoints makes the service.
-func NewEndpoints(cfg Config, contracts ContractDocuments, keepRecipients RecipientKeeper) *Endpoints {
+func NewEndpoints(cfg registry.Config, contracts ContractDocuments, keepRecipients RecipientKeeper) *Endpoints {
 	return &Endpoints{cfg, contracts, keepRecipients}
 }
 
@@ -76,14 +77,14 @@ func (e *Endpoints) ServedKinds() []string { return slices.Clone(e.cfg.ServedKin
 // tokenClientId, tokenSecret, tokenScope, tokenAuthMethod, ratePerSecond,
 // maxConcurrency, timeoutSeconds, windows, batchEvents, batchBytes,
 // batchWaitSeconds, contractId, batchStated.
-func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, in EndpointInput) (store.Endpoint, error) {
+func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID string, in EndpointInput) (store.Endpoint, error) {
 	in = in.clean()
 	var endpoint store.Endpoint
-	if err := e.check(in, endpoint).err(); err != nil {
+	if err := e.check(in, endpoint).Err(); err != nil {
 		return endpoint, err
 	}
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		owner, err := ownerFor(ctx, tx, actor, partnerID)
+		owner, err := registry.OwnerFor(ctx, tx, actor, partnerID)
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, i
 		if err != nil {
 			return fmt.Errorf("count endpoints: %w", err)
 		}
-		if err := withinMost(actor, "endpoints", len(mine)); err != nil {
+		if err := registry.WithinMost(actor, "endpoints", len(mine)); err != nil {
 			return err
 		}
 		endpoint = store.Endpoint{PartnerID: owner.ID, Kind: in.Kind, Status: store.EndpointActive}
@@ -102,20 +103,20 @@ func (e *Endpoints) Create(ctx context.Context, actor Actor, partnerID string, i
 		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {
 			return fmt.Errorf("add endpoint: %w", err)
 		}
-		return record(ctx, tx, actor, ActionEndpointCreated, endpointObject(endpoint), details{"host": EndpointHost(endpoint)})
+		return registry.Record(ctx, tx, actor, registry.ActionEndpointCreated, EndpointObject(endpoint), registry.Details{"host": EndpointHost(endpoint)})
 	})
 	return endpoint, err
 }
 
 // Update changes an endpoint. Fields: as Create.
-func (e *Endpoints) Update(ctx context.Context, actor Actor, id string, in EndpointInput) (store.Endpoint, error) {
+func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string, in EndpointInput) (store.Endpoint, error) {
 	return e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status == store.EndpointEnded {
-			return conflict("This endpoint has ended.")
+			return registry.Conflict("This endpoint has ended.")
 		}
 		asked := in.clean()
 		asked.Kind = endpoint.Kind
-		if err := e.check(asked, *endpoint).err(); err != nil {
+		if err := e.check(asked, *endpoint).Err(); err != nil {
 			return err
 		}
 		if err := e.checkChangedContract(ctx, tx, *endpoint, &asked); err != nil {
@@ -126,8 +127,8 @@ func (e *Endpoints) Update(ctx context.Context, actor Actor, id string, in Endpo
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
-		what := details{"host": EndpointHost(*endpoint), "hostBefore": before}
-		return record(ctx, tx, actor, ActionEndpointUpdated, endpointObject(*endpoint), what)
+		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": before}
+		return registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, EndpointObject(*endpoint), what)
 	})
 }
 
@@ -139,7 +140,7 @@ func (e *Endpoints) checkChangedContract(ctx context.Context, tx *store.Tx, old 
 	}
 	owner, err := tx.Partner(ctx, old.PartnerID)
 	if err != nil {
-		return found("partner", err)
+		return registry.Found("partner", err)
 	}
 	return e.checkContract(ctx, owner, in)
 }
@@ -154,21 +155,21 @@ func (e *Endpoints) TokenSecret(endpoint store.Endpoint) (string, error) {
 }
 
 // Get finds an endpoint within a scope.
-func (e *Endpoints) Get(ctx context.Context, scope Scope, id string) (store.Endpoint, error) {
+func (e *Endpoints) Get(ctx context.Context, scope registry.Scope, id string) (store.Endpoint, error) {
 	endpoint, err := e.cfg.DB.Endpoint(ctx, id)
 	if err != nil {
-		return store.Endpoint{}, found("endpoint", err)
+		return store.Endpoint{}, registry.Found("endpoint", err)
 	}
-	if !scope.sees(endpoint.PartnerID) {
-		return store.Endpoint{}, notFound("endpoint")
+	if !scope.Sees(endpoint.PartnerID) {
+		return store.Endpoint{}, registry.NotFound("endpoint")
 	}
 	return endpoint, nil
 }
 
 // List lists the endpoints of a partner that have not ended, newest first; for an
 // administrator that names no partner, all.
-func (e *Endpoints) List(ctx context.Context, scope Scope, partnerID string) ([]store.Endpoint, error) {
-	id, ok := scope.narrow(partnerID)
+func (e *Endpoints) List(ctx context.Context, scope registry.Scope, partnerID string) ([]store.Endpoint, error) {
+	id, ok := scope.Narrow(partnerID)
 	if !ok {
 		return nil, nil
 	}
@@ -181,16 +182,16 @@ func (e *Endpoints) List(ctx context.Context, scope Scope, partnerID string) ([]
 
 // change reads an endpoint the actor may change and keeps others from changing
 // it meanwhile.
-func (e *Endpoints) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Endpoint) error) (store.Endpoint, error) {
+func (e *Endpoints) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Endpoint) error) (store.Endpoint, error) {
 	var endpoint store.Endpoint
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := tx.Lock(ctx, "endpoint", id); err != nil {
-			return found("endpoint", err)
+			return registry.Found("endpoint", err)
 		}
 		if endpoint, err = tx.Endpoint(ctx, id); err != nil {
-			return found("endpoint", err)
+			return registry.Found("endpoint", err)
 		}
-		if err := allowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
+		if err := registry.AllowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
 			return err
 		}
 		return fn(tx, &endpoint)
@@ -201,4 +202,6 @@ func (e *Endpoints) change(ctx context.Context, actor Actor, id string, fn func(
 	return endpoint, nil
 }
 
-func endpointObject(e store.Endpoint) object { return objectOf("endpoint", e.ID, e.Name, e.PartnerID) }
+func EndpointObject(e store.Endpoint) registry.Object {
+	return registry.ObjectOf("endpoint", e.ID, e.Name, e.PartnerID)
+}

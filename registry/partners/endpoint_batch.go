@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"mime"
 	"strings"
 
+	"schakel/registry"
 	"schakel/registry/contract"
 	"schakel/registry/jsonpointer"
 	"schakel/store"
@@ -23,24 +24,24 @@ const (
 const batchType = "application/cloudevents-batch+json"
 
 // checkSending judges when and in what portions a webhook is sent to.
-func (e *Endpoints) checkSending(in EndpointInput, wrong problems) {
+func (e *Endpoints) checkSending(in EndpointInput, wrong registry.Problems) {
 	if in.Windows != "" {
 		if e.cfg.CheckWindows == nil {
-			wrong.add("windows", "Windows cannot be used here.")
+			wrong.Add("windows", "Windows cannot be used here.")
 		} else if err := e.cfg.CheckWindows(in.Windows); err != nil {
-			wrong.add("windows", sentence(err.Error()))
+			wrong.Add("windows", registry.AsSentence(err.Error()))
 		}
 	}
 	if in.BatchEvents == 0 {
 		return
 	}
-	between(wrong, "batchEvents", in.BatchEvents, 2, maxBatchEvents)
-	between(wrong, "batchWaitSeconds", in.BatchWaitSeconds, 0, maxBatchWaitSeconds)
+	registry.CheckBetween(wrong, "batchEvents", in.BatchEvents, 2, maxBatchEvents)
+	registry.CheckBetween(wrong, "batchWaitSeconds", in.BatchWaitSeconds, 0, maxBatchWaitSeconds)
 	if in.BatchBytes != 0 {
-		between(wrong, "batchBytes", in.BatchBytes, minBatchBytes, mostBatchBytes)
+		registry.CheckBetween(wrong, "batchBytes", in.BatchBytes, minBatchBytes, mostBatchBytes)
 	}
 	if in.ContractID == "" && !in.BatchStated {
-		wrong.add("batchStated", "Batches go only to a receiver that asks for them (CE-56): name the contract of your API that takes them, or state that your receiver does.")
+		wrong.Add("batchStated", "Batches go only to a receiver that asks for them (CE-56): name the contract of your API that takes them, or state that your receiver does.")
 	}
 }
 
@@ -50,10 +51,10 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	if in.ContractID == "" {
 		return nil
 	}
-	version, content, err := e.contracts.Document(ctx, readerOf(owner), in.ContractID, in.ContractVersion)
-	refused, _ := errors.AsType[*Error](err)
-	if refused != nil && refused.Code == CodeNotFound || err == nil && version.PublishedAt.IsZero() {
-		return invalidFields(problems{"contractId": "There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register."})
+	version, content, err := e.contracts.Document(ctx, registry.ReaderOf(owner), in.ContractID, in.ContractVersion)
+	refused, _ := errors.AsType[*registry.Error](err)
+	if refused != nil && refused.Code == registry.CodeNotFound || err == nil && version.PublishedAt.IsZero() {
+		return registry.Invalid(registry.Problems{"contractId": "There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register."})
 	}
 	if err != nil {
 		return err
@@ -62,9 +63,9 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	switch {
 	case err != nil || doc == nil || doc.Kind != contract.OpenAPI:
-		return invalidFields(problems{"contractId": "Name an OpenAPI contract: it tells how your API is called."})
+		return registry.Invalid(registry.Problems{"contractId": "Name an OpenAPI contract: it tells how your API is called."})
 	case in.BatchEvents > 0 && !takesBatches(doc):
-		return invalidFields(problems{"batchEvents": "No POST operation or webhook of " + in.ContractID + " " + in.ContractVersion + " takes " + batchType + ". Leave batches out, or publish a version that takes them."})
+		return registry.Invalid(registry.Problems{"batchEvents": "No POST operation or webhook of " + in.ContractID + " " + in.ContractVersion + " takes " + batchType + ". Leave batches out, or publish a version that takes them."})
 	}
 	return nil
 }

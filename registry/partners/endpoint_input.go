@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"net/url"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -30,7 +31,7 @@ func EndpointHost(e store.Endpoint) string {
 func (e *Endpoints) TokenAuthMethods() []string {
 	methods := []string{token.ClientSecretBasic, token.ClientSecretPost, token.PrivateKeyJWT}
 	if e.cfg.AllowOpenEndpoints {
-		methods = append(methods, TokenAuthNone)
+		methods = append(methods, registry.TokenAuthNone)
 	}
 	return methods
 }
@@ -43,10 +44,10 @@ func (in EndpointInput) clean() EndpointInput {
 	if in.ContractID == "" {
 		in.ContractVersion = ""
 	} else if in.ContractVersion == "" {
-		in.ContractVersion = Latest
+		in.ContractVersion = registry.Latest
 	}
 	if in.ContentMode == "" {
-		in.ContentMode = ModeStructured
+		in.ContentMode = registry.ModeStructured
 	}
 	if in.MaxConcurrency == 0 {
 		in.MaxConcurrency = defaultConcurrency
@@ -71,15 +72,15 @@ func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]strin
 const LongestTimeout = time.Minute
 
 // check judges input for an endpoint that is now as old; a zero old is a new one.
-func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	if old.ID == "" && !slices.Contains(e.cfg.ServedKinds, in.Kind) {
-		wrong.add("kind", "Choose from the kinds that are listed.")
+		wrong.Add("kind", "Choose from the kinds that are listed.")
 	}
-	between(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
-	between(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
-	between(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, int64(LongestTimeout/time.Second))
+	registry.CheckBetween(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
+	registry.CheckBetween(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
+	registry.CheckBetween(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, int64(LongestTimeout/time.Second))
 	if in.Kind == store.EndpointWebhook {
 		e.checkWebhook(in, old, wrong)
 		e.checkSending(in, wrong)
@@ -87,26 +88,26 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) problems {
 	return wrong
 }
 
-func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong problems) {
-	if in.ContentMode != ModeStructured && in.ContentMode != ModeBinary {
-		wrong.add("contentMode", "Choose structured or binary.")
+func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong registry.Problems) {
+	if in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary {
+		wrong.Add("contentMode", "Choose structured or binary.")
 	}
 	if err := e.cfg.CheckURL(in.URL); err != nil {
-		wrong.add("url", err.Error())
+		wrong.Add("url", err.Error())
 	}
 	if !slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod) {
-		wrong.add("tokenAuthMethod", "Choose from the methods that are listed.")
+		wrong.Add("tokenAuthMethod", "Choose from the methods that are listed.")
 	}
-	if in.TokenAuthMethod == TokenAuthNone {
+	if in.TokenAuthMethod == registry.TokenAuthNone {
 		return
 	}
 	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
-		wrong.add("tokenUrl", err.Error())
+		wrong.Add("tokenUrl", err.Error())
 	}
-	wrong.add("tokenClientId", line(in.TokenClientID, 1, 255))
-	wrong.add("tokenScope", line(in.TokenScope, 0, 1000))
+	wrong.Add("tokenClientId", registry.CheckLine(in.TokenClientID, 1, 255))
+	wrong.Add("tokenScope", registry.CheckLine(in.TokenScope, 0, 1000))
 	if usesSecret(in.TokenAuthMethod) {
-		wrong.add("tokenSecret", checkTokenSecret(in, old))
+		wrong.Add("tokenSecret", checkTokenSecret(in, old))
 	}
 }
 
@@ -116,10 +117,10 @@ func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong pro
 func checkTokenSecret(in EndpointInput, old store.Endpoint) string {
 	switch {
 	case in.TokenSecret != "":
-		return line(in.TokenSecret, 1, 1000)
+		return registry.CheckLine(in.TokenSecret, 1, 1000)
 	case old.TokenSecret == "":
 		return "Fill in the client secret."
-	case origin(in.URL) != origin(old.URL), origin(in.TokenURL) != origin(old.TokenURL):
+	case registry.Origin(in.URL) != registry.Origin(old.URL), registry.Origin(in.TokenURL) != registry.Origin(old.TokenURL):
 		return "The host has changed: fill in the client secret again."
 	}
 	return ""
@@ -139,7 +140,7 @@ func (e *Endpoints) apply(to *store.Endpoint, in EndpointInput) {
 	applySending(to, in)
 	to.URL, to.TokenAuthMethod = in.URL, in.TokenAuthMethod
 	to.TokenURL, to.TokenClientID, to.TokenScope = in.TokenURL, in.TokenClientID, in.TokenScope
-	if in.TokenAuthMethod == TokenAuthNone {
+	if in.TokenAuthMethod == registry.TokenAuthNone {
 		to.TokenURL, to.TokenClientID, to.TokenScope = "", "", ""
 	}
 	switch {

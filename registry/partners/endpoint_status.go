@@ -1,9 +1,10 @@
-package registry
+package partners
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -17,24 +18,24 @@ import (
 //
 // A partner pauses, and resumes what it paused itself. Only an administrator suspends, and resumes what an administrator paused;
 // what the engine suspended, because the receiver refused us, the partner may release too.
-func endpointMove(verb string) transition {
+func endpointMove(verb string) registry.Transition {
 	open := []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
-	return map[string]transition{
-		"pause":   {action: ActionEndpointPaused, from: open[:1], to: store.EndpointPaused},
-		"resume":  {action: ActionEndpointResumed, from: open[1:2], to: store.EndpointActive},
-		"suspend": {action: ActionEndpointSuspended, from: open[:2], to: store.EndpointSuspended, admin: true, reason: true},
-		"release": {action: ActionEndpointReleased, from: open[2:], to: store.EndpointActive, admin: true},
-		"end":     {action: ActionEndpointEnded, from: open, to: store.EndpointEnded},
-	}[verb].named(verb)
+	return map[string]registry.Transition{
+		"pause":   {Action: registry.ActionEndpointPaused, From: open[:1], To: store.EndpointPaused},
+		"resume":  {Action: registry.ActionEndpointResumed, From: open[1:2], To: store.EndpointActive},
+		"suspend": {Action: registry.ActionEndpointSuspended, From: open[:2], To: store.EndpointSuspended, Admin: true, Reason: true},
+		"release": {Action: registry.ActionEndpointReleased, From: open[2:], To: store.EndpointActive, Admin: true},
+		"end":     {Action: registry.ActionEndpointEnded, From: open, To: store.EndpointEnded},
+	}[verb].Named(verb)
 }
 
 // Pause stops sending to an endpoint; what is for it waits.
-func (e *Endpoints) Pause(ctx context.Context, actor Actor, id, reason string) error {
+func (e *Endpoints) Pause(ctx context.Context, actor registry.Actor, id, reason string) error {
 	return e.move(ctx, actor, id, "pause", reason)
 }
 
 // Resume starts sending again after a pause or a suspension. A partner may when it was not an administrator's.
-func (e *Endpoints) Resume(ctx context.Context, actor Actor, id string) error {
+func (e *Endpoints) Resume(ctx context.Context, actor registry.Actor, id string) error {
 	endpoint, err := e.Get(ctx, actor.Scope(), id)
 	if err != nil {
 		return err
@@ -47,46 +48,46 @@ func (e *Endpoints) Resume(ctx context.Context, actor Actor, id string) error {
 
 // Suspend stops sending until an administrator resumes it; the partner is told
 // the reason.
-func (e *Endpoints) Suspend(ctx context.Context, actor Actor, id, reason string) error {
+func (e *Endpoints) Suspend(ctx context.Context, actor registry.Actor, id, reason string) error {
 	return e.move(ctx, actor, id, "suspend", reason)
 }
 
 // End ends an endpoint and its subscriptions for good.
-func (e *Endpoints) End(ctx context.Context, actor Actor, id, reason string) error {
+func (e *Endpoints) End(ctx context.Context, actor registry.Actor, id, reason string) error {
 	return e.move(ctx, actor, id, "end", reason)
 }
 
-func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason string) error {
+func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, reason string) error {
 	_, err := e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		t := endpointMove(verb)
 		if verb == "release" && !actor.Administrator {
 			var err error
-			if t.admin, err = suspendedByPerson(ctx, tx, id); err != nil {
+			if t.Admin, err = suspendedByPerson(ctx, tx, id); err != nil {
 				return err
 			}
 		}
 		if verb == "resume" && !actor.Administrator && endpoint.Status == store.EndpointPaused && endpoint.PausedBy != "" {
-			return forbidden("An administrator paused this endpoint, so only an administrator resumes it.")
+			return registry.Forbidden("An administrator paused this endpoint, so only an administrator resumes it.")
 		}
-		if err := t.check(actor, "endpoint", endpoint.Status, reason); err != nil {
+		if err := t.Check(actor, "endpoint", endpoint.Status, reason); err != nil {
 			return err
 		}
-		endpoint.Status, endpoint.StatusReason, endpoint.PausedBy = t.to, reason, ""
+		endpoint.Status, endpoint.StatusReason, endpoint.PausedBy = t.To, reason, ""
 		if verb == "pause" && actor.Administrator {
 			endpoint.PausedBy = actor.Name
 		}
-		if t.to == store.EndpointEnded {
+		if t.To == store.EndpointEnded {
 			endpoint.TokenSecret = ""
 		}
 		if err := e.updateStatus(ctx, tx, actor, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
 		}
-		if t.to == store.EndpointActive {
+		if t.To == store.EndpointActive {
 			if err := closeCircuit(ctx, tx, endpoint); err != nil {
 				return err
 			}
 		}
-		if err := record(ctx, tx, actor, t.action, endpointObject(*endpoint), details{"reason": reason}); err != nil {
+		if err := registry.Record(ctx, tx, actor, t.Action, EndpointObject(*endpoint), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
 		return e.tell(ctx, tx, *endpoint, verb)
@@ -95,7 +96,7 @@ func (e *Endpoints) move(ctx context.Context, actor Actor, id, verb, reason stri
 }
 
 // updateStatus writes the state of an endpoint; one that ended ends its subscriptions.
-func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor Actor, endpoint *store.Endpoint) error {
+func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor registry.Actor, endpoint *store.Endpoint) error {
 	if endpoint.Status != store.EndpointEnded {
 		return tx.UpdateEndpoint(ctx, endpoint)
 	}
@@ -119,11 +120,11 @@ func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) e
 
 // suspendedByPerson asks the audit trail who suspended an endpoint last.
 func suspendedByPerson(ctx context.Context, tx *store.Tx, id string) (bool, error) {
-	last, _, err := tx.Audits(ctx, store.AuditFilter{ObjectID: id, Action: ActionEndpointSuspended, Page: store.Page{Number: 1, Size: 1}})
+	last, _, err := tx.Audits(ctx, store.AuditFilter{ObjectID: id, Action: registry.ActionEndpointSuspended, Page: store.Page{Number: 1, Size: 1}})
 	if err != nil {
 		return false, fmt.Errorf("find who suspended: %w", err)
 	}
-	return len(last) == 0 || last[0].ActorKind != ActorSystem, nil
+	return len(last) == 0 || last[0].ActorKind != registry.ActorSystem, nil
 }
 
 // tell mails the partner what an administrator did to its endpoint.
@@ -133,9 +134,9 @@ func (e *Endpoints) tell(ctx context.Context, tx *store.Tx, endpoint store.Endpo
 	}
 	partner, err := tx.Partner(ctx, endpoint.PartnerID)
 	if err != nil {
-		return found("partner", err)
+		return registry.Found("partner", err)
 	}
-	return e.cfg.mail(ctx, tx, partner.ContactEmail, mailEndpoint(e.cfg, endpoint, partner, verb))
+	return e.cfg.Mail(ctx, tx, partner.ContactEmail, mailEndpoint(e.cfg, endpoint, partner, verb))
 }
 
 // endEndpoints ends all endpoints of a partner.

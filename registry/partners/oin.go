@@ -1,8 +1,9 @@
-package registry
+package partners
 
 import (
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // of an educational institution (BRIN) may hold capitals.
 func CheckOIN(oin string) string {
 	const prefixRSIN, prefixBRIN = "00000001", "00000007"
-	digits := allDigits(oin)
+	digits := registry.AllDigits(oin)
 	switch {
 	case oin == "":
 		return "Fill in the OIN: 20 digits."
@@ -23,7 +24,7 @@ func CheckOIN(oin string) string {
 		return "This looks like a KvK number. The OIN has 20 digits: 00000003, the KvK number, 0000."
 	case len(oin) != 20:
 		return "An OIN has exactly 20 digits."
-	case !digits && !(strings.HasPrefix(oin, prefixBRIN) && allOf(oin, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
+	case !digits && !(strings.HasPrefix(oin, prefixBRIN) && registry.AllOf(oin, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
 		return "An OIN has digits only."
 	case !strings.HasPrefix(oin, "000000") || strings.HasPrefix(oin, "00000000"):
 		return "The first 8 digits name the register, such as 00000001 (RSIN) or 00000003 (KvK); these name none."
@@ -49,7 +50,7 @@ func CheckKVK(kvk, oin string) string {
 	if kvk == "" {
 		return ""
 	}
-	if len(kvk) != 8 || !allDigits(kvk) || kvk == "00000000" {
+	if len(kvk) != 8 || !registry.AllDigits(kvk) || kvk == "00000000" {
 		return "A KvK number has 8 digits."
 	}
 	if rest, ok := strings.CutPrefix(oin, "00000003"); ok && len(oin) == 20 && rest[:8] != kvk {
@@ -64,7 +65,7 @@ func CheckHerID(id string) string {
 	if id == "" {
 		return ""
 	}
-	if len(id) > 8 || !allDigits(id) || id[0] == '0' {
+	if len(id) > 8 || !registry.AllDigits(id) || id[0] == '0' {
 		return "A HER-id is a number of at most 8 digits."
 	}
 	return ""
@@ -76,7 +77,7 @@ func CheckOrgNumber(number string) string {
 	switch {
 	case number == "":
 		return ""
-	case len(number) != 9 || !allDigits(number) || number[0] == '0':
+	case len(number) != 9 || !registry.AllDigits(number) || number[0] == '0':
 		return "An organisasjonsnummer has 9 digits."
 	}
 	sum := int(number[8] - '0')

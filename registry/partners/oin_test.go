@@ -1,6 +1,7 @@
-package registry
+package partners
 
 import (
+	"schakel/registry"
 	"strings"
 	"testing"
 )
@@ -64,7 +65,7 @@ func FuzzCheckOIN(f *testing.F) {
 		if CheckOIN(oin) == "" && len(oin) != 20 {
 			t.Errorf("%q is taken", oin)
 		}
-		if CheckKVK(kvk, oin) == "" && kvk != "" && !allDigits(kvk) {
+		if CheckKVK(kvk, oin) == "" && kvk != "" && !registry.AllDigits(kvk) {
 			t.Errorf("%q is taken", kvk)
 		}
 	})

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Partners are the registered organisations: how they register, and what an
 // administrator decides about them.
 type Partners struct {
-	cfg         Config
+	cfg         registry.Config
 	accounts    Passwords
 	stopClients ClientStopper
 }
@@ -27,7 +28,7 @@ type Passwords interface {
 type ClientStopper func(ctx context.Context, tx *store.Tx, partnerID string, ended bool) error
 
 // NewPartners makes the service.
-func NewPartners(cfg Config, accounts Passwords, stopClients ClientStopper) *Partners {
+func NewPartners(cfg registry.Config, accounts Passwords, stopClients ClientStopper) *Partners {
 	return &Partners{cfg, accounts, stopClients}
 }
 
@@ -61,22 +62,22 @@ func (p *Partners) EnsureOwn(ctx context.Context, name, oin string) (store.Partn
 // Own is the organisation that runs this Schakel.
 func (p *Partners) Own(ctx context.Context) (store.Partner, error) {
 	own, err := p.cfg.DB.OwnPartner(ctx)
-	return own, found("own organisation", err)
+	return own, registry.Found("own organisation", err)
 }
 
 // Get finds a partner within a scope.
-func (p *Partners) Get(ctx context.Context, scope Scope, id string) (store.Partner, error) {
-	if !scope.sees(id) {
-		return store.Partner{}, notFound("partner")
+func (p *Partners) Get(ctx context.Context, scope registry.Scope, id string) (store.Partner, error) {
+	if !scope.Sees(id) {
+		return store.Partner{}, registry.NotFound("partner")
 	}
 	partner, err := p.cfg.DB.Partner(ctx, id)
-	return partner, found("partner", err)
+	return partner, registry.Found("partner", err)
 }
 
 // List lists partners for an administrator, newest first, with their total
 // count. Those whose e-mail address is not confirmed are listed too.
-func (p *Partners) List(ctx context.Context, actor Actor, f store.PartnerFilter) ([]store.Partner, int, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (p *Partners) List(ctx context.Context, actor registry.Actor, f store.PartnerFilter) ([]store.Partner, int, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, 0, err
 	}
 	rows, total, err := p.cfg.DB.Partners(ctx, f)
@@ -102,11 +103,11 @@ type Contact struct {
 
 // UpdateContact changes who can be reached at a partner. Fields: contactName,
 // email, phone.
-func (p *Partners) UpdateContact(ctx context.Context, actor Actor, id string, in Contact) (store.Partner, error) {
-	in.Name, in.Email, in.Phone = strings.TrimSpace(in.Name), CleanEmail(in.Email), strings.TrimSpace(in.Phone)
-	wrong := problems{}
+func (p *Partners) UpdateContact(ctx context.Context, actor registry.Actor, id string, in Contact) (store.Partner, error) {
+	in.Name, in.Email, in.Phone = strings.TrimSpace(in.Name), registry.CleanEmail(in.Email), strings.TrimSpace(in.Phone)
+	wrong := registry.Problems{}
 	in.check(wrong)
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return store.Partner{}, err
 	}
 	var partner store.Partner
@@ -118,41 +119,43 @@ func (p *Partners) UpdateContact(ctx context.Context, actor Actor, id string, in
 		}
 		partner = *row
 		if before != "" && before != in.Email {
-			if err := p.cfg.mail(ctx, tx, before, mailContactChanged(p.cfg, *row)); err != nil {
+			if err := p.cfg.Mail(ctx, tx, before, mailContactChanged(p.cfg, *row)); err != nil {
 				return err
 			}
 		}
-		return record(ctx, tx, actor, ActionPartnerContact, partnerObject(*row), nil)
+		return registry.Record(ctx, tx, actor, registry.ActionPartnerContact, partnerObject(*row), nil)
 	})
 	return partner, err
 }
 
-func (c Contact) check(wrong problems) {
-	wrong.add("contactName", line(c.Name, 2, 120))
-	if !ValidEmail(c.Email) {
-		wrong.add("email", "Enter an e-mail address, as name@example.nl.")
+func (c Contact) check(wrong registry.Problems) {
+	wrong.Add("contactName", registry.CheckLine(c.Name, 2, 120))
+	if !registry.ValidEmail(c.Email) {
+		wrong.Add("email", "Enter an e-mail address, as name@example.nl.")
 	}
-	if len(c.Phone) > 30 || !allOf(c.Phone, "0123456789+-() .") {
-		wrong.add("phone", "Use digits, as +31 30 123 45 67.")
+	if len(c.Phone) > 30 || !registry.AllOf(c.Phone, "0123456789+-() .") {
+		wrong.Add("phone", "Use digits, as +31 30 123 45 67.")
 	}
 }
 
 // change reads a partner the actor may see and keeps others from changing it
 // meanwhile. A partner may do so in every state.
-func (p *Partners) change(ctx context.Context, actor Actor, id string, fn func(*store.Tx, *store.Partner) error) error {
-	if !actor.Scope().sees(id) {
-		return notFound("partner")
+func (p *Partners) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Partner) error) error {
+	if !actor.Scope().Sees(id) {
+		return registry.NotFound("partner")
 	}
 	return p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "partner", id); err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
 		row, err := tx.Partner(ctx, id)
 		if err != nil {
-			return found("partner", err)
+			return registry.Found("partner", err)
 		}
 		return fn(tx, &row)
 	})
 }
 
-func partnerObject(p store.Partner) object { return objectOf("partner", p.ID, p.Name, p.ID) }
+func partnerObject(p store.Partner) registry.Object {
+	return registry.ObjectOf("partner", p.ID, p.Name, p.ID)
+}

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -44,7 +45,7 @@ func (p *Partners) TermsVersion() string { return p.cfg.TermsVersion }
 // has the mailbox reads that there, and a stranger learns nothing.
 func (p *Partners) Register(ctx context.Context, in Registration) error {
 	in = in.clean()
-	if err := in.check(p.cfg.TermsVersion).err(); err != nil {
+	if err := in.check(p.cfg.TermsVersion).Err(); err != nil {
 		return err
 	}
 	if err := p.admitRegistration(ctx, in.Addr); err != nil {
@@ -72,10 +73,10 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 			return err
 		}
 		if account.ID != "" && !again {
-			return p.cfg.mail(ctx, tx, in.Contact.Email, mailAccountExists(p.cfg))
+			return p.cfg.Mail(ctx, tx, in.Contact.Email, mailAccountExists(p.cfg))
 		}
 		if number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
-			return errors.Join(err, p.cfg.mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number)))
+			return errors.Join(err, p.cfg.Mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number)))
 		}
 		before := partner
 		in.fill(&partner, tx.Now)
@@ -100,20 +101,20 @@ func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner
 	if err := tx.InsertAccount(ctx, &account); err != nil {
 		return err
 	}
-	visitor := Actor{Kind: ActorVisitor, Name: partner.ContactName}
-	err := record(ctx, tx, visitor, ActionPartnerRegistered, partnerObject(partner), nil)
+	visitor := registry.Actor{Kind: registry.ActorVisitor, Name: partner.ContactName}
+	err := registry.Record(ctx, tx, visitor, registry.ActionPartnerRegistered, partnerObject(partner), nil)
 	return p.confirmation(ctx, tx, partner, err)
 }
 
 // recordAgain tells in the audit trail that a registration was replaced before its address was confirmed: anyone who knows the address
 // can do that.
 func recordAgain(ctx context.Context, tx *store.Tx, before, after store.Partner) error {
-	visitor := Actor{Kind: ActorVisitor, Name: after.ContactName}
+	visitor := registry.Actor{Kind: registry.ActorVisitor, Name: after.ContactName}
 	changes := corrections(before, after)
 	if len(changes) == 0 {
-		return record(ctx, tx, visitor, ActionPartnerRegistered, partnerObject(after), nil)
+		return registry.Record(ctx, tx, visitor, registry.ActionPartnerRegistered, partnerObject(after), nil)
 	}
-	return record(ctx, tx, visitor, ActionPartnerAgain, partnerObject(after), details{"changes": changes})
+	return registry.Record(ctx, tx, visitor, registry.ActionPartnerAgain, partnerObject(after), registry.Details{"changes": changes})
 }
 
 // confirmation mails the link that confirms an address, unless err.
@@ -121,11 +122,11 @@ func (p *Partners) confirmation(ctx context.Context, tx *store.Tx, partner store
 	if err != nil {
 		return err
 	}
-	token, err := NewLink(ctx, tx, LinkConfirmEmail, partner.ID)
+	token, err := registry.NewLink(ctx, tx, registry.LinkConfirmEmail, partner.ID)
 	if err != nil {
 		return err
 	}
-	return p.cfg.mail(ctx, tx, partner.ContactEmail, mailConfirm(p.cfg, partner, token))
+	return p.cfg.Mail(ctx, tx, partner.ContactEmail, mailConfirm(p.cfg, partner, token))
 }
 
 // unconfirmedOf finds the registration an account made without ever confirming
@@ -168,7 +169,7 @@ func keepsNumber(ctx context.Context, tx *store.Tx, other store.Partner, err err
 	if err != nil {
 		return false, err
 	}
-	late := tx.Now.Sub(other.UpdatedAt.Time) > LinkConfirmEmail.Lifetime()
+	late := tx.Now.Sub(other.UpdatedAt.Time) > registry.LinkConfirmEmail.Lifetime()
 	if other.Status != store.PartnerRequested || !other.EmailConfirmedAt.IsZero() || !late {
 		return true, nil
 	}
@@ -176,14 +177,14 @@ func keepsNumber(ctx context.Context, tx *store.Tx, other store.Partner, err err
 	if err := tx.UpdatePartner(ctx, &other); err != nil {
 		return false, err
 	}
-	return false, record(ctx, tx, SystemActor(), ActionPartnerLapsed, partnerObject(other), nil)
+	return false, registry.Record(ctx, tx, registry.SystemActor(), registry.ActionPartnerLapsed, partnerObject(other), nil)
 }
 
 // admitRegistration counts a registration for an address.
 func (p *Partners) admitRegistration(ctx context.Context, addr string) error {
 	var left time.Duration
 	err := p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		t, err := tx.LockThrottle(ctx, "register:"+addressBucket(addr))
+		t, err := tx.LockThrottle(ctx, "register:"+registry.AddressBucket(addr))
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (p *Partners) admitRegistration(ctx context.Context, addr string) error {
 		return fmt.Errorf("count registration: %w", err)
 	}
 	if left > 0 {
-		return &ThrottledError{After: left}
+		return &registry.ThrottledError{After: left}
 	}
 	return nil
 }
@@ -212,45 +213,45 @@ func (in Registration) clean() Registration {
 	in.OIN, in.KVK, in.HerID = strings.ToUpper(compact(in.OIN)), compact(in.KVK), compact(in.HerID)
 	in.OrgNumber = strings.TrimSuffix(strings.TrimPrefix(strings.ToUpper(compact(in.OrgNumber)), "NO"), "MVA")
 	in.Contact.Name = strings.Join(strings.Fields(in.Contact.Name), " ")
-	in.Contact.Email, in.Contact.Phone = CleanEmail(in.Contact.Email), strings.TrimSpace(in.Contact.Phone)
+	in.Contact.Email, in.Contact.Phone = registry.CleanEmail(in.Contact.Email), strings.TrimSpace(in.Contact.Phone)
 	return in
 }
 
-func (in Registration) check(terms string) problems {
-	wrong := problems{}
-	wrong.add("name", line(in.Name, 2, 120))
+func (in Registration) check(terms string) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.add("kvk", CheckKVK(in.KVK, in.OIN))
+	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
 	for _, kind := range in.EndpointKinds {
 		if !slices.Contains(endpointKinds(), kind) {
-			wrong.add("endpointKinds", "Choose from the kinds that are listed.")
+			wrong.Add("endpointKinds", "Choose from the kinds that are listed.")
 		}
 	}
 	switch {
 	case !in.TermsAccepted:
-		wrong.add("terms", "Accept the terms to register.")
+		wrong.Add("terms", "Accept the terms to register.")
 	case in.TermsVersion != terms:
-		wrong.add("terms", "The terms have changed. Read them again and accept them.")
+		wrong.Add("terms", "The terms have changed. Read them again and accept them.")
 	}
 	return wrong
 }
 
 // checkNumbers asks for an OIN, or for an organisasjonsnummer and a HER-id.
-func (in Registration) checkNumbers(wrong problems) {
+func (in Registration) checkNumbers(wrong registry.Problems) {
 	norwegian := in.OIN == "" && (in.OrgNumber != "" || in.HerID != "")
 	switch {
 	case !norwegian && in.OIN == "":
-		wrong.add("oin", "Fill in the OIN: 20 digits. A Norwegian organisation has none: it fills in its organisasjonsnummer and HER-id.")
+		wrong.Add("oin", "Fill in the OIN: 20 digits. A Norwegian organisation has none: it fills in its organisasjonsnummer and HER-id.")
 	case !norwegian:
-		wrong.add("oin", CheckOIN(in.OIN))
+		wrong.Add("oin", CheckOIN(in.OIN))
 	case in.OrgNumber == "":
-		wrong.add("orgNumber", "Fill in the organisasjonsnummer: 9 digits. An organisation with an OIN fills in that one.")
+		wrong.Add("orgNumber", "Fill in the organisasjonsnummer: 9 digits. An organisation with an OIN fills in that one.")
 	case in.HerID == "":
-		wrong.add("herId", "Fill in the HER-id, from the Norwegian address register for health.")
+		wrong.Add("herId", "Fill in the HER-id, from the Norwegian address register for health.")
 	}
-	wrong.add("orgNumber", CheckOrgNumber(in.OrgNumber))
-	wrong.add("herId", CheckHerID(in.HerID))
+	wrong.Add("orgNumber", CheckOrgNumber(in.OrgNumber))
+	wrong.Add("herId", CheckHerID(in.HerID))
 }
 
 func (in Registration) fill(p *store.Partner, now store.Time) {

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Routes are what an administrator allows to pass from one partner to another.
 // Without a route nothing does (guarantee G3).
 type Routes struct {
-	cfg            Config
+	cfg            registry.Config
 	keepRecipients RecipientKeeper
 }
 
 // NewRoutes makes the service.
-func NewRoutes(cfg Config, keepRecipients RecipientKeeper) *Routes {
+func NewRoutes(cfg registry.Config, keepRecipients RecipientKeeper) *Routes {
 	return &Routes{cfg, keepRecipients}
 }
 
@@ -28,8 +29,8 @@ type NewRoute struct {
 }
 
 // Add adds a route; one from a partner to itself lets its own events come back to it. Fields: from, to, eventType.
-func (r *Routes) Add(ctx context.Context, actor Actor, in NewRoute) (store.Route, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (store.Route, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return store.Route{}, err
 	}
 	in.EventType = strings.TrimSpace(in.EventType)
@@ -44,45 +45,45 @@ func (r *Routes) Add(ctx context.Context, actor Actor, in NewRoute) (store.Route
 		if err := tx.InsertRoute(ctx, &route); err != nil {
 			return fmt.Errorf("add route: %w", err)
 		}
-		return record(ctx, tx, actor, ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
+		return registry.Record(ctx, tx, actor, registry.ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return store.Route{}, conflict("This route is there already.")
+		return store.Route{}, registry.Conflict("This route is there already.")
 	}
 	return route, err
 }
 
 func (in NewRoute) check(ctx context.Context, tx *store.Tx) (from, to store.Partner, err error) {
-	wrong := problems{}
+	wrong := registry.Problems{}
 	if from, err = routePartner(ctx, tx, in.FromPartnerID, "from", wrong); err != nil {
 		return from, to, err
 	}
 	if to, err = routePartner(ctx, tx, in.ToPartnerID, "to", wrong); err != nil {
 		return from, to, err
 	}
-	if !validEventType(in.EventType) {
-		wrong.add("eventType", "Fill in one event type, such as nl.example.student.enrolled.")
+	if !registry.ValidEventType(in.EventType) {
+		wrong.Add("eventType", "Fill in one event type, such as nl.example.student.enrolled.")
 	}
-	return from, to, wrong.err()
+	return from, to, wrong.Err()
 }
 
-func routePartner(ctx context.Context, tx *store.Tx, id, field string, wrong problems) (store.Partner, error) {
+func routePartner(ctx context.Context, tx *store.Tx, id, field string, wrong registry.Problems) (store.Partner, error) {
 	partner, err := tx.Partner(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return partner, fmt.Errorf("find partner: %w", err)
 	}
 	switch {
 	case err != nil || partner.Status == store.PartnerEnded || partner.Status == store.PartnerRejected:
-		wrong.add(field, "Choose a partner.")
+		wrong.Add(field, "Choose a partner.")
 	case partner.Own:
-		wrong.add(field, "Events of and for the own organisation need no route.")
+		wrong.Add(field, "Events of and for the own organisation need no route.")
 	}
 	return partner, nil
 }
 
 // Remove takes a route away.
-func (r *Routes) Remove(ctx context.Context, actor Actor, id string) error {
-	if err := actor.requireAdministrator(); err != nil {
+func (r *Routes) Remove(ctx context.Context, actor registry.Actor, id string) error {
+	if err := actor.RequireAdministrator(); err != nil {
 		return err
 	}
 	return r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -95,28 +96,28 @@ func (r *Routes) Remove(ctx context.Context, actor Actor, id string) error {
 				return r.removeRoute(ctx, tx, actor, route)
 			}
 		}
-		return notFound("route")
+		return registry.NotFound("route")
 	})
 }
 
-func (r *Routes) removeRoute(ctx context.Context, tx *store.Tx, actor Actor, route store.Route) error {
+func (r *Routes) removeRoute(ctx context.Context, tx *store.Tx, actor registry.Actor, route store.Route) error {
 	from, err := tx.Partner(ctx, route.FromPartnerID)
 	if err != nil {
-		return found("partner", err)
+		return registry.Found("partner", err)
 	}
 	to, err := tx.Partner(ctx, route.ToPartnerID)
 	if err != nil {
-		return found("partner", err)
+		return registry.Found("partner", err)
 	}
 	if err := r.keepRecipients(ctx, tx, actor, func() error { return tx.DeleteRoute(ctx, route.ID) }); err != nil {
-		return found("route", err)
+		return registry.Found("route", err)
 	}
-	return record(ctx, tx, actor, ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))
+	return registry.Record(ctx, tx, actor, registry.ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))
 }
 
 // List lists all routes for an administrator, newest first.
-func (r *Routes) List(ctx context.Context, actor Actor) ([]store.Route, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (r *Routes) List(ctx context.Context, actor registry.Actor) ([]store.Route, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, err
 	}
 	rows, err := r.cfg.DB.Routes(ctx)
@@ -126,8 +127,10 @@ func (r *Routes) List(ctx context.Context, actor Actor) ([]store.Route, error) {
 	return rows, nil
 }
 
-func routeObject(r store.Route) object { return objectOf("route", r.ID, r.EventType, "") }
+func routeObject(r store.Route) registry.Object {
+	return registry.ObjectOf("route", r.ID, r.EventType, "")
+}
 
-func routeDetails(r store.Route, from, to store.Partner) details {
-	return details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
+func routeDetails(r store.Route, from, to store.Partner) registry.Details {
+	return registry.Details{"from": from.Name, "to": to.Name, "types": []string{r.EventType}}
 }

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
 // Subscriptions are the wishes of partners to get event types, or what changes in a dataset, at an endpoint.
 type Subscriptions struct {
-	cfg            Config
-	profile        ProfileSource
+	cfg            registry.Config
+	profile        registry.ProfileSource
 	keepRecipients RecipientKeeper
 	mayPublish     PublishRight
 	readSetting    SettingReader
@@ -24,7 +25,7 @@ type Subscriptions struct {
 type PublishRight func(client store.Client, eventType string) error
 
 // NewSubscriptions makes the service.
-func NewSubscriptions(cfg Config, profile ProfileSource, keepRecipients RecipientKeeper, mayPublish PublishRight, readSetting SettingReader) *Subscriptions {
+func NewSubscriptions(cfg registry.Config, profile registry.ProfileSource, keepRecipients RecipientKeeper, mayPublish PublishRight, readSetting SettingReader) *Subscriptions {
 	return &Subscriptions{cfg, profile, keepRecipients, mayPublish, readSetting}
 }
 
@@ -48,8 +49,8 @@ const maxSubscriptionTypes = 200
 // administrator approves it. An administrator may ask for any partner's
 // endpoint. Fields: name, endpoint, types, versions, purpose, filters, orderBy,
 // retryWaits, retryAttempts, retryDeadline.
-func (s *Subscriptions) Request(ctx context.Context, actor Actor, in SubscriptionRequest) (store.Subscription, error) {
-	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), tidyList(in.Types)
+func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in SubscriptionRequest) (store.Subscription, error) {
+	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), registry.TidyList(in.Types)
 	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
 	set, err := s.profile.InForce(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 	}
 	retry, wrong := in.Retry.read(*set, s.readSetting)
 	maps.Copy(wrong, selectionProblems(s.cfg, in.Filters, in.OrderBy))
-	if err := in.check(wrong).err(); err != nil {
+	if err := in.check(wrong).Err(); err != nil {
 		return store.Subscription{}, err
 	}
 	var sub store.Subscription
@@ -67,7 +68,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 			return err
 		}
 		if endpoint.Kind == store.EndpointFiles {
-			return invalidFields(problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset."})
+			return registry.Invalid(registry.Problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset."})
 		}
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err
@@ -88,70 +89,70 @@ func (s *Subscriptions) Request(ctx context.Context, actor Actor, in Subscriptio
 			return fmt.Errorf("add subscription: %w", err)
 		}
 		what := selectionDetails(sub, partner, endpoint)
-		if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
 			return err
 		}
-		return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, sub, partner, endpoint))
+		return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, sub, partner, endpoint))
 	})
 	return sub, err
 }
 
 // check adds what is wrong with the rest of a request.
-func (in SubscriptionRequest) check(wrong problems) problems {
-	wrong.add("name", line(in.Name, 0, 120))
-	wrong.add("purpose", prose(in.Purpose, 3, 2000))
+func (in SubscriptionRequest) check(wrong registry.Problems) registry.Problems {
+	wrong.Add("name", registry.CheckLine(in.Name, 0, 120))
+	wrong.Add("purpose", registry.CheckProse(in.Purpose, 3, 2000))
 	switch {
 	case len(in.Types) == 0:
-		wrong.add("types", "Choose at least one event type.")
+		wrong.Add("types", "Choose at least one event type.")
 	case len(in.Types) > maxSubscriptionTypes:
-		wrong.add("types", "Choose at most 200 event types; make another subscription for more.")
+		wrong.Add("types", "Choose at most 200 event types; make another subscription for more.")
 	}
 	if in.EndpointID == "" {
-		wrong.add("endpoint", "Choose an endpoint.")
+		wrong.Add("endpoint", "Choose an endpoint.")
 	}
 	return wrong
 }
 
 // endpointFor finds an endpoint that a subscription of the actor can use, and
 // its partner, who must be approved.
-func endpointFor(ctx context.Context, tx *store.Tx, actor Actor, id string) (endpoint store.Endpoint, partner store.Partner, err error) {
+func endpointFor(ctx context.Context, tx *store.Tx, actor registry.Actor, id string) (endpoint store.Endpoint, partner store.Partner, err error) {
 	if err := tx.Lock(ctx, "endpoint", id); err != nil {
 		return endpoint, partner, endpointProblem(err)
 	}
 	if endpoint, err = tx.Endpoint(ctx, id); err != nil {
 		return endpoint, partner, endpointProblem(err)
 	}
-	if !actor.Scope().sees(endpoint.PartnerID) || endpoint.Status == store.EndpointEnded {
+	if !actor.Scope().Sees(endpoint.PartnerID) || endpoint.Status == store.EndpointEnded {
 		return store.Endpoint{}, partner, endpointProblem(store.ErrNotFound)
 	}
 	if partner, err = tx.Partner(ctx, endpoint.PartnerID); err != nil {
-		return endpoint, partner, found("partner", err)
+		return endpoint, partner, registry.Found("partner", err)
 	}
-	return endpoint, partner, requireApproved(partner)
+	return endpoint, partner, registry.RequireApproved(partner)
 }
 
 // endpointProblem makes an unknown endpoint a mistake in the form.
 func endpointProblem(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return invalidFields(problems{"endpoint": "Choose an endpoint that is in use."})
+		return registry.Invalid(registry.Problems{"endpoint": "Choose an endpoint that is in use."})
 	}
-	return found("endpoint", err)
+	return registry.Found("endpoint", err)
 }
 
 // checkTypes wants types of the catalogue as the partner sees it.
 func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types []string) error {
-	reader := readerOf(partner)
+	reader := registry.ReaderOf(partner)
 	for _, name := range types {
 		t, err := tx.EventType(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("find event type: %w", err)
 		}
-		seen, second := tx.SeesContract(ctx, reader.sight(), t.ContractID)
+		seen, second := tx.SeesContract(ctx, reader.Sight(), t.ContractID)
 		if second != nil {
 			return fmt.Errorf("look who sees the event type: %w", second)
 		}
 		if err != nil || !seen {
-			return invalidFields(problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
+			return registry.Invalid(registry.Problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
 		}
 	}
 	return nil
@@ -159,14 +160,14 @@ func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types 
 
 // checkOthers wants types that the endpoint does not get already, at these versions.
 func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, types []string, versions map[string]string) error {
-	others, err := openSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EndpointID: endpoint.ID})
+	others, err := registry.OpenSubscriptions(ctx, &tx.Queries, store.SubscriptionFilter{EndpointID: endpoint.ID})
 	if err != nil {
 		return err
 	}
 	for _, other := range others {
 		for _, name := range types {
 			if slices.Contains(other.Types, name) && overlaps(other.Versions, versions, name) {
-				return invalidFields(problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
+				return registry.Invalid(registry.Problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
 			}
 		}
 	}
@@ -174,20 +175,20 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 }
 
 // Get finds a subscription within a scope.
-func (s *Subscriptions) Get(ctx context.Context, scope Scope, id string) (store.Subscription, error) {
+func (s *Subscriptions) Get(ctx context.Context, scope registry.Scope, id string) (store.Subscription, error) {
 	sub, err := s.cfg.DB.Subscription(ctx, id)
 	if err != nil {
-		return store.Subscription{}, found("subscription", err)
+		return store.Subscription{}, registry.Found("subscription", err)
 	}
-	if !scope.sees(sub.PartnerID) {
-		return store.Subscription{}, notFound("subscription")
+	if !scope.Sees(sub.PartnerID) {
+		return store.Subscription{}, registry.NotFound("subscription")
 	}
 	return sub, nil
 }
 
 // List lists subscriptions within a scope, newest first, with their total count.
-func (s *Subscriptions) List(ctx context.Context, scope Scope, f store.SubscriptionFilter) ([]store.Subscription, int, error) {
-	id, ok := scope.narrow(f.PartnerID)
+func (s *Subscriptions) List(ctx context.Context, scope registry.Scope, f store.SubscriptionFilter) ([]store.Subscription, int, error) {
+	id, ok := scope.Narrow(f.PartnerID)
 	if !ok {
 		return nil, 0, nil
 	}
@@ -208,12 +209,12 @@ func (s *Subscriptions) Counts(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-func subscriptionObject(s store.Subscription) object {
-	return objectOf("subscription", s.ID, s.Name, s.PartnerID)
+func subscriptionObject(s store.Subscription) registry.Object {
+	return registry.ObjectOf("subscription", s.ID, s.Name, s.PartnerID)
 }
 
-func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) details {
-	d := details{"partner": p.Name, "endpoint": e.Name, "types": subscribedTo(s), "reason": reason}
+func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint, reason string) registry.Details {
+	d := registry.Details{"partner": p.Name, "endpoint": e.Name, "types": registry.SubscribedTo(s), "reason": reason}
 	if len(s.Versions) > 0 {
 		d["versions"] = s.Versions
 	}

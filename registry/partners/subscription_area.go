@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -35,15 +36,15 @@ func tidyKeys(keys []string) []string {
 }
 
 // readArea makes the area of input for a dataset; nil when it bounds nothing. Fields: areaName, area, areaCrs, keys.
-func readArea(c Config, d store.Dataset, in AreaInput) (*store.MutationArea, problems) {
-	wrong := problems{}
+func readArea(c registry.Config, d store.Dataset, in AreaInput) (*store.MutationArea, registry.Problems) {
+	wrong := registry.Problems{}
 	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
-	wrong.add("areaName", line(in.Name, 0, 120))
+	wrong.Add("areaName", registry.CheckLine(in.Name, 0, 120))
 	if in.Text != "" && d.AreaKind != store.AreaGeometry {
-		wrong.add("area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
+		wrong.Add("area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
 	}
 	if len(in.Keys) > 0 && d.AreaKind != store.AreaKeys {
-		wrong.add("keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
+		wrong.Add("keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
 	}
 	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
 	if in.Text != "" {
@@ -57,45 +58,45 @@ func readArea(c Config, d store.Dataset, in AreaInput) (*store.MutationArea, pro
 }
 
 // readBoundary takes the boundary over as it is used: in the coordinates of the dataset (MUT-41).
-func readBoundary(c Config, d store.Dataset, in AreaInput, area *store.MutationArea, wrong problems) {
+func readBoundary(c registry.Config, d store.Dataset, in AreaInput, area *store.MutationArea, wrong registry.Problems) {
 	crs := in.CRS
 	if crs == 0 {
 		crs = d.CRS
 	}
 	switch {
-	case crs != crsRD && crs != crsWGS:
-		wrong.add("areaCrs", "Choose 28992 (Rijksdriehoek) or 4326 (WGS 84).")
+	case crs != registry.CRSRijksdriehoek && crs != registry.CRSWGS84:
+		wrong.Add("areaCrs", "Choose 28992 (Rijksdriehoek) or 4326 (WGS 84).")
 		return
 	case len(in.Text) > mostAreaText:
-		wrong.add("area", "The boundary is too long. Give one of at most 8 MiB.")
+		wrong.Add("area", "The boundary is too long. Give one of at most 8 MiB.")
 		return
 	case c.ReadArea == nil:
-		wrong.add("area", "Polygons cannot be used here.")
+		wrong.Add("area", "Polygons cannot be used here.")
 		return
 	}
 	wkt, err := c.ReadArea(in.Text, int(crs), int(d.CRS))
 	if err != nil {
-		wrong.add("area", sentence(err.Error()))
+		wrong.Add("area", registry.AsSentence(err.Error()))
 		return
 	}
 	area.Given, area.GivenCRS, area.WKT = in.Text, crs, wkt
 }
 
-func checkKeys(keys []string, wrong problems) {
+func checkKeys(keys []string, wrong registry.Problems) {
 	if len(keys) > mostKeys {
-		wrong.add("keys", fmt.Sprintf("Give at most %d keys.", mostKeys))
+		wrong.Add("keys", fmt.Sprintf("Give at most %d keys.", mostKeys))
 		return
 	}
 	for _, key := range keys {
-		wrong.add("keys", line(key, 1, mostKeyRunes))
+		wrong.Add("keys", registry.CheckLine(key, 1, mostKeyRunes))
 	}
 }
 
 // pickObjectTypes writes the object types that were asked for as the dataset does; all of them is none.
 func pickObjectTypes(d store.Dataset, asked []string) (store.Strings, string) {
 	var picked []string
-	for _, name := range filled(asked) {
-		known, ok := DatasetObjectType(d, name)
+	for _, name := range registry.Filled(asked) {
+		known, ok := registry.DatasetObjectType(d, name)
 		if !ok {
 			return nil, "Dataset " + d.ID + " has no object type " + name + ". Choose from " + strings.Join(d.ObjectTypes, ", ") + "."
 		}
@@ -111,7 +112,7 @@ func pickObjectTypes(d store.Dataset, asked []string) (store.Strings, string) {
 }
 
 // insertArea keeps an area, and gives its id; none is the empty one.
-func insertArea(ctx context.Context, tx *store.Tx, actor Actor, partnerID string, area *store.MutationArea) (string, error) {
+func insertArea(ctx context.Context, tx *store.Tx, actor registry.Actor, partnerID string, area *store.MutationArea) (string, error) {
 	if area == nil {
 		return "", nil
 	}

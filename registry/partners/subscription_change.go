@@ -1,9 +1,10 @@
-package registry
+package partners
 
 import (
 	"context"
 	"fmt"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -12,20 +13,20 @@ import (
 
 // withdrawArea takes back a change that waits: the subscription goes on with what it reads, approved as it was.
 func (s *Subscriptions) withdrawArea(
-	ctx context.Context, tx *store.Tx, actor Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint,
+	ctx context.Context, tx *store.Tx, actor registry.Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint,
 ) error {
 	if err := tx.KeepMutationFollower(ctx, sub.ID); err != nil {
 		return fmt.Errorf("keep what a follower reads: %w", err)
 	}
 	follower, err := tx.MutationFollower(ctx, sub.ID)
 	if err != nil {
-		return found("follower", err)
+		return registry.Found("follower", err)
 	}
 	sub.Status, sub.StatusReason = store.SubscriptionApproved, ""
 	if err := tx.UpdateSubscription(ctx, sub); err != nil {
 		return fmt.Errorf("change subscription: %w", err)
 	}
-	return record(ctx, tx, actor, ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower))
+	return registry.Record(ctx, tx, actor, registry.ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower))
 }
 
 // DropChange drops what is asked for anew of a subscription to a dataset, and reports whether it did.
@@ -41,7 +42,7 @@ func decideChange(ctx context.Context, tx *store.Tx, sub store.Subscription, ver
 	}
 	follower, err := tx.MutationFollower(ctx, sub.ID)
 	if err != nil {
-		return false, found("follower", err)
+		return false, registry.Found("follower", err)
 	}
 	switch {
 	case !follower.Reads:

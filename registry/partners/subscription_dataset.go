@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -24,7 +25,7 @@ type DatasetRequest struct {
 // RequestDataset asks for a subscription to a dataset. It starts when an administrator approves it, like any other. A
 // partner has one open subscription to a dataset at an endpoint. Fields: dataset, endpoint, name, purpose, objectTypes,
 // and those of the area: areaName, area, areaCrs, keys.
-func (s *Subscriptions) RequestDataset(ctx context.Context, actor Actor, in DatasetRequest) (store.Subscription, error) {
+func (s *Subscriptions) RequestDataset(ctx context.Context, actor registry.Actor, in DatasetRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Dataset = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), strings.TrimSpace(in.Dataset)
 	var sub store.Subscription
 	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -33,12 +34,12 @@ func (s *Subscriptions) RequestDataset(ctx context.Context, actor Actor, in Data
 			return err
 		}
 		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
-		wrong.add("name", line(in.Name, 0, 120))
-		wrong.add("purpose", prose(in.Purpose, 3, 2000))
+		wrong.Add("name", registry.CheckLine(in.Name, 0, 120))
+		wrong.Add("purpose", registry.CheckProse(in.Purpose, 3, 2000))
 		if in.EndpointID == "" {
-			wrong.add("endpoint", "Choose an endpoint of kind files.")
+			wrong.Add("endpoint", "Choose an endpoint of kind files.")
 		}
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		endpoint, partner, err := endpointFor(ctx, tx, actor, in.EndpointID)
@@ -62,35 +63,35 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 		return row, fmt.Errorf("find dataset: %w", err)
 	}
 	if err != nil || row.Status != store.DatasetActive {
-		return row, invalidFields(problems{"dataset": "Choose a dataset that is delivered here."})
+		return row, registry.Invalid(registry.Problems{"dataset": "Choose a dataset that is delivered here."})
 	}
 	return row, nil
 }
 
 // readSelection reads what of a dataset is asked for.
-func readSelection(c Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, problems) {
+func readSelection(c registry.Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, registry.Problems) {
 	area, wrong := readArea(c, d, in)
 	types, text := pickObjectTypes(d, asked)
-	wrong.add("objectTypes", text)
+	wrong.Add("objectTypes", text)
 	return types, area, wrong
 }
 
 func (s *Subscriptions) checkFilesEndpoint(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, dataset store.Dataset) error {
 	if endpoint.Kind != store.EndpointFiles {
-		return invalidFields(problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files."})
+		return registry.Invalid(registry.Problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files."})
 	}
 	_, others, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID, Open: true})
 	if err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
 	}
 	if others > 0 {
-		return invalidFields(problems{"dataset": "Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files."})
+		return registry.Invalid(registry.Problems{"dataset": "Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files."})
 	}
 	return nil
 }
 
 func (s *Subscriptions) insertDataset(
-	ctx context.Context, tx *store.Tx, actor Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
+	ctx context.Context, tx *store.Tx, actor registry.Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
 ) error {
 	areaID, err := insertArea(ctx, tx, actor, partner.ID, area)
 	if err != nil {
@@ -104,10 +105,10 @@ func (s *Subscriptions) insertDataset(
 		return fmt.Errorf("add follower: %w", err)
 	}
 	what := followerDetails(*sub, partner, endpoint, follower)
-	if err := record(ctx, tx, actor, ActionSubscriptionRequested, subscriptionObject(*sub), what); err != nil {
+	if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionRequested, subscriptionObject(*sub), what); err != nil {
 		return err
 	}
-	return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
+	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 // AreaChange is what a subscription to a dataset gets from now on.
@@ -121,7 +122,7 @@ type AreaChange struct {
 // change waits for approval, as who decided on the old area did not see the new one; until then an approved subscription
 // reads what it read before. Asking for that again takes the change back. A change by an administrator counts at once.
 // Fields: as RequestDataset.
-func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, in AreaChange) (store.Subscription, error) {
+func (s *Subscriptions) ChangeArea(ctx context.Context, actor registry.Actor, id string, in AreaChange) (store.Subscription, error) {
 	var sub store.Subscription
 	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		var partner store.Partner
@@ -138,18 +139,18 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 		}
 		dataset, err := tx.Dataset(ctx, sub.DatasetID)
 		if err != nil {
-			return found("dataset", err)
+			return registry.Found("dataset", err)
 		}
 		if dataset.Status == store.DatasetEnded {
-			return conflict("Dataset %s has ended: what you get of it stays as it is.", dataset.Title)
+			return registry.Conflict("Dataset %s has ended: what you get of it stays as it is.", dataset.Title)
 		}
 		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		follower, err := tx.MutationFollower(ctx, sub.ID)
 		if err != nil {
-			return found("follower", err)
+			return registry.Found("follower", err)
 		}
 		same, err := sameSelection(ctx, tx, follower, types, area)
 		if err != nil || same {
@@ -173,20 +174,20 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor Actor, id string, 
 func lockDatasetOf(ctx context.Context, tx *store.Tx, id string) error {
 	sub, err := tx.Subscription(ctx, id)
 	if err != nil {
-		return found("subscription", err)
+		return registry.Found("subscription", err)
 	}
 	if sub.DatasetID == "" {
 		return nil
 	}
-	return found("dataset", tx.Lock(ctx, "dataset", sub.DatasetID))
+	return registry.Found("dataset", tx.Lock(ctx, "dataset", sub.DatasetID))
 }
 
 func changeableArea(sub store.Subscription) error {
 	if sub.DatasetID == "" {
-		return conflict("This subscription is to event types: it has no area. Change its filters instead.")
+		return registry.Conflict("This subscription is to event types: it has no area. Change its filters instead.")
 	}
 	if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
-		return conflict("You cannot change the area of this subscription: it is %s.", sub.Status)
+		return registry.Conflict("You cannot change the area of this subscription: it is %s.", sub.Status)
 	}
 	return nil
 }
@@ -201,13 +202,13 @@ func sameSelection(ctx context.Context, tx *store.Tx, now store.MutationFollower
 	}
 	old, err := tx.MutationArea(ctx, now.AreaID)
 	if err != nil {
-		return false, found("area", err)
+		return false, registry.Found("area", err)
 	}
 	return old.WKT == area.WKT && slices.Equal(old.Keys, area.Keys), nil
 }
 
 func (s *Subscriptions) replaceArea(
-	ctx context.Context, tx *store.Tx, actor Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
+	ctx context.Context, tx *store.Tx, actor registry.Actor, sub *store.Subscription, partner store.Partner, endpoint store.Endpoint, types store.Strings, area *store.MutationArea,
 ) error {
 	areaID, err := insertArea(ctx, tx, actor, partner.ID, area)
 	if err != nil {
@@ -217,7 +218,7 @@ func (s *Subscriptions) replaceArea(
 	change := tx.SetMutationFollower
 	waits := !actor.Administrator && sub.Status != store.SubscriptionRequested
 	if before, err := tx.MutationFollower(ctx, sub.ID); err != nil {
-		return found("follower", err)
+		return registry.Found("follower", err)
 	} else if before.Reads || waits && sub.Status == store.SubscriptionApproved {
 		change = tx.AskMutationFollower
 	}
@@ -230,15 +231,15 @@ func (s *Subscriptions) replaceArea(
 			return fmt.Errorf("change subscription: %w", err)
 		}
 	}
-	if err := record(ctx, tx, actor, ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower)); err != nil || !waits {
+	if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower)); err != nil || !waits {
 		return err
 	}
-	return s.cfg.mailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
+	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 // followerDetails are those of the subscription with what it gets.
-func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) details {
+func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) registry.Details {
 	d := subscriptionDetails(s, p, e, "")
-	maps.Copy(d, details{"area": f.AreaID, "objectTypes": []string(f.ObjectTypes)})
+	maps.Copy(d, registry.Details{"area": f.AreaID, "objectTypes": []string(f.ObjectTypes)})
 	return d
 }

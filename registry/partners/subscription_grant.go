@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -59,17 +60,17 @@ type GrantSource struct {
 }
 
 // Grant tells what an approval of a subscription would give.
-func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Grant, error) {
+func (s *Subscriptions) Grant(ctx context.Context, scope registry.Scope, id string) (Grant, error) {
 	sub, err := s.Get(ctx, scope, id)
 	if err != nil {
 		return Grant{}, err
 	}
 	g := Grant{Subscription: sub}
 	if g.Partner, err = s.cfg.DB.Partner(ctx, sub.PartnerID); err != nil {
-		return Grant{}, found("partner", err)
+		return Grant{}, registry.Found("partner", err)
 	}
 	if g.Endpoint, err = s.cfg.DB.Endpoint(ctx, sub.EndpointID); err != nil {
-		return Grant{}, found("endpoint", err)
+		return Grant{}, registry.Found("endpoint", err)
 	}
 	g.Host = EndpointHost(g.Endpoint)
 	if sub.DatasetID != "" {
@@ -93,9 +94,9 @@ func (s *Subscriptions) Grant(ctx context.Context, scope Scope, id string) (Gran
 func (s *Subscriptions) grantDataset(ctx context.Context, sub store.Subscription) (*GrantDataset, error) {
 	row, err := s.cfg.DB.Dataset(ctx, sub.DatasetID)
 	if err != nil {
-		return nil, found("dataset", err)
+		return nil, registry.Found("dataset", err)
 	}
-	f, err := followerOf(ctx, &s.cfg.DB.Queries, sub)
+	f, err := registry.FollowerOf(ctx, &s.cfg.DB.Queries, sub)
 	return &GrantDataset{Dataset: row, Follower: f.Follower, Area: f.Area}, err
 }
 
@@ -111,7 +112,7 @@ func (s *Subscriptions) grantType(ctx context.Context, name, line string) (Grant
 	t := versions[0]
 	c, err := s.cfg.DB.Contract(ctx, t.ContractID)
 	if err != nil {
-		return GrantType{}, found("contract", err)
+		return GrantType{}, registry.Found("contract", err)
 	}
 	return GrantType{Type: t, ContractTitle: c.Title, Classification: c.Classification, Known: true, Line: line}, nil
 }

@@ -1,10 +1,11 @@
-package registry
+package partners
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -40,7 +41,7 @@ func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, ty
 ) (origins []store.EventOrigin, withheld []string, err error) {
 	own, err := s.cfg.DB.OwnPartner(ctx)
 	if err != nil {
-		return nil, nil, found("own organisation", err)
+		return nil, nil, registry.Found("own organisation", err)
 	}
 	routes, err := s.cfg.DB.Routes(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -40,12 +41,12 @@ func RetryOf(s store.Subscription) (Retry, error) {
 	r := Retry{MaxAttempts: in.MaxAttempts}
 	var err error
 	if len(in.Waits) > 0 {
-		if r.Waits, err = parseTimes(strings.Join(in.Waits, ",")); err != nil {
+		if r.Waits, err = registry.ParseDurations(strings.Join(in.Waits, ",")); err != nil {
 			return Retry{}, fmt.Errorf("read pauses: %w", err)
 		}
 	}
 	if in.Deadline != "" {
-		if r.Deadline, err = parseTime(in.Deadline); err != nil {
+		if r.Deadline, err = registry.ParseDuration(in.Deadline); err != nil {
 			return Retry{}, fmt.Errorf("read deadline: %w", err)
 		}
 	}
@@ -53,7 +54,7 @@ func RetryOf(s store.Subscription) (Retry, error) {
 }
 
 // Over is what holds: the schedule with what it leaves open taken from the settings.
-func (r Retry) Over(set Profile) Retry {
+func (r Retry) Over(set registry.Profile) Retry {
 	if len(r.Waits) == 0 {
 		r.Waits = set.RetryWaits
 	}
@@ -71,14 +72,14 @@ func (r Retry) Text() RetryInput {
 	in := RetryInput{}
 	words := make([]string, len(r.Waits))
 	for i, wait := range r.Waits {
-		words[i] = spell(wait)
+		words[i] = registry.FormatDuration(wait)
 	}
 	in.Waits = strings.Join(words, ", ")
 	if r.MaxAttempts > 0 {
 		in.MaxAttempts = strconv.Itoa(r.MaxAttempts)
 	}
 	if r.Deadline > 0 {
-		in.Deadline = spell(r.Deadline)
+		in.Deadline = registry.FormatDuration(r.Deadline)
 	}
 	return in
 }
@@ -103,12 +104,12 @@ func (r Retry) stored() string {
 }
 
 // SettingReader reads the text of the setting with a key into a profile, and explains what is wrong with it.
-type SettingReader func(to *Profile, key, text string) (wrong string)
+type SettingReader func(to *registry.Profile, key, text string) (wrong string)
 
 // read reads what was typed, within the bounds of the settings of the chain. Fields: retryWaits, retryAttempts,
 // retryDeadline.
-func (in RetryInput) read(set Profile, readSetting SettingReader) (string, problems) {
-	wrong, typed := problems{}, Profile{}
+func (in RetryInput) read(set registry.Profile, readSetting SettingReader) (string, registry.Problems) {
+	wrong, typed := registry.Problems{}, registry.Profile{}
 	for _, part := range []struct{ field, key, text string }{
 		{"retryWaits", "sending.retry_waits", in.Waits},
 		{"retryAttempts", "sending.max_attempts", in.MaxAttempts},
@@ -117,10 +118,10 @@ func (in RetryInput) read(set Profile, readSetting SettingReader) (string, probl
 		if strings.TrimSpace(part.text) == "" {
 			continue
 		}
-		wrong.add(part.field, readSetting(&typed, part.key, part.text))
+		wrong.Add(part.field, readSetting(&typed, part.key, part.text))
 	}
 	if typed.RetryDeadline > set.KeyLifetime && wrong["retryDeadline"] == "" {
-		wrong.add("retryDeadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(set.KeyLifetime)+".")
+		wrong.Add("retryDeadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(set.KeyLifetime)+".")
 	}
 	return Retry{Waits: typed.RetryWaits, MaxAttempts: typed.RetryAttempts, Deadline: typed.RetryDeadline}.stored(), wrong
 }

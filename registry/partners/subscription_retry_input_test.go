@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"reflect"
@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
 // Rules: EDU-18, IDEM-12.
 func TestRetryInput(t *testing.T) {
 	t.Parallel()
-	set := DefaultProfile()
+	set := profile.DefaultProfile()
 	for _, tt := range []struct {
 		in     RetryInput
 		stored string
@@ -29,7 +30,7 @@ func TestRetryInput(t *testing.T) {
 		{RetryInput{Deadline: "1s"}, "", "retryDeadline"},
 		{RetryInput{Deadline: "169h"}, "", "retryDeadline"},
 	} {
-		stored, wrong := tt.in.read(set, ReadSetting)
+		stored, wrong := tt.in.read(set, profile.ReadSetting)
 		if tt.wrong != "" {
 			if len(wrong) != 1 || wrong[tt.wrong] == "" {
 				t.Errorf("%+v: %v", tt.in, wrong)
@@ -40,7 +41,7 @@ func TestRetryInput(t *testing.T) {
 		if stored != tt.stored || len(wrong) != 0 || err != nil || r.stored() != stored {
 			t.Errorf("%+v: %s, %v, %v", tt.in, stored, wrong, err)
 		}
-		if again, _ := r.Text().read(set, ReadSetting); again != stored {
+		if again, _ := r.Text().read(set, profile.ReadSetting); again != stored {
 			t.Errorf("%+v is typed as %+v", r, r.Text())
 		}
 	}

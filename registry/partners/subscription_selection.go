@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -25,7 +26,7 @@ type SubscriptionChange struct {
 // the event types at the endpoint, and filters only narrow those, so an approved subscription stays approved; one that
 // waits for approval keeps waiting. Filters and order count for events accepted from now on, the retry schedule for all that
 // is tried from now on. Fields: filters, orderBy, retryWaits, retryAttempts, retryDeadline.
-func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in SubscriptionChange) error {
+func (s *Subscriptions) Change(ctx context.Context, actor registry.Actor, id string, in SubscriptionChange) error {
 	set, err := s.profile.InForce(ctx)
 	if err != nil {
 		return err
@@ -35,14 +36,14 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		if err != nil {
 			return err
 		}
-		if err := requireApproved(partner); err != nil {
+		if err := registry.RequireApproved(partner); err != nil {
 			return err
 		}
 		if sub.DatasetID != "" {
-			return conflict("This subscription is to a dataset: it has no filters, order or retries. Change its area instead.")
+			return registry.Conflict("This subscription is to a dataset: it has no filters, order or retries. Change its area instead.")
 		}
 		if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
-			return conflict("You cannot change this subscription: it is %s.", sub.Status)
+			return registry.Conflict("You cannot change this subscription: it is %s.", sub.Status)
 		}
 		before := sub
 		in.apply(&sub)
@@ -52,7 +53,7 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 			sub.Retry = retry
 			maps.Copy(wrong, bad)
 		}
-		if err := wrong.err(); err != nil {
+		if err := wrong.Err(); err != nil {
 			return err
 		}
 		if sub.Filters == before.Filters && sub.OrderBy == before.OrderBy && sub.Dedupe == before.Dedupe && sub.Retry == before.Retry {
@@ -61,7 +62,7 @@ func (s *Subscriptions) Change(ctx context.Context, actor Actor, id string, in S
 		if err := tx.UpdateSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("change subscription: %w", err)
 		}
-		return record(ctx, tx, actor, ActionSubscriptionChanged, subscriptionObject(sub), selectionDetails(sub, partner, endpoint))
+		return registry.Record(ctx, tx, actor, registry.ActionSubscriptionChanged, subscriptionObject(sub), selectionDetails(sub, partner, endpoint))
 	})
 }
 
@@ -78,7 +79,7 @@ func (in SubscriptionChange) apply(sub *store.Subscription) {
 }
 
 // selectionDetails are those of the subscription with what decides which events it gets.
-func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) details {
+func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) registry.Details {
 	d := subscriptionDetails(s, p, e, "")
 	d["filters"], d["orderBy"], d["retry"] = s.Filters, s.OrderBy, s.Retry
 	if s.Dedupe {
@@ -104,21 +105,21 @@ var orderAttribute = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
 // selectionProblems tells what is wrong with filters and order. An order by id would put nothing in order, as no two
 // events share one; and data is not looked into.
-func selectionProblems(c Config, filters, orderBy string) problems {
-	wrong := problems{}
+func selectionProblems(c registry.Config, filters, orderBy string) registry.Problems {
+	wrong := registry.Problems{}
 	if filters != "" {
 		if c.CheckFilters == nil {
-			wrong.add("filters", "Filters cannot be used here.")
+			wrong.Add("filters", "Filters cannot be used here.")
 		} else if err := c.CheckFilters(filters); err != nil {
-			wrong.add("filters", err.Error())
+			wrong.Add("filters", err.Error())
 		}
 	}
 	switch {
 	case orderBy == "":
 	case orderBy == "data", orderBy == "id":
-		wrong.add("orderBy", "Choose another attribute than "+orderBy+", one that several events share, such as subject.")
+		wrong.Add("orderBy", "Choose another attribute than "+orderBy+", one that several events share, such as subject.")
 	case !orderAttribute.MatchString(orderBy):
-		wrong.add("orderBy", "Fill in the name of one attribute: at most 20 lower-case letters and digits, such as subject.")
+		wrong.Add("orderBy", "Fill in the name of one attribute: at most 20 lower-case letters and digits, such as subject.")
 	}
 	return wrong
 }

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -52,7 +53,7 @@ func (s *Subscriptions) grantSources(ctx context.Context, g Grant) ([]GrantSourc
 
 // ownDocument reports whether a contract describes what this program sends by itself.
 func (s *Subscriptions) ownDocument(contractID string) bool {
-	return slices.ContainsFunc(s.cfg.OwnDocuments, func(d OwnDocument) bool { return d.ID == contractID })
+	return slices.ContainsFunc(s.cfg.OwnDocuments, func(d registry.OwnDocument) bool { return d.ID == contractID })
 }
 
 // sender is a partner whose events are taken in now, with what it may send them by.
@@ -80,7 +81,7 @@ func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
 	byID := map[string]*sender{}
 	of := func(partnerID string) *sender {
 		if byID[partnerID] == nil {
-			byID[partnerID] = &sender{bound: state.SourceBinding == PolicyEnforce}
+			byID[partnerID] = &sender{bound: state.SourceBinding == registry.PolicyEnforce}
 		}
 		return byID[partnerID]
 	}
@@ -93,7 +94,7 @@ func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
 	var all []*sender
 	for id, from := range byID {
 		if from.partner, err = s.cfg.DB.Partner(ctx, id); err != nil {
-			return nil, found("partner", err)
+			return nil, registry.Found("partner", err)
 		}
 		if from.partner.Status == store.PartnerApproved {
 			all = append(all, from)

@@ -1,4 +1,4 @@
-package registry
+package partners
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -21,7 +22,7 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 	settled := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(types, name) {
-			return nil, invalidFields(problems{"versions": "There is a version for " + name + ", which is not among the event types you ask for."})
+			return nil, registry.Invalid(registry.Problems{"versions": "There is a version for " + name + ", which is not among the event types you ask for."})
 		}
 	}
 	for _, name := range types {
@@ -29,28 +30,28 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 		if err != nil {
 			return nil, fmt.Errorf("list versions of event type: %w", err)
 		}
-		lines := Lines(rows)
+		lines := registry.Lines(rows)
 		want := strings.TrimSpace(asked[name])
 		switch line := strings.TrimSuffix(want, ".x"); {
-		case want == AnyVersion:
+		case want == registry.AnyVersion:
 			continue
 		case want == "" && len(lines) > 0:
 			settled[name] = lines[0].Line
-		case slices.ContainsFunc(lines, func(l VersionLineOf) bool { return l.Line == line }):
+		case slices.ContainsFunc(lines, func(l registry.VersionLineOf) bool { return l.Line == line }):
 			settled[name] = line
 		default:
-			return nil, invalidFields(problems{"versions": "There is no version " + want + " of event type " + name + ". Choose " + lineNames(lines) + "."})
+			return nil, registry.Invalid(registry.Problems{"versions": "There is no version " + want + " of event type " + name + ". Choose " + lineNames(lines) + "."})
 		}
 	}
 	return settled, nil
 }
 
-func lineNames(lines []VersionLineOf) string {
+func lineNames(lines []registry.VersionLineOf) string {
 	var names []string
 	for _, l := range lines {
-		names = append(names, LineName(l.Line))
+		names = append(names, registry.LineName(l.Line))
 	}
-	return strings.Join(append(names, AnyVersion), ", ")
+	return strings.Join(append(names, registry.AnyVersion), ", ")
 }
 
 // overlaps tells whether two subscriptions would both get an event of a type: unless each wants a line of its own.

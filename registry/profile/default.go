@@ -1,24 +1,25 @@
-package registry
+package profile
 
 import (
 	"strconv"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/cpa"
 )
 
 // LenientProfile is the profile of an installation that chooses to start leniently. It relaxes three rules: an
 // Idempotency-Key is required on events alone (IDEM-03), contracts may be written in older versions of OpenAPI and
 // AsyncAPI (EDU-21), and clients may authenticate with a secret (SEC-02).
-func LenientProfile() Profile {
+func LenientProfile() registry.Profile {
 	p := DefaultProfile()
-	p.WriteKey, p.SpecVersions, p.ClientAuth = PolicyAccept, PolicyAccept, AuthSecretBasic
+	p.WriteKey, p.SpecVersions, p.ClientAuth = registry.PolicyAccept, registry.PolicyAccept, AuthSecretBasic
 	return p
 }
 
 // Relaxations lists the settings in which a profile departs from what the Edukoppeling profile asks for, in the order of
 // Settings. Before is the strict value, After the value of the profile.
-func Relaxations(p Profile) []SettingChange {
+func Relaxations(p registry.Profile) []SettingChange {
 	var list []SettingChange
 	for _, s := range Settings() {
 		if value := s.Value(&p); s.Standing(value) == StandingRelaxed {
@@ -29,27 +30,27 @@ func Relaxations(p Profile) []SettingChange {
 }
 
 // DefaultProfile is the profile of an installation where nobody chose: it relaxes no rule of the Edukoppeling profile.
-func DefaultProfile() Profile {
-	return Profile{
-		RequireKey: PolicyRequire, KeySyntax: KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: PolicyRequire, DeleteKey: PolicyAccept,
-		OnMismatch: PolicyRefuse, OnConcurrent: PolicyRefuse,
-		MaxEventBytes: 65536, Oversize: OversizeReject, MaxObjectBytes: 10 << 20, Batches: PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
-		UnknownTypes: PolicyRefuse, Payload: PolicyRefuse, TypePolicy: PolicyStrict, SourcePolicy: SourceURN, SourceAction: PolicyWarn,
-		Sensitive: PolicyWarn, SourceBinding: PolicyEnforce,
+func DefaultProfile() registry.Profile {
+	return registry.Profile{
+		RequireKey: registry.PolicyRequire, KeySyntax: registry.KeyQuoted, KeyLifetime: 7 * 24 * time.Hour, WriteKey: registry.PolicyRequire, DeleteKey: registry.PolicyAccept,
+		OnMismatch: registry.PolicyRefuse, OnConcurrent: registry.PolicyRefuse,
+		MaxEventBytes: 65536, Oversize: registry.OversizeReject, MaxObjectBytes: 10 << 20, Batches: registry.PolicyOn, MaxBatchEvents: 100, MaxBatchBytes: 1 << 20,
+		UnknownTypes: registry.PolicyRefuse, Payload: registry.PolicyRefuse, TypePolicy: registry.PolicyStrict, SourcePolicy: registry.SourceURN, SourceAction: registry.PolicyWarn,
+		Sensitive: registry.PolicyWarn, SourceBinding: registry.PolicyEnforce,
 		ClientBurst: 100,
 		RetryWaits: []time.Duration{
 			5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
 			30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
-		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: ModeStructured, DedupeAt: DedupeConsumer,
-		SpecVersions: PolicyRefuse, PartnerPublication: PublicationApprove, ClientAuth: AuthPrivateKey,
-		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: UnwantedHold,
+		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: registry.ModeStructured, DedupeAt: registry.DedupeConsumer,
+		SpecVersions: registry.PolicyRefuse, PartnerPublication: registry.PublicationApprove, ClientAuth: AuthPrivateKey,
+		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
 	}
 }
 
 // completed fills in what an installation does not say.
-func completed(p Profile) Profile {
+func completed(p registry.Profile) registry.Profile {
 	standard := DefaultProfile()
 	for _, s := range Settings() {
 		if s.unset(&p) {
@@ -60,7 +61,7 @@ func completed(p Profile) Profile {
 }
 
 // valuesOf writes every setting as text, by key.
-func valuesOf(p *Profile) map[string]string {
+func valuesOf(p *registry.Profile) map[string]string {
 	all := make(map[string]string)
 	for _, s := range Settings() {
 		all[s.Key] = s.Value(p)
@@ -71,16 +72,16 @@ func valuesOf(p *Profile) map[string]string {
 // profileOf reads settings from text; those that are not named are as in base.
 // What cannot be read is told by key. bounds also holds values that differ from
 // base against what the settings allow.
-func profileOf(base Profile, values map[string]string, bounds bool) (Profile, problems) {
-	p, wrong := base, problems{}
+func profileOf(base registry.Profile, values map[string]string, bounds bool) (registry.Profile, registry.Problems) {
+	p, wrong := base, registry.Problems{}
 	for _, s := range Settings() {
 		text, named := values[s.Key]
 		if !named {
 			continue
 		}
-		wrong.add(s.Key, s.set(&p, text))
+		wrong.Add(s.Key, s.set(&p, text))
 		if bounds && s.Value(&p) != s.Value(&base) {
-			wrong.add(s.Key, s.check(&p))
+			wrong.Add(s.Key, s.check(&p))
 		}
 	}
 	if bounds && len(wrong) == 0 {
@@ -90,24 +91,24 @@ func profileOf(base Profile, values map[string]string, bounds bool) (Profile, pr
 }
 
 // checkTogether holds settings against each other.
-func checkTogether(p *Profile, wrong problems) {
+func checkTogether(p *registry.Profile, wrong registry.Problems) {
 	if p.MaxBatchBytes < p.MaxEventBytes+2 {
-		wrong.add("events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event.")
+		wrong.Add("events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event.")
 	}
 	if p.MaxObjectBytes < p.MaxEventBytes {
-		wrong.add("events.max_object_bytes", "Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event.")
+		wrong.Add("events.max_object_bytes", "Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event.")
 	}
 	if p.RetryDeadline > p.KeyLifetime {
-		wrong.add("sending.deadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+spell(p.KeyLifetime)+", or lengthen the lifetime of keys.")
+		wrong.Add("sending.deadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(p.KeyLifetime)+", or lengthen the lifetime of keys.")
 	}
 	if p.CircuitMaxWait < p.CircuitWait {
-		wrong.add("sending.circuit_max_wait", "Choose at least the first pause, "+spell(p.CircuitWait)+".")
+		wrong.Add("sending.circuit_max_wait", "Choose at least the first pause, "+registry.FormatDuration(p.CircuitWait)+".")
 	}
 }
 
 // strictOf takes everything back to what the profile asks, and leaves what
 // it leaves free as it is.
-func strictOf(p Profile) Profile {
+func strictOf(p registry.Profile) registry.Profile {
 	for _, s := range Settings() {
 		if s.Strict != "" {
 			_ = s.set(&p, s.Strict) // a test holds every strict value against its setting

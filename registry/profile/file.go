@@ -1,9 +1,10 @@
-package registry
+package profile
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"schakel/registry"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ const (
 
 // ExportProfile writes a profile as a YAML file with an explanation at each
 // setting, in the order of the table. The same profile gives the same bytes.
-func ExportProfile(p *Profile) []byte {
+func ExportProfile(p *registry.Profile) []byte {
 	var b strings.Builder
 	b.WriteString("# Settings of a chain collaboration, as Schakel exports and imports them.\n")
 	b.WriteString("# A setting that is left out is as the installation that imports the file says.\n")
@@ -56,7 +57,7 @@ func (s Setting) export(b *strings.Builder, value string) {
 
 // quoteWord keeps readers of YAML 1.1 from taking on and off for yes and no.
 func quoteWord(value string) string {
-	if value == PolicyOn || value == PolicyOff {
+	if value == registry.PolicyOn || value == registry.PolicyOff {
 		return `"` + value + `"`
 	}
 	return value
@@ -113,7 +114,7 @@ func ParseProfile(content []byte) (ProfileFile, error) {
 // Problems turns the refusal of the values of a file into problems with their
 // lines; false for an error that is none.
 func (f ProfileFile) Problems(err error) (*ProfileFileError, bool) {
-	refused, ok := errors.AsType[*Error](err)
+	refused, ok := errors.AsType[*registry.Error](err)
 	if !ok || len(refused.Fields) == 0 {
 		return nil, false
 	}

@@ -1,8 +1,9 @@
-package registry
+package profile
 
 import (
 	"errors"
 	"maps"
+	"schakel/registry"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestProfileFileRoundTrip(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	for name, p := range map[string]Profile{"default": DefaultProfile(), "strict": strict, "other": other} {
+	for name, p := range map[string]registry.Profile{"default": DefaultProfile(), "strict": strict, "other": other} {
 		content := ExportProfile(&p)
 		if again := ExportProfile(&p); string(again) != string(content) {
 			t.Errorf("%s: not the same twice", name)

@@ -1,4 +1,4 @@
-package registry
+package profile
 
 // FixedChoice is a question that the review of the profile left to each chain, and that Schakel answers by itself: there
 // is nothing to set for the chain as a whole.

@@ -1,4 +1,4 @@
-package registry
+package profile
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -23,7 +24,7 @@ const (
 type Profiles struct {
 	db       *store.DB
 	now      func() time.Time
-	defaults Profile
+	defaults registry.Profile
 
 	mu     sync.Mutex
 	kept   *ProfileState
@@ -32,13 +33,13 @@ type Profiles struct {
 
 // NewProfiles makes the service; members of defaults that are zero are those of
 // DefaultProfile.
-func NewProfiles(db *store.DB, now func() time.Time, defaults Profile) *Profiles {
+func NewProfiles(db *store.DB, now func() time.Time, defaults registry.Profile) *Profiles {
 	return &Profiles{db: db, now: now, defaults: completed(defaults)}
 }
 
 // ProfileState is a profile as it was saved. It does not change.
 type ProfileState struct {
-	Profile
+	registry.Profile
 	// Version counts the changes; 0 is a profile that nobody changed.
 	Version   int64
 	UpdatedAt time.Time
@@ -79,7 +80,7 @@ func (p *Profiles) Current(ctx context.Context) (*ProfileState, error) {
 }
 
 // InForce returns the profile of Current, without who chose it. It implements ProfileSource.
-func (p *Profiles) InForce(ctx context.Context) (*Profile, error) {
+func (p *Profiles) InForce(ctx context.Context) (*registry.Profile, error) {
 	state, err := p.Current(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (p *Profiles) read(ctx context.Context, q *store.Queries) (*ProfileState, e
 		return nil, fmt.Errorf("read profile: %w", err)
 	}
 	found, wrong := profileOf(p.defaults, row.Values, false)
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		// Not wrapped: it is no refusal of what someone sent.
 		return nil, fmt.Errorf("read profile: %s", err.Error())
 	}
@@ -148,17 +149,17 @@ func (p *Profiles) Compare(ctx context.Context, values map[string]string) (*Prof
 }
 
 // wanted reads values that someone gave.
-func (p *Profiles) wanted(values map[string]string) (Profile, error) {
+func (p *Profiles) wanted(values map[string]string) (registry.Profile, error) {
 	wanted, wrong := profileOf(p.defaults, values, true)
 	for key := range values {
 		if _, known := SettingOf(key); !known {
-			wrong.add(key, "There is no such setting.")
+			wrong.Add(key, "There is no such setting.")
 		}
 	}
-	return wanted, wrong.err()
+	return wanted, wrong.Err()
 }
 
-func changesOf(p, wanted *Profile) []SettingChange {
+func changesOf(p, wanted *registry.Profile) []SettingChange {
 	var list []SettingChange
 	for _, s := range Settings() {
 		if before, after := s.Value(p), s.Value(wanted); before != after {
@@ -179,11 +180,11 @@ func (s *ProfileState) StrictValues() map[string]string {
 
 // Save makes values the profile. When it was changed since Version the error is
 // an *Error of CodeConflict.
-func (p *Profiles) Save(ctx context.Context, actor Actor, in ProfileChange) (*ProfileState, []SettingChange, error) {
-	if err := actor.requireAdministrator(); err != nil {
+func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileChange) (*ProfileState, []SettingChange, error) {
+	if err := actor.RequireAdministrator(); err != nil {
 		return nil, nil, err
 	}
-	if err := checkReason(in.Reason, false); err != nil {
+	if err := registry.CheckReason(in.Reason, false); err != nil {
 		return nil, nil, err
 	}
 	wanted, err := p.wanted(in.Values)
@@ -209,10 +210,10 @@ func (p *Profiles) Save(ctx context.Context, actor Actor, in ProfileChange) (*Pr
 }
 
 func changedMeanwhile() error {
-	return conflict("Someone else changed the settings meanwhile. Look at what they are now and make your change again.")
+	return registry.Conflict("Someone else changed the settings meanwhile. Look at what they are now and make your change again.")
 }
 
-func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor Actor, in ProfileChange, wanted Profile) (*ProfileState, []SettingChange, error) {
+func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor registry.Actor, in ProfileChange, wanted registry.Profile) (*ProfileState, []SettingChange, error) {
 	before, err := p.read(ctx, &tx.Queries)
 	if err != nil {
 		return nil, nil, err
@@ -236,15 +237,15 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor Actor, in Profi
 		return nil, nil, fmt.Errorf("save profile: %w", err)
 	}
 	saved := &ProfileState{Profile: wanted, Version: row.Version, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy, stored: string(text)}
-	return saved, changes, record(ctx, tx, actor, ActionProfileChanged, objectOf("profile", "profile", "the settings", ""), profileDetails(changes, saved.Version, in.Reason))
+	return saved, changes, registry.Record(ctx, tx, actor, registry.ActionProfileChanged, registry.ObjectOf("profile", "profile", "the settings", ""), profileDetails(changes, saved.Version, in.Reason))
 }
 
-func profileDetails(changes []SettingChange, version int64, reason string) details {
+func profileDetails(changes []SettingChange, version int64, reason string) registry.Details {
 	var told []string
 	before, after := map[string]string{}, map[string]string{}
 	for _, c := range changes {
 		told = append(told, c.Title+" from "+c.Before+" to "+c.After)
 		before[c.Key], after[c.Key] = c.Before, c.After
 	}
-	return details{"settings": told, "before": before, "after": after, "version": version, "reason": reason}
+	return registry.Details{"settings": told, "before": before, "after": after, "version": version, "reason": reason}
 }

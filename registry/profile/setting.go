@@ -1,6 +1,7 @@
-package registry
+package profile
 
 import (
+	"schakel/registry"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type Setting struct {
 	// loose tells in which direction a number or time departs from the profile:
 	// 1 when it grows, -1 when it shrinks.
 	loose int
-	at    func(*Profile) any // a pointer to the member
+	at    func(*registry.Profile) any // a pointer to the member
 }
 
 // Choice is one value of a setting and what it means.
@@ -61,7 +62,7 @@ func (s Setting) Name() string {
 }
 
 // Value writes the value it has in a profile, in its one canonical form.
-func (s Setting) Value(p *Profile) string {
+func (s Setting) Value(p *registry.Profile) string {
 	switch v := s.at(p).(type) {
 	case *string:
 		return *v
@@ -70,11 +71,11 @@ func (s Setting) Value(p *Profile) string {
 	case *float64:
 		return strconv.FormatFloat(*v, 'f', -1, 64)
 	case *time.Duration:
-		return spell(*v)
+		return registry.FormatDuration(*v)
 	case *[]time.Duration:
 		words := make([]string, len(*v))
 		for i, d := range *v {
-			words[i] = spell(d)
+			words[i] = registry.FormatDuration(d)
 		}
 		return strings.Join(words, ", ")
 	case *[]string:
@@ -139,7 +140,7 @@ func (s Setting) index(value string) int {
 
 // size orders values of a number or a time.
 func (s Setting) size(value string) float64 {
-	if d, err := parseTime(value); err == nil && s.isTime() {
+	if d, err := registry.ParseDuration(value); err == nil && s.isTime() {
 		return d.Seconds()
 	}
 	n, _ := strconv.ParseFloat(value, 64)
@@ -147,7 +148,7 @@ func (s Setting) size(value string) float64 {
 }
 
 func (s Setting) isTime() bool {
-	switch s.at(new(Profile)).(type) {
+	switch s.at(new(registry.Profile)).(type) {
 	case *time.Duration, *[]time.Duration:
 		return true
 	}
@@ -156,12 +157,12 @@ func (s Setting) isTime() bool {
 
 // isWords tells whether it is a list of words; its bounds are those of their number.
 func (s Setting) isWords() bool {
-	_, words := s.at(new(Profile)).(*[]string)
+	_, words := s.at(new(registry.Profile)).(*[]string)
 	return words
 }
 
 // unset tells whether a profile leaves it out.
-func (s Setting) unset(p *Profile) bool {
+func (s Setting) unset(p *registry.Profile) bool {
 	switch v := s.at(p).(type) {
 	case *string:
 		return *v == ""
@@ -179,7 +180,7 @@ func (s Setting) unset(p *Profile) bool {
 	return false
 }
 
-func (s Setting) copy(to, from *Profile) {
+func (s Setting) copy(to, from *registry.Profile) {
 	switch v := s.at(to).(type) {
 	case *string:
 		*v = *s.at(from).(*string)

@@ -1,4 +1,6 @@
-package registry
+package profile
+
+import "schakel/registry"
 
 // The values of tokens.client_auth: what a client may prove itself by.
 const (
@@ -46,54 +48,54 @@ func idempotencySettings() []Setting {
 		{
 			Key: "idempotency.require_key", Title: "Idempotency-Key on events",
 			Explain: "Whether a request with events must carry an Idempotency-Key. Without one, a request that is repeated cannot be recognised.",
-			Rules:   []string{"IDEM-02", "OPEN-04"}, Strict: PolicyRequire,
+			Rules:   []string{"IDEM-02", "OPEN-04"}, Strict: registry.PolicyRequire,
 			Choices: []Choice{
-				{PolicyRequire, "Required: without a key the answer is 400"},
-				{PolicyWarn, "Asked for: without a key the answer carries a warning"},
-				{PolicyOff, "Not looked at"},
+				{registry.PolicyRequire, "Required: without a key the answer is 400"},
+				{registry.PolicyWarn, "Asked for: without a key the answer carries a warning"},
+				{registry.PolicyOff, "Not looked at"},
 			},
-			at: func(p *Profile) any { return &p.RequireKey },
+			at: func(p *registry.Profile) any { return &p.RequireKey },
 		},
 		{
 			Key: "idempotency.key_syntax", Title: "Quotes around the key",
 			Explain: "The header is a string of RFC 8941, so it has double quotes. Many programs leave them out.",
-			Rules:   []string{"IDEM-I01", "OPEN-17"}, Strict: KeyQuoted,
-			Choices: []Choice{{KeyQuoted, "Needed"}, {KeyLenient, "May be left out"}},
-			at:      func(p *Profile) any { return &p.KeySyntax },
+			Rules:   []string{"IDEM-I01", "OPEN-17"}, Strict: registry.KeyQuoted,
+			Choices: []Choice{{registry.KeyQuoted, "Needed"}, {registry.KeyLenient, "May be left out"}},
+			at:      func(p *registry.Profile) any { return &p.KeySyntax },
 		},
 		{
 			Key: "idempotency.ttl", Title: "Lifetime of a key",
 			Explain: "How long a key is kept, for what comes in and for what goes out. It must cover every retry and a replay after a restore.",
 			Rules:   []string{"IDEM-07", "IDEM-12"}, Strict: "168h", Least: "24h", Most: "672h", loose: -1,
-			at: func(p *Profile) any { return &p.KeyLifetime },
+			at: func(p *registry.Profile) any { return &p.KeyLifetime },
 		},
 		{
 			Key: "idempotency.require_key_on_writes", Title: "Idempotency-Key on other changes",
 			Explain: "Whether a POST, PUT or PATCH of the APIs, such as asking for a subscription, must carry a key too. One that is sent is honoured always.",
-			Rules:   []string{"IDEM-03", "IDEM-04"}, Strict: PolicyRequire,
-			Choices: []Choice{{PolicyRequire, "Required: without a key the answer is 400"}, {PolicyAccept, "Honoured when it is sent"}},
-			at:      func(p *Profile) any { return &p.WriteKey },
+			Rules:   []string{"IDEM-03", "IDEM-04"}, Strict: registry.PolicyRequire,
+			Choices: []Choice{{registry.PolicyRequire, "Required: without a key the answer is 400"}, {registry.PolicyAccept, "Honoured when it is sent"}},
+			at:      func(p *registry.Profile) any { return &p.WriteKey },
 		},
 		{
 			Key: "idempotency.require_key_on_delete", Title: "Idempotency-Key on DELETE",
 			Explain: "Whether a DELETE of the APIs must carry a key. One that is sent is honoured always: the repeated request gets the first answer.",
-			Rules:   []string{"IDEM-05"}, Strict: PolicyAccept,
-			Choices: []Choice{{PolicyRequire, "Required: without a key the answer is 400"}, {PolicyAccept, "Honoured when it is sent"}},
-			at:      func(p *Profile) any { return &p.DeleteKey },
+			Rules:   []string{"IDEM-05"}, Strict: registry.PolicyAccept,
+			Choices: []Choice{{registry.PolicyRequire, "Required: without a key the answer is 400"}, {registry.PolicyAccept, "Honoured when it is sent"}},
+			at:      func(p *registry.Profile) any { return &p.DeleteKey },
 		},
 		{
 			Key: "idempotency.on_mismatch", Title: "A key used for other content",
 			Explain: "What happens to events whose key was used before for something else. Those that are kept aside are answered 202, are not delivered, and wait in the quarantine for an administrator, who gets a mail.",
-			Rules:   []string{"IDEM-11", "IDEM-I02", "OPEN-17"}, Strict: PolicyRefuse,
-			Choices: []Choice{{PolicyRefuse, "Refused with 422"}, {MismatchQuarantine, "Kept aside until an administrator decides"}},
-			at:      func(p *Profile) any { return &p.OnMismatch },
+			Rules:   []string{"IDEM-11", "IDEM-I02", "OPEN-17"}, Strict: registry.PolicyRefuse,
+			Choices: []Choice{{registry.PolicyRefuse, "Refused with 422"}, {registry.MismatchQuarantine, "Kept aside until an administrator decides"}},
+			at:      func(p *registry.Profile) any { return &p.OnMismatch },
 		},
 		{
 			Key: "idempotency.on_concurrent", Title: "A repeat while the first is stored",
 			Explain: "What happens to events that are sent again while the first request with their key is still being stored. Afterwards a repeat always gets the first answer.",
 			Rules:   []string{"IDEM-15", "IDEM-I06", "OPEN-17"},
-			Choices: []Choice{{PolicyRefuse, "Refused with 409 and Retry-After"}, {ConcurrentWait, "Waits for the first and gets its answer"}},
-			at:      func(p *Profile) any { return &p.OnConcurrent },
+			Choices: []Choice{{registry.PolicyRefuse, "Refused with 409 and Retry-After"}, {registry.ConcurrentWait, "Waits for the first and gets its answer"}},
+			at:      func(p *registry.Profile) any { return &p.OnConcurrent },
 		},
 	}
 }
@@ -104,13 +106,13 @@ func intakeSettings() []Setting {
 			Key: "intake.client_rate", Title: "Requests a second for each client",
 			Explain: "How many requests with events one client may send on average; 0 is no limit. More gets 429 with Retry-After. Addresses are never counted (EDU-20b).",
 			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "0", Most: "100000", Unit: "requests a second", Zero: "No limit",
-			at: func(p *Profile) any { return &p.ClientRate },
+			at: func(p *registry.Profile) any { return &p.ClientRate },
 		},
 		{
 			Key: "intake.client_burst", Title: "Requests at once for each client",
 			Explain: "How many requests a client may send at once after a pause, when there is a limit.",
 			Rules:   []string{"EDU-20", "OPEN-08"}, Least: "1", Most: "100000", Unit: "requests",
-			at: func(p *Profile) any { return &p.ClientBurst },
+			at: func(p *registry.Profile) any { return &p.ClientBurst },
 		},
 	}
 }
@@ -120,26 +122,26 @@ func registerSettings() []Setting {
 		{
 			Key: "register.spec_versions", Title: "Versions of OpenAPI and AsyncAPI",
 			Explain: "The profile asks for OpenAPI 3.2 and AsyncAPI 3.1. Older documents, from OpenAPI 3.0 and AsyncAPI 2.6 on, can be read as well.",
-			Rules:   []string{"EDU-21", "OPEN-10"}, Strict: PolicyRefuse,
+			Rules:   []string{"EDU-21", "OPEN-10"}, Strict: registry.PolicyRefuse,
 			Choices: []Choice{
-				{PolicyRefuse, "Contracts in other versions than OpenAPI 3.2 and AsyncAPI 3.1 are refused"},
-				{PolicyWarn, "Contracts in older versions are taken with a warning"},
-				{PolicyAccept, "Contracts in older versions, from OpenAPI 3.0 and AsyncAPI 2.6 on, are taken"},
+				{registry.PolicyRefuse, "Contracts in other versions than OpenAPI 3.2 and AsyncAPI 3.1 are refused"},
+				{registry.PolicyWarn, "Contracts in older versions are taken with a warning"},
+				{registry.PolicyAccept, "Contracts in older versions, from OpenAPI 3.0 and AsyncAPI 2.6 on, are taken"},
 			},
-			at: func(p *Profile) any { return &p.SpecVersions },
+			at: func(p *registry.Profile) any { return &p.SpecVersions },
 		},
 		{
 			Key: "register.partner_publication", Title: "Publication by partners",
 			Explain: "A partner that owns a contract uploads its versions itself. Whether it publishes them itself too, or asks for that and an administrator decides.",
 			Rules:   []string{"EDU-21", "EDU-22"},
-			Choices: []Choice{{PublicationApprove, "An administrator decides on each version"}, {PublicationDirect, "The partner publishes itself"}},
-			at:      func(p *Profile) any { return &p.PartnerPublication },
+			Choices: []Choice{{registry.PublicationApprove, "An administrator decides on each version"}, {registry.PublicationDirect, "The partner publishes itself"}},
+			at:      func(p *registry.Profile) any { return &p.PartnerPublication },
 		},
 		{
 			Key: "register.min_score", Title: "Score to publish",
 			Explain: "How many points of 100 a contract needs to be published: how well it keeps the NL API Design Rules and what the profile asks of events and webhooks.",
 			Rules:   []string{"EDU-21"}, Least: "0", Most: "100", Unit: "of 100", Zero: "None: the score is advice",
-			at: func(p *Profile) any { return &p.MinScore },
+			at: func(p *registry.Profile) any { return &p.MinScore },
 		},
 		{
 			Key: "tokens.client_auth", Title: "How clients prove who they are",
@@ -150,7 +152,7 @@ func registerSettings() []Setting {
 				{AuthSecretBasic, "Also a secret in the header (client_secret_basic)"},
 				{AuthSecretPost, "Also a secret in the form (client_secret_post)"},
 			},
-			at: func(p *Profile) any { return &p.ClientAuth },
+			at: func(p *registry.Profile) any { return &p.ClientAuth },
 		},
 	}
 }

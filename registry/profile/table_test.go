@@ -1,6 +1,7 @@
-package registry
+package profile
 
 import (
+	"schakel/registry"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestSettingsTable(t *testing.T) {
 		if s.Choices == nil && (s.Least == "" || s.Most == "" || s.Strict != "" && s.loose == 0) {
 			t.Errorf("%s has no bounds or no direction", s.Key)
 		}
-		if copied := (Profile{}); true {
+		if copied := (registry.Profile{}); true {
 			s.copy(&copied, &standard)
 			if s.Value(&copied) != value {
 				t.Errorf("%s is not copied", s.Key)
@@ -108,7 +109,7 @@ func TestProfileRefusals(t *testing.T) {
 	}
 }
 
-func mapValues(p problems) func(func(string) bool) {
+func mapValues(p registry.Problems) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, text := range p {
 			if !yield(text) {
@@ -125,7 +126,7 @@ func TestProfileDays(t *testing.T) {
 	if len(wrong) > 0 || p.KeyLifetime != 8*24*time.Hour || valuesOf(&p)["idempotency.ttl"] != "192h" {
 		t.Errorf("%v, %v", p.KeyLifetime, wrong)
 	}
-	short := completed(Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute})
+	short := completed(registry.Profile{KeyLifetime: time.Minute, RetryDeadline: time.Minute})
 	if _, wrong := profileOf(short, valuesOf(&short), true); len(wrong) > 0 {
 		t.Errorf("the values of the installation are refused: %v", wrong)
 	}

@@ -1,7 +1,8 @@
-package registry
+package profile
 
 import (
 	"math"
+	"schakel/registry"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ const maxWaits = 20
 
 // set reads a value into a profile; it answers what is wrong with the text, with
 // the remedy. A profile with a wrong value stays as it was.
-func (s Setting) set(p *Profile, text string) string {
+func (s Setting) set(p *registry.Profile, text string) string {
 	text = strings.TrimSpace(text)
 	switch to := s.at(p).(type) {
 	case *string:
@@ -34,13 +35,13 @@ func (s Setting) set(p *Profile, text string) string {
 		}
 		*to = n
 	case *time.Duration:
-		d, err := parseTime(text)
+		d, err := registry.ParseDuration(text)
 		if err != nil {
 			return "Write a time with its unit, such as 30s, 10m or 168h."
 		}
 		*to = d
 	case *[]time.Duration:
-		list, err := parseTimes(text)
+		list, err := registry.ParseDurations(text)
 		if err != nil {
 			return "Write times with their units and commas between them, such as 5s, 30s, 10m."
 		}
@@ -56,7 +57,7 @@ func (s Setting) set(p *Profile, text string) string {
 }
 
 // ReadSetting reads the text of the setting with a key into a profile, and explains what is wrong with it.
-func ReadSetting(p *Profile, key, text string) string {
+func ReadSetting(p *registry.Profile, key, text string) string {
 	s, known := SettingOf(key)
 	if !known {
 		panic("there is no setting " + key)
@@ -83,7 +84,7 @@ func parseWords(text string) (list []string, wrong string) {
 }
 
 // check holds the value in a profile against the bounds of the setting.
-func (s Setting) check(p *Profile) string {
+func (s Setting) check(p *registry.Profile) string {
 	if s.Choices != nil {
 		return ""
 	}
@@ -99,7 +100,7 @@ func (s Setting) check(p *Profile) string {
 }
 
 // parts are the values to hold against the bounds: one, those of a list, or how many words there are.
-func (s Setting) parts(p *Profile) []string {
+func (s Setting) parts(p *registry.Profile) []string {
 	if words, ok := s.at(p).(*[]string); ok {
 		return []string{strconv.Itoa(len(*words))}
 	}

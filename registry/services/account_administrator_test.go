@@ -1,8 +1,9 @@
-package registry
+package services
 
 import (
 	"testing"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -15,7 +16,7 @@ func TestAdministratorsDecideOnAccounts(t *testing.T) {
 			t.Fatalf("invited as %+v", eva)
 		}
 		_, err = w.Accounts.InviteAdministrator(ctx, w.admin, "Eva", "eva@example.nl")
-		wantCode(t, "invite again", CodeInvalid, err)
+		wantCode(t, "invite again", registry.CodeInvalid, err)
 		_, person := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
 		for _, step := range []struct {
 			what  string
@@ -23,13 +24,13 @@ func TestAdministratorsDecideOnAccounts(t *testing.T) {
 			code  string
 			state string
 		}{
-			{"unblock at first", func() error { return w.Accounts.Unblock(ctx, w.admin, eva.ID) }, CodeConflict, store.AccountInvited},
+			{"unblock at first", func() error { return w.Accounts.Unblock(ctx, w.admin, eva.ID) }, registry.CodeConflict, store.AccountInvited},
 			{"block", func() error { return w.Accounts.Block(ctx, w.admin, eva.ID) }, "", store.AccountBlocked},
-			{"block again", func() error { return w.Accounts.Block(ctx, w.admin, eva.ID) }, CodeConflict, store.AccountBlocked},
+			{"block again", func() error { return w.Accounts.Block(ctx, w.admin, eva.ID) }, registry.CodeConflict, store.AccountBlocked},
 			{"unblock", func() error { return w.Accounts.Unblock(ctx, w.admin, eva.ID) }, "", store.AccountInvited},
-			{"a partner blocks", func() error { return w.Accounts.Block(ctx, person, eva.ID) }, CodeForbidden, store.AccountInvited},
-			{"block oneself", func() error { return w.Accounts.Block(ctx, w.admin, w.admin.ID) }, CodeConflict, store.AccountInvited},
-			{"block nobody", func() error { return w.Accounts.Block(ctx, w.admin, "acc_none") }, CodeNotFound, store.AccountInvited},
+			{"a partner blocks", func() error { return w.Accounts.Block(ctx, person, eva.ID) }, registry.CodeForbidden, store.AccountInvited},
+			{"block oneself", func() error { return w.Accounts.Block(ctx, w.admin, w.admin.ID) }, registry.CodeConflict, store.AccountInvited},
+			{"block nobody", func() error { return w.Accounts.Block(ctx, w.admin, "acc_none") }, registry.CodeNotFound, store.AccountInvited},
 		} {
 			wantCode(t, step.what, step.code, step.do())
 			now, err := w.db.Account(ctx, eva.ID)

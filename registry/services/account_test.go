@@ -1,28 +1,30 @@
-package registry
+package services
 
 import (
 	"errors"
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
 )
 
 const goodPassword = "correct horse battery"
 
-func newTestAccounts(t *testing.T) (*Accounts, *store.DB, *storetest.Clock) {
+func newTestAccounts(t *testing.T) (*identity.Accounts, *store.DB, *storetest.Clock) {
 	t.Helper()
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
-	a, err := NewAccounts(db, clock.Now, WithWeakPasswords())
+	a, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a, db, clock
 }
 
-func newAdministrator(t *testing.T, a *Accounts, email string) store.Account {
+func newAdministrator(t *testing.T, a *identity.Accounts, email string) store.Account {
 	t.Helper()
 	token, err := a.SetupLink(t.Context())
 	if err != nil || token == "" {
@@ -36,7 +38,7 @@ func newAdministrator(t *testing.T, a *Accounts, email string) store.Account {
 }
 
 func fieldsOf(err error) map[string]string {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return e.Fields
 	}
 	return nil
@@ -56,8 +58,8 @@ func TestSetup(t *testing.T) {
 		field                             string
 		want                              error
 	}{
-		{"older link", first, "A", "a@example.nl", goodPassword, "", ErrLinkDead},
-		{"guessed link", "x", "A", "a@example.nl", goodPassword, "", ErrLinkDead},
+		{"older link", first, "A", "a@example.nl", goodPassword, "", registry.ErrLinkDead},
+		{"guessed link", "x", "A", "a@example.nl", goodPassword, "", registry.ErrLinkDead},
 		{"no name", second, " ", "a@example.nl", goodPassword, "name", nil},
 		{"no address", second, "A", "a", goodPassword, "email", nil},
 		{"two addresses", second, "A", "a@example.nl, b@example.nl", goodPassword, "email", nil},
@@ -75,8 +77,8 @@ func TestSetup(t *testing.T) {
 	if _, err := a.CreateAdministrator(ctx, second, "A", " A@Example.nl ", goodPassword); err != nil {
 		t.Fatalf("refused tries used the link up: %v", err)
 	}
-	if _, err := a.CreateAdministrator(ctx, second, "B", "b@example.nl", goodPassword); !errors.Is(err, ErrLinkDead) {
-		t.Errorf("second use: got %v, want %v", err, ErrLinkDead)
+	if _, err := a.CreateAdministrator(ctx, second, "B", "b@example.nl", goodPassword); !errors.Is(err, registry.ErrLinkDead) {
+		t.Errorf("second use: got %v, want %v", err, registry.ErrLinkDead)
 	}
 	if token, err := a.SetupLink(ctx); err != nil || token != "" {
 		t.Errorf("another setup link %q, %v although there is an administrator", token, err)
@@ -94,9 +96,9 @@ func TestSetupLinkExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock.Advance(LinkSetup.Lifetime())
-	if err := a.CheckSetupLink(t.Context(), token); !errors.Is(err, ErrLinkDead) {
-		t.Errorf("got %v, want %v", err, ErrLinkDead)
+	clock.Advance(registry.LinkSetup.Lifetime())
+	if err := a.CheckSetupLink(t.Context(), token); !errors.Is(err, registry.ErrLinkDead) {
+		t.Errorf("got %v, want %v", err, registry.ErrLinkDead)
 	}
 }
 
@@ -104,28 +106,28 @@ func TestInvitationAndReset(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newTestAccounts(t)
 	ctx := t.Context()
-	invited, token, err := a.Invite(ctx, NewAccount{Email: "p@example.nl", Name: "P", Role: store.RolePartner, PartnerID: "ptn_1"})
+	invited, token, err := a.Invite(ctx, identity.NewAccount{Email: "p@example.nl", Name: "P", Role: store.RolePartner, PartnerID: "ptn_1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.ChoosePassword(ctx, LinkReset, token, goodPassword); !errors.Is(err, ErrLinkDead) {
+	if _, err := a.ChoosePassword(ctx, registry.LinkReset, token, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 		t.Errorf("an invitation worked as a reset: %v", err)
 	}
-	account, err := a.ChoosePassword(ctx, LinkInvitation, token, goodPassword)
+	account, err := a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword)
 	if err != nil || account.Status != store.AccountActive || account.SessionEpoch <= invited.SessionEpoch {
 		t.Fatalf("got %+v, %v", account, err)
 	}
-	if _, err := a.ChoosePassword(ctx, LinkInvitation, token, goodPassword); !errors.Is(err, ErrLinkDead) {
+	if _, err := a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 		t.Errorf("worked twice: %v", err)
 	}
 	purpose, reset, err := a.PasswordLink(ctx, "P@example.nl")
-	if err != nil || purpose != LinkReset {
+	if err != nil || purpose != registry.LinkReset {
 		t.Fatalf("reset link: %v, %v", purpose, err)
 	}
-	if _, err := a.ChoosePassword(ctx, LinkReset, reset, "another good one"); err != nil {
+	if _, err := a.ChoosePassword(ctx, registry.LinkReset, reset, "another good one"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Authenticate(ctx, "p@example.nl", goodPassword, "192.0.2.1"); !errors.Is(err, ErrLogin) {
+	if _, err := a.Authenticate(ctx, "p@example.nl", goodPassword, "192.0.2.1"); !errors.Is(err, identity.ErrLogin) {
 		t.Errorf("the old password works still: %v", err)
 	}
 	if _, err := a.Authenticate(ctx, "p@example.nl", "another good one", "192.0.2.1"); err != nil {
@@ -138,14 +140,14 @@ func TestAuthenticateRefuses(t *testing.T) {
 	a, db, _ := newTestAccounts(t)
 	ctx := t.Context()
 	newAdministrator(t, a, "a@example.nl")
-	if _, _, err := a.Invite(ctx, NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
+	if _, _, err := a.Invite(ctx, identity.NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
 		t.Fatal(err)
 	}
-	blocked, token, err := a.Invite(ctx, NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
+	blocked, token, err := a.Invite(ctx, identity.NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if blocked, err = a.ChoosePassword(ctx, LinkInvitation, token, goodPassword); err != nil {
+	if blocked, err = a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword); err != nil {
 		t.Fatal(err)
 	}
 	blocked.Status = store.AccountBlocked
@@ -159,8 +161,8 @@ func TestAuthenticateRefuses(t *testing.T) {
 		{"blocked", "blocked@example.nl", goodPassword},
 		{"nothing", "", ""},
 	} {
-		if _, err := a.Authenticate(ctx, tt.email, tt.password, "192.0.2.1"); !errors.Is(err, ErrLogin) {
-			t.Errorf("%s: got %v, want %v", tt.name, err, ErrLogin)
+		if _, err := a.Authenticate(ctx, tt.email, tt.password, "192.0.2.1"); !errors.Is(err, identity.ErrLogin) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, identity.ErrLogin)
 		}
 	}
 }
@@ -189,9 +191,9 @@ func TestLoginIdentity(t *testing.T) {
 	a, db, _ := newTestAccounts(t)
 	ctx := t.Context()
 	local := newAdministrator(t, a, "a@example.nl")
-	id := Identity{Issuer: "https://id.example.nl", Subject: "1", Name: "N", Email: "n@example.nl"}
-	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, ErrNoAccount) {
-		t.Errorf("stranger: got %v, want %v", err, ErrNoAccount)
+	id := identity.Identity{Issuer: "https://id.example.nl", Subject: "1", Name: "N", Email: "n@example.nl"}
+	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, identity.ErrNoAccount) {
+		t.Errorf("stranger: got %v, want %v", err, identity.ErrNoAccount)
 	}
 	thief := id
 	thief.Email, thief.Administrator = "a@example.nl", true
@@ -203,19 +205,19 @@ func TestLoginIdentity(t *testing.T) {
 	if err != nil || made.ID == local.ID || made.Role != store.RoleAdministrator {
 		t.Fatalf("got %+v, %v", made, err)
 	}
-	again := Identity{Issuer: id.Issuer, Subject: "1", Email: "changed@example.nl"}
+	again := identity.Identity{Issuer: id.Issuer, Subject: "1", Email: "changed@example.nl"}
 	if same, err := a.LoginIdentity(ctx, again); err != nil || same.ID != made.ID {
 		t.Errorf("second login: got %s, %v, want %s", same.ID, err, made.ID)
 	}
 	again.Subject = "2"
-	if _, err := a.LoginIdentity(ctx, again); !errors.Is(err, ErrNoAccount) {
-		t.Errorf("other subject: got %v, want %v", err, ErrNoAccount)
+	if _, err := a.LoginIdentity(ctx, again); !errors.Is(err, identity.ErrNoAccount) {
+		t.Errorf("other subject: got %v, want %v", err, identity.ErrNoAccount)
 	}
 	made.Status = store.AccountBlocked
 	if err := db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &made) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, ErrLogin) {
-		t.Errorf("blocked: got %v, want %v", err, ErrLogin)
+	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, identity.ErrLogin) {
+		t.Errorf("blocked: got %v, want %v", err, identity.ErrLogin)
 	}
 }

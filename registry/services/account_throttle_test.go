@@ -1,8 +1,10 @@
-package registry
+package services
 
 import (
 	"context"
 	"errors"
+	"schakel/registry"
+	"schakel/registry/identity"
 	"sync"
 	"testing"
 	"time"
@@ -18,16 +20,16 @@ func TestLoginThrottle(t *testing.T) {
 			a, _, clock := newTestAccounts(t)
 			newAdministrator(t, a, "a@example.nl")
 			tried := guessAtOnce(t, a, email, 20)
-			if tried != int(accountRule().free)+1 {
-				t.Errorf("%d guesses were looked at, want %d", tried, accountRule().free+1)
+			if tried != int(registry.AccountRule().Free)+1 {
+				t.Errorf("%d guesses were looked at, want %d", tried, registry.AccountRule().Free+1)
 			}
 			_, err := a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99")
-			throttled, ok := errors.AsType[*ThrottledError](err)
+			throttled, ok := errors.AsType[*registry.ThrottledError](err)
 			if !ok || throttled.After <= 0 || throttled.After > time.Minute {
 				t.Fatalf("got %v, want throttled", err)
 			}
 			clock.Advance(throttled.After)
-			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, ErrLogin) != (email == "nobody@example.nl") {
+			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, identity.ErrLogin) != (email == "nobody@example.nl") {
 				t.Errorf("after the wait: %v", err)
 			}
 		})
@@ -36,7 +38,7 @@ func TestLoginThrottle(t *testing.T) {
 
 // guessAtOnce tries n wrong passwords at the same time, each from its own
 // address, and tells how many were looked at.
-func guessAtOnce(t *testing.T, a *Accounts, email string, n int) int {
+func guessAtOnce(t *testing.T, a *identity.Accounts, email string, n int) int {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -46,7 +48,7 @@ func guessAtOnce(t *testing.T, a *Accounts, email string, n int) int {
 			_, err := a.Authenticate(context.WithoutCancel(t.Context()), email, "wrong wrong wrong", "192.0.2."+string(rune('0'+i%10))+string(rune('0'+i/10)))
 			mu.Lock()
 			defer mu.Unlock()
-			if errors.Is(err, ErrLogin) {
+			if errors.Is(err, identity.ErrLogin) {
 				tried++
 			}
 		})
@@ -69,7 +71,7 @@ func TestAddressThrottleOutlivesSuccess(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := errors.AsType[*ThrottledError](err); !ok {
+	if _, ok := errors.AsType[*registry.ThrottledError](err); !ok {
 		t.Errorf("got %v, want throttled: one good login must not wipe an address clean", err)
 	}
 }

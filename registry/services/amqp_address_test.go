@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 )
 
@@ -56,24 +58,24 @@ func TestAddressRegistry(t *testing.T) {
 	t.Cleanup(server.Close)
 	base, err := url.Parse(server.URL + "/registry")
 	must(t, err)
-	for name, addresses := range map[string]AddressRegistry{"folder": AddressFolder{dir}, "url": AddressURL{base, server.Client()}} {
+	for name, addresses := range map[string]registryamqp.AddressRegistry{"folder": registryamqp.AddressFolder{dir}, "url": registryamqp.AddressURL{base, server.Client()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := addresses.Address(t.Context(), 8141705)
 			if err != nil || got.Queues.Async != "host/ns/8141705_async" || !strings.Contains(got.Certificates, certificate) || strings.Contains(got.Certificates, "another") {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if _, err := addresses.Address(t.Context(), 9); !errors.Is(err, ErrNoAddress) {
+			if _, err := addresses.Address(t.Context(), 9); !errors.Is(err, registryamqp.ErrNoAddress) {
 				t.Errorf("unknown party: %v", err)
 			}
 		})
 	}
 	for _, her := range []int64{5, 6, 7} {
-		if _, err := (AddressURL{base, server.Client()}).Address(t.Context(), her); err == nil || errors.Is(err, ErrNoAddress) {
+		if _, err := (registryamqp.AddressURL{base, server.Client()}).Address(t.Context(), her); err == nil || errors.Is(err, registryamqp.ErrNoAddress) {
 			t.Errorf("%d: %v", her, err)
 		}
 	}
-	if _, err := (AddressFolder{filepath.Join(dir, "none")}).Address(t.Context(), 1); err == nil {
+	if _, err := (registryamqp.AddressFolder{filepath.Join(dir, "none")}).Address(t.Context(), 1); err == nil {
 		t.Error("a folder that is not there was read")
 	}
 }
@@ -90,7 +92,7 @@ func TestRefresh(t *testing.T) {
 		must(t, err)
 		must(t, w.AMQP.Refresh(t.Context(), p.ID)) // there is no address registry: all stays
 		calls := 0
-		w.AMQP = NewAMQP(w.cfg, w.Profile, counted{AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls})
+		w.AMQP = registryamqp.NewAMQP(w.cfg, w.Profile, counted{registryamqp.AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls})
 		for range 2 {
 			must(t, w.AMQP.Refresh(t.Context(), p.ID))
 		}
@@ -103,19 +105,19 @@ func TestRefresh(t *testing.T) {
 		}
 		must(t, w.db.Write(t.Context(), func(tx *store.Tx) error { got.HerID = 1; return tx.UpdateAMQPParty(t.Context(), &got) }))
 		must(t, w.AMQP.Refresh(t.Context(), p.ID)) // not known there: all stays
-		wantCode(t, "no such party", CodeNotFound, w.AMQP.Refresh(t.Context(), "amp_none"))
+		wantCode(t, "no such party", registry.CodeNotFound, w.AMQP.Refresh(t.Context(), "amp_none"))
 	})
 }
 
 // counted counts questions.
 type counted struct {
-	AddressRegistry
+	registryamqp.AddressRegistry
 
 	calls *int
 }
 
 // Address implements AddressRegistry.
-func (c counted) Address(ctx context.Context, herID int64) (Address, error) {
+func (c counted) Address(ctx context.Context, herID int64) (registryamqp.Address, error) {
 	*c.calls++
 	return c.AddressRegistry.Address(ctx, herID)
 }

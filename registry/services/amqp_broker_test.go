@@ -1,10 +1,12 @@
-package registry
+package services
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 )
 
@@ -16,27 +18,27 @@ func TestAMQPBrokers(t *testing.T) {
 		_, otherKey := pemPair(t, "other", signUsage, 1)
 		for _, tc := range []struct {
 			field string
-			edit  func(*AMQPBrokerInput)
+			edit  func(*registryamqp.BrokerInput)
 		}{
-			{"name", func(in *AMQPBrokerInput) { in.Name = "x" }},
-			{"dialect", func(in *AMQPBrokerInput) { in.Dialect = "kafka" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "https://broker.example" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "amqp://broker.example" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "amqps://me:secret@broker.example" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "amqps://broker.example/vhost" }},
-			{"url", func(in *AMQPBrokerInput) { in.URL = "amqps://broker.example?x=1" }},
-			{"namespace", func(in *AMQPBrokerInput) { in.Namespace = "a b" }},
-			{"sasl", func(in *AMQPBrokerInput) { in.SASL = "kerberos" }},
-			{"username", func(in *AMQPBrokerInput) { in.Username = "" }},
-			{"password", func(in *AMQPBrokerInput) { in.Password = "" }},
-			{"ca", func(in *AMQPBrokerInput) { in.CA = "no PEM" }},
-			{"ca", func(in *AMQPBrokerInput) { in.CA = key }},
-			{"certificate", func(in *AMQPBrokerInput) { in.SASL = store.AMQPExternal }},
-			{"certificate", func(in *AMQPBrokerInput) { in.PrivateKey = key }},
-			{"certificate", func(in *AMQPBrokerInput) { in.Certificate = cert + cert }},
-			{"privateKey", func(in *AMQPBrokerInput) { in.Certificate = cert }},
-			{"privateKey", func(in *AMQPBrokerInput) { in.Certificate, in.PrivateKey = cert, otherKey }},
+			{"name", func(in *registryamqp.BrokerInput) { in.Name = "x" }},
+			{"dialect", func(in *registryamqp.BrokerInput) { in.Dialect = "kafka" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "https://broker.example" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "amqp://broker.example" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "amqps://me:secret@broker.example" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "amqps://broker.example/vhost" }},
+			{"url", func(in *registryamqp.BrokerInput) { in.URL = "amqps://broker.example?x=1" }},
+			{"namespace", func(in *registryamqp.BrokerInput) { in.Namespace = "a b" }},
+			{"sasl", func(in *registryamqp.BrokerInput) { in.SASL = "kerberos" }},
+			{"username", func(in *registryamqp.BrokerInput) { in.Username = "" }},
+			{"password", func(in *registryamqp.BrokerInput) { in.Password = "" }},
+			{"ca", func(in *registryamqp.BrokerInput) { in.CA = "no PEM" }},
+			{"ca", func(in *registryamqp.BrokerInput) { in.CA = key }},
+			{"certificate", func(in *registryamqp.BrokerInput) { in.SASL = store.AMQPExternal }},
+			{"certificate", func(in *registryamqp.BrokerInput) { in.PrivateKey = key }},
+			{"certificate", func(in *registryamqp.BrokerInput) { in.Certificate = cert + cert }},
+			{"privateKey", func(in *registryamqp.BrokerInput) { in.Certificate = cert }},
+			{"privateKey", func(in *registryamqp.BrokerInput) { in.Certificate, in.PrivateKey = cert, otherKey }},
 		} {
 			in := goodBroker()
 			tc.edit(&in)
@@ -78,7 +80,7 @@ func (w *world) checkBrokerSecrets(t *testing.T, row store.AMQPBroker) {
 func (w *world) checkBrokerChanges(t *testing.T, row store.AMQPBroker) {
 	t.Helper()
 	ctx := t.Context()
-	in := InputOfBroker(row)
+	in := registryamqp.InputOfBroker(row)
 	in.Name = "Exchange"
 	if _, err := w.AMQP.UpdateBroker(ctx, w.admin, row.ID, in); err != nil {
 		t.Fatal(err)
@@ -107,13 +109,13 @@ func (w *world) checkBrokerChanges(t *testing.T, row store.AMQPBroker) {
 	_, errMake := w.AMQP.CreateBroker(ctx, actor, goodBroker())
 	_, errChange := w.AMQP.UpdateBroker(ctx, actor, row.ID, goodBroker())
 	for _, err := range []error{errList, errGet, errMake, errChange, w.AMQP.RemoveBroker(ctx, actor, row.ID)} {
-		wantCode(t, "by a partner", CodeForbidden, err)
+		wantCode(t, "by a partner", registry.CodeForbidden, err)
 	}
 }
 
 func wantField(t *testing.T, field string, err error) {
 	t.Helper()
-	refused, ok := errors.AsType[*Error](err)
+	refused, ok := errors.AsType[*registry.Error](err)
 	if !ok || refused.Fields[field] == "" {
 		t.Errorf("got %v, want field %s", err, field)
 	}

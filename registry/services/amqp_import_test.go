@@ -1,10 +1,12 @@
-package registry
+package services
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	"schakel/store/needs"
 )
@@ -28,7 +30,7 @@ func TestImportOfAnAgreement(t *testing.T) {
 		e := w.amqpEndpoint(t, staff)
 		theirs, err := w.AMQP.CreateCounterpart(ctx, w.admin, e.ID, healthParty(broker.ID, 93252))
 		must(t, err)
-		process, err := w.AMQP.AddProcess(ctx, w.admin, theirs.ID, AMQPProcessInput{
+		process, err := w.AMQP.AddProcess(ctx, w.admin, theirs.ID, registryamqp.ProcessInput{
 			OwnPartyID: own.ID, Name: "Dialogue", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: "async", Sends: "no.example.dialogue",
 		})
 		must(t, err)
@@ -52,12 +54,12 @@ func TestImportOfAnAgreement(t *testing.T) {
 		}
 		_, err = w.AMQP.TakeImport(ctx, w.admin, document, 93252)
 		must(t, err)
-		row, err := w.AMQP.Party(ctx, Scope{All: true}, theirs.ID)
+		row, err := w.AMQP.Party(ctx, registry.Scope{All: true}, theirs.ID)
 		must(t, err)
 		if row.AsyncQueue != "sb.test.nhn.no/DigitalDialog/93252_async" || row.Source != store.AMQPFromCPA {
 			t.Errorf("party %+v", row)
 		}
-		processes, err := w.AMQP.Processes(ctx, Scope{All: true}, theirs.ID)
+		processes, err := w.AMQP.Processes(ctx, registry.Scope{All: true}, theirs.ID)
 		must(t, err)
 		i := slices.IndexFunc(processes, func(p store.AMQPProcess) bool { return p.ID == process.ID })
 		if now := processes[i]; now.CPAID != "9333f3de-e85c-4c26-9066-6800055b1b8e" || now.ToRole != "DIALOG_INNBYGGER_EKONTAKTreceiver" || now.FromRole != "DIALOG_INNBYGGER_EKONTAKTsender" || now.Service == "" || now.Sends != process.Sends {
@@ -71,9 +73,9 @@ func TestImportOfAnAgreement(t *testing.T) {
 			}
 		}
 		_, err = w.AMQP.TakeImport(ctx, w.admin, document, 93252)
-		wantCode(t, "import", CodeConflict, err)
+		wantCode(t, "import", registry.CodeConflict, err)
 		_, err = w.AMQP.TakeImport(ctx, w.admin, document, 1)
-		wantCode(t, "import", CodeNotFound, err)
+		wantCode(t, "import", registry.CodeNotFound, err)
 	})
 }
 
@@ -92,12 +94,12 @@ func TestImportOfCommunicationDetails(t *testing.T) {
 				t.Fatalf("%d: %+v", her, read.Parties)
 			}
 			_, err = w.AMQP.TakeImport(ctx, w.admin, document, her)
-			wantCode(t, "a party that is not here", CodeNotFound, err)
+			wantCode(t, "a party that is not here", registry.CodeNotFound, err)
 			theirs, err := w.AMQP.CreateCounterpart(ctx, w.admin, w.amqpEndpoint(t, staff).ID, healthParty(broker.ID, her))
 			must(t, err)
 			_, err = w.AMQP.TakeImport(ctx, w.admin, document, her)
 			must(t, err)
-			row, err := w.AMQP.Party(ctx, Scope{All: true}, theirs.ID)
+			row, err := w.AMQP.Party(ctx, registry.Scope{All: true}, theirs.ID)
 			must(t, err)
 			if row.Source != store.AMQPRegistry || row.RefreshedAt.IsZero() || row.ParentHerID == 0 {
 				t.Errorf("%d: %+v", her, row)
@@ -111,9 +113,9 @@ func TestImportIsRefused(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, staff := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
 		_, err := w.AMQP.ReadImport(t.Context(), staff, []byte("<x/>"))
-		wantCode(t, "import", CodeForbidden, err)
+		wantCode(t, "import", registry.CodeForbidden, err)
 		_, err = w.AMQP.TakeImport(t.Context(), staff, []byte("<x/>"), 1)
-		wantCode(t, "import", CodeForbidden, err)
+		wantCode(t, "import", registry.CodeForbidden, err)
 		for _, bad := range []string{"", "<x/>", "{}", "PDF"} {
 			if _, err := w.AMQP.ReadImport(t.Context(), w.admin, []byte(bad)); err == nil {
 				t.Errorf("%q is read", bad)

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 )
 
@@ -26,30 +28,30 @@ func TestAMQPParties(t *testing.T) {
 		}
 		for _, tc := range []struct {
 			field string
-			edit  func(*AMQPPartyInput)
+			edit  func(*registryamqp.PartyInput)
 		}{
-			{"name", func(in *AMQPPartyInput) { in.Name = "" }},
-			{"kind", func(in *AMQPPartyInput) { in.Kind = "kafka" }},
-			{"kind", func(in *AMQPPartyInput) { in.Kind = store.AMQPCloudEvents }},
-			{"herId", func(in *AMQPPartyInput) { in.HerID = 0 }},
-			{"herId", func(in *AMQPPartyInput) { in.HerID = 1_000_000_000 }},
-			{"herId", func(in *AMQPPartyInput) {
+			{"name", func(in *registryamqp.PartyInput) { in.Name = "" }},
+			{"kind", func(in *registryamqp.PartyInput) { in.Kind = "kafka" }},
+			{"kind", func(in *registryamqp.PartyInput) { in.Kind = store.AMQPCloudEvents }},
+			{"herId", func(in *registryamqp.PartyInput) { in.HerID = 0 }},
+			{"herId", func(in *registryamqp.PartyInput) { in.HerID = 1_000_000_000 }},
+			{"herId", func(in *registryamqp.PartyInput) {
 				in.HerID, in.AsyncQueue, in.SyncQueue, in.ReplyQueue, in.ErrorQueue, in.DeadQueue = 100, "a", "b", "c", "d", "e"
 			}},
-			{"parentHerId", func(in *AMQPPartyInput) { in.ParentHerID = 101 }},
-			{"brokerId", func(in *AMQPPartyInput) { in.BrokerID = "amb_none" }},
-			{"asyncQueue", func(in *AMQPPartyInput) { in.AsyncQueue = "a b" }},
-			{"asyncQueue", func(in *AMQPPartyInput) { in.AsyncQueue = "host/ns/100_async" }},
-			{"errorQueue", func(in *AMQPPartyInput) { in.ErrorQueue = "101_async" }},
-			{"apprecVersion", func(in *AMQPPartyInput) { in.ApprecVersion = "2.0" }},
-			{"answerWait", func(in *AMQPPartyInput) { in.AnswerWait = time.Second }},
+			{"parentHerId", func(in *registryamqp.PartyInput) { in.ParentHerID = 101 }},
+			{"brokerId", func(in *registryamqp.PartyInput) { in.BrokerID = "amb_none" }},
+			{"asyncQueue", func(in *registryamqp.PartyInput) { in.AsyncQueue = "a b" }},
+			{"asyncQueue", func(in *registryamqp.PartyInput) { in.AsyncQueue = "host/ns/100_async" }},
+			{"errorQueue", func(in *registryamqp.PartyInput) { in.ErrorQueue = "101_async" }},
+			{"apprecVersion", func(in *registryamqp.PartyInput) { in.ApprecVersion = "2.0" }},
+			{"answerWait", func(in *registryamqp.PartyInput) { in.AnswerWait = time.Second }},
 		} {
 			in := healthParty(b.ID, 101)
 			tc.edit(&in)
 			_, err := w.AMQP.CreateOwnParty(ctx, w.admin, in)
 			wantField(t, tc.field, err)
 		}
-		wantCode(t, "remove a broker in use", CodeConflict, w.AMQP.RemoveBroker(ctx, w.admin, b.ID))
+		wantCode(t, "remove a broker in use", registry.CodeConflict, w.AMQP.RemoveBroker(ctx, w.admin, b.ID))
 		w.checkCounterparts(t, b)
 	})
 }
@@ -89,9 +91,11 @@ func (w *world) checkCounterparts(t *testing.T, b store.AMQPBroker) {
 	ctx := t.Context()
 	p, anna, _, eve := w.twoPartners(t)
 	e := w.amqpEndpoint(t, anna)
-	for field, edit := range map[string]func(*AMQPPartyInput){
-		"asyncQueue":   func(in *AMQPPartyInput) { in.AsyncQueue = "100_async" },
-		"inboundQueue": func(in *AMQPPartyInput) { in.Kind, in.InboundQueue, in.ClientID = store.AMQPCloudEvents, "in", "cli_x" },
+	for field, edit := range map[string]func(*registryamqp.PartyInput){
+		"asyncQueue": func(in *registryamqp.PartyInput) { in.AsyncQueue = "100_async" },
+		"inboundQueue": func(in *registryamqp.PartyInput) {
+			in.Kind, in.InboundQueue, in.ClientID = store.AMQPCloudEvents, "in", "cli_x"
+		},
 	} {
 		in := healthParty(b.ID, 200)
 		edit(&in)
@@ -99,17 +103,17 @@ func (w *world) checkCounterparts(t *testing.T, b store.AMQPBroker) {
 		wantField(t, field, err)
 	}
 	_, err := w.AMQP.CreateCounterpart(ctx, eve, e.ID, healthParty(b.ID, 200))
-	wantCode(t, "another's endpoint", CodeNotFound, err)
+	wantCode(t, "another's endpoint", registry.CodeNotFound, err)
 	_, err = w.AMQP.CreateCounterpart(ctx, anna, w.endpoint(t, anna).ID, healthParty(b.ID, 200))
-	wantCode(t, "a webhook", CodeConflict, err)
+	wantCode(t, "a webhook", registry.CodeConflict, err)
 	party, err := w.AMQP.CreateCounterpart(ctx, anna, e.ID, healthParty(b.ID, 200))
 	must(t, err)
 	if party.PartnerID != p.ID || party.Own || party.DeadQueue != "" || party.AsyncQueue != "200_async" {
 		t.Errorf("counterpart %+v", party)
 	}
 	_, err = w.AMQP.CreateOwnParty(ctx, anna, healthParty(b.ID, 300))
-	wantCode(t, "own party by a partner", CodeForbidden, err)
-	in := InputOfParty(party)
+	wantCode(t, "own party by a partner", registry.CodeForbidden, err)
+	in := registryamqp.InputOfParty(party)
 	in.AnswerWait = 4 * time.Hour
 	_, err = w.AMQP.UpdateParty(ctx, anna, party.ID, in)
 	must(t, err)
@@ -121,31 +125,31 @@ func (w *world) checkCounterparts(t *testing.T, b store.AMQPBroker) {
 }
 
 // Rules: AMQP-09, AMQP-21.
-func (w *world) checkProcesses(t *testing.T, anna Actor, party store.AMQPParty) {
+func (w *world) checkProcesses(t *testing.T, anna registry.Actor, party store.AMQPParty) {
 	t.Helper()
 	ctx := t.Context()
 	own, err := w.db.AMQPPartyByHerID(ctx, 100)
 	must(t, err)
 	w.recipient(t, "no.example.came")
 	w.recipient(t, "no.example.too")
-	good := AMQPProcessInput{OwnPartyID: own.ID, Name: "E-contact", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Sends: "no.example.sent", Receives: "no.example.came"}
+	good := registryamqp.ProcessInput{OwnPartyID: own.ID, Name: "E-contact", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Sends: "no.example.sent", Receives: "no.example.came"}
 	_, err = w.AMQP.AddProcess(ctx, anna, party.ID, good)
-	wantCode(t, "process by a partner", CodeForbidden, err)
+	wantCode(t, "process by a partner", registry.CodeForbidden, err)
 	row, err := w.AMQP.AddProcess(ctx, w.admin, party.ID, good)
 	must(t, err)
 	for _, tc := range []struct {
 		field string
-		edit  func(*AMQPProcessInput)
+		edit  func(*registryamqp.ProcessInput)
 	}{
-		{"ownPartyId", func(in *AMQPProcessInput) { in.OwnPartyID = party.ID }},
-		{"name", func(in *AMQPProcessInput) { in.Name = "" }},
-		{"subject", func(in *AMQPProcessInput) { in.Subject = "DIALOG_UNKNOWN" }},
-		{"subject", func(in *AMQPProcessInput) { in.Receives = "no.example.too" }},
-		{"mode", func(in *AMQPProcessInput) { in.Mode = "later" }},
-		{"sends", func(in *AMQPProcessInput) { in.Sends, in.Receives = "", "" }},
-		{"sends", func(in *AMQPProcessInput) { in.Sends = "no.example.sent" }},
-		{"receives", func(in *AMQPProcessInput) { in.Receives = "no type" }},
-		{"handlerId", func(in *AMQPProcessInput) { in.HandlerID = party.EndpointID }},
+		{"ownPartyId", func(in *registryamqp.ProcessInput) { in.OwnPartyID = party.ID }},
+		{"name", func(in *registryamqp.ProcessInput) { in.Name = "" }},
+		{"subject", func(in *registryamqp.ProcessInput) { in.Subject = "DIALOG_UNKNOWN" }},
+		{"subject", func(in *registryamqp.ProcessInput) { in.Receives = "no.example.too" }},
+		{"mode", func(in *registryamqp.ProcessInput) { in.Mode = "later" }},
+		{"sends", func(in *registryamqp.ProcessInput) { in.Sends, in.Receives = "", "" }},
+		{"sends", func(in *registryamqp.ProcessInput) { in.Sends = "no.example.sent" }},
+		{"receives", func(in *registryamqp.ProcessInput) { in.Receives = "no type" }},
+		{"handlerId", func(in *registryamqp.ProcessInput) { in.HandlerID = party.EndpointID }},
 	} {
 		in := good
 		in.Sends, in.Receives = "no.example.other", ""
@@ -153,21 +157,21 @@ func (w *world) checkProcesses(t *testing.T, anna Actor, party store.AMQPParty) 
 		_, err := w.AMQP.AddProcess(ctx, w.admin, party.ID, in)
 		wantField(t, tc.field, err)
 	}
-	changed := InputOfProcess(row)
+	changed := registryamqp.InputOfProcess(row)
 	changed.CPAID = "51795e2c"
 	if row, err = w.AMQP.UpdateProcess(ctx, w.admin, party.ID, row.ID, changed); err != nil || row.CPAID != "51795e2c" {
 		t.Errorf("changed %+v, %v", row, err)
 	}
-	in := InputOfParty(party)
+	in := registryamqp.InputOfParty(party)
 	in.HerID = 201
 	_, err = w.AMQP.UpdateParty(ctx, anna, party.ID, in)
 	wantField(t, "herId", err)
 	must(t, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, row.ID))
-	wantCode(t, "removed twice", CodeNotFound, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, row.ID))
+	wantCode(t, "removed twice", registry.CodeNotFound, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, row.ID))
 }
 
 // G7: what is another partner's is not there.
-func (w *world) checkPartyScope(t *testing.T, eve Actor, party store.AMQPParty, e store.Endpoint) {
+func (w *world) checkPartyScope(t *testing.T, eve registry.Actor, party store.AMQPParty, e store.Endpoint) {
 	t.Helper()
 	drop := func(_ any, err error) error { return err }
 	for name, try := range map[string]func(context.Context) error{
@@ -176,12 +180,12 @@ func (w *world) checkPartyScope(t *testing.T, eve Actor, party store.AMQPParty, 
 		"certificates": func(ctx context.Context) error { return drop(w.AMQP.Certificates(ctx, eve.Scope(), party.ID)) },
 		"processes":    func(ctx context.Context) error { return drop(w.AMQP.Processes(ctx, eve.Scope(), party.ID)) },
 		"update": func(ctx context.Context) error {
-			return drop(w.AMQP.UpdateParty(ctx, eve, party.ID, InputOfParty(party)))
+			return drop(w.AMQP.UpdateParty(ctx, eve, party.ID, registryamqp.InputOfParty(party)))
 		},
 		"add":    func(ctx context.Context) error { return drop(w.AMQP.AddCertificates(ctx, eve, party.ID, "", "")) },
 		"remove": func(ctx context.Context) error { return w.AMQP.RemoveCertificate(ctx, eve, party.ID, "amc_x") },
 	} {
-		wantCode(t, name, CodeNotFound, try(t.Context()))
+		wantCode(t, name, registry.CodeNotFound, try(t.Context()))
 	}
 	if rows, err := w.AMQP.Parties(t.Context(), eve.Scope(), ""); err != nil || len(rows) != 0 {
 		t.Errorf("lists %v, %v", rows, err)

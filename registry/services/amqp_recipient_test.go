@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 )
 
@@ -38,7 +40,7 @@ func TestProcessNeedsARecipient(t *testing.T) {
 		_, staff := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
 		theirs, err := w.AMQP.CreateCounterpart(ctx, w.admin, w.amqpEndpoint(t, staff).ID, healthParty(broker.ID, 200))
 		must(t, err)
-		in := AMQPProcessInput{OwnPartyID: own.ID, Name: "Dialogue", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Receives: "no.example.came"}
+		in := registryamqp.ProcessInput{OwnPartyID: own.ID, Name: "Dialogue", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Receives: "no.example.came"}
 		_, err = w.AMQP.AddProcess(ctx, w.admin, theirs.ID, in)
 		wantField(t, "receives", err)
 		sub := w.recipient(t, "no.example.came")
@@ -46,18 +48,18 @@ func TestProcessNeedsARecipient(t *testing.T) {
 		must(t, err)
 		orphans := func(want int) {
 			t.Helper()
-			list, err := w.AMQP.Orphans(ctx, Scope{All: true})
+			list, err := w.AMQP.Orphans(ctx, registry.Scope{All: true})
 			if err != nil || len(list) != want || want > 0 && (list[0].ID != process.ID || list[0].Party != theirs.Name) {
 				t.Errorf("%+v, %v; want %d", list, err, want)
 			}
 		}
 		orphans(0)
 		err = w.Subscriptions.End(ctx, w.admin, sub.ID, "not needed")
-		wantCode(t, "end of the last", CodeConflict, err)
+		wantCode(t, "end of the last", registry.CodeConflict, err)
 		if !strings.Contains(err.Error(), "Dialogue") || !strings.Contains(err.Error(), "no.example.came") {
 			t.Error(err)
 		}
-		wantCode(t, "end of its endpoint", CodeConflict, w.Endpoints.End(ctx, w.admin, sub.EndpointID, "not needed"))
+		wantCode(t, "end of its endpoint", registry.CodeConflict, w.Endpoints.End(ctx, w.admin, sub.EndpointID, "not needed"))
 		must(t, w.Subscriptions.Suspend(ctx, w.admin, sub.ID, "broken"))
 		orphans(1)
 		in.Receives = "no.example.other"
@@ -67,6 +69,6 @@ func TestProcessNeedsARecipient(t *testing.T) {
 		other := w.recipient(t, "no.example.came")
 		must(t, w.Subscriptions.End(ctx, w.admin, sub.ID, "the other has it"))
 		orphans(0)
-		wantCode(t, "end of the last", CodeConflict, w.Subscriptions.End(ctx, w.admin, other.ID, "not needed"))
+		wantCode(t, "end of the last", registry.CodeConflict, w.Subscriptions.End(ctx, w.admin, other.ID, "not needed"))
 	})
 }

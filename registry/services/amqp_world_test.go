@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"bytes"
@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -57,8 +60,8 @@ const (
 	encryptUsage = x509.KeyUsageDataEncipherment
 )
 
-func goodBroker() AMQPBrokerInput {
-	return AMQPBrokerInput{
+func goodBroker() registryamqp.BrokerInput {
+	return registryamqp.BrokerInput{
 		Name: "Health exchange", Dialect: store.AMQPRabbitMQ4, URL: "amqps://broker.example:5671", Namespace: "DigitalDialog",
 		SASL: store.AMQPPlain, Username: "schakel", Password: "top secret", Enabled: true,
 	}
@@ -71,14 +74,14 @@ func (w *world) broker(t *testing.T) store.AMQPBroker {
 	return b
 }
 
-func healthParty(broker string, her int64) AMQPPartyInput {
-	return AMQPPartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: "Legekontor", HerID: her, Enabled: true}
+func healthParty(broker string, her int64) registryamqp.PartyInput {
+	return registryamqp.PartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: "Legekontor", HerID: her, Enabled: true}
 }
 
 // amqpEndpoint adds an endpoint of kind amqp.
-func (w *world) amqpEndpoint(t *testing.T, actor Actor) store.Endpoint {
+func (w *world) amqpEndpoint(t *testing.T, actor registry.Actor) store.Endpoint {
 	t.Helper()
-	e, err := w.Endpoints.Create(t.Context(), actor, "", EndpointInput{Name: "Queues", Kind: store.EndpointAMQP})
+	e, err := w.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{Name: "Queues", Kind: store.EndpointAMQP})
 	must(t, err)
 	return e
 }

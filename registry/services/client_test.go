@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"errors"
@@ -6,14 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/store"
 )
 
-func publisher() NewClient {
-	return NewClient{
+func publisher() identity.NewClient {
+	return identity.NewClient{
 		Name: "Student system", AuthMethod: token.ClientSecretBasic,
-		Scopes:         []string{ScopeEventsConsume, ScopeEventsPublish},
+		Scopes:         []string{identity.ScopeEventsConsume, identity.ScopeEventsPublish},
 		PublishTypes:   []string{"nl.noord.student.*", enrolled},
 		PublishSources: []string{"https://noord.example/sis/*"},
 	}
@@ -21,7 +23,7 @@ func publisher() NewClient {
 
 // mayPublish asks for both the type and the source of an event.
 func mayPublish(c store.Client, eventType, source string) error {
-	return errors.Join(MayPublishType(c, eventType), MayPublishFrom(c, source))
+	return errors.Join(identity.MayPublishType(c, eventType), identity.MayPublishFrom(c, source))
 }
 
 func TestMayPublish(t *testing.T) {
@@ -52,7 +54,7 @@ func TestMayPublish(t *testing.T) {
 			t.Errorf("%q from %q: %v", tt.name, tt.source, err)
 		}
 		if err != nil {
-			wantCode(t, tt.name, CodeForbidden, err)
+			wantCode(t, tt.name, registry.CodeForbidden, err)
 		}
 	}
 	if mayPublish(store.Client{}, enrolled, "/exact") == nil {
@@ -65,27 +67,27 @@ func TestClientInput(t *testing.T) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		for _, tt := range []struct {
 			field string
-			spoil func(*NewClient)
+			spoil func(*identity.NewClient)
 		}{
-			{"name", func(c *NewClient) { c.Name = "" }},
-			{"authMethod", func(c *NewClient) { c.AuthMethod = "none" }},
-			{"authMethod", func(c *NewClient) { c.AuthMethod = token.ClientSecretPost }},
-			{"jwks", func(c *NewClient) { c.AuthMethod = token.PrivateKeyJWT }},
-			{"jwks", func(c *NewClient) { c.AuthMethod, c.JWKS = token.PrivateKeyJWT, `{"keys":[]}` }},
-			{"jwks", func(c *NewClient) { c.JWKS = "x" }},
-			{"jwksUri", func(c *NewClient) { c.AuthMethod, c.JWKSURI = token.PrivateKeyJWT, "http://127.0.0.1/" }},
-			{"scopes", func(c *NewClient) { c.Scopes = append(c.Scopes, "everything") }},
-			{"publishTypes", func(c *NewClient) { c.PublishTypes = nil }},
-			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"*"} }},
-			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.*"} }},
-			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.exa mple"} }},
-			{"publishTypes", func(c *NewClient) { c.PublishTypes = []string{"nl.a.*.b"} }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = nil }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"*"} }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https://*"} }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https:*"} }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"https://noord.example*"} }},
-			{"publishSources", func(c *NewClient) { c.PublishSources = []string{"http://[bad"} }},
+			{"name", func(c *identity.NewClient) { c.Name = "" }},
+			{"authMethod", func(c *identity.NewClient) { c.AuthMethod = "none" }},
+			{"authMethod", func(c *identity.NewClient) { c.AuthMethod = token.ClientSecretPost }},
+			{"jwks", func(c *identity.NewClient) { c.AuthMethod = token.PrivateKeyJWT }},
+			{"jwks", func(c *identity.NewClient) { c.AuthMethod, c.JWKS = token.PrivateKeyJWT, `{"keys":[]}` }},
+			{"jwks", func(c *identity.NewClient) { c.JWKS = "x" }},
+			{"jwksUri", func(c *identity.NewClient) { c.AuthMethod, c.JWKSURI = token.PrivateKeyJWT, "http://127.0.0.1/" }},
+			{"scopes", func(c *identity.NewClient) { c.Scopes = append(c.Scopes, "everything") }},
+			{"publishTypes", func(c *identity.NewClient) { c.PublishTypes = nil }},
+			{"publishTypes", func(c *identity.NewClient) { c.PublishTypes = []string{"*"} }},
+			{"publishTypes", func(c *identity.NewClient) { c.PublishTypes = []string{"nl.*"} }},
+			{"publishTypes", func(c *identity.NewClient) { c.PublishTypes = []string{"nl.exa mple"} }},
+			{"publishTypes", func(c *identity.NewClient) { c.PublishTypes = []string{"nl.a.*.b"} }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = nil }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = []string{"*"} }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = []string{"https://*"} }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = []string{"https:*"} }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = []string{"https://noord.example*"} }},
+			{"publishSources", func(c *identity.NewClient) { c.PublishSources = []string{"http://[bad"} }},
 		} {
 			in := publisher()
 			tt.spoil(&in)
@@ -106,7 +108,7 @@ func TestClientWaitsForAdministrator(t *testing.T) {
 		if !strings.HasPrefix(secret, "schs_") || client.PartnerID != p.ID || !client.Waiting() {
 			t.Errorf("got %+v", client)
 		}
-		if !slices.Equal(client.Scopes, []string{ScopeEventsConsume}) || mayPublish(client, enrolled, "https://noord.example/sis/1") == nil {
+		if !slices.Equal(client.Scopes, []string{identity.ScopeEventsConsume}) || mayPublish(client, enrolled, "https://noord.example/sis/1") == nil {
 			t.Errorf("granted too much: %+v", client)
 		}
 		waiting, err := w.Clients.Waiting(ctx, w.admin)
@@ -115,18 +117,18 @@ func TestClientWaitsForAdministrator(t *testing.T) {
 		}
 		g, err := w.Clients.Grant(ctx, w.admin, client.ID)
 		must(t, err)
-		if !slices.Equal(g.Scopes, []string{ScopeEventsPublish}) || len(g.Types) != 2 || len(g.Sources) != 1 || g.Partner.ID != p.ID {
+		if !slices.Equal(g.Scopes, []string{identity.ScopeEventsPublish}) || len(g.Types) != 2 || len(g.Sources) != 1 || g.Partner.ID != p.ID {
 			t.Errorf("shown: %+v", g)
 		}
 		wider := publisher()
 		wider.PublishTypes = []string{"nl.more.x.*", enrolled}
 		_, err = w.Clients.Update(ctx, actor, client.ID, wider)
 		must(t, err)
-		_, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true, Seen: g.Seen})
-		wantCode(t, "changed since it was shown", CodeConflict, err)
+		_, err = w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true, Seen: g.Seen})
+		wantCode(t, "changed since it was shown", registry.CodeConflict, err)
 		g, err = w.Clients.Grant(ctx, w.admin, client.ID)
 		must(t, err)
-		client, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true, Seen: g.Seen})
+		client, err = w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true, Seen: g.Seen})
 		must(t, err)
 		if client.Waiting() || mayPublish(client, enrolled, "https://noord.example/sis/1") != nil {
 			t.Errorf("after approval: %+v", client)
@@ -134,8 +136,8 @@ func TestClientWaitsForAdministrator(t *testing.T) {
 		if got := w.lastSentence(t); !strings.Contains(got, "Admin granted client Student system events.publish") {
 			t.Errorf("told as %q", got)
 		}
-		_, err = w.Clients.Decide(ctx, w.admin, client.ID, Decision{Approve: true})
-		wantCode(t, "nothing waits", CodeConflict, err)
+		_, err = w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true})
+		wantCode(t, "nothing waits", registry.CodeConflict, err)
 
 		narrower := publisher()
 		narrower.PublishTypes = []string{enrolled}
@@ -151,11 +153,11 @@ func TestClientRejection(t *testing.T) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		client, _, err := w.Clients.Create(t.Context(), actor, "", publisher())
 		must(t, err)
-		_, err = w.Clients.Decide(t.Context(), w.admin, client.ID, Decision{})
-		wantCode(t, "no reason", CodeInvalid, err)
-		_, err = w.Clients.Decide(t.Context(), actor, client.ID, Decision{Approve: true})
-		wantCode(t, "partner decides", CodeForbidden, err)
-		client, err = w.Clients.Decide(t.Context(), w.admin, client.ID, Decision{Reason: "not agreed upon"})
+		_, err = w.Clients.Decide(t.Context(), w.admin, client.ID, identity.Decision{})
+		wantCode(t, "no reason", registry.CodeInvalid, err)
+		_, err = w.Clients.Decide(t.Context(), actor, client.ID, identity.Decision{Approve: true})
+		wantCode(t, "partner decides", registry.CodeForbidden, err)
+		client, err = w.Clients.Decide(t.Context(), w.admin, client.ID, identity.Decision{Reason: "not agreed upon"})
 		if err != nil || client.Waiting() || len(client.PublishTypes) != 0 {
 			t.Errorf("got %+v, %v", client, err)
 		}
@@ -169,7 +171,7 @@ func TestClientSecretLife(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
-		client, first, err := w.Clients.Create(ctx, actor, "", NewClient{Name: "ERP", AuthMethod: token.ClientSecretBasic, Scopes: FreeScopes()})
+		client, first, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: token.ClientSecretBasic, Scopes: identity.FreeScopes()})
 		must(t, err)
 		rotated, second, err := w.Clients.RotateSecret(ctx, actor, client.ID)
 		if err != nil || first == second || rotated.SecretHash == client.SecretHash || rotated.TokenVersion <= client.TokenVersion {
@@ -185,10 +187,10 @@ func TestClientSecretLife(t *testing.T) {
 			t.Errorf("revoked: %+v, %v", tc, err)
 		}
 		_, _, err = w.Clients.RotateSecret(ctx, actor, client.ID)
-		wantCode(t, "rotate revoked", CodeConflict, err)
+		wantCode(t, "rotate revoked", registry.CodeConflict, err)
 		_, err = w.Clients.Update(ctx, actor, client.ID, publisher())
-		wantCode(t, "update revoked", CodeConflict, err)
-		wantCode(t, "revoke twice", CodeConflict, w.Clients.Revoke(ctx, actor, client.ID, ""))
+		wantCode(t, "update revoked", registry.CodeConflict, err)
+		wantCode(t, "revoke twice", registry.CodeConflict, w.Clients.Revoke(ctx, actor, client.ID, ""))
 		if _, err := w.Clients.TokenClient(ctx, "cli_x"); !errors.Is(err, token.ErrUnknownClient) {
 			t.Errorf("unknown: %v", err)
 		}
@@ -238,7 +240,7 @@ func TestSigningKeys(t *testing.T) {
 				t.Errorf("a private key is not sealed")
 			}
 		}
-		wantCode(t, "partner", CodeForbidden, w.SigningKeys.RotateSigningKey(ctx, Actor{PartnerID: "x"}))
+		wantCode(t, "partner", registry.CodeForbidden, w.SigningKeys.RotateSigningKey(ctx, registry.Actor{PartnerID: "x"}))
 		issuer, err := token.New(token.Config{
 			Issuer: "https://schakel.example", Clients: w.Clients, Replay: w.db, Keys: w.SigningKeys, Now: w.clock.Now,
 			AuthMethods: []string{token.ClientSecretBasic},

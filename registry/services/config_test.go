@@ -1,8 +1,10 @@
-package registry
+package services
 
 import (
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store/storetest"
 )
 
@@ -10,12 +12,12 @@ func TestNewWantsItsParts(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
-	accounts, err := NewAccounts(db, clock.Now, WithWeakPasswords())
+	accounts, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
 	must(t, err)
-	for name, spoil := range map[string]func(*Config){
-		"db": func(c *Config) { c.DB = nil }, "clock": func(c *Config) { c.Now = nil }, "vault": func(c *Config) { c.Vault = nil },
-		"url check": func(c *Config) { c.CheckURL = nil }, "base URL": func(c *Config) { c.BaseURL = "" },
-		"organisation": func(c *Config) { c.Organisation = "" }, "log": func(c *Config) { c.Log = nil },
+	for name, spoil := range map[string]func(*registry.Config){
+		"db": func(c *registry.Config) { c.DB = nil }, "clock": func(c *registry.Config) { c.Now = nil }, "vault": func(c *registry.Config) { c.Vault = nil },
+		"url check": func(c *registry.Config) { c.CheckURL = nil }, "base URL": func(c *registry.Config) { c.BaseURL = "" },
+		"organisation": func(c *registry.Config) { c.Organisation = "" }, "log": func(c *registry.Config) { c.Log = nil },
 	} {
 		cfg := testConfig(t, db, clock)
 		spoil(&cfg)

@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"errors"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -14,12 +16,12 @@ func TestPublishBreaking(t *testing.T) {
 		w.catalogue(t) // version 1.0.0
 		upload := func(version string, types ...string) {
 			t.Helper()
-			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument(version, types...)})
+			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument(version, types...)})
 			must(t, err)
 		}
 		upload("1.1.0", "nl.example.student.moved") // the types of 1.0.0 are gone
 		_, err := w.publish(ctx, w.admin, "student-events", "1.1.0", "")
-		refused, ok := errors.AsType[*BreakingChangeError](err)
+		refused, ok := errors.AsType[*contracts.BreakingChangeError](err)
 		if !ok || len(refused.Breaking) == 0 || refused.Before.Version != "1.0.0" || refused.Suggested != "2.0.0" || fieldsOf(err)["reason"] == "" {
 			t.Fatalf("got %v, %+v", err, refused)
 		}
@@ -62,7 +64,7 @@ func TestBoundBy(t *testing.T) {
 			t.Errorf("got %+v, %v; %s of %s waits", bound, err, waiting.ID, other.Name)
 		}
 		_, err = w.Contracts.BoundBy(ctx, actor, []string{enrolled})
-		wantCode(t, "a partner asks", CodeForbidden, err)
+		wantCode(t, "a partner asks", registry.CodeForbidden, err)
 	})
 }
 
@@ -71,13 +73,13 @@ func TestPreviewOfFirst(t *testing.T) {
 		ctx := t.Context()
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
-		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
-		p, err := w.Contracts.Preview(ctx, Reader{Administrator: true, Internal: true}, "student-events", "1.0.0")
+		p, err := w.Contracts.Preview(ctx, registry.Reader{Administrator: true, Internal: true}, "student-events", "1.0.0")
 		if err != nil || p.Before.ID != "" || p.NeedsReason {
 			t.Errorf("got %+v, %v", p, err)
 		}
-		_, err = w.Contracts.Preview(ctx, Reader{}, "student-events", "1.0.0")
-		wantCode(t, "a draft", CodeNotFound, err)
+		_, err = w.Contracts.Preview(ctx, registry.Reader{}, "student-events", "1.0.0")
+		wantCode(t, "a draft", registry.CodeNotFound, err)
 	})
 }

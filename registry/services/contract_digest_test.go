@@ -1,7 +1,9 @@
-package registry
+package services
 
 import (
 	"bytes"
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"testing"
 )
 
@@ -14,20 +16,20 @@ func TestPublishNeedsTheDigestOfTheDraft(t *testing.T) {
 		ctx := t.Context()
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
-		reviewed, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		reviewed, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
 		publish := func(digest string) error {
-			_, err := w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0", PublishInput{Digest: digest})
+			_, err := w.Contracts.Publish(ctx, w.admin, "student-events", "1.0.0", contracts.PublishInput{Digest: digest})
 			return err
 		}
-		wantCode(t, "no digest", CodeDigestMissing, publish(""))
-		wantCode(t, "an empty digest", CodeDigestMissing, publish("sha256:"))
+		wantCode(t, "no digest", registry.CodeDigestMissing, publish(""))
+		wantCode(t, "an empty digest", registry.CodeDigestMissing, publish("sha256:"))
 		changed := asyncDocument("1.0.0", enrolled, leftEvent)
-		now, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: changed})
+		now, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: changed})
 		must(t, err)
-		wantCode(t, "the draft before", CodeDraftChanged, publish(reviewed.Digest))
+		wantCode(t, "the draft before", registry.CodeDraftChanged, publish(reviewed.Digest))
 		must(t, publish("sha256:"+now.Digest))
-		_, content, err := w.Contracts.Original(ctx, Reader{Administrator: true}, "student-events", "1.0.0")
+		_, content, err := w.Contracts.Original(ctx, registry.Reader{Administrator: true}, "student-events", "1.0.0")
 		must(t, err)
 		if !bytes.Equal(content, changed) {
 			t.Error("other bytes are published")

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"archive/zip"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -45,7 +47,7 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
 		upload := func(content []byte, main string) (store.ContractVersion, error) {
-			return w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: content, Main: main})
+			return w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: content, Main: main})
 		}
 		draft, err := upload([]byte(splitContract), "")
 		must(t, err)
@@ -53,14 +55,14 @@ func TestContractOfSeveralFiles(t *testing.T) {
 			t.Errorf("got %+v", draft)
 		}
 		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
-		wantCode(t, "publish what is incomplete", CodeConflict, err)
-		var missing *IncompleteError
+		wantCode(t, "publish what is incomplete", registry.CodeConflict, err)
+		var missing *contracts.IncompleteError
 		if !errors.As(err, &missing) || len(missing.Missing) != 1 || missing.Missing[0].Line != 7 {
 			t.Errorf("got %v", err)
 		}
 
 		packed := zipOf(t, "asyncapi.yaml", splitContract, "schemas/student.yaml", "{type: object, properties: {name: {type: string}}}", "other.yaml", "asyncapi: 3.1.0")
-		if _, err := upload(packed, "other.yaml"); !errors.As(err, new(*InvalidDocumentError)) {
+		if _, err := upload(packed, "other.yaml"); !errors.As(err, new(*contracts.InvalidDocumentError)) {
 			t.Errorf("another main: %v", err)
 		}
 		whole, err := upload(packed, "")
@@ -68,19 +70,19 @@ func TestContractOfSeveralFiles(t *testing.T) {
 		if whole.ID != draft.ID || whole.Digest != hexDigest(packed) || whole.Format != "json" {
 			t.Errorf("got %+v", whole)
 		}
-		files, err := Files(whole)
+		files, err := contracts.Files(whole)
 		must(t, err)
 		if len(files) != 3 || !files[0].Main || !files[2].Used || files[1].Used {
 			t.Errorf("got %v", files)
 		}
 		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
 		must(t, err)
-		published, original, err := w.Contracts.Original(ctx, Reader{Internal: true}, "student-events", Latest)
+		published, original, err := w.Contracts.Original(ctx, registry.Reader{Internal: true}, "student-events", registry.Latest)
 		must(t, err)
 		if !bytes.Equal(original, packed) {
 			t.Error("what was uploaded is not what is kept")
 		}
-		_, document, err := w.Contracts.Document(ctx, Reader{Internal: true}, "student-events", Latest)
+		_, document, err := w.Contracts.Document(ctx, registry.Reader{Internal: true}, "student-events", registry.Latest)
 		must(t, err)
 		if hexDigest(document) != published.DocumentDigest() || !bytes.Contains(document, []byte(`"#/components/schemas/student"`)) {
 			t.Errorf("got %s", document)

@@ -1,9 +1,10 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -20,14 +21,14 @@ func TestContractOwnerIsAgreedAndRecorded(t *testing.T) {
 		in.BasedOn, in.Agreement = "Edustandaard OSO 2.4", "Chain board, 1 May 2026"
 		_, err := w.Contracts.Create(ctx, w.admin, in)
 		must(t, err)
-		c, err := w.Contracts.Get(ctx, Reader{Administrator: true}, in.ID)
+		c, err := w.Contracts.Get(ctx, registry.Reader{Administrator: true}, in.ID)
 		if err != nil || c.Owner != "Chain Office" || c.ContactEmail != "ada@example.nl" || c.BasedOn != "Edustandaard OSO 2.4" || c.Agreement == "" {
 			t.Errorf("got %+v, %v", c, err)
 		}
 		in.Owner, in.OwnerPartnerID, in.Agreement = "Noord", p.ID, "Chain board, 1 June 2026"
 		_, err = w.Contracts.Update(ctx, w.admin, in.ID, in)
 		must(t, err)
-		entries, total, err := w.db.Audits(ctx, store.AuditFilter{Action: ActionContractTransferred})
+		entries, total, err := w.db.Audits(ctx, store.AuditFilter{Action: registry.ActionContractTransferred})
 		if err != nil || total != 1 {
 			t.Fatalf("%d entries, %v", total, err)
 		}

@@ -1,6 +1,8 @@
-package registry
+package services
 
 import (
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"strings"
 	"testing"
 )
@@ -15,7 +17,7 @@ func TestPairSkipsPreReleases(t *testing.T) {
 		must(t, err)
 		publish := func(version string) {
 			t.Helper()
-			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument(version, enrolled)})
+			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument(version, enrolled)})
 			must(t, err)
 			_, err = w.publish(ctx, w.admin, "student-events", version, "")
 			must(t, err)
@@ -23,7 +25,7 @@ func TestPairSkipsPreReleases(t *testing.T) {
 		publish("1.0.0-rc.1")
 		publish("1.0.0-rc.2")
 		for version, want := range map[string]string{"1.0.0-rc.2": "1.0.0-rc.1"} { // no release is below it
-			if before, _, err := w.Contracts.Pair(ctx, Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
+			if before, _, err := w.Contracts.Pair(ctx, registry.Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
 				t.Errorf("%s is compared with %q, %v", version, before.Version, err)
 			}
 		}
@@ -31,7 +33,7 @@ func TestPairSkipsPreReleases(t *testing.T) {
 			publish(version)
 		}
 		for version, want := range map[string]string{"1.0.0": "1.0.0-rc.2", "1.1.0-rc.2": "1.0.0", "1.1.0": "1.0.0"} {
-			if before, _, err := w.Contracts.Pair(ctx, Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
+			if before, _, err := w.Contracts.Pair(ctx, registry.Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
 				t.Errorf("%s is compared with %q, %v", version, before.Version, err)
 			}
 		}
@@ -44,8 +46,8 @@ func TestMirrorFilterThatMatchesNothing(t *testing.T) {
 		o := newOtherRegister(t)
 		o.put("students", "1.0.0", "published", "first")
 		for pattern, want := range map[string]bool{"stduents": true, "students": false} {
-			s := w.mirrors(t, o, func(in *MirrorInput) { in.Contracts, in.Name = []string{pattern}, pattern })
-			run, err := w.Mirrors.Run(t.Context(), s.ID, MirrorScheduled)
+			s := w.mirrors(t, o, func(in *contracts.MirrorInput) { in.Contracts, in.Name = []string{pattern}, pattern })
+			run, err := w.Mirrors.Run(t.Context(), s.ID, contracts.MirrorScheduled)
 			must(t, err)
 			if got := strings.Contains(run.Error, "None of the 1 contracts"); got != want || want && !strings.Contains(run.Error, "the first of the source are students") {
 				t.Errorf("%s: %q", pattern, run.Error)

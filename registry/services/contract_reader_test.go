@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"slices"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -21,7 +23,7 @@ func TestContractVisibility(t *testing.T) {
 			_, err := w.Contracts.Create(ctx, w.admin, in)
 			must(t, err)
 			for _, v := range []string{"1.0.0", "2.0.0-rc.1", "3.0.0"} {
-				_, err = w.Contracts.Upload(ctx, w.admin, visibility, Upload{Content: asyncDocument(v, "nl.example.thing."+visibility)})
+				_, err = w.Contracts.Upload(ctx, w.admin, visibility, contracts.Upload{Content: asyncDocument(v, "nl.example.thing."+visibility)})
 				must(t, err)
 				if v != "3.0.0" {
 					_, err = w.publish(ctx, w.admin, visibility, v, "")
@@ -29,19 +31,19 @@ func TestContractVisibility(t *testing.T) {
 				}
 			}
 		}
-		_, err := w.Contracts.Create(ctx, w.admin, ContractInput{ID: "empty", Kind: "openapi", Title: "Empty", Visibility: "public"})
+		_, err := w.Contracts.Create(ctx, w.admin, contracts.ContractInput{ID: "empty", Kind: "openapi", Title: "Empty", Visibility: "public"})
 		must(t, err)
-		pending := Actor{Kind: ActorAccount, PartnerID: w.register(t, "Wacht", "00000003223456780000", "x@wacht.example").ID}
+		pending := registry.Actor{Kind: registry.ActorAccount, PartnerID: w.register(t, "Wacht", "00000003223456780000", "x@wacht.example").ID}
 		for name, tt := range map[string]struct {
-			actor Actor
+			actor registry.Actor
 			ids   []string
 			types int
 		}{
-			"anyone":       {Actor{}, []string{"public"}, 1},
+			"anyone":       {registry.Actor{}, []string{"public"}, 1},
 			"not approved": {pending, []string{"public"}, 1},
 			"partner":      {stranger, []string{"partners", "public"}, 2},
 			"owner":        {actor, []string{"internal", "partners", "public"}, 3},
-			"own client":   {Actor{Kind: ActorClient, PartnerID: w.own.ID}, []string{"internal", "partners", "public"}, 3},
+			"own client":   {registry.Actor{Kind: registry.ActorClient, PartnerID: w.own.ID}, []string{"internal", "partners", "public"}, 3},
 			"admin":        {w.admin, []string{"empty", "internal", "partners", "public"}, 3},
 		} {
 			reader, err := w.Contracts.Reader(ctx, tt.actor)
@@ -92,27 +94,27 @@ func TestOnlyTheOwnerPublishes(t *testing.T) {
 		in.OwnerPartnerID = p.ID
 		_, err := w.Contracts.Create(ctx, w.admin, in)
 		must(t, err)
-		own := Actor{Kind: ActorClient, Name: "Pipeline", PartnerID: w.own.ID}
+		own := registry.Actor{Kind: registry.ActorClient, Name: "Pipeline", PartnerID: w.own.ID}
 		if _, err := w.Contracts.Create(ctx, own, contractInput("office-events")); err != nil {
 			t.Errorf("a client of the own organisation: %v", err)
 		}
-		_, err = w.Contracts.Create(ctx, Actor{Kind: ActorVisitor}, contractInput("mine"))
-		wantCode(t, "a visitor creates", CodeForbidden, err)
+		_, err = w.Contracts.Create(ctx, registry.Actor{Kind: registry.ActorVisitor}, contractInput("mine"))
+		wantCode(t, "a visitor creates", registry.CodeForbidden, err)
 		for name, tt := range map[string]struct {
-			actor Actor
+			actor registry.Actor
 			id    string
 			code  string
 		}{
-			"owner": {actor, "noord-events", ""}, "stranger": {stranger, "noord-events", CodeNotFound},
-			"own client": {own, "noord-events", CodeNotFound}, "own client on own": {own, "office-events", ""},
-			"partner on own": {actor, "office-events", CodeNotFound}, "nobody": {Actor{}, "office-events", CodeNotFound},
+			"owner": {actor, "noord-events", ""}, "stranger": {stranger, "noord-events", registry.CodeNotFound},
+			"own client": {own, "noord-events", registry.CodeNotFound}, "own client on own": {own, "office-events", ""},
+			"partner on own": {actor, "office-events", registry.CodeNotFound}, "nobody": {registry.Actor{}, "office-events", registry.CodeNotFound},
 		} {
 			content := asyncDocument("1.0.0", "nl.example.thing."+tt.id[:5])
-			_, err := w.Contracts.Upload(ctx, tt.actor, tt.id, Upload{Content: content})
+			_, err := w.Contracts.Upload(ctx, tt.actor, tt.id, contracts.Upload{Content: content})
 			wantCode(t, name+" uploads", tt.code, err)
 		}
 		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
-		wantCode(t, "stranger publishes", CodeNotFound, err)
+		wantCode(t, "stranger publishes", registry.CodeNotFound, err)
 		_, err = w.publish(ctx, own, "office-events", "1.0.0", "")
 		wantCode(t, "own client publishes", "", err)
 		asked, err := w.publish(ctx, actor, "noord-events", "1.0.0", "")

@@ -1,16 +1,19 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
 // setSetting changes one setting of the profile.
 func (w *world) setSetting(t *testing.T, key, value string) {
 	t.Helper()
-	_, _, err := w.Profile.Save(t.Context(), w.admin, ProfileChange{Values: map[string]string{key: value}, Reason: "for the test"})
+	_, _, err := w.Profile.Save(t.Context(), w.admin, profile.ProfileChange{Values: map[string]string{key: value}, Reason: "for the test"})
 	must(t, err)
 }
 
@@ -25,56 +28,56 @@ func TestPartnerAsksForPublication(t *testing.T) {
 		in := contractInput("noord-events")
 		in.Owner, in.OwnerPartnerID = "Someone else", other.ID
 		_, err := w.Contracts.Create(ctx, actor, in)
-		wantCode(t, "for another partner", CodeForbidden, err)
+		wantCode(t, "for another partner", registry.CodeForbidden, err)
 		in.OwnerPartnerID, in.Visibility, in.PartnerIDs = "", store.VisibilityNamed, []string{other.ID}
 		_, err = w.Contracts.Create(ctx, actor, in)
-		wantCode(t, "by name", CodeInvalid, err)
+		wantCode(t, "by name", registry.CodeInvalid, err)
 		in.Visibility = store.VisibilityPartners
 		c, err := w.Contracts.Create(ctx, actor, in)
 		if err != nil || c.OwnerPartnerID != p.ID || c.Owner != p.Name {
 			t.Fatalf("made %+v, %v", c, err)
 		}
-		pending := Actor{Kind: ActorAccount, PartnerID: w.register(t, "Wacht", "00000003223456780000", "x@wacht.example").ID}
+		pending := registry.Actor{Kind: registry.ActorAccount, PartnerID: w.register(t, "Wacht", "00000003223456780000", "x@wacht.example").ID}
 		in.ID = "wacht-events"
 		_, err = w.Contracts.Create(ctx, pending, in)
-		wantCode(t, "not approved", CodeForbidden, err)
+		wantCode(t, "not approved", registry.CodeForbidden, err)
 
 		upload := func(title string) {
 			t.Helper()
 			content := strings.Replace(string(asyncDocument("1.0.0", enrolled)), "Students", title, 1)
-			_, err := w.Contracts.Upload(ctx, actor, "noord-events", Upload{Content: []byte(content)})
+			_, err := w.Contracts.Upload(ctx, actor, "noord-events", contracts.Upload{Content: []byte(content)})
 			must(t, err)
 		}
 		upload("Students")
 		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
-		wantCode(t, "stranger asks", CodeNotFound, err)
+		wantCode(t, "stranger asks", registry.CodeNotFound, err)
 		asked, err := w.publish(ctx, actor, "noord-events", "1.0.0", "it is ready")
 		if err != nil || asked.Status != store.VersionDraft || asked.RequestedAt.IsZero() || asked.RequestedBy != actor.Name {
 			t.Fatalf("asked %+v, %v", asked, err)
 		}
 		_, err = w.publish(ctx, actor, "noord-events", "1.0.0", "")
-		wantCode(t, "asks again", CodeConflict, err)
+		wantCode(t, "asks again", registry.CodeConflict, err)
 		if mails := w.mailsTo(t, "admin@example.nl"); !strings.Contains(mails[0].Body, "it is ready") {
 			t.Errorf("mailed %s", mails[0].Body)
 		}
 		_, _, err = w.Contracts.Requested(ctx, actor, store.Page{})
-		wantCode(t, "partner lists", CodeForbidden, err)
+		wantCode(t, "partner lists", registry.CodeForbidden, err)
 		waiting, total, err := w.Contracts.Requested(ctx, w.admin, store.Page{Number: 1, Size: 10})
 		if err != nil || total != 1 || len(waiting) != 1 || waiting[0].Contract.ID != "noord-events" || waiting[0].RequestReason != "it is ready" {
 			t.Fatalf("waiting %+v, %v", waiting, err)
 		}
 
 		_, err = w.Contracts.RefusePublication(ctx, actor, "noord-events", "1.0.0", "no no")
-		wantCode(t, "partner refuses", CodeForbidden, err)
+		wantCode(t, "partner refuses", registry.CodeForbidden, err)
 		_, err = w.Contracts.RefusePublication(ctx, w.admin, "noord-events", "1.0.0", "")
-		wantCode(t, "no reason", CodeInvalid, err)
+		wantCode(t, "no reason", registry.CodeInvalid, err)
 		_, err = w.Contracts.RefusePublication(ctx, w.admin, "noord-events", "1.0.0", "no example")
 		must(t, err)
 		if mails := w.mailsTo(t, "anna@noord.example"); !strings.Contains(mails[0].Body, "no example") {
 			t.Errorf("mailed %s", mails[0].Body)
 		}
 		_, err = w.Contracts.RefusePublication(ctx, w.admin, "noord-events", "1.0.0", "no example")
-		wantCode(t, "refuse again", CodeConflict, err)
+		wantCode(t, "refuse again", registry.CodeConflict, err)
 
 		_, err = w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		must(t, err)
@@ -105,13 +108,13 @@ func TestPartnerPublishesItself(t *testing.T) {
 		if err != nil || itself {
 			t.Errorf("by default: %t, %v", itself, err)
 		}
-		w.setSetting(t, "register.partner_publication", PublicationDirect)
+		w.setSetting(t, "register.partner_publication", registry.PublicationDirect)
 		_, err = w.Contracts.Create(ctx, actor, contractInput("noord-events"))
 		must(t, err)
-		_, err = w.Contracts.Upload(ctx, actor, "noord-events", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		_, err = w.Contracts.Upload(ctx, actor, "noord-events", contracts.Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
 		_, err = w.publish(ctx, stranger, "noord-events", "1.0.0", "")
-		wantCode(t, "stranger", CodeNotFound, err)
+		wantCode(t, "stranger", registry.CodeNotFound, err)
 		v, err := w.publish(ctx, actor, "noord-events", "1.0.0", "")
 		if err != nil || v.Status != store.VersionPublished || v.PublishedBy != actor.Name {
 			t.Errorf("published %+v, %v", v, err)
@@ -121,14 +124,14 @@ func TestPartnerPublishesItself(t *testing.T) {
 			do   func() (store.ContractVersion, error)
 		}{
 			{"upload by a stranger", func() (store.ContractVersion, error) {
-				return w.Contracts.Upload(ctx, stranger, "noord-events", Upload{Content: asyncDocument("1.1.0", enrolled)})
+				return w.Contracts.Upload(ctx, stranger, "noord-events", contracts.Upload{Content: asyncDocument("1.1.0", enrolled)})
 			}},
 			{"withdraw by a stranger", func() (store.ContractVersion, error) {
 				return w.Contracts.Withdraw(ctx, stranger, "noord-events", "1.0.0", "because")
 			}},
 		} {
 			_, err := step.do()
-			wantCode(t, step.name, CodeNotFound, err)
+			wantCode(t, step.name, registry.CodeNotFound, err)
 		}
 	})
 }
@@ -141,18 +144,18 @@ func TestOldDraftIsIncomplete(t *testing.T) {
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
 		v := store.ContractVersion{
-			ContractID: "student-events", Version: "1.0.0", SortKey: versionSortKey("1.0.0"), Status: store.VersionDraft, SpecVersion: "3.1.0",
+			ContractID: "student-events", Version: "1.0.0", SortKey: registry.VersionSortKey("1.0.0"), Status: store.VersionDraft, SpecVersion: "3.1.0",
 			Format: "yaml", Original: []byte(splitContract), Size: int64(len(splitContract)), Digest: hexDigest([]byte(splitContract)),
 			Findings: `[{"severity":"warning","code":"reference-outside","pointer":"/channels","line":7,"detail":"It leads outside."}]`,
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertContractVersion(ctx, &v) }))
 		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
-		wantCode(t, "publish", CodeConflict, err)
+		wantCode(t, "publish", registry.CodeConflict, err)
 		if err == nil || !strings.Contains(err.Error(), "lacks what 1 references lead to") {
 			t.Errorf("got %v", err)
 		}
 		v.Status = store.VersionPublished // what was published stays as it was judged
-		if list, err := Findings(v); err != nil || list[0].Severity != "warning" {
+		if list, err := contracts.Findings(v); err != nil || list[0].Severity != "warning" {
 			t.Errorf("got %v, %v", list, err)
 		}
 	})

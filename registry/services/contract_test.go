@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/store/needs"
 )
@@ -20,16 +22,16 @@ func TestContractInput(t *testing.T) {
 		ctx := t.Context()
 		for _, tt := range []struct {
 			field string
-			spoil func(*ContractInput)
+			spoil func(*contracts.ContractInput)
 		}{
-			{"id", func(c *ContractInput) { c.ID = "Students" }},
-			{"id", func(c *ContractInput) { c.ID = "-x" }},
-			{"id", func(c *ContractInput) { c.ID = "new" }},
-			{"kind", func(c *ContractInput) { c.Kind = "wsdl" }},
-			{"title", func(c *ContractInput) { c.Title = "" }},
-			{"contactEmail", func(c *ContractInput) { c.ContactEmail = "x" }},
-			{"visibility", func(c *ContractInput) { c.Visibility = "" }},
-			{"owner", func(c *ContractInput) { c.OwnerPartnerID = "ptn_x" }},
+			{"id", func(c *contracts.ContractInput) { c.ID = "Students" }},
+			{"id", func(c *contracts.ContractInput) { c.ID = "-x" }},
+			{"id", func(c *contracts.ContractInput) { c.ID = "new" }},
+			{"kind", func(c *contracts.ContractInput) { c.Kind = "wsdl" }},
+			{"title", func(c *contracts.ContractInput) { c.Title = "" }},
+			{"contactEmail", func(c *contracts.ContractInput) { c.ContactEmail = "x" }},
+			{"visibility", func(c *contracts.ContractInput) { c.Visibility = "" }},
+			{"owner", func(c *contracts.ContractInput) { c.OwnerPartnerID = "ptn_x" }},
 		} {
 			in := contractInput("student-events")
 			tt.spoil(&in)
@@ -43,7 +45,7 @@ func TestContractInput(t *testing.T) {
 			t.Fatalf("got %+v, %v", c, err)
 		}
 		_, err = w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
-		wantCode(t, "taken id", CodeConflict, err)
+		wantCode(t, "taken id", registry.CodeConflict, err)
 	})
 }
 
@@ -54,7 +56,7 @@ func TestContractVersionLife(t *testing.T) {
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
 		upload := func(content []byte) (store.ContractVersion, error) {
-			return w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: content, FileName: `C:\docs\students.json`})
+			return w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: content, FileName: `C:\docs\students.json`})
 		}
 		first := asyncDocument("1.0.0", enrolled)
 		v, err := upload(first)
@@ -68,7 +70,7 @@ func TestContractVersionLife(t *testing.T) {
 		if err != nil || replaced.ID != v.ID || replaced.Digest == v.Digest {
 			t.Errorf("a draft is replaced: %+v, %v", replaced, err)
 		}
-		if types, _ := w.EventTypes.Catalogue(ctx, Reader{Administrator: true}); len(types) != 0 {
+		if types, _ := w.EventTypes.Catalogue(ctx, registry.Reader{Administrator: true}); len(types) != 0 {
 			t.Errorf("a draft fills the catalogue: %v", types)
 		}
 		v, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
@@ -76,21 +78,21 @@ func TestContractVersionLife(t *testing.T) {
 			t.Fatalf("got %+v, %v", v, err)
 		}
 		_, err = upload(first)
-		wantCode(t, "other bytes", CodeConflict, err)
+		wantCode(t, "other bytes", registry.CodeConflict, err)
 		same, err := upload(second)
 		if err != nil || same.Status != store.VersionPublished {
 			t.Errorf("same bytes: %+v, %v", same, err)
 		}
-		wantCode(t, "delete published", CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
-		_, content, err := w.Contracts.Original(ctx, Reader{Internal: true}, "student-events", Latest)
+		wantCode(t, "delete published", registry.CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
+		_, content, err := w.Contracts.Original(ctx, registry.Reader{Internal: true}, "student-events", registry.Latest)
 		if err != nil || !bytes.Equal(content, second) {
 			t.Errorf("original differs: %v", err)
 		}
-		types, err := w.EventTypes.Catalogue(ctx, Reader{PartnerID: "x"})
+		types, err := w.EventTypes.Catalogue(ctx, registry.Reader{PartnerID: "x"})
 		if err != nil || len(types) != 2 || types[0].Name != enrolled {
 			t.Errorf("catalogue %+v, %v", types, err)
 		}
-		if of, err := w.Contracts.EventTypes(ctx, Reader{Internal: true}, "student-events", "1.0.0"); err != nil || len(of) != 2 {
+		if of, err := w.Contracts.EventTypes(ctx, registry.Reader{Internal: true}, "student-events", "1.0.0"); err != nil || len(of) != 2 {
 			t.Errorf("%v, %v", of, err)
 		}
 	})
@@ -136,7 +138,7 @@ func TestVersionTransitions(t *testing.T) {
 				}
 				next++
 				v := "1.0." + strconv.Itoa(next)
-				_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument(v, enrolled)})
+				_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument(v, enrolled)})
 				must(t, err)
 				for _, step := range path {
 					must(t, reach[step](v))
@@ -147,7 +149,7 @@ func TestVersionTransitions(t *testing.T) {
 				if to := allowed[state+" "+verb]; to != "" && (err != nil || now.Status != to || types[0].Status != to) {
 					t.Errorf("%s from %s: %v, is %s with types %v", verb, state, err, now.Status, types)
 				} else if to == "" {
-					wantCode(t, verb+" from "+state, CodeConflict, err)
+					wantCode(t, verb+" from "+state, registry.CodeConflict, err)
 				}
 			}
 		}
@@ -180,26 +182,26 @@ func TestUploadRefuses(t *testing.T) {
 		for name, content := range map[string][]byte{
 			"empty": nil, "not a contract": []byte(`{}`), "broken": []byte(`{"asyncapi":`), "no info": []byte(`{"asyncapi":"3.0.0"}`),
 		} {
-			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: content})
-			invalid, ok := errors.AsType[*InvalidDocumentError](err)
+			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: content})
+			invalid, ok := errors.AsType[*contracts.InvalidDocumentError](err)
 			if !ok || len(invalid.Findings) == 0 || fieldsOf(err)["document"] == "" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		openapi := []byte(`{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},"paths":{}}`)
-		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: openapi})
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: openapi})
 		if fieldsOf(err)["document"] == "" {
 			t.Errorf("other kind: %v", err)
 		}
-		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("v1", enrolled)})
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument("v1", enrolled)})
 		if fieldsOf(err)["version"] == "" {
 			t.Errorf("no semantic version: %v", err)
 		}
-		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Version: "1.0.0", Content: asyncDocument("v1", enrolled)})
+		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Version: "1.0.0", Content: asyncDocument("v1", enrolled)})
 		must(t, err)
 		must(t, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
-		_, err = w.Contracts.Upload(ctx, w.admin, "nothing", Upload{Content: asyncDocument("1.0.0", enrolled)})
-		wantCode(t, "unknown contract", CodeNotFound, err)
+		_, err = w.Contracts.Upload(ctx, w.admin, "nothing", contracts.Upload{Content: asyncDocument("1.0.0", enrolled)})
+		wantCode(t, "unknown contract", registry.CodeNotFound, err)
 	})
 }
 
@@ -210,10 +212,10 @@ func TestEventTypeHasOneContract(t *testing.T) {
 		w.catalogue(t)
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("copycat"))
 		must(t, err)
-		_, err = w.Contracts.Upload(ctx, w.admin, "copycat", Upload{Content: asyncDocument("1.0.0", enrolled)})
+		_, err = w.Contracts.Upload(ctx, w.admin, "copycat", contracts.Upload{Content: asyncDocument("1.0.0", enrolled)})
 		must(t, err)
 		_, err = w.publish(ctx, w.admin, "copycat", "1.0.0", "")
-		wantCode(t, "type of another contract", CodeConflict, err)
+		wantCode(t, "type of another contract", registry.CodeConflict, err)
 		if v, _ := w.db.ContractVersion(ctx, "copycat", "1.0.0"); v.Status != store.VersionDraft {
 			t.Errorf("the refused version is %s", v.Status)
 		}
@@ -234,16 +236,16 @@ func TestUploadRealDocuments(t *testing.T) {
 			}
 			n++
 			version := "1.0." + strconv.Itoa(n)
-			_, err = w.Contracts.Upload(ctx, w.admin, "real", Upload{Version: version, Content: content})
-			if _, refused := errors.AsType[*Error](err); err != nil && !refused {
+			_, err = w.Contracts.Upload(ctx, w.admin, "real", contracts.Upload{Version: version, Content: content})
+			if _, refused := errors.AsType[*registry.Error](err); err != nil && !refused {
 				t.Errorf("%s: %v", filepath.Base(file), err)
 			}
 			if err != nil {
 				continue
 			}
-			reader := Reader{Internal: true}
+			reader := registry.Reader{Internal: true}
 			_, err = w.publish(ctx, w.admin, "real", version, "another document altogether")
-			if _, ok := errors.AsType[*IncompleteError](err); ok {
+			if _, ok := errors.AsType[*contracts.IncompleteError](err); ok {
 				reader.Administrator = true // it stays a draft
 			} else if err != nil {
 				t.Errorf("%s: publish: %v", filepath.Base(file), err)

@@ -1,6 +1,9 @@
-package registry
+package services
 
-import "testing"
+import (
+	"schakel/registry/contracts"
+	"testing"
+)
 
 // U+0000 may well stand in a document, and is no text to PostgreSQL: the document is kept as it is, with what is shown of
 // it cleaned.
@@ -15,7 +18,7 @@ operations: {o: {action: send, channel: {$ref: '#/channels/c'}}}
 		ctx := t.Context()
 		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		must(t, err)
-		v, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: []byte(document)})
+		v, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: []byte(document)})
 		must(t, err)
 		if v.InfoTitle != "a\ufffdb" {
 			t.Errorf("title %q", v.InfoTitle)

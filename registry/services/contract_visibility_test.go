@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"context"
@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
 // sightOf tells in which ways an actor sees the contract student-events: all of
 // them, or none.
-func (w *world) sightOf(t *testing.T, actor Actor) bool {
+func (w *world) sightOf(t *testing.T, actor registry.Actor) bool {
 	t.Helper()
 	ctx := t.Context()
 	reader, err := w.Contracts.Reader(ctx, actor)
@@ -21,12 +24,12 @@ func (w *world) sightOf(t *testing.T, actor Actor) bool {
 	seen := map[string]bool{}
 	list, total, err := w.Contracts.List(ctx, reader, store.ContractFilter{})
 	must(t, err)
-	seen["list"] = total > 0 && slices.ContainsFunc(list, func(c ContractSummary) bool { return c.ID == id })
+	seen["list"] = total > 0 && slices.ContainsFunc(list, func(c contracts.ContractSummary) bool { return c.ID == id })
 	_, err = w.Contracts.Get(ctx, reader, id)
 	seen["contract"] = err == nil
 	_, err = w.Contracts.Versions(ctx, reader, id)
 	seen["versions"] = err == nil
-	_, err = w.Contracts.Version(ctx, reader, id, Latest)
+	_, err = w.Contracts.Version(ctx, reader, id, registry.Latest)
 	seen["latest"] = err == nil
 	_, _, err = w.Contracts.Document(ctx, reader, id, "1.0.0")
 	seen["document"] = err == nil
@@ -57,15 +60,15 @@ func TestVisibilityHoldsEverywhere(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		w.catalogue(t)
-		_, err := w.Contracts.Upload(ctx, w.admin, "student-events", Upload{Content: asyncDocument("1.1.0", enrolled, leftEvent)})
+		_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument("1.1.0", enrolled, leftEvent)})
 		must(t, err)
 		_, err = w.publish(ctx, w.admin, "student-events", "1.1.0", "")
 		must(t, err)
 		named, byName, _, stranger := w.twoPartners(t)
 		owner, asOwner := w.partner(t, "Uitgever Oost", "00000003423456780000", "oost@oost.example")
-		readers := map[string]Actor{
+		readers := map[string]registry.Actor{
 			"visitor": {}, "named": byName, "stranger": stranger, "owner": asOwner,
-			"own": {Kind: ActorClient, PartnerID: w.own.ID}, "admin": w.admin,
+			"own": {Kind: registry.ActorClient, PartnerID: w.own.ID}, "admin": w.admin,
 		}
 		in := contractInput("student-events")
 		in.OwnerPartnerID, in.Agreement = owner.ID, "Chain board"
@@ -84,8 +87,8 @@ func TestVisibilityHoldsEverywhere(t *testing.T) {
 			{store.VisibilityPublic, "visitor named stranger owner own admin"},
 			{store.VisibilityPartners, "named stranger owner own admin"},
 		} {
-			change := VisibilityChange{Visibility: tt.visibility, PartnerIDs: []string{named.ID}, Reason: "for the test", AcceptLoss: true}
-			if c, err := w.Contracts.Get(ctx, Reader{Administrator: true}, "student-events"); err != nil || c.Visibility != tt.visibility {
+			change := contracts.VisibilityChange{Visibility: tt.visibility, PartnerIDs: []string{named.ID}, Reason: "for the test", AcceptLoss: true}
+			if c, err := w.Contracts.Get(ctx, registry.Reader{Administrator: true}, "student-events"); err != nil || c.Visibility != tt.visibility {
 				_, err = w.Contracts.SetVisibility(ctx, w.admin, "student-events", change)
 				must(t, err)
 			}
@@ -104,9 +107,9 @@ func TestVisibilityHoldsEverywhere(t *testing.T) {
 }
 
 // wantSubscribes asks for a subscription and takes it back.
-func (w *world) wantSubscribes(t *testing.T, what string, actor Actor, endpointID string, want bool) {
+func (w *world) wantSubscribes(t *testing.T, what string, actor registry.Actor, endpointID string, want bool) {
 	t.Helper()
-	sub, err := w.Subscriptions.Request(t.Context(), actor, SubscriptionRequest{EndpointID: endpointID, Types: []string{enrolled}, Purpose: "testing"})
+	sub, err := w.Subscriptions.Request(t.Context(), actor, partners.SubscriptionRequest{EndpointID: endpointID, Types: []string{enrolled}, Purpose: "testing"})
 	if (err == nil) != want {
 		t.Errorf("%s: subscribes: %v", what, err)
 	}
@@ -126,51 +129,51 @@ func TestNarrowerNeedsAcceptance(t *testing.T) {
 		first, actor, other, _ := w.twoPartners(t)
 		sub := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
 		must(t, w.Subscriptions.Approve(ctx, w.admin, sub.ID))
-		set := func(in VisibilityChange) error {
+		set := func(in contracts.VisibilityChange) error {
 			_, err := w.Contracts.SetVisibility(ctx, w.admin, "student-events", in)
 			return err
 		}
-		for what, in := range map[string]VisibilityChange{
+		for what, in := range map[string]contracts.VisibilityChange{
 			"no reason": {Visibility: store.VisibilityPublic}, "unknown": {Visibility: "all", Reason: "because"},
 			"nobody named":  {Visibility: store.VisibilityNamed, Reason: "because"},
 			"own by name":   {Visibility: store.VisibilityNamed, Reason: "because", PartnerIDs: []string{w.own.ID}},
 			"unknown named": {Visibility: store.VisibilityNamed, Reason: "because", PartnerIDs: []string{"ptn_none"}, AcceptLoss: true},
 		} {
-			wantCode(t, what, CodeInvalid, set(in))
+			wantCode(t, what, registry.CodeInvalid, set(in))
 		}
-		wantCode(t, "as it is", CodeConflict, set(VisibilityChange{Visibility: store.VisibilityPartners, Reason: "because"}))
-		must(t, set(VisibilityChange{Visibility: store.VisibilityPublic, Reason: "the chain board said so"}))
+		wantCode(t, "as it is", registry.CodeConflict, set(contracts.VisibilityChange{Visibility: store.VisibilityPartners, Reason: "because"}))
+		must(t, set(contracts.VisibilityChange{Visibility: store.VisibilityPublic, Reason: "the chain board said so"}))
 		if got := w.lastSentence(t); !strings.Contains(got, "from public to") && !strings.Contains(got, "from partners to public: “the chain board said so”") {
 			t.Errorf("told as %s", got)
 		}
-		narrow := VisibilityChange{Visibility: store.VisibilityNamed, PartnerIDs: []string{other.ID, other.ID}, Reason: "it leaked"}
+		narrow := contracts.VisibilityChange{Visibility: store.VisibilityNamed, PartnerIDs: []string{other.ID, other.ID}, Reason: "it leaked"}
 		err := set(narrow)
-		var loss *SightLossError
+		var loss *contracts.SightLossError
 		if !errors.As(err, &loss) || !loss.Everybody || len(loss.Partners) != 1 || loss.Partners[0].ID != first.ID || loss.Partners[0].Subscriptions != 1 {
 			t.Fatalf("got %v", err)
 		}
-		wantCode(t, "without acceptance", CodeConflict, err)
+		wantCode(t, "without acceptance", registry.CodeConflict, err)
 		shown, err := w.Contracts.SightLoss(ctx, w.admin, "student-events", narrow)
 		if err != nil || len(shown.Partners) != 1 {
 			t.Errorf("preview %v, %v", shown, err)
 		}
 		_, err = w.Contracts.SightLoss(ctx, actor, "student-events", narrow)
-		wantCode(t, "a partner looks who loses", CodeForbidden, err)
+		wantCode(t, "a partner looks who loses", registry.CodeForbidden, err)
 		narrow.AcceptLoss = true
 		must(t, set(narrow))
-		named, err := w.Contracts.NamedPartners(ctx, Reader{Administrator: true}, "student-events")
+		named, err := w.Contracts.NamedPartners(ctx, registry.Reader{Administrator: true}, "student-events")
 		if err != nil || len(named) != 1 || named[0].ID != other.ID {
 			t.Errorf("named %v, %v", named, err)
 		}
 		// What was approved goes on; what was asked for is not approved any more.
-		again, err := w.Subscriptions.Get(ctx, Scope{All: true}, sub.ID)
+		again, err := w.Subscriptions.Get(ctx, registry.Scope{All: true}, sub.ID)
 		if err != nil || again.Status != store.SubscriptionApproved {
 			t.Errorf("the subscription is %s, %v", again.Status, err)
 		}
-		must(t, set(VisibilityChange{Visibility: store.VisibilityPartners, Reason: "all may see it"}))
+		must(t, set(contracts.VisibilityChange{Visibility: store.VisibilityPartners, Reason: "all may see it"}))
 		asked := w.subscribe(t, actor, w.endpoint(t, actor).ID, leftEvent)
 		must(t, set(narrow))
-		wantCode(t, "approve what is out of sight", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, asked.ID))
+		wantCode(t, "approve what is out of sight", registry.CodeConflict, w.Subscriptions.Approve(ctx, w.admin, asked.ID))
 	})
 }
 
@@ -182,19 +185,19 @@ func TestOnlyOwnOrganisationShows(t *testing.T) {
 		in.OwnerPartnerID = p.ID
 		_, err := w.Contracts.Create(ctx, w.admin, in)
 		must(t, err)
-		change := VisibilityChange{Visibility: store.VisibilityPublic, Reason: "because"}
+		change := contracts.VisibilityChange{Visibility: store.VisibilityPublic, Reason: "because"}
 		for name, tt := range map[string]struct {
-			actor Actor
+			actor registry.Actor
 			code  string
 		}{
-			"owner": {actor, CodeForbidden}, "stranger": {stranger, CodeNotFound}, "own client": {Actor{Kind: ActorClient, PartnerID: w.own.ID}, CodeNotFound},
-			"nobody": {Actor{}, CodeNotFound},
+			"owner": {actor, registry.CodeForbidden}, "stranger": {stranger, registry.CodeNotFound}, "own client": {registry.Actor{Kind: registry.ActorClient, PartnerID: w.own.ID}, registry.CodeNotFound},
+			"nobody": {registry.Actor{}, registry.CodeNotFound},
 		} {
 			_, err := w.Contracts.SetVisibility(ctx, tt.actor, "noord-events", change)
 			wantCode(t, name, tt.code, err)
 		}
 		_, err = w.Contracts.SetVisibility(ctx, w.admin, "none", change)
-		wantCode(t, "unknown", CodeNotFound, err)
+		wantCode(t, "unknown", registry.CodeNotFound, err)
 		_, err = w.Contracts.SetVisibility(ctx, w.admin, "noord-events", change)
 		wantCode(t, "administrator", "", err)
 	})

@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"slices"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -18,8 +20,8 @@ func TestWithdrawalTellsWhoIsHit(t *testing.T) {
 		w.catalogue(t)
 		fixed := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
 		w.publishVersion(t, "2.0.0", enrolled)
-		any, err := w.Subscriptions.Request(ctx, stranger, SubscriptionRequest{
-			EndpointID: w.endpoint(t, stranger).ID, Types: []string{enrolled}, Versions: map[string]string{enrolled: AnyVersion}, Purpose: "keep our records right",
+		any, err := w.Subscriptions.Request(ctx, stranger, partners.SubscriptionRequest{
+			EndpointID: w.endpoint(t, stranger).ID, Types: []string{enrolled}, Versions: map[string]string{enrolled: registry.AnyVersion}, Purpose: "keep our records right",
 		})
 		must(t, err)
 		effect, err := w.Contracts.WithdrawalEffect(ctx, w.admin, "student-events", "1.0.0")
@@ -39,7 +41,7 @@ func TestWithdrawalTellsWhoIsHit(t *testing.T) {
 			t.Errorf("of 2.0.0: %+v, %v", newer, err)
 		}
 		_, err = w.Contracts.WithdrawalEffect(ctx, actor, "student-events", "1.0.0")
-		wantCode(t, "who does not maintain it", CodeForbidden, err)
+		wantCode(t, "who does not maintain it", registry.CodeForbidden, err)
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 			row, err := tx.Contract(ctx, "student-events")
 			if err == nil {
@@ -55,6 +57,6 @@ func TestWithdrawalTellsWhoIsHit(t *testing.T) {
 		_, err = w.Contracts.Withdraw(ctx, w.admin, "student-events", "1.0.0", "It leaked.")
 		must(t, err)
 		_, err = w.Contracts.WithdrawalEffect(ctx, w.admin, "student-events", "1.0.0")
-		wantCode(t, "withdrawn already", CodeConflict, err)
+		wantCode(t, "withdrawn already", registry.CodeConflict, err)
 	})
 }

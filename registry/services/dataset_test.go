@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -18,15 +21,15 @@ func squares(given string, crs, target int) (string, error) {
 	return strings.ToUpper(given) + strconv.Itoa(crs) + ">" + strconv.Itoa(target), nil
 }
 
-func buildings() DatasetInput {
-	return DatasetInput{
+func buildings() datasets.DatasetInput {
+	return datasets.DatasetInput{
 		ID: "buildings", Title: "School buildings", RootPrefix: "sb", RootSpace: "http://www.example.nl/schemas/buildings/1.0", RootLocal: "mutaties",
 		Namespaces: map[string]string{"gml": "http://www.opengis.net/gml/3.2"}, ObjectTypes: []string{"School", "Annex"}, CRS: 28992,
 		AreaKind: store.AreaGeometry, DeltaSchedule: "*/5 * * * *", SnapshotSchedule: "@daily",
 	}
 }
 
-func (w *world) dataset(t *testing.T, in DatasetInput) store.Dataset {
+func (w *world) dataset(t *testing.T, in datasets.DatasetInput) store.Dataset {
 	t.Helper()
 	row, err := w.Datasets.Create(t.Context(), w.admin, in)
 	must(t, err)
@@ -37,31 +40,35 @@ func TestDatasetInput(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		for name, tt := range map[string]struct {
 			field string
-			spoil func(*DatasetInput)
+			spoil func(*datasets.DatasetInput)
 		}{
-			"no id":                {"id", func(in *DatasetInput) { in.ID = "" }},
-			"capitals":             {"id", func(in *DatasetInput) { in.ID = "Buildings" }},
-			"no title":             {"title", func(in *DatasetInput) { in.Title = "" }},
-			"no root":              {"rootLocal", func(in *DatasetInput) { in.RootLocal = "a:b" }},
-			"no letter of XML":     {"rootLocal", func(in *DatasetInput) { in.RootLocal = "a²" }},
-			"type no name":         {"objectTypes", func(in *DatasetInput) { in.ObjectTypes = []string{"ª"} }},
-			"space of the format":  {"rootSpace", func(in *DatasetInput) { in.RootSpace = "http://www.kadaster.nl/schemas/mutatielevering-generiek/2.0" }},
-			"space of XML":         {"namespaces", func(in *DatasetInput) { in.Namespaces = map[string]string{"x": "http://www.w3.org/XML/1998/namespace"} }},
-			"prefix of XML":        {"rootPrefix", func(in *DatasetInput) { in.RootPrefix = "xmlns" }},
-			"relative namespace":   {"rootSpace", func(in *DatasetInput) { in.RootSpace = "buildings" }},
-			"namespace":            {"namespaces", func(in *DatasetInput) { in.Namespaces = map[string]string{"x": "no address"} }},
-			"namespace of root":    {"namespaces", func(in *DatasetInput) { in.Namespaces = map[string]string{"sb": "urn:other"} }},
-			"no types":             {"objectTypes", func(in *DatasetInput) { in.ObjectTypes = nil }},
-			"type twice":           {"objectTypes", func(in *DatasetInput) { in.ObjectTypes = []string{"School", "school"} }},
-			"type with a space":    {"objectTypes", func(in *DatasetInput) { in.ObjectTypes = []string{"a<b"} }},
-			"coordinate system":    {"crs", func(in *DatasetInput) { in.CRS = 3857 }},
-			"geometry without":     {"crs", func(in *DatasetInput) { in.CRS = 0 }},
-			"kind of area":         {"areaKind", func(in *DatasetInput) { in.AreaKind = "circle" }},
-			"keys without element": {"keyElements", func(in *DatasetInput) { in.AreaKind = store.AreaKeys }},
-			"too many in a file":   {"perFile", func(in *DatasetInput) { in.PerFile = 100_001 }},
-			"no cron":              {"deltaSchedule", func(in *DatasetInput) { in.DeltaSchedule = "often" }},
-			"too often":            {"deltaSchedule", func(in *DatasetInput) { in.DeltaSchedule = "@every 10s" }},
-			"snapshots too often":  {"snapshotSchedule", func(in *DatasetInput) { in.SnapshotSchedule = "*/5 * * * *" }},
+			"no id":            {"id", func(in *datasets.DatasetInput) { in.ID = "" }},
+			"capitals":         {"id", func(in *datasets.DatasetInput) { in.ID = "Buildings" }},
+			"no title":         {"title", func(in *datasets.DatasetInput) { in.Title = "" }},
+			"no root":          {"rootLocal", func(in *datasets.DatasetInput) { in.RootLocal = "a:b" }},
+			"no letter of XML": {"rootLocal", func(in *datasets.DatasetInput) { in.RootLocal = "a²" }},
+			"type no name":     {"objectTypes", func(in *datasets.DatasetInput) { in.ObjectTypes = []string{"ª"} }},
+			"space of the format": {"rootSpace", func(in *datasets.DatasetInput) {
+				in.RootSpace = "http://www.kadaster.nl/schemas/mutatielevering-generiek/2.0"
+			}},
+			"space of XML": {"namespaces", func(in *datasets.DatasetInput) {
+				in.Namespaces = map[string]string{"x": "http://www.w3.org/XML/1998/namespace"}
+			}},
+			"prefix of XML":        {"rootPrefix", func(in *datasets.DatasetInput) { in.RootPrefix = "xmlns" }},
+			"relative namespace":   {"rootSpace", func(in *datasets.DatasetInput) { in.RootSpace = "buildings" }},
+			"namespace":            {"namespaces", func(in *datasets.DatasetInput) { in.Namespaces = map[string]string{"x": "no address"} }},
+			"namespace of root":    {"namespaces", func(in *datasets.DatasetInput) { in.Namespaces = map[string]string{"sb": "urn:other"} }},
+			"no types":             {"objectTypes", func(in *datasets.DatasetInput) { in.ObjectTypes = nil }},
+			"type twice":           {"objectTypes", func(in *datasets.DatasetInput) { in.ObjectTypes = []string{"School", "school"} }},
+			"type with a space":    {"objectTypes", func(in *datasets.DatasetInput) { in.ObjectTypes = []string{"a<b"} }},
+			"coordinate system":    {"crs", func(in *datasets.DatasetInput) { in.CRS = 3857 }},
+			"geometry without":     {"crs", func(in *datasets.DatasetInput) { in.CRS = 0 }},
+			"kind of area":         {"areaKind", func(in *datasets.DatasetInput) { in.AreaKind = "circle" }},
+			"keys without element": {"keyElements", func(in *datasets.DatasetInput) { in.AreaKind = store.AreaKeys }},
+			"too many in a file":   {"perFile", func(in *datasets.DatasetInput) { in.PerFile = 100_001 }},
+			"no cron":              {"deltaSchedule", func(in *datasets.DatasetInput) { in.DeltaSchedule = "often" }},
+			"too often":            {"deltaSchedule", func(in *datasets.DatasetInput) { in.DeltaSchedule = "@every 10s" }},
+			"snapshots too often":  {"snapshotSchedule", func(in *datasets.DatasetInput) { in.SnapshotSchedule = "*/5 * * * *" }},
 		} {
 			in := buildings()
 			tt.spoil(&in)
@@ -78,7 +85,7 @@ func TestDatasetLife(t *testing.T) {
 		ctx := t.Context()
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		_, err := w.Datasets.Create(ctx, actor, buildings())
-		wantCode(t, "create by a partner", CodeForbidden, err)
+		wantCode(t, "create by a partner", registry.CodeForbidden, err)
 		row := w.dataset(t, buildings())
 		if row.PerFile != 5000 || row.Lineage == "" || w.lastSentence(t) != "Admin created dataset School buildings." {
 			t.Errorf("got %+v, %s", row, w.lastSentence(t))
@@ -86,9 +93,9 @@ func TestDatasetLife(t *testing.T) {
 		if _, err = w.Datasets.Create(ctx, w.admin, buildings()); fieldsOf(err)["id"] == "" {
 			t.Errorf("the same id twice: %v", err)
 		}
-		changed, err := w.Datasets.Update(ctx, w.admin, row.ID, func(in *DatasetInput) { in.Title, in.ID = "Buildings of schools", "other" })
+		changed, err := w.Datasets.Update(ctx, w.admin, row.ID, func(in *datasets.DatasetInput) { in.Title, in.ID = "Buildings of schools", "other" })
 		must(t, err)
-		if got, err := w.Datasets.Get(ctx, row.ID); err != nil || got.Title != "Buildings of schools" || changed.ID != row.ID || InputOfDataset(got).Namespaces["gml"] == "" {
+		if got, err := w.Datasets.Get(ctx, row.ID); err != nil || got.Title != "Buildings of schools" || changed.ID != row.ID || datasets.InputOfDataset(got).Namespaces["gml"] == "" {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		must(t, w.Datasets.AskDelta(ctx, w.admin, row.ID))
@@ -99,15 +106,15 @@ func TestDatasetLife(t *testing.T) {
 		if delta, snapshot := w.Datasets.Next(row); !delta.After(w.clock.Now()) || !snapshot.After(delta) {
 			t.Errorf("next %v and %v", delta, snapshot)
 		}
-		wantCode(t, "end without a reason", CodeInvalid, w.Datasets.End(ctx, w.admin, row.ID, ""))
+		wantCode(t, "end without a reason", registry.CodeInvalid, w.Datasets.End(ctx, w.admin, row.ID, ""))
 		must(t, w.Datasets.End(ctx, w.admin, row.ID, "the source has ended"))
 		_, err = w.Datasets.Access(ctx, store.Partner{ID: "ptn_1"}, row.ID, "")
-		if wantCode(t, "reading an ended one", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
+		if wantCode(t, "reading an ended one", registry.CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
 			t.Errorf("told %v", err)
 		}
-		wantCode(t, "delta of an ended one", CodeConflict, w.Datasets.AskDelta(ctx, w.admin, row.ID))
+		wantCode(t, "delta of an ended one", registry.CodeConflict, w.Datasets.AskDelta(ctx, w.admin, row.ID))
 		_, err = w.Datasets.Get(ctx, "other")
-		wantCode(t, "unknown", CodeNotFound, err)
+		wantCode(t, "unknown", registry.CodeNotFound, err)
 		rows, n, err := w.Datasets.List(ctx, store.DatasetFilter{})
 		if err != nil || n != 1 || rows[0].Status != store.DatasetEnded {
 			t.Errorf("got %+v, %v", rows, err)
@@ -122,7 +129,7 @@ func TestLineageStartsAnew(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		row := w.dataset(t, buildings())
 		_, err := w.Datasets.ResetLineage(t.Context(), w.admin, row.ID, "")
-		wantCode(t, "without a reason", CodeInvalid, err)
+		wantCode(t, "without a reason", registry.CodeInvalid, err)
 		next, err := w.Datasets.ResetLineage(t.Context(), w.admin, row.ID, "deltas of May were wrong")
 		must(t, err)
 		if next.Lineage == row.Lineage || next.LineageReason != "deltas of May were wrong" || next.SnapshotAskedAt.IsZero() {
@@ -140,11 +147,11 @@ func TestDatasetKeepsItsMeaning(t *testing.T) {
 		ctx := t.Context()
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		row := w.dataset(t, buildings())
-		_, err := w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{
-			Dataset: row.ID, EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: "POLYGON((1 1,2 1,2 2,1 1))"},
+		_, err := w.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{
+			Dataset: row.ID, EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: partners.AreaInput{Text: "POLYGON((1 1,2 1,2 2,1 1))"},
 		})
 		must(t, err)
-		_, err = w.Datasets.Update(ctx, w.admin, row.ID, func(in *DatasetInput) {
+		_, err = w.Datasets.Update(ctx, w.admin, row.ID, func(in *datasets.DatasetInput) {
 			in.CRS, in.GeometryElements, in.KeyElements, in.AreaKind = 4326, []string{"geometry"}, []string{"code"}, store.AreaKeys
 		})
 		if f := fieldsOf(err); len(f) != 4 {
@@ -180,7 +187,7 @@ func TestDatasetFails(t *testing.T) {
 		told(1)
 		fail()
 		told(2)
-		wantCode(t, "unknown", CodeNotFound, w.Datasets.Failed(ctx, "other", store.TroubleDelta, "x"))
+		wantCode(t, "unknown", registry.CodeNotFound, w.Datasets.Failed(ctx, "other", store.TroubleDelta, "x"))
 	})
 }
 
@@ -193,8 +200,8 @@ func TestDatasetEnds(t *testing.T) {
 		ctx := t.Context()
 		p, actor, q, stranger := w.twoPartners(t)
 		row := w.dataset(t, buildings())
-		ask := func(a Actor) store.Subscription {
-			sub, err := w.Subscriptions.RequestDataset(ctx, a, DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, a).ID, Purpose: "plan visits"})
+		ask := func(a registry.Actor) store.Subscription {
+			sub, err := w.Subscriptions.RequestDataset(ctx, a, partners.DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, a).ID, Purpose: "plan visits"})
 			must(t, err)
 			return sub
 		}
@@ -218,10 +225,10 @@ func TestDatasetEnds(t *testing.T) {
 		_, err = w.Datasets.Access(ctx, p, row.ID, paused.ID)
 		must(t, err)
 		_, err = w.Datasets.Access(ctx, q, row.ID, "")
-		wantCode(t, "who was not approved", CodeForbidden, err)
-		wantCode(t, "approve after the end", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, waits.ID))
-		_, err = w.Subscriptions.ChangeArea(ctx, actor, follows.ID, AreaChange{Area: AreaInput{Text: square}})
-		wantCode(t, "another area", CodeConflict, err)
+		wantCode(t, "who was not approved", registry.CodeForbidden, err)
+		wantCode(t, "approve after the end", registry.CodeConflict, w.Subscriptions.Approve(ctx, w.admin, waits.ID))
+		_, err = w.Subscriptions.ChangeArea(ctx, actor, follows.ID, partners.AreaChange{Area: partners.AreaInput{Text: square}})
+		wantCode(t, "another area", registry.CodeConflict, err)
 
 		over := func(want int) {
 			t.Helper()
@@ -243,12 +250,12 @@ func TestDatasetEnds(t *testing.T) {
 		over(0)
 		for _, named := range []string{"", follows.ID} {
 			_, err = w.Datasets.Access(ctx, p, row.ID, named)
-			if wantCode(t, "after all is over", CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
+			if wantCode(t, "after all is over", registry.CodeForbidden, err); err == nil || !strings.Contains(err.Error(), "has ended") {
 				t.Errorf("by %q told %v", named, err)
 			}
 		}
 		_, err = w.Datasets.Access(ctx, q, row.ID, follows.ID)
-		wantCode(t, "what was another's", CodeNotFound, err)
+		wantCode(t, "what was another's", registry.CodeNotFound, err)
 	})
 }
 
@@ -259,7 +266,7 @@ func TestDatasetOfManyFollowers(t *testing.T) {
 		ctx := t.Context()
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		row := w.dataset(t, buildings())
-		asked := DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square}}
+		asked := partners.DatasetRequest{Dataset: row.ID, EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: partners.AreaInput{Text: square}}
 		first, err := w.Subscriptions.RequestDataset(ctx, actor, asked)
 		must(t, err)
 		w.clock.Advance(time.Second)
@@ -273,10 +280,10 @@ func TestDatasetOfManyFollowers(t *testing.T) {
 			}
 			return nil
 		}))
-		if list, err := w.Datasets.Followers(ctx, ScopeOf(p.ID), row.ID); err != nil || len(list) != 1 {
+		if list, err := w.Datasets.Followers(ctx, registry.ScopeOf(p.ID), row.ID); err != nil || len(list) != 1 {
 			t.Errorf("%d follow: %v", len(list), err)
 		}
-		_, err = w.Datasets.Update(ctx, w.admin, row.ID, func(in *DatasetInput) { in.GeometryElements = []string{"geometry"} })
+		_, err = w.Datasets.Update(ctx, w.admin, row.ID, func(in *datasets.DatasetInput) { in.GeometryElements = []string{"geometry"} })
 		if f := fieldsOf(err); len(f) != 1 {
 			t.Errorf("what decides about areas changed: %v", err)
 		}
@@ -285,7 +292,7 @@ func TestDatasetOfManyFollowers(t *testing.T) {
 			t.Errorf("a second subscription at an endpoint: %v", err)
 		}
 		must(t, w.Datasets.End(ctx, w.admin, row.ID, "the source has ended"))
-		if sub, err := w.Subscriptions.Get(ctx, ScopeOf(p.ID), first.ID); err != nil || sub.Status != store.SubscriptionEnded {
+		if sub, err := w.Subscriptions.Get(ctx, registry.ScopeOf(p.ID), first.ID); err != nil || sub.Status != store.SubscriptionEnded {
 			t.Errorf("the request is %s: %v", sub.Status, err)
 		}
 		if m := w.mailsTo(t, p.ContactEmail)[0]; !strings.Contains(m.Subject, "has ended") {

@@ -1,9 +1,12 @@
-package registry
+package services
 
 import (
 	"errors"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -16,10 +19,10 @@ func receiverAPI(version, media string) []byte {
 
 func (w *world) receiverContract(t *testing.T) {
 	t.Helper()
-	_, err := w.Contracts.Create(t.Context(), w.admin, ContractInput{ID: "receiver", Kind: "openapi", Title: "Receiver", Visibility: store.VisibilityPartners})
+	_, err := w.Contracts.Create(t.Context(), w.admin, contracts.ContractInput{ID: "receiver", Kind: "openapi", Title: "Receiver", Visibility: store.VisibilityPartners})
 	must(t, err)
 	for version, media := range map[string]string{"1.0.0": "application/cloudevents+json", "2.0.0": "application/cloudevents-batch+json; charset=utf-8"} {
-		_, err = w.Contracts.Upload(t.Context(), w.admin, "receiver", Upload{Content: receiverAPI(version, media)})
+		_, err = w.Contracts.Upload(t.Context(), w.admin, "receiver", contracts.Upload{Content: receiverAPI(version, media)})
 		must(t, err)
 		_, err = w.publish(t.Context(), w.admin, "receiver", version, "")
 		must(t, err)
@@ -29,7 +32,7 @@ func (w *world) receiverContract(t *testing.T) {
 // Rules: EDU-11, CE-56.
 func TestBatchesNeedAReceiverThatTakesThem(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
-		w.configure(t, func(c *Config) {
+		w.configure(t, func(c *registry.Config) {
 			c.CheckWindows = func(text string) error { return errors.New(text + " is no time") }
 		})
 		w.catalogue(t)
@@ -37,24 +40,26 @@ func TestBatchesNeedAReceiverThatTakesThem(t *testing.T) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		for _, tt := range []struct {
 			name, field string
-			change      func(*EndpointInput)
+			change      func(*partners.EndpointInput)
 		}{
-			{"stated", "", func(e *EndpointInput) { e.BatchEvents, e.BatchStated = 100, true }},
-			{"by contract", "", func(e *EndpointInput) { e.BatchEvents, e.ContractID, e.ContractVersion = 100, "receiver", "2.0.0" }},
-			{"by its latest version", "", func(e *EndpointInput) { e.BatchEvents, e.ContractID = 100, "receiver" }},
-			{"contract without batches", "", func(e *EndpointInput) { e.ContractID, e.ContractVersion = "receiver", "1.0.0" }},
-			{"nothing shows it", "batchStated", func(e *EndpointInput) { e.BatchEvents = 100 }},
-			{"contract says otherwise", "batchEvents", func(e *EndpointInput) {
+			{"stated", "", func(e *partners.EndpointInput) { e.BatchEvents, e.BatchStated = 100, true }},
+			{"by contract", "", func(e *partners.EndpointInput) {
+				e.BatchEvents, e.ContractID, e.ContractVersion = 100, "receiver", "2.0.0"
+			}},
+			{"by its latest version", "", func(e *partners.EndpointInput) { e.BatchEvents, e.ContractID = 100, "receiver" }},
+			{"contract without batches", "", func(e *partners.EndpointInput) { e.ContractID, e.ContractVersion = "receiver", "1.0.0" }},
+			{"nothing shows it", "batchStated", func(e *partners.EndpointInput) { e.BatchEvents = 100 }},
+			{"contract says otherwise", "batchEvents", func(e *partners.EndpointInput) {
 				e.BatchEvents, e.ContractID, e.ContractVersion, e.BatchStated = 100, "receiver", "1.0.0", true
 			}},
-			{"no such version", "contractId", func(e *EndpointInput) { e.ContractID, e.ContractVersion = "receiver", "3.0.0" }},
-			{"no such contract", "contractId", func(e *EndpointInput) { e.ContractID = "other" }},
-			{"not an OpenAPI", "contractId", func(e *EndpointInput) { e.ContractID = "student-events" }},
-			{"one event", "batchEvents", func(e *EndpointInput) { e.BatchEvents, e.BatchStated = 1, true }},
-			{"too many events", "batchEvents", func(e *EndpointInput) { e.BatchEvents, e.BatchStated = 1001, true }},
-			{"too small", "batchBytes", func(e *EndpointInput) { e.BatchEvents, e.BatchBytes, e.BatchStated = 2, 65537, true }},
-			{"too long", "batchWaitSeconds", func(e *EndpointInput) { e.BatchEvents, e.BatchWaitSeconds, e.BatchStated = 2, 61, true }},
-			{"windows", "windows", func(e *EndpointInput) { e.Windows = "never" }},
+			{"no such version", "contractId", func(e *partners.EndpointInput) { e.ContractID, e.ContractVersion = "receiver", "3.0.0" }},
+			{"no such contract", "contractId", func(e *partners.EndpointInput) { e.ContractID = "other" }},
+			{"not an OpenAPI", "contractId", func(e *partners.EndpointInput) { e.ContractID = "student-events" }},
+			{"one event", "batchEvents", func(e *partners.EndpointInput) { e.BatchEvents, e.BatchStated = 1, true }},
+			{"too many events", "batchEvents", func(e *partners.EndpointInput) { e.BatchEvents, e.BatchStated = 1001, true }},
+			{"too small", "batchBytes", func(e *partners.EndpointInput) { e.BatchEvents, e.BatchBytes, e.BatchStated = 2, 65537, true }},
+			{"too long", "batchWaitSeconds", func(e *partners.EndpointInput) { e.BatchEvents, e.BatchWaitSeconds, e.BatchStated = 2, 61, true }},
+			{"windows", "windows", func(e *partners.EndpointInput) { e.Windows = "never" }},
 		} {
 			in := webhook()
 			tt.change(&in)
@@ -66,7 +71,7 @@ func TestBatchesNeedAReceiverThatTakesThem(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || e.BatchEvents != in.BatchEvents || e.BatchStated != in.BatchStated || e.ContractID != in.ContractID || e.ContractVersion == Latest {
+			if err != nil || e.BatchEvents != in.BatchEvents || e.BatchStated != in.BatchStated || e.ContractID != in.ContractID || e.ContractVersion == registry.Latest {
 				t.Errorf("%s: %+v, %v", tt.name, e, err)
 			}
 		}

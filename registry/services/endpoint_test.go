@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -14,21 +16,21 @@ func TestEndpointInput(t *testing.T) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		for _, tt := range []struct {
 			field string
-			spoil func(*EndpointInput)
+			spoil func(*partners.EndpointInput)
 		}{
-			{"name", func(e *EndpointInput) { e.Name = " " }},
-			{"kind", func(e *EndpointInput) { e.Kind = store.EndpointPull }},
-			{"url", func(e *EndpointInput) { e.URL = "http://noord.example/" }},
-			{"contentMode", func(e *EndpointInput) { e.ContentMode = "batch" }},
-			{"tokenUrl", func(e *EndpointInput) { e.TokenURL = "" }},
-			{"tokenClientId", func(e *EndpointInput) { e.TokenClientID = "" }},
-			{"tokenSecret", func(e *EndpointInput) { e.TokenSecret = "" }},
-			{"tokenSecret", func(e *EndpointInput) { e.TokenSecret = "two\nlines" }},
-			{"tokenAuthMethod", func(e *EndpointInput) { e.TokenAuthMethod = "" }},
-			{"tokenAuthMethod", func(e *EndpointInput) { e.TokenAuthMethod = TokenAuthNone }},
-			{"ratePerSecond", func(e *EndpointInput) { e.RatePerSecond = -1 }},
-			{"maxConcurrency", func(e *EndpointInput) { e.MaxConcurrency = 65 }},
-			{"timeoutSeconds", func(e *EndpointInput) { e.TimeoutSeconds = 61 }},
+			{"name", func(e *partners.EndpointInput) { e.Name = " " }},
+			{"kind", func(e *partners.EndpointInput) { e.Kind = store.EndpointPull }},
+			{"url", func(e *partners.EndpointInput) { e.URL = "http://noord.example/" }},
+			{"contentMode", func(e *partners.EndpointInput) { e.ContentMode = "batch" }},
+			{"tokenUrl", func(e *partners.EndpointInput) { e.TokenURL = "" }},
+			{"tokenClientId", func(e *partners.EndpointInput) { e.TokenClientID = "" }},
+			{"tokenSecret", func(e *partners.EndpointInput) { e.TokenSecret = "" }},
+			{"tokenSecret", func(e *partners.EndpointInput) { e.TokenSecret = "two\nlines" }},
+			{"tokenAuthMethod", func(e *partners.EndpointInput) { e.TokenAuthMethod = "" }},
+			{"tokenAuthMethod", func(e *partners.EndpointInput) { e.TokenAuthMethod = registry.TokenAuthNone }},
+			{"ratePerSecond", func(e *partners.EndpointInput) { e.RatePerSecond = -1 }},
+			{"maxConcurrency", func(e *partners.EndpointInput) { e.MaxConcurrency = 65 }},
+			{"timeoutSeconds", func(e *partners.EndpointInput) { e.TimeoutSeconds = 61 }},
 		} {
 			in := webhook()
 			tt.spoil(&in)
@@ -37,10 +39,10 @@ func TestEndpointInput(t *testing.T) {
 				t.Errorf("%s: got %v %v", tt.field, err, f)
 			}
 		}
-		w.configure(t, func(c *Config) { c.AllowOpenEndpoints = true })
+		w.configure(t, func(c *registry.Config) { c.AllowOpenEndpoints = true })
 		open := w.Endpoints
 		in := webhook()
-		in.TokenAuthMethod = TokenAuthNone
+		in.TokenAuthMethod = registry.TokenAuthNone
 		if e, err := open.Create(t.Context(), actor, "", in); err != nil || e.TokenURL != "" || e.TokenSecret != "" {
 			t.Errorf("open endpoint: %+v, %v", e, err)
 		}
@@ -67,10 +69,10 @@ func TestEndpointSecret(t *testing.T) {
 		if plain, err := w.Endpoints.TokenSecret(e); err != nil || plain != "top secret words" {
 			t.Errorf("kept secret: %q, %v", plain, err)
 		}
-		for name, move := range map[string]func(*EndpointInput){
-			"webhook host": func(i *EndpointInput) { i.URL = "https://evil.example/events" },
-			"webhook port": func(i *EndpointInput) { i.URL = "https://noord.example:8443/events" },
-			"token host":   func(i *EndpointInput) { i.TokenURL = "https://evil.example/token" },
+		for name, move := range map[string]func(*partners.EndpointInput){
+			"webhook host": func(i *partners.EndpointInput) { i.URL = "https://evil.example/events" },
+			"webhook port": func(i *partners.EndpointInput) { i.URL = "https://noord.example:8443/events" },
+			"token host":   func(i *partners.EndpointInput) { i.TokenURL = "https://evil.example/token" },
 		} {
 			moved := webhook()
 			moved.TokenSecret = ""
@@ -100,11 +102,11 @@ func TestEndpointTransitions(t *testing.T) {
 		ctx := t.Context()
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		e := w.endpoint(t, actor)
-		verbs := map[string]func(Actor) error{
-			"pause":   func(a Actor) error { return w.Endpoints.Pause(ctx, a, e.ID, "") },
-			"resume":  func(a Actor) error { return w.Endpoints.Resume(ctx, a, e.ID) },
-			"suspend": func(a Actor) error { return w.Endpoints.Suspend(ctx, a, e.ID, "too many failures") },
-			"end":     func(a Actor) error { return w.Endpoints.End(ctx, a, e.ID, "") },
+		verbs := map[string]func(registry.Actor) error{
+			"pause":   func(a registry.Actor) error { return w.Endpoints.Pause(ctx, a, e.ID, "") },
+			"resume":  func(a registry.Actor) error { return w.Endpoints.Resume(ctx, a, e.ID) },
+			"suspend": func(a registry.Actor) error { return w.Endpoints.Suspend(ctx, a, e.ID, "too many failures") },
+			"end":     func(a registry.Actor) error { return w.Endpoints.End(ctx, a, e.ID, "") },
 		}
 		allowed := map[string]string{ // who may: p partner, a administrator
 			"active pause": "pa", "active suspend": "a", "active end": "pa", "paused resume": "pa", "paused suspend": "a",
@@ -112,7 +114,7 @@ func TestEndpointTransitions(t *testing.T) {
 		}
 		for _, state := range []string{"active", "paused", "suspended", "ended"} {
 			for verb, do := range verbs {
-				for who, by := range map[string]Actor{"p": actor, "a": w.admin} {
+				for who, by := range map[string]registry.Actor{"p": actor, "a": w.admin} {
 					must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 						e.Status = state
 						return tx.UpdateEndpoint(ctx, &e)
@@ -143,10 +145,10 @@ func TestEndpointPausedByAdministrator(t *testing.T) {
 		if got := pausedBy(); got != "paused "+w.admin.Name {
 			t.Errorf("got %q", got)
 		}
-		wantCode(t, "by the partner", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		wantCode(t, "by the partner", registry.CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
 		_, err := w.Endpoints.Update(ctx, actor, e.ID, webhook())
 		must(t, err)
-		wantCode(t, "by the partner, after a change", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		wantCode(t, "by the partner, after a change", registry.CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
 		must(t, w.Endpoints.Resume(ctx, w.admin, e.ID))
 		if got := pausedBy(); got != "active " {
 			t.Errorf("got %q", got)
@@ -167,7 +169,7 @@ func TestEndpointSuspendedByEngine(t *testing.T) {
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 			e.Status, e.StatusReason = store.EndpointSuspended, "403 Forbidden"
 			must(t, tx.UpdateEndpoint(ctx, &e))
-			must(t, record(ctx, tx, SystemActor(), ActionEndpointSuspended, endpointObject(e), nil))
+			must(t, registry.Record(ctx, tx, registry.SystemActor(), registry.ActionEndpointSuspended, partners.EndpointObject(e), nil))
 			return w.Mails.EndpointSuspended(ctx, tx, e, "403 Forbidden")
 		}))
 		if m := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(m.Body, "403 Forbidden") {
@@ -176,7 +178,7 @@ func TestEndpointSuspendedByEngine(t *testing.T) {
 		must(t, w.Endpoints.Resume(ctx, actor, e.ID))
 		w.clock.Advance(1000)
 		must(t, w.Endpoints.Suspend(ctx, w.admin, e.ID, "by us"))
-		wantCode(t, "an administrator's suspension", CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
+		wantCode(t, "an administrator's suspension", registry.CodeForbidden, w.Endpoints.Resume(ctx, actor, e.ID))
 		must(t, w.Endpoints.Resume(ctx, w.admin, e.ID))
 	})
 }

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry/mail"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -67,9 +68,9 @@ func (s *smtpServer) serve(conn net.Conn, rcptReply string) {
 	}
 }
 
-func (s *smtpServer) sender(t *testing.T, clock *storetest.Clock) Sender {
+func (s *smtpServer) sender(t *testing.T, clock *storetest.Clock) mail.Sender {
 	t.Helper()
-	sender, err := NewSMTPSender(SMTP{Host: "127.0.0.1", Port: s.addr.Port, From: "schakel@office.example", TLS: "none", HELO: "test"}, clock.Now)
+	sender, err := mail.NewSMTPSender(mail.SMTP{Host: "127.0.0.1", Port: s.addr.Port, From: "schakel@office.example", TLS: "none", HELO: "test"}, clock.Now)
 	must(t, err)
 	return sender
 }
@@ -77,7 +78,7 @@ func (s *smtpServer) sender(t *testing.T, clock *storetest.Clock) Sender {
 func queue(t *testing.T, w *world, to string) {
 	t.Helper()
 	must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
-		return w.cfg.mail(t.Context(), tx, to, w.cfg.letter("Één\r\nBcc: x@evil.example", "/login", "Geachte heer"))
+		return w.cfg.Mail(t.Context(), tx, to, w.cfg.Letter("Één\r\nBcc: x@evil.example", "/login", "Geachte heer"))
 	}))
 }
 
@@ -85,7 +86,7 @@ func TestMailerSends(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		server := newSMTPServer(t, "250 ok")
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.cfg, server.sender(t, w.clock))
+		m := mail.NewMailer(w.cfg, server.sender(t, w.clock))
 		must(t, m.Start(t.Context()))
 		got := <-server.messages
 		stop, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -117,13 +118,13 @@ func TestMailerTriesAgain(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		busy, good := newSMTPServer(t, "451 later"), newSMTPServer(t, "250 ok")
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.cfg, busy.sender(t, w.clock))
+		m := mail.NewMailer(w.cfg, busy.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		sent := w.mailsTo(t, "anna@noord.example")[0]
 		if sent.Status != store.MailPending || sent.Attempts != 1 || sent.Error == "" || sent.DueAt.Sub(w.clock.Now()).Round(time.Second) != 30*time.Second {
 			t.Fatalf("got %+v", sent)
 		}
-		m = NewMailer(w.cfg, good.sender(t, w.clock))
+		m = mail.NewMailer(w.cfg, good.sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		if len(good.messages) != 0 {
 			t.Error("tried again before it was due")
@@ -134,7 +135,7 @@ func TestMailerTriesAgain(t *testing.T) {
 			t.Errorf("got %+v", sent)
 		}
 		queue(t, w, "bob@noord.example")
-		m = NewMailer(w.cfg, busy.sender(t, w.clock))
+		m = mail.NewMailer(w.cfg, busy.sender(t, w.clock))
 		w.clock.Advance(73 * time.Hour)
 		must(t, m.SendDue(t.Context()))
 		if sent = w.mailsTo(t, "bob@noord.example")[0]; sent.Status != store.MailFailed {
@@ -146,7 +147,7 @@ func TestMailerTriesAgain(t *testing.T) {
 func TestMailerGivesUpOnRefusal(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		queue(t, w, "nobody@noord.example")
-		m := NewMailer(w.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
+		m := mail.NewMailer(w.cfg, newSMTPServer(t, "550 no such mailbox").sender(t, w.clock))
 		must(t, m.SendDue(t.Context()))
 		if sent := w.mailsTo(t, "nobody@noord.example")[0]; sent.Status != store.MailFailed || !strings.Contains(sent.Error, "550") {
 			t.Errorf("got %+v", sent)
@@ -157,7 +158,7 @@ func TestMailerGivesUpOnRefusal(t *testing.T) {
 func TestMailerWithoutServer(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		queue(t, w, "anna@noord.example")
-		m := NewMailer(w.cfg, nil)
+		m := mail.NewMailer(w.cfg, nil)
 		must(t, m.SendDue(t.Context()))
 		if sent := w.mailsTo(t, "anna@noord.example")[0]; sent.Status != store.MailPending || sent.Attempts != 0 {
 			t.Errorf("got %+v", sent)
@@ -168,15 +169,15 @@ func TestMailerWithoutServer(t *testing.T) {
 
 func TestSMTPSettings(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]SMTP{
+	for name, s := range map[string]mail.SMTP{
 		"no host": {From: "a@b.nl"}, "no sender": {Host: "mail.b.nl"}, "unknown TLS": {Host: "mail.b.nl", From: "a@b.nl", TLS: "perhaps"},
 	} {
-		if _, err := NewSMTPSender(s, time.Now); err == nil {
+		if _, err := mail.NewSMTPSender(s, time.Now); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
 	for _, tls := range []string{"", "starttls", "implicit", "none"} {
-		if _, err := NewSMTPSender(SMTP{Host: "mail.b.nl", From: "a@b.nl", TLS: tls, User: "u", Password: "p"}, time.Now); err != nil {
+		if _, err := mail.NewSMTPSender(mail.SMTP{Host: "mail.b.nl", From: "a@b.nl", TLS: tls, User: "u", Password: "p"}, time.Now); err != nil {
 			t.Errorf("%q: %v", tls, err)
 		}
 	}
@@ -186,10 +187,10 @@ func TestSMTPSettings(t *testing.T) {
 func TestSMTPWantsEncryption(t *testing.T) {
 	t.Parallel()
 	server := newSMTPServer(t, "250 ok")
-	sender, err := NewSMTPSender(SMTP{Host: "127.0.0.1", Port: server.addr.Port, From: "a@b.nl", HELO: "test"}, time.Now)
+	sender, err := mail.NewSMTPSender(mail.SMTP{Host: "127.0.0.1", Port: server.addr.Port, From: "a@b.nl", HELO: "test"}, time.Now)
 	must(t, err)
 	err = sender.Send(t.Context(), store.Mail{ID: "mal_1", Recipient: "x@y.nl", Subject: "s", Body: "b"})
-	if _, permanent := errors.AsType[*PermanentError](err); err == nil || permanent || len(server.messages) != 0 {
+	if _, permanent := errors.AsType[*mail.PermanentError](err); err == nil || permanent || len(server.messages) != 0 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -17,7 +19,7 @@ func TestMirrorFollowsTexts(t *testing.T) {
 		o.put("students", "1.0.0", "published", "a")
 		o.describe("students", "Students", "")
 		s := w.mirrors(t, o, nil)
-		w.mirrored(t, s, MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 0, 0, 0, 0, 0)
 		want := func(title, description string) {
 			t.Helper()
 			c, err := w.db.Contract(ctx, "noord-students")
@@ -28,26 +30,26 @@ func TestMirrorFollowsTexts(t *testing.T) {
 		}
 		want("Students", "")
 		o.describe("students", "Students of schools", "All that are enrolled.")
-		lines := w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 0, 0)
+		lines := w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 0, 0)
 		want("Students of schools", "All that are enrolled.")
-		if len(lines) != 1 || lines[0].Outcome != MirrorDescribed {
+		if len(lines) != 1 || lines[0].Outcome != contracts.MirrorDescribed {
 			t.Errorf("log %+v", lines)
 		}
-		_, total, err := w.db.Audits(ctx, store.AuditFilter{Action: ActionCopyDescribed})
+		_, total, err := w.db.Audits(ctx, store.AuditFilter{Action: registry.ActionCopyDescribed})
 		must(t, err)
 		if total != 1 {
 			t.Errorf("%d entries in the audit trail", total)
 		}
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 0, 0)
 
 		c, err := w.db.Contract(ctx, "noord-students")
 		must(t, err)
-		_, err = w.Contracts.Update(ctx, w.admin, "noord-students", ContractInput{
+		_, err = w.Contracts.Update(ctx, w.admin, "noord-students", contracts.ContractInput{
 			Kind: c.Kind, Title: "What Noord calls students", Description: c.Description, Owner: c.Owner, Visibility: c.Visibility,
 		})
 		must(t, err)
 		o.describe("students", "Pupils", "All of them.")
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 0, 0)
 		want("What Noord calls students", "All of them.")
 	})
 }
@@ -61,22 +63,22 @@ func TestMirrorRemoved(t *testing.T) {
 		ctx, o := t.Context(), newOtherRegister(t)
 		o.put("students", "1.0.0", "published", "a")
 		s := w.mirrors(t, o, nil)
-		w.mirrored(t, s, MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 0, 0, 0, 0, 0)
 		o.put("students", "1.0.0", "published", "b")
-		w.mirrored(t, s, MirrorScheduled, 0, 0, 1, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 0, 1, 0, 0, 0)
 		_, total, err := w.Mirrors.CopyPage(ctx, w.admin, s.ID, store.Page{Number: 1, Size: 1})
 		must(t, err)
 		if total != 1 {
 			t.Errorf("%d copies", total)
 		}
-		wantCode(t, "by a stranger", CodeForbidden, w.Mirrors.Remove(ctx, Actor{PartnerID: "prt_x"}, s.ID, ""))
-		wantCode(t, "with a long reason", CodeInvalid, w.Mirrors.Remove(ctx, w.admin, s.ID, strings.Repeat("x", 1001)))
+		wantCode(t, "by a stranger", registry.CodeForbidden, w.Mirrors.Remove(ctx, registry.Actor{PartnerID: "prt_x"}, s.ID, ""))
+		wantCode(t, "with a long reason", registry.CodeInvalid, w.Mirrors.Remove(ctx, w.admin, s.ID, strings.Repeat("x", 1001)))
 		wantCode(t, "remove", "", w.Mirrors.Remove(ctx, w.admin, s.ID, "Noord stops."))
-		wantCode(t, "remove twice", CodeNotFound, w.Mirrors.Remove(ctx, w.admin, s.ID, ""))
-		_, err = w.Mirrors.Run(ctx, s.ID, MirrorScheduled)
-		wantCode(t, "run", CodeNotFound, err)
+		wantCode(t, "remove twice", registry.CodeNotFound, w.Mirrors.Remove(ctx, w.admin, s.ID, ""))
+		_, err = w.Mirrors.Run(ctx, s.ID, contracts.MirrorScheduled)
+		wantCode(t, "run", registry.CodeNotFound, err)
 		_, _, err = w.Mirrors.CopyPage(ctx, w.admin, s.ID, store.Page{Number: 1, Size: 1})
-		wantCode(t, "copies", CodeNotFound, err)
+		wantCode(t, "copies", registry.CodeNotFound, err)
 		_, open, err := w.db.MirrorAsides(ctx, store.MirrorAsideFilter{Open: true})
 		must(t, err)
 		list, err := w.Mirrors.List(ctx, w.admin)
@@ -84,13 +86,13 @@ func TestMirrorRemoved(t *testing.T) {
 		if open != 0 || len(list) != 0 {
 			t.Errorf("%d alarms and %d mirrors are left", open, len(list))
 		}
-		v, err := w.Contracts.Version(ctx, Reader{Internal: true}, "noord-students", "1.0.0")
+		v, err := w.Contracts.Version(ctx, registry.Reader{Internal: true}, "noord-students", "1.0.0")
 		must(t, err)
 		if _, ok, err := w.Contracts.CopyOf(ctx, v); err != nil || !ok {
 			t.Errorf("the copy does not tell where it comes from: %v", err)
 		}
 		again := w.mirrors(t, o, nil)
-		w.mirrored(t, again, MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		w.mirrored(t, again, contracts.MirrorScheduled, 1, 0, 0, 0, 0, 0)
 	})
 }
 
@@ -103,13 +105,13 @@ func TestMirrorDraftFollowsItsSourceWhenPublished(t *testing.T) {
 		ctx, o := t.Context(), newOtherRegister(t)
 		o.put("students", "1.0.0", "published", "a")
 		s := w.mirrors(t, o, nil)
-		w.mirrored(t, s, MirrorScheduled, 1, 0, 0, 0, 0, 0)
-		_, err := w.Contracts.SetVisibility(ctx, w.admin, "noord-students", VisibilityChange{Visibility: store.VisibilityPublic, Reason: "Agreed with Noord."})
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		_, err := w.Contracts.SetVisibility(ctx, w.admin, "noord-students", contracts.VisibilityChange{Visibility: store.VisibilityPublic, Reason: "Agreed with Noord."})
 		must(t, err)
 		o.put("students", "1.1.0", "published", "b")
-		w.mirrored(t, s, MirrorScheduled, 1, 1, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 1, 0, 0, 0, 0)
 		o.put("students", "1.1.0", "deprecated", "b")
-		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 1, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 2, 0, 0, 1, 0)
 		v, err := w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		must(t, err)
 		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(v.StatusReason, "At the source: ") {
@@ -117,11 +119,11 @@ func TestMirrorDraftFollowsItsSourceWhenPublished(t *testing.T) {
 		}
 		audits, _, err := w.db.Audits(ctx, store.AuditFilter{ObjectID: "noord-students"})
 		must(t, err)
-		if audits[0].Action != ActionContractDeprecated || audits[1].Action != ActionContractPublished {
+		if audits[0].Action != registry.ActionContractDeprecated || audits[1].Action != registry.ActionContractPublished {
 			t.Errorf("the audit trail tells %s, %s", audits[1].Action, audits[0].Action)
 		}
 		o.put("students", "1.1.0", "published", "b")
-		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 1, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 2, 0, 0, 1, 0)
 		if v, err = w.db.ContractVersion(ctx, "noord-students", "1.1.0"); err != nil || v.Status != store.VersionPublished {
 			t.Errorf("after the source took it back: %s, %v", v.Status, err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -18,20 +20,20 @@ func TestMirrorCopiesAndNeverReplaces(t *testing.T) {
 		o.put("private", "1.0.0", "published", "not wanted")
 		o.put("back", "1.0.0", "published", "ours")
 		o.copyOf["back"] = "https://schakel.example/contracts/back"
-		s := w.mirrors(t, o, func(in *MirrorInput) { in.Contracts = []string{"stud*", "back"} })
+		s := w.mirrors(t, o, func(in *contracts.MirrorInput) { in.Contracts = []string{"stud*", "back"} })
 
-		lines := w.mirrored(t, s, MirrorScheduled, 2, 0, 0, 0, 1, 0)
+		lines := w.mirrored(t, s, contracts.MirrorScheduled, 2, 0, 0, 0, 1, 0)
 		if len(lines) != 4 {
 			t.Errorf("log %+v", lines)
 		}
-		c, err := w.Contracts.Get(ctx, Reader{Administrator: true, Internal: true}, "noord-students")
+		c, err := w.Contracts.Get(ctx, registry.Reader{Administrator: true, Internal: true}, "noord-students")
 		must(t, err)
 		if c.Visibility != store.VisibilityInternal || c.Owner != "Noord" || c.OwnerPartnerID != "" {
 			t.Errorf("copy %+v", c)
 		}
-		_, err = w.Contracts.Get(ctx, Reader{}, "noord-students")
-		wantCode(t, "a copy is internal", CodeNotFound, err)
-		v, content, err := w.Contracts.Original(ctx, Reader{Internal: true}, "noord-students", "1.0.0")
+		_, err = w.Contracts.Get(ctx, registry.Reader{}, "noord-students")
+		wantCode(t, "a copy is internal", registry.CodeNotFound, err)
+		v, content, err := w.Contracts.Original(ctx, registry.Reader{Internal: true}, "noord-students", "1.0.0")
 		must(t, err)
 		if string(content) != o.contracts["students"]["1.0.0"].body || v.Status != store.VersionPublished {
 			t.Errorf("copied %s %q", v.Status, content)
@@ -45,13 +47,13 @@ func TestMirrorCopiesAndNeverReplaces(t *testing.T) {
 			t.Errorf("a version that is deprecated at the source is %s here", v.Status)
 		}
 
-		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 2, 0, 0, 0, 0)
 		o.put("students", "1.0.0", "published", "other words")
-		lines = w.mirrored(t, s, MirrorScheduled, 0, 1, 1, 0, 0, 0)
-		if lines[len(lines)-1].Outcome != MirrorChanged && lines[0].Outcome != MirrorChanged {
+		lines = w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 1, 0, 0, 0)
+		if lines[len(lines)-1].Outcome != contracts.MirrorChanged && lines[0].Outcome != contracts.MirrorChanged {
 			t.Errorf("log %+v", lines)
 		}
-		_, again, err := w.Contracts.Original(ctx, Reader{Internal: true}, "noord-students", "1.0.0")
+		_, again, err := w.Contracts.Original(ctx, registry.Reader{Internal: true}, "noord-students", "1.0.0")
 		must(t, err)
 		if string(again) != string(content) {
 			t.Error("other bytes replaced a copy")
@@ -88,10 +90,10 @@ func (w *world) checkAlarm(t *testing.T, o *otherRegister, s store.MirrorSource)
 	if again := w.mailsTo(t, "admin@example.nl"); len(again) != len(mails) {
 		t.Errorf("%d mails about one alarm", len(again)-len(mails)+1)
 	}
-	wantCode(t, "without a reason", CodeInvalid, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, " "))
+	wantCode(t, "without a reason", registry.CodeInvalid, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, " "))
 	wantCode(t, "settle", "", w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, "They mended a word."))
-	wantCode(t, "settle twice", CodeConflict, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, "Once more."))
-	audits, _, err := w.db.Audits(ctx, store.AuditFilter{Action: ActionCopyDiffers})
+	wantCode(t, "settle twice", registry.CodeConflict, w.Mirrors.Settle(ctx, w.admin, s.ID, alarms[0].ID, "Once more."))
+	audits, _, err := w.db.Audits(ctx, store.AuditFilter{Action: registry.ActionCopyDiffers})
 	must(t, err)
 	if len(audits) != 1 {
 		t.Errorf("%d entries in the audit trail", len(audits))
@@ -106,7 +108,7 @@ func TestMirrorMarks(t *testing.T) {
 			o.put("students", number, "published", number)
 		}
 		s := w.mirrors(t, o, nil)
-		w.mirrored(t, s, MirrorScheduled, 2, 0, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 2, 0, 0, 0, 0, 0)
 		check := func(number, status, atSource string) {
 			t.Helper()
 			v, err := w.db.ContractVersion(ctx, "noord-students", number)
@@ -119,17 +121,17 @@ func TestMirrorMarks(t *testing.T) {
 		}
 		o.drop("students", "1.0.0")
 		o.put("students", "1.1.0", "deprecated", "1.1.0")
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 2, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 2, 0)
 		check("1.0.0", store.VersionDeprecated, store.VersionWithdrawn)
 		check("1.1.0", store.VersionDeprecated, store.VersionDeprecated)
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 0, 0)
 		o.put("students", "1.1.0", "published", "1.1.0")
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 1, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 1, 0)
 		check("1.1.0", store.VersionPublished, store.VersionPublished)
 
 		o.drop("students", "")
-		w.mirrored(t, s, MirrorScheduled, 0, 0, 0, 0, 1, 0)
-		w.mirrored(t, s, MirrorScheduled, 0, 0, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 0, 0, 0, 1, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 0, 0, 0, 0, 0)
 		origins, err := w.Contracts.Origins(ctx, "noord-students")
 		must(t, err)
 		if origins["noord-students"].GoneAt.IsZero() {
@@ -137,7 +139,7 @@ func TestMirrorMarks(t *testing.T) {
 		}
 		check("1.1.0", store.VersionPublished, store.VersionPublished)
 		o.put("students", "1.1.0", "published", "1.1.0")
-		w.mirrored(t, s, MirrorScheduled, 0, 1, 0, 0, 1, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 1, 0, 0, 1, 0)
 	})
 }
 
@@ -150,31 +152,31 @@ func TestMirrorNeedsAPersonToShow(t *testing.T) {
 		ctx, o := t.Context(), newOtherRegister(t)
 		o.put("students", "1.0.0", "published", "a")
 		s := w.mirrors(t, o, nil)
-		w.mirrored(t, s, MirrorScheduled, 1, 0, 0, 0, 0, 0)
-		_, err := w.Contracts.SetVisibility(ctx, w.admin, "noord-students", VisibilityChange{Visibility: store.VisibilityPublic, Reason: "Agreed with Noord."})
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 0, 0, 0, 0, 0)
+		_, err := w.Contracts.SetVisibility(ctx, w.admin, "noord-students", contracts.VisibilityChange{Visibility: store.VisibilityPublic, Reason: "Agreed with Noord."})
 		must(t, err)
 		o.put("students", "1.1.0", "published", "b")
-		w.mirrored(t, s, MirrorScheduled, 1, 1, 0, 0, 0, 0)
-		latest, err := w.Contracts.Version(ctx, Reader{}, "noord-students", Latest)
+		w.mirrored(t, s, contracts.MirrorScheduled, 1, 1, 0, 0, 0, 0)
+		latest, err := w.Contracts.Version(ctx, registry.Reader{}, "noord-students", registry.Latest)
 		must(t, err)
 		v, err := w.db.ContractVersion(ctx, "noord-students", "1.1.0")
 		must(t, err)
 		if latest.Version != "1.0.0" || v.Status != store.VersionDraft || v.RequestedAt.IsZero() {
 			t.Errorf("visitors see %s; the new version is %s", latest.Version, v.Status)
 		}
-		_, err = w.Contracts.Upload(ctx, w.admin, "noord-students", Upload{Version: "1.2.0", Content: []byte(o.contracts["students"]["1.0.0"].body)})
-		wantCode(t, "upload to a copy", CodeConflict, err)
-		wantCode(t, "delete a draft of a copy", CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "noord-students", "1.1.0"))
+		_, err = w.Contracts.Upload(ctx, w.admin, "noord-students", contracts.Upload{Version: "1.2.0", Content: []byte(o.contracts["students"]["1.0.0"].body)})
+		wantCode(t, "upload to a copy", registry.CodeConflict, err)
+		wantCode(t, "delete a draft of a copy", registry.CodeConflict, w.Contracts.DeleteDraft(ctx, w.admin, "noord-students", "1.1.0"))
 		_, err = w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		wantCode(t, "publish a copy", "", err)
-		w.mirrored(t, s, MirrorScheduled, 0, 2, 0, 0, 0, 0)
+		w.mirrored(t, s, contracts.MirrorScheduled, 0, 2, 0, 0, 0, 0)
 	})
 }
 
 func TestMirrorRefuses(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx, o := t.Context(), newOtherRegister(t)
-		_, err := w.Contracts.Create(ctx, w.admin, ContractInput{ID: "noord-students", Kind: "openapi", Title: "Ours", Visibility: store.VisibilityInternal})
+		_, err := w.Contracts.Create(ctx, w.admin, contracts.ContractInput{ID: "noord-students", Kind: "openapi", Title: "Ours", Visibility: store.VisibilityInternal})
 		must(t, err)
 		o.put("students", "1.0.0", "published", "a")
 		o.put("students", "x", "published", "no number")
@@ -183,7 +185,7 @@ func TestMirrorRefuses(t *testing.T) {
 		o.put("students", "4.0.0", "published", "raw:<html>")
 		o.put("students", "5.0.0", "published", `raw:{"asyncapi":"3.0.0","info":{"title":"T","version":"5.0.0"}}`)
 		s := w.mirrors(t, o, nil)
-		run, err := w.Mirrors.Run(ctx, s.ID, MirrorScheduled)
+		run, err := w.Mirrors.Run(ctx, s.ID, contracts.MirrorScheduled)
 		must(t, err)
 		// 5.0.0 is of another kind than the version that was seen first.
 		if run.Refused != 4 || run.Added != 2 {
@@ -193,14 +195,14 @@ func TestMirrorRefuses(t *testing.T) {
 			t.Error("a copy went into a contract of ours")
 		}
 		o.key = "another"
-		run, err = w.Mirrors.Run(ctx, s.ID, MirrorScheduled)
+		run, err = w.Mirrors.Run(ctx, s.ID, contracts.MirrorScheduled)
 		must(t, err)
 		if !strings.Contains(run.Error, "another key") || run.Marked != 0 {
 			t.Errorf("run %+v", run)
 		}
-		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.Secret = "another" })
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *contracts.MirrorInput) { in.Secret = "another" })
 		must(t, err)
-		if run, err = w.Mirrors.Run(ctx, s.ID, MirrorScheduled); err != nil || run.Error != "" {
+		if run, err = w.Mirrors.Run(ctx, s.ID, contracts.MirrorScheduled); err != nil || run.Error != "" {
 			t.Errorf("with its key: %+v, %v", run, err)
 		}
 	})
@@ -209,46 +211,48 @@ func TestMirrorRefuses(t *testing.T) {
 func TestMirrorInput(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		good := MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: "https://noord.example", Secret: "sealed-secret", Schedule: "15 4 * * *", Enabled: true}
-		for field, edit := range map[string]func(*MirrorInput){
-			"name":      func(in *MirrorInput) { in.Name = "x" },
-			"kind":      func(in *MirrorInput) { in.Kind = "ftp" },
-			"url":       func(in *MirrorInput) { in.URL = "http://noord.example" },
-			"urls":      func(in *MirrorInput) { in.Kind = store.MirrorURLs },
-			"secret":    func(in *MirrorInput) { in.Secret = "two words" },
-			"schedule":  func(in *MirrorInput) { in.Schedule = "@every 1s" },
-			"contracts": func(in *MirrorInput) { in.Contracts = []string{strings.Repeat("x", 400)} },
-			"prefix":    func(in *MirrorInput) { in.Prefix = "No_rd" },
-			"partnerId": func(in *MirrorInput) { in.PartnerID = w.own.ID },
+		good := contracts.MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: "https://noord.example", Secret: "sealed-secret", Schedule: "15 4 * * *", Enabled: true}
+		for field, edit := range map[string]func(*contracts.MirrorInput){
+			"name":      func(in *contracts.MirrorInput) { in.Name = "x" },
+			"kind":      func(in *contracts.MirrorInput) { in.Kind = "ftp" },
+			"url":       func(in *contracts.MirrorInput) { in.URL = "http://noord.example" },
+			"urls":      func(in *contracts.MirrorInput) { in.Kind = store.MirrorURLs },
+			"secret":    func(in *contracts.MirrorInput) { in.Secret = "two words" },
+			"schedule":  func(in *contracts.MirrorInput) { in.Schedule = "@every 1s" },
+			"contracts": func(in *contracts.MirrorInput) { in.Contracts = []string{strings.Repeat("x", 400)} },
+			"prefix":    func(in *contracts.MirrorInput) { in.Prefix = "No_rd" },
+			"partnerId": func(in *contracts.MirrorInput) { in.PartnerID = w.own.ID },
 		} {
 			in := good
 			edit(&in)
 			_, err := w.Mirrors.Create(ctx, w.admin, in)
-			wantCode(t, field, CodeInvalid, err)
-			if e, ok := err.(*Error); ok && e.Fields[field] == "" {
+			wantCode(t, field, registry.CodeInvalid, err)
+			if e, ok := err.(*registry.Error); ok && e.Fields[field] == "" {
 				t.Errorf("%s: %v", field, err)
 			}
 		}
 		for _, schedule := range []string{"", "TZ=0", "CRON_TZ=", "never", "0 0 31 2 *", "* * * * *"} {
-			if _, err := parseScheduleOf(schedule, 5*time.Minute); err == nil {
+			if _, err := registry.ParseSchedule(schedule, 5*time.Minute); err == nil {
 				t.Errorf("schedule %q is taken", schedule)
 			}
 		}
 		_, partner := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
 		_, err := w.Mirrors.Create(ctx, partner, good)
-		wantCode(t, "a partner", CodeForbidden, err)
+		wantCode(t, "a partner", registry.CodeForbidden, err)
 		s, err := w.Mirrors.Create(ctx, w.admin, good)
 		must(t, err)
 		if strings.Contains(fmt.Sprintf("%+v", s), "sealed-secret") {
 			t.Error("the key is stored in clear")
 		}
 		_, err = w.Mirrors.Create(ctx, w.admin, good)
-		wantCode(t, "the same again", CodeInvalid, err)
-		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.URL = "https://elsewhere.example" })
-		wantCode(t, "another host with the same key", CodeInvalid, err)
-		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *MirrorInput) { in.URL, in.NoSecret, in.Enabled = "https://elsewhere.example", true, false })
+		wantCode(t, "the same again", registry.CodeInvalid, err)
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *contracts.MirrorInput) { in.URL = "https://elsewhere.example" })
+		wantCode(t, "another host with the same key", registry.CodeInvalid, err)
+		_, err = w.Mirrors.Update(ctx, w.admin, s.ID, func(in *contracts.MirrorInput) {
+			in.URL, in.NoSecret, in.Enabled = "https://elsewhere.example", true, false
+		})
 		wantCode(t, "another host without a key", "", err)
-		wantCode(t, "run what is off", CodeConflict, w.Mirrors.AskRun(ctx, w.admin, s.ID))
+		wantCode(t, "run what is off", registry.CodeConflict, w.Mirrors.AskRun(ctx, w.admin, s.ID))
 		for _, read := range []func() error{
 			func() error { _, err := w.Mirrors.List(ctx, partner); return err },
 			func() error { _, err := w.Mirrors.Get(ctx, partner, s.ID); return err },
@@ -260,7 +264,7 @@ func TestMirrorInput(t *testing.T) {
 			func() error { return w.Mirrors.AskRun(ctx, partner, s.ID) },
 			func() error { return w.Mirrors.Settle(ctx, partner, s.ID, "x", "because") },
 		} {
-			wantCode(t, "a partner", CodeForbidden, read())
+			wantCode(t, "a partner", registry.CodeForbidden, read())
 		}
 	})
 }
@@ -277,14 +281,14 @@ func TestMirrorDue(t *testing.T) {
 		want  time.Time
 		cause string
 	}{
-		"new":         {s, store.ClusterTask{}, at(1).Add(30 * time.Minute), MirrorScheduled},
-		"ran":         {s, store.ClusterTask{StartedAt: at(3), FinishedAt: at(4)}, at(3).Add(30 * time.Minute), MirrorScheduled},
-		"at work":     {asked, store.ClusterTask{StartedAt: at(3), LeaseUntil: at(4)}, at(4).Time, MirrorScheduled},
+		"new":         {s, store.ClusterTask{}, at(1).Add(30 * time.Minute), contracts.MirrorScheduled},
+		"ran":         {s, store.ClusterTask{StartedAt: at(3), FinishedAt: at(4)}, at(3).Add(30 * time.Minute), contracts.MirrorScheduled},
+		"at work":     {asked, store.ClusterTask{StartedAt: at(3), LeaseUntil: at(4)}, at(4).Time, contracts.MirrorScheduled},
 		"asked":       {asked, store.ClusterTask{StartedAt: at(3), FinishedAt: at(4)}, at(5).Time, "Anna"},
-		"asked, done": {asked, store.ClusterTask{StartedAt: at(6), FinishedAt: at(7)}, at(6).Add(30 * time.Minute), MirrorScheduled},
+		"asked, done": {asked, store.ClusterTask{StartedAt: at(6), FinishedAt: at(7)}, at(6).Add(30 * time.Minute), contracts.MirrorScheduled},
 		"off":         {store.MirrorSource{Schedule: "@daily"}, store.ClusterTask{}, time.Time{}, ""},
 	} {
-		if due, cause := MirrorDue(c.s, c.seen); !due.Equal(c.want) || cause != c.cause {
+		if due, cause := contracts.MirrorDue(c.s, c.seen); !due.Equal(c.want) || cause != c.cause {
 			t.Errorf("%s: %s %q, want %s %q", name, due, cause, c.want, c.cause)
 		}
 	}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/store"
 )
 
@@ -120,10 +122,10 @@ func (o *otherRegister) drop(id, number string) {
 }
 
 // mirrors adds a mirror of a register.
-func (w *world) mirrors(t *testing.T, o *otherRegister, edit func(*MirrorInput)) store.MirrorSource {
+func (w *world) mirrors(t *testing.T, o *otherRegister, edit func(*contracts.MirrorInput)) store.MirrorSource {
 	t.Helper()
-	w.configure(t, func(c *Config) { c.MirrorHTTP = o.Client() })
-	in := MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: o.URL, Schedule: "@every 6h", Enabled: true}
+	w.configure(t, func(c *registry.Config) { c.MirrorHTTP = o.Client() })
+	in := contracts.MirrorInput{Name: "Noord", Kind: store.MirrorSchakel, URL: o.URL, Schedule: "@every 6h", Enabled: true}
 	if edit != nil {
 		edit(&in)
 	}
@@ -133,7 +135,7 @@ func (w *world) mirrors(t *testing.T, o *otherRegister, edit func(*MirrorInput))
 }
 
 // mirrored runs a mirror and wants these counts: new, unchanged, changed, refused, marked, failed.
-func (w *world) mirrored(t *testing.T, s store.MirrorSource, cause string, want ...int) []MirrorLine {
+func (w *world) mirrored(t *testing.T, s store.MirrorSource, cause string, want ...int) []contracts.MirrorLine {
 	t.Helper()
 	run, err := w.Mirrors.Run(t.Context(), s.ID, cause)
 	must(t, err)
@@ -141,7 +143,7 @@ func (w *world) mirrored(t *testing.T, s store.MirrorSource, cause string, want 
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("run found %v, want %v: %s %s", got, want, run.Error, run.Lines)
 	}
-	lines, err := MirrorLines(run)
+	lines, err := contracts.MirrorLines(run)
 	must(t, err)
 	return lines
 }

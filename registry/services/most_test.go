@@ -1,7 +1,8 @@
-package registry
+package services
 
 import (
 	"fmt"
+	"schakel/registry"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestAPartnerHasSoManyAndNoMore(t *testing.T) {
 				must(t, err)
 				continue
 			}
-			wantCode(t, "one too many", CodeConflict, err)
+			wantCode(t, "one too many", registry.CodeConflict, err)
 			_, err = w.Endpoints.Create(t.Context(), w.admin, actor.PartnerID, in)
 			must(t, err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -23,7 +24,7 @@ func (w *world) program(t *testing.T, documents ...string) *Services {
 	t.Helper()
 	cfg := testConfig(t, w.db, w.clock)
 	for _, d := range documents {
-		cfg.OwnDocuments = append(cfg.OwnDocuments, OwnDocument{ID: "own-api", Title: "Own API", Content: []byte(d)})
+		cfg.OwnDocuments = append(cfg.OwnDocuments, registry.OwnDocument{ID: "own-api", Title: "Own API", Content: []byte(d)})
 	}
 	services, err := New(cfg, w.Accounts)
 	must(t, err)
@@ -61,7 +62,7 @@ func TestOwnContracts(t *testing.T) {
 		}
 		starts.Wait()
 		w.wantTrouble(t, first, "")
-		v, content, err := first.Contracts.Original(ctx, Reader{}, "own-api", Latest)
+		v, content, err := first.Contracts.Original(ctx, registry.Reader{}, "own-api", registry.Latest)
 		must(t, err)
 		if string(content) != ownAPI || v.Version != "1.0.0" || v.Status != store.VersionPublished {
 			t.Errorf("version %s, %s: %q", v.Version, v.Status, content)
@@ -101,7 +102,7 @@ func TestOwnContractIDTaken(t *testing.T) {
 func TestOwnContractsUnreadable(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		cfg := testConfig(t, w.db, w.clock)
-		cfg.OwnDocuments = []OwnDocument{{ID: "own-api", Content: []byte("nothing")}}
+		cfg.OwnDocuments = []registry.OwnDocument{{ID: "own-api", Content: []byte("nothing")}}
 		if _, err := New(cfg, w.Accounts); err == nil {
 			t.Error("a document that says nothing was taken")
 		}

@@ -1,9 +1,11 @@
-package registry
+package services
 
 import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -12,17 +14,17 @@ func TestCorrect(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p, actor, other, _ := w.twoPartners(t)
-		good := Registration{
+		good := partners.Registration{
 			Name: "Scholengroep  Noordoost", OIN: "00000003273229730000", KVK: "27322973",
-			Contact: Contact{Name: "Carla", Email: "Carla@noord.example", Phone: "+31 30 123 45 67"},
+			Contact: partners.Contact{Name: "Carla", Email: "Carla@noord.example", Phone: "+31 30 123 45 67"},
 		}
-		wantCode(t, "by a partner", CodeForbidden, w.Partners.Correct(ctx, actor, p.ID, good))
+		wantCode(t, "by a partner", registry.CodeForbidden, w.Partners.Correct(ctx, actor, p.ID, good))
 		taken := good
 		taken.OIN, taken.KVK = other.OIN, ""
 		if f := fieldsOf(w.Partners.Correct(ctx, w.admin, p.ID, taken)); len(f) != 1 || f["oin"] == "" {
 			t.Errorf("the OIN of another: %v", f)
 		}
-		if f := fieldsOf(w.Partners.Correct(ctx, w.admin, p.ID, Registration{})); f["name"] == "" || f["oin"] == "" || f["email"] == "" {
+		if f := fieldsOf(w.Partners.Correct(ctx, w.admin, p.ID, partners.Registration{})); f["name"] == "" || f["oin"] == "" || f["email"] == "" {
 			t.Errorf("nothing: %v", f)
 		}
 		before, err := w.Partners.Get(ctx, w.admin.Scope(), p.ID)
@@ -47,13 +49,13 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("a correction of nothing is told: %s", again)
 		}
 		must(t, w.Partners.End(ctx, w.admin, p.ID, "moved"))
-		wantCode(t, "ended", CodeConflict, w.Partners.Correct(ctx, w.admin, p.ID, good))
+		wantCode(t, "ended", registry.CodeConflict, w.Partners.Correct(ctx, w.admin, p.ID, good))
 		own, err := w.Partners.EnsureOwn(ctx, "Own", "")
 		must(t, err)
-		wantCode(t, "own", CodeConflict, w.Partners.Correct(ctx, w.admin, own.ID, good))
+		wantCode(t, "own", registry.CodeConflict, w.Partners.Correct(ctx, w.admin, own.ID, good))
 
 		waiting := w.register(t, "Oost", before.OIN, "olga@oost.example")
-		moved := Registration{Name: "Oost", OIN: before.OIN, Contact: Contact{Name: "Olga", Email: "o@oost.example"}}
+		moved := partners.Registration{Name: "Oost", OIN: before.OIN, Contact: partners.Contact{Name: "Olga", Email: "o@oost.example"}}
 		if f := fieldsOf(w.Partners.Correct(ctx, w.admin, waiting.ID, moved)); f["email"] == "" {
 			t.Errorf("the address of who did not confirm it: %v", f)
 		}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"errors"
@@ -6,21 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
 func TestRegisterRefusesInput(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
-		for field, spoil := range map[string]func(*Registration){
-			"name":          func(r *Registration) { r.Name = "A" },
-			"oin":           func(r *Registration) { r.OIN = "12345678901" },
-			"kvk":           func(r *Registration) { r.KVK = "1" },
-			"herId":         func(r *Registration) { r.HerID = "x" },
-			"contactName":   func(r *Registration) { r.Contact.Name = "" },
-			"email":         func(r *Registration) { r.Contact.Email = "nobody" },
-			"phone":         func(r *Registration) { r.Contact.Phone = "call me" },
-			"endpointKinds": func(r *Registration) { r.EndpointKinds = []string{"pigeon"} },
-			"terms":         func(r *Registration) { r.TermsAccepted = false },
+		for field, spoil := range map[string]func(*partners.Registration){
+			"name":          func(r *partners.Registration) { r.Name = "A" },
+			"oin":           func(r *partners.Registration) { r.OIN = "12345678901" },
+			"kvk":           func(r *partners.Registration) { r.KVK = "1" },
+			"herId":         func(r *partners.Registration) { r.HerID = "x" },
+			"contactName":   func(r *partners.Registration) { r.Contact.Name = "" },
+			"email":         func(r *partners.Registration) { r.Contact.Email = "nobody" },
+			"phone":         func(r *partners.Registration) { r.Contact.Phone = "call me" },
+			"endpointKinds": func(r *partners.Registration) { r.EndpointKinds = []string{"pigeon"} },
+			"terms":         func(r *partners.Registration) { r.TermsAccepted = false },
 		} {
 			in := registration("Noord", goodOIN, "anna@noord.example")
 			spoil(&in)
@@ -30,8 +33,8 @@ func TestRegisterRefusesInput(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"\u200b\u200b\u200b", "\u200d\u200d", "Noord\u202emat", "No\u00adord"} {
-			for field, set := range map[string]func(*Registration){
-				"name": func(r *Registration) { r.Name = name }, "contactName": func(r *Registration) { r.Contact.Name = name },
+			for field, set := range map[string]func(*partners.Registration){
+				"name": func(r *partners.Registration) { r.Name = name }, "contactName": func(r *partners.Registration) { r.Contact.Name = name },
 			} {
 				in := registration("Noord", goodOIN, "anna@noord.example")
 				set(&in)
@@ -74,7 +77,7 @@ func TestRegistration(t *testing.T) {
 		if n := len(w.mailsTo(t, "admin@example.nl")); n != 0 {
 			t.Errorf("administrators are told before the address is confirmed: %d mails", n)
 		}
-		wantCode(t, "approve unconfirmed", CodeConflict, w.Partners.Approve(ctx, w.admin, p.ID))
+		wantCode(t, "approve unconfirmed", registry.CodeConflict, w.Partners.Approve(ctx, w.admin, p.ID))
 		link := w.linkTo(t, "anna@noord.example")
 		if got, err := w.Partners.ConfirmPartner(ctx, link); err != nil || got.ID != p.ID {
 			t.Errorf("link is for %v, %v", got.ID, err)
@@ -87,7 +90,7 @@ func TestRegistration(t *testing.T) {
 		if err != nil || account.Status != store.AccountActive || account.PartnerID != p.ID {
 			t.Fatalf("got %+v, %v", account, err)
 		}
-		if _, err := w.Partners.Confirm(ctx, link, goodPassword); !errors.Is(err, ErrLinkDead) {
+		if _, err := w.Partners.Confirm(ctx, link, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 			t.Errorf("second use: %v", err)
 		}
 		if n := len(w.mailsTo(t, "admin@example.nl")); n != 1 {
@@ -130,7 +133,7 @@ func TestUnconfirmedRegistrationGivesWay(t *testing.T) {
 		if again.ID != first.ID || again.Name != "Squatter two" {
 			t.Errorf("registering again made %+v", again)
 		}
-		if _, err := w.Partners.ConfirmPartner(ctx, old); !errors.Is(err, ErrLinkDead) {
+		if _, err := w.Partners.ConfirmPartner(ctx, old); !errors.Is(err, registry.ErrLinkDead) {
 			t.Errorf("the older link works: %v", err)
 		}
 		must(t, w.Partners.Register(ctx, registration("Noord", goodOIN, "anna@noord.example")))
@@ -142,7 +145,7 @@ func TestUnconfirmedRegistrationGivesWay(t *testing.T) {
 		if p.ID == first.ID {
 			t.Error("a lapsed registration keeps the OIN")
 		}
-		if _, err := w.Partners.Confirm(ctx, old, goodPassword); !errors.Is(err, ErrLinkDead) {
+		if _, err := w.Partners.Confirm(ctx, old, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 			t.Errorf("got %v", err)
 		}
 		w.confirm(t, "anna@noord.example")
@@ -155,7 +158,7 @@ func TestRegistrationThrottle(t *testing.T) {
 			must(t, w.Partners.Register(t.Context(), registration("Noord", goodOIN, "anna@noord.example")))
 		}
 		err := w.Partners.Register(t.Context(), registration("Noord", goodOIN, "anna@noord.example"))
-		if throttled, ok := errors.AsType[*ThrottledError](err); !ok || throttled.After != time.Hour {
+		if throttled, ok := errors.AsType[*registry.ThrottledError](err); !ok || throttled.After != time.Hour {
 			t.Errorf("got %v", err)
 		}
 		elsewhere := registration("Noord", goodOIN, "anna@noord.example")
@@ -189,7 +192,7 @@ func TestPartnerTransitions(t *testing.T) {
 				now, _ := w.db.Partner(t.Context(), p.ID)
 				to, ok := allowed[state+" "+verb]
 				if !ok {
-					wantCode(t, verb+" "+state, CodeConflict, err)
+					wantCode(t, verb+" "+state, registry.CodeConflict, err)
 					to = state
 				} else if err != nil || len(w.mailsTo(t, "anna@noord.example")) != before+1 {
 					t.Errorf("%s %s: %v, or no mail", verb, state, err)
@@ -200,10 +203,10 @@ func TestPartnerTransitions(t *testing.T) {
 			}
 		}
 		setState(t, w, &p, "approved")
-		wantCode(t, "no reason", CodeInvalid, w.Partners.Suspend(t.Context(), w.admin, p.ID, ""))
-		wantCode(t, "not an administrator", CodeForbidden, w.Partners.End(t.Context(), actor, p.ID, "bye bye"))
-		wantCode(t, "own", CodeConflict, w.Partners.Suspend(t.Context(), w.admin, w.own.ID, "a joke"))
-		wantCode(t, "unknown", CodeNotFound, w.Partners.Suspend(t.Context(), w.admin, "ptn_x", "a joke"))
+		wantCode(t, "no reason", registry.CodeInvalid, w.Partners.Suspend(t.Context(), w.admin, p.ID, ""))
+		wantCode(t, "not an administrator", registry.CodeForbidden, w.Partners.End(t.Context(), actor, p.ID, "bye bye"))
+		wantCode(t, "own", registry.CodeConflict, w.Partners.Suspend(t.Context(), w.admin, w.own.ID, "a joke"))
+		wantCode(t, "unknown", registry.CodeNotFound, w.Partners.Suspend(t.Context(), w.admin, "ptn_x", "a joke"))
 	})
 }
 
@@ -220,7 +223,7 @@ func TestEndedPartnerKeepsNothing(t *testing.T) {
 		ctx := t.Context()
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		client, _, err := w.Clients.Create(ctx, actor, "", NewClient{Name: "ERP", AuthMethod: "client_secret_basic", Scopes: FreeScopes()})
+		client, _, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: "client_secret_basic", Scopes: identity.FreeScopes()})
 		must(t, err)
 		e := w.endpoint(t, actor)
 		sub := w.subscribe(t, actor, e.ID, enrolled)
@@ -235,7 +238,7 @@ func TestEndedPartnerKeepsNothing(t *testing.T) {
 			t.Error("a suspended partner still gets events")
 		}
 		_, err = w.Endpoints.Create(ctx, actor, "", webhook())
-		wantCode(t, "suspended partner adds an endpoint", CodeForbidden, err)
+		wantCode(t, "suspended partner adds an endpoint", registry.CodeForbidden, err)
 		must(t, w.Partners.Resume(ctx, w.admin, p.ID))
 		if s, _ := w.db.Subscription(ctx, sub.ID); !s.Sending {
 			t.Error("a resumed partner gets nothing")
@@ -254,16 +257,16 @@ func TestEndedPartnerKeepsNothing(t *testing.T) {
 func TestUpdateContact(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		p, actor, _, stranger := w.twoPartners(t)
-		got, err := w.Partners.UpdateContact(t.Context(), actor, p.ID, Contact{Name: "Carla", Email: "Carla@noord.example"})
+		got, err := w.Partners.UpdateContact(t.Context(), actor, p.ID, partners.Contact{Name: "Carla", Email: "Carla@noord.example"})
 		if err != nil || got.ContactEmail != "carla@noord.example" {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		if old := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(old.Subject, "has changed") {
 			t.Errorf("the old address is not told: %q", old.Subject)
 		}
-		_, err = w.Partners.UpdateContact(t.Context(), stranger, p.ID, Contact{Name: "Eve", Email: "eve@copy.example"})
-		wantCode(t, "stranger", CodeNotFound, err)
-		_, err = w.Partners.UpdateContact(t.Context(), actor, p.ID, Contact{})
+		_, err = w.Partners.UpdateContact(t.Context(), stranger, p.ID, partners.Contact{Name: "Eve", Email: "eve@copy.example"})
+		wantCode(t, "stranger", registry.CodeNotFound, err)
+		_, err = w.Partners.UpdateContact(t.Context(), actor, p.ID, partners.Contact{})
 		if f := fieldsOf(err); f["email"] == "" || f["contactName"] == "" {
 			t.Errorf("got %v", err)
 		}
@@ -291,7 +294,7 @@ func TestDecisionsAtOnce(t *testing.T) {
 			if err := <-answers; err == nil {
 				counted++
 			} else {
-				wantCode(t, "second decision", CodeConflict, err)
+				wantCode(t, "second decision", registry.CodeConflict, err)
 			}
 		}
 		if n := len(w.mailsTo(t, "anna@noord.example")); counted != 1 || n != 2 {
@@ -307,10 +310,10 @@ func TestRegisterWithoutOIN(t *testing.T) {
 		ctx := t.Context()
 		good := registration("Legekontoret Brua", "", "kari@brua.example")
 		good.OrgNumber, good.HerID = "NO 312 345 676 MVA", "8094866"
-		for field, edit := range map[string]func(*Registration){
-			"oin":       func(r *Registration) { r.OrgNumber, r.HerID = "", "" },
-			"orgNumber": func(r *Registration) { r.OrgNumber = "" },
-			"herId":     func(r *Registration) { r.HerID = "" },
+		for field, edit := range map[string]func(*partners.Registration){
+			"oin":       func(r *partners.Registration) { r.OrgNumber, r.HerID = "", "" },
+			"orgNumber": func(r *partners.Registration) { r.OrgNumber = "" },
+			"herId":     func(r *partners.Registration) { r.HerID = "" },
 		} {
 			in := good
 			edit(&in)

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/profile"
 	"schakel/store"
 )
 
@@ -16,31 +18,31 @@ func TestProfileSave(t *testing.T) {
 		ctx := t.Context()
 		first, err := w.Profile.Current(ctx)
 		must(t, err)
-		if first.Version != 0 || first.RequireKey != PolicyRequire {
+		if first.Version != 0 || first.RequireKey != registry.PolicyRequire {
 			t.Errorf("at first %+v", first)
 		}
-		_, _, err = w.Profile.Save(ctx, Actor{Kind: ActorAccount, PartnerID: "par_1"}, ProfileChange{})
-		wantCode(t, "a partner", CodeForbidden, err)
+		_, _, err = w.Profile.Save(ctx, registry.Actor{Kind: registry.ActorAccount, PartnerID: "par_1"}, profile.ProfileChange{})
+		wantCode(t, "a partner", registry.CodeForbidden, err)
 		values := first.Values()
 		values["idempotency.require_key"], values["idempotency.ttl"] = "warn", "200h"
-		saved, changes, err := w.Profile.Save(ctx, w.admin, ProfileChange{Values: values, Reason: "an old system"})
+		saved, changes, err := w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: values, Reason: "an old system"})
 		must(t, err)
 		if saved.Version != 1 || len(changes) != 2 || saved.UpdatedBy != w.admin.Name {
 			t.Errorf("saved %+v, %v", saved, changes)
 		}
-		if now, err := w.Profile.Current(ctx); err != nil || now.RequireKey != PolicyWarn || now.KeyLifetime != 200*time.Hour {
+		if now, err := w.Profile.Current(ctx); err != nil || now.RequireKey != registry.PolicyWarn || now.KeyLifetime != 200*time.Hour {
 			t.Errorf("this node works by %+v, %v", now, err)
 		}
-		_, _, err = w.Profile.Save(ctx, w.admin, ProfileChange{Values: values})
-		wantCode(t, "what was looked at before", CodeConflict, err)
-		again, none, err := w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: values})
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: values})
+		wantCode(t, "what was looked at before", registry.CodeConflict, err)
+		again, none, err := w.Profile.Save(ctx, w.admin, profile.ProfileChange{Version: 1, Values: values})
 		if err != nil || len(none) != 0 || again.Version != 1 {
 			t.Errorf("nothing changed: %+v, %v, %v", again, none, err)
 		}
-		_, _, err = w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: map[string]string{"idempotency.ttl": "1h", "no.such": "x"}})
-		wantCode(t, "wrong values", CodeInvalid, err)
-		strict, _, err := w.Profile.Save(ctx, w.admin, ProfileChange{Version: 1, Values: saved.StrictValues()})
-		if err != nil || strict.SpecVersions != PolicyRefuse {
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Version: 1, Values: map[string]string{"idempotency.ttl": "1h", "no.such": "x"}})
+		wantCode(t, "wrong values", registry.CodeInvalid, err)
+		strict, _, err := w.Profile.Save(ctx, w.admin, profile.ProfileChange{Version: 1, Values: saved.StrictValues()})
+		if err != nil || strict.SpecVersions != registry.PolicyRefuse {
 			t.Errorf("strict: %+v, %v", strict, err)
 		}
 		if _, changes, err := w.Profile.Compare(ctx, strict.StrictValues()); err != nil || len(changes) != 0 {
@@ -52,7 +54,7 @@ func TestProfileSave(t *testing.T) {
 
 func (w *world) wantProfileAudit(t *testing.T) {
 	t.Helper()
-	rows, _, err := w.Audit.List(t.Context(), Scope{All: true}, store.AuditFilter{ObjectKind: "profile"})
+	rows, _, err := w.Audit.List(t.Context(), registry.Scope{All: true}, store.AuditFilter{ObjectKind: "profile"})
 	must(t, err)
 	if len(rows) != 2 {
 		t.Fatalf("%d entries", len(rows))
@@ -64,7 +66,7 @@ func (w *world) wantProfileAudit(t *testing.T) {
 		}
 	}
 	want := w.admin.Name + " changed Idempotency-Key on events from require to warn and Lifetime of a key from 168h to 200h: “an old system”"
-	if got := Sentence(first); got != want {
+	if got := registry.Sentence(first); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -74,25 +76,25 @@ func (w *world) wantProfileAudit(t *testing.T) {
 func TestProfileOfAnotherNode(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		other := NewProfiles(w.db, w.clock.Now, Profile{})
+		other := profile.NewProfiles(w.db, w.clock.Now, registry.Profile{})
 		_, err := other.Current(ctx)
 		must(t, err)
-		_, _, err = w.Profile.Save(ctx, w.admin, ProfileChange{Values: map[string]string{"events.batch": "off"}})
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: map[string]string{"events.batch": "off"}})
 		must(t, err)
-		if seen, _ := other.Current(ctx); seen.Batches != PolicyOn {
+		if seen, _ := other.Current(ctx); seen.Batches != registry.PolicyOn {
 			t.Error("it is read at every request")
 		}
 		w.clock.Advance(2*time.Second + time.Millisecond)
 		seen, err := other.Current(ctx)
-		if err != nil || seen.Batches != PolicyOff {
+		if err != nil || seen.Batches != registry.PolicyOff {
 			t.Errorf("after two seconds %s, %v", seen.Batches, err)
 		}
 		must(t, w.db.Close())
 		w.clock.Advance(time.Hour)
-		if seen, err := other.Current(ctx); err != nil || seen.Batches != PolicyOff {
+		if seen, err := other.Current(ctx); err != nil || seen.Batches != registry.PolicyOff {
 			t.Errorf("without a database: %v", err)
 		}
-		if _, err := NewProfiles(w.db, w.clock.Now, Profile{}).Current(ctx); err == nil {
+		if _, err := profile.NewProfiles(w.db, w.clock.Now, registry.Profile{}).Current(ctx); err == nil {
 			t.Error("a profile that was never read is taken for granted")
 		}
 	})
@@ -108,7 +110,7 @@ func TestProfileConcurrentSave(t *testing.T) {
 		for i := range many {
 			all.Go(func() {
 				values := map[string]string{"sending.max_attempts": strconv.Itoa(10 + i)}
-				_, _, errs[i] = w.Profile.Save(t.Context(), w.admin, ProfileChange{Values: values})
+				_, _, errs[i] = w.Profile.Save(t.Context(), w.admin, profile.ProfileChange{Values: values})
 			})
 		}
 		all.Wait()
@@ -118,7 +120,7 @@ func TestProfileConcurrentSave(t *testing.T) {
 				kept++
 				continue
 			}
-			wantCode(t, "a lost change", CodeConflict, err)
+			wantCode(t, "a lost change", registry.CodeConflict, err)
 		}
 		if kept != 1 {
 			t.Errorf("%d changes were kept", kept)
@@ -130,16 +132,16 @@ func TestProfileConcurrentSave(t *testing.T) {
 func TestProfileFollowsFlags(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		_, _, err := w.Profile.Save(ctx, w.admin, ProfileChange{Values: map[string]string{"events.batch": "off"}})
+		_, _, err := w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: map[string]string{"events.batch": "off"}})
 		must(t, err)
-		flagged, err := NewProfiles(w.db, w.clock.Now, Profile{MaxBatchEvents: 7}).Load(ctx)
-		if err != nil || flagged.MaxBatchEvents != 7 || flagged.Batches != PolicyOff {
+		flagged, err := profile.NewProfiles(w.db, w.clock.Now, registry.Profile{MaxBatchEvents: 7}).Load(ctx)
+		if err != nil || flagged.MaxBatchEvents != 7 || flagged.Batches != registry.PolicyOff {
 			t.Errorf("%+v, %v", flagged, err)
 		}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 			return tx.SetSetting(ctx, "profile", `{"version":3,"values":{"of.tomorrow":"x","events.batch":"off"}}`)
 		}))
-		if later, err := w.Profile.Load(ctx); err != nil || later.Version != 3 || later.Batches != PolicyOff {
+		if later, err := w.Profile.Load(ctx); err != nil || later.Version != 3 || later.Batches != registry.PolicyOff {
 			t.Errorf("a setting of another version: %+v, %v", later, err)
 		}
 	})
@@ -148,7 +150,7 @@ func TestProfileFollowsFlags(t *testing.T) {
 // TestProfileFileValues: a wrong value in a file is told with its line.
 func TestProfileFileValues(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
-		file, err := ParseProfile([]byte("schakel-profile: 1\nidempotency:\n  ttl: 1h\nevents:\n  batch: perhaps\n"))
+		file, err := profile.ParseProfile([]byte("schakel-profile: 1\nidempotency:\n  ttl: 1h\nevents:\n  batch: perhaps\n"))
 		must(t, err)
 		_, _, err = w.Profile.Compare(t.Context(), file.Values)
 		bad, ok := file.Problems(err)

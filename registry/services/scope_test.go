@@ -1,10 +1,13 @@
-package registry
+package services
 
 import (
 	"context"
 	"errors"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -21,63 +24,75 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 		sub := w.subscribe(t, actor, e.ID, enrolled)
 		must(t, w.Subscriptions.Approve(ctx, w.admin, sub.ID))
 		w.dataset(t, buildings())
-		_, err = w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square}})
+		_, err = w.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: partners.AreaInput{Text: square}})
 		must(t, err)
 		mine, err := w.Datasets.Followers(ctx, actor.Scope(), "buildings")
 		must(t, err)
 		area := mine[0].Area
 		drop := func(_ any, err error) error { return err }
-		for _, who := range []Actor{eve, {Kind: ActorAccount, Name: "Nobody"}} {
-			for name, try := range map[string]func(context.Context, Scope) error{
-				"partner": func(ctx context.Context, s Scope) error { return drop(w.Partners.Get(ctx, s, p.ID)) },
-				"contact": func(ctx context.Context, _ Scope) error {
-					return drop(w.Partners.UpdateContact(ctx, who, p.ID, Contact{Name: "Eve", Email: "e@x.nl"}))
+		for _, who := range []registry.Actor{eve, {Kind: registry.ActorAccount, Name: "Nobody"}} {
+			for name, try := range map[string]func(context.Context, registry.Scope) error{
+				"partner": func(ctx context.Context, s registry.Scope) error { return drop(w.Partners.Get(ctx, s, p.ID)) },
+				"contact": func(ctx context.Context, _ registry.Scope) error {
+					return drop(w.Partners.UpdateContact(ctx, who, p.ID, partners.Contact{Name: "Eve", Email: "e@x.nl"}))
 				},
-				"client": func(ctx context.Context, s Scope) error { return drop(w.Clients.Get(ctx, s, client.ID)) },
-				"client for another": func(ctx context.Context, _ Scope) error {
+				"client": func(ctx context.Context, s registry.Scope) error { return drop(w.Clients.Get(ctx, s, client.ID)) },
+				"client for another": func(ctx context.Context, _ registry.Scope) error {
 					_, _, err := w.Clients.Create(ctx, who, p.ID, publisher())
 					return err
 				},
-				"update client": func(ctx context.Context, _ Scope) error {
+				"update client": func(ctx context.Context, _ registry.Scope) error {
 					return drop(w.Clients.Update(ctx, who, client.ID, publisher()))
 				},
-				"rotate secret": func(ctx context.Context, _ Scope) error {
+				"rotate secret": func(ctx context.Context, _ registry.Scope) error {
 					_, _, err := w.Clients.RotateSecret(ctx, who, client.ID)
 					return err
 				},
-				"revoke client":        func(ctx context.Context, _ Scope) error { return w.Clients.Revoke(ctx, who, client.ID, "") },
-				"endpoint":             func(ctx context.Context, s Scope) error { return drop(w.Endpoints.Get(ctx, s, e.ID)) },
-				"endpoint for another": func(ctx context.Context, _ Scope) error { return drop(w.Endpoints.Create(ctx, who, p.ID, webhook())) },
-				"update endpoint":      func(ctx context.Context, _ Scope) error { return drop(w.Endpoints.Update(ctx, who, e.ID, webhook())) },
-				"pause endpoint":       func(ctx context.Context, _ Scope) error { return w.Endpoints.Pause(ctx, who, e.ID, "") },
-				"resume endpoint":      func(ctx context.Context, _ Scope) error { return w.Endpoints.Resume(ctx, who, e.ID) },
-				"suspend endpoint":     func(ctx context.Context, _ Scope) error { return w.Endpoints.Suspend(ctx, who, e.ID, "because") },
-				"end endpoint":         func(ctx context.Context, _ Scope) error { return w.Endpoints.End(ctx, who, e.ID, "") },
-				"subscription":         func(ctx context.Context, s Scope) error { return drop(w.Subscriptions.Get(ctx, s, sub.ID)) },
-				"grant":                func(ctx context.Context, s Scope) error { return drop(w.Subscriptions.Grant(ctx, s, sub.ID)) },
-				"approve subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Approve(ctx, who, sub.ID) },
-				"change subscription": func(ctx context.Context, _ Scope) error {
+				"revoke client": func(ctx context.Context, _ registry.Scope) error { return w.Clients.Revoke(ctx, who, client.ID, "") },
+				"endpoint":      func(ctx context.Context, s registry.Scope) error { return drop(w.Endpoints.Get(ctx, s, e.ID)) },
+				"endpoint for another": func(ctx context.Context, _ registry.Scope) error {
+					return drop(w.Endpoints.Create(ctx, who, p.ID, webhook()))
+				},
+				"update endpoint": func(ctx context.Context, _ registry.Scope) error {
+					return drop(w.Endpoints.Update(ctx, who, e.ID, webhook()))
+				},
+				"pause endpoint":  func(ctx context.Context, _ registry.Scope) error { return w.Endpoints.Pause(ctx, who, e.ID, "") },
+				"resume endpoint": func(ctx context.Context, _ registry.Scope) error { return w.Endpoints.Resume(ctx, who, e.ID) },
+				"suspend endpoint": func(ctx context.Context, _ registry.Scope) error {
+					return w.Endpoints.Suspend(ctx, who, e.ID, "because")
+				},
+				"end endpoint":         func(ctx context.Context, _ registry.Scope) error { return w.Endpoints.End(ctx, who, e.ID, "") },
+				"subscription":         func(ctx context.Context, s registry.Scope) error { return drop(w.Subscriptions.Get(ctx, s, sub.ID)) },
+				"grant":                func(ctx context.Context, s registry.Scope) error { return drop(w.Subscriptions.Grant(ctx, s, sub.ID)) },
+				"approve subscription": func(ctx context.Context, _ registry.Scope) error { return w.Subscriptions.Approve(ctx, who, sub.ID) },
+				"change subscription": func(ctx context.Context, _ registry.Scope) error {
 					filters := `[{"exact":{"subject":"1"}}]`
-					return w.Subscriptions.Change(ctx, who, sub.ID, SubscriptionChange{Filters: &filters})
+					return w.Subscriptions.Change(ctx, who, sub.ID, partners.SubscriptionChange{Filters: &filters})
 				},
-				"reject subscription":  func(ctx context.Context, _ Scope) error { return w.Subscriptions.Reject(ctx, who, sub.ID, "because") },
-				"suspend subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Suspend(ctx, who, sub.ID, "because") },
-				"resume subscription":  func(ctx context.Context, _ Scope) error { return w.Subscriptions.Resume(ctx, who, sub.ID) },
-				"pause subscription":   func(ctx context.Context, _ Scope) error { return w.Subscriptions.Pause(ctx, who, sub.ID, "") },
-				"unpause subscription": func(ctx context.Context, _ Scope) error { return w.Subscriptions.Unpause(ctx, who, sub.ID) },
-				"end subscription":     func(ctx context.Context, _ Scope) error { return w.Subscriptions.End(ctx, who, sub.ID, "") },
-				"change area": func(ctx context.Context, _ Scope) error {
-					return drop(w.Subscriptions.ChangeArea(ctx, who, sub.ID, AreaChange{}))
+				"reject subscription": func(ctx context.Context, _ registry.Scope) error {
+					return w.Subscriptions.Reject(ctx, who, sub.ID, "because")
 				},
-				"area": func(ctx context.Context, s Scope) error { return drop(w.Datasets.Area(ctx, s, "buildings", area.ID)) },
-				"contract it never had": func(ctx context.Context, _ Scope) error {
+				"suspend subscription": func(ctx context.Context, _ registry.Scope) error {
+					return w.Subscriptions.Suspend(ctx, who, sub.ID, "because")
+				},
+				"resume subscription":  func(ctx context.Context, _ registry.Scope) error { return w.Subscriptions.Resume(ctx, who, sub.ID) },
+				"pause subscription":   func(ctx context.Context, _ registry.Scope) error { return w.Subscriptions.Pause(ctx, who, sub.ID, "") },
+				"unpause subscription": func(ctx context.Context, _ registry.Scope) error { return w.Subscriptions.Unpause(ctx, who, sub.ID) },
+				"end subscription":     func(ctx context.Context, _ registry.Scope) error { return w.Subscriptions.End(ctx, who, sub.ID, "") },
+				"change area": func(ctx context.Context, _ registry.Scope) error {
+					return drop(w.Subscriptions.ChangeArea(ctx, who, sub.ID, partners.AreaChange{}))
+				},
+				"area": func(ctx context.Context, s registry.Scope) error {
+					return drop(w.Datasets.Area(ctx, s, "buildings", area.ID))
+				},
+				"contract it never had": func(ctx context.Context, _ registry.Scope) error {
 					return w.Contracts.DeleteDraft(ctx, who, "student-events", "1.0.0")
 				},
-				"metadata of a contract": func(ctx context.Context, _ Scope) error {
+				"metadata of a contract": func(ctx context.Context, _ registry.Scope) error {
 					return drop(w.Contracts.Update(ctx, who, "student-events", contractInput("student-events")))
 				},
 			} {
-				wantCode(t, who.Name+": "+name, CodeNotFound, try(ctx, who.Scope()))
+				wantCode(t, who.Name+": "+name, registry.CodeNotFound, try(ctx, who.Scope()))
 			}
 			wantForbidden(t, w, who, p.ID, client.ID)
 			wantEmptyLists(t, w, who.Scope(), p.ID)
@@ -91,7 +106,7 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 		if now, _ := w.db.Subscription(ctx, sub.ID); now.Status != store.SubscriptionApproved {
 			t.Error("the subscription was changed")
 		}
-		if list, _ := w.Endpoints.List(ctx, ScopeOf(other.ID), ""); len(list) != 0 {
+		if list, _ := w.Endpoints.List(ctx, registry.ScopeOf(other.ID), ""); len(list) != 0 {
 			t.Error("another's endpoint is listed")
 		}
 		if list, _ := w.Endpoints.List(ctx, actor.Scope(), ""); len(list) != 2 {
@@ -101,25 +116,25 @@ func TestAnothersRowsAreNotThere(t *testing.T) {
 }
 
 // wantForbidden tries what only an administrator can do.
-func wantForbidden(t *testing.T, w *world, who Actor, partnerID, clientID string) {
+func wantForbidden(t *testing.T, w *world, who registry.Actor, partnerID, clientID string) {
 	t.Helper()
 	ctx := t.Context()
 	_, _, lists := w.Partners.List(ctx, who, store.PartnerFilter{})
 	_, waiting := w.Clients.Waiting(ctx, who)
 	_, grant := w.Clients.Grant(ctx, who, clientID)
-	_, decide := w.Clients.Decide(ctx, who, clientID, Decision{Approve: true})
+	_, decide := w.Clients.Decide(ctx, who, clientID, identity.Decision{Approve: true})
 	_, _, mails := w.Mails.List(ctx, who, store.Page{})
 	_, mail := w.Mails.Get(ctx, who, "mal_x")
 	for name, err := range map[string]error{
 		"list partners": lists, "waiting": waiting, "grant": grant, "decide": decide, "mails": mails, "mail": mail,
 		"approve": w.Partners.Approve(ctx, who, partnerID), "end": w.Partners.End(ctx, who, partnerID, "because"),
 	} {
-		wantCode(t, who.Name+": "+name, CodeForbidden, err)
+		wantCode(t, who.Name+": "+name, registry.CodeForbidden, err)
 	}
 }
 
 // wantEmptyLists asks each list for the rows of another partner.
-func wantEmptyLists(t *testing.T, w *world, s Scope, partnerID string) {
+func wantEmptyLists(t *testing.T, w *world, s registry.Scope, partnerID string) {
 	t.Helper()
 	ctx := t.Context()
 	clients, err1 := w.Clients.List(ctx, s, partnerID)

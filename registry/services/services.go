@@ -1,46 +1,56 @@
-package registry
+package services
 
-import "errors"
+import (
+	"errors"
+	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
+	"schakel/registry/contracts"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/mail"
+	"schakel/registry/partners"
+	"schakel/registry/profile"
+)
 
 // Services are all services of the registry, one a noun.
 type Services struct {
-	Accounts      *Accounts
-	Partners      *Partners
-	Clients       *Clients
-	SigningKeys   *SigningKeys
-	ReadKeys      *ReadKeys
-	Endpoints     *Endpoints
-	Subscriptions *Subscriptions
-	Routes        *Routes
-	Datasets      *Datasets
-	Contracts     *Contracts
-	OwnContracts  *OwnContracts
-	Downloads     *Downloads
-	Mirrors       *Mirrors
-	AMQP          *AMQP
-	Advice        *Advice
-	EventTypes    *EventTypes
-	Payloads      *Payloads
-	Audit         *AuditTrail
-	Mails         *Mails
-	Profile       *Profiles
+	Accounts      *identity.Accounts
+	Partners      *partners.Partners
+	Clients       *identity.Clients
+	SigningKeys   *identity.SigningKeys
+	ReadKeys      *identity.ReadKeys
+	Endpoints     *partners.Endpoints
+	Subscriptions *partners.Subscriptions
+	Routes        *partners.Routes
+	Datasets      *datasets.Datasets
+	Contracts     *contracts.Contracts
+	OwnContracts  *contracts.OwnContracts
+	Downloads     *contracts.Downloads
+	Mirrors       *contracts.Mirrors
+	AMQP          *registryamqp.AMQP
+	Advice        *contracts.Advice
+	EventTypes    *contracts.EventTypes
+	Payloads      *contracts.Payloads
+	Audit         *registry.AuditTrail
+	Mails         *mail.Mails
+	Profile       *profile.Profiles
 }
 
 // Option changes how [New] makes the services.
 type Option func(*options)
 
-type options struct{ addresses AddressRegistry }
+type options struct{ addresses registryamqp.AddressRegistry }
 
 // WithAddresses makes the services ask an address registry of the health exchange. Without one our own records of parties are all
 // there is.
-func WithAddresses(r AddressRegistry) Option {
+func WithAddresses(r registryamqp.AddressRegistry) Option {
 	return func(o *options) { o.addresses = r }
 }
 
 // New makes the services around one configuration.
-func New(cfg Config, accounts *Accounts, opts ...Option) (*Services, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.check(); err != nil {
+func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Services, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	if accounts == nil {
@@ -50,33 +60,33 @@ func New(cfg Config, accounts *Accounts, opts ...Option) (*Services, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	profiles := NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
-	register := NewContracts(cfg, profiles)
-	own, err := NewOwnContracts(cfg, register)
+	profiles := profile.NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
+	register := contracts.NewContracts(cfg, profiles)
+	own, err := contracts.NewOwnContracts(cfg, register)
 	if err != nil {
 		return nil, err
 	}
-	subscriptions := NewSubscriptions(cfg, profiles, keepRecipients, mayPublishNow, ReadSetting)
+	subscriptions := partners.NewSubscriptions(cfg, profiles, registryamqp.KeepRecipients, identity.MayPublishNow, profile.ReadSetting)
 	return &Services{
 		Profile:       profiles,
 		Accounts:      accounts,
-		Partners:      NewPartners(cfg, accounts, stopClients),
-		Clients:       NewClients(cfg, profiles),
-		SigningKeys:   NewSigningKeys(cfg),
-		ReadKeys:      NewReadKeys(cfg),
-		Endpoints:     NewEndpoints(cfg, register, keepRecipients),
+		Partners:      partners.NewPartners(cfg, accounts, identity.StopClients),
+		Clients:       identity.NewClients(cfg, profiles),
+		SigningKeys:   identity.NewSigningKeys(cfg),
+		ReadKeys:      identity.NewReadKeys(cfg),
+		Endpoints:     partners.NewEndpoints(cfg, register, registryamqp.KeepRecipients),
 		Subscriptions: subscriptions,
-		Routes:        NewRoutes(cfg, keepRecipients),
-		Datasets:      NewDatasets(cfg, subscriptions),
+		Routes:        partners.NewRoutes(cfg, registryamqp.KeepRecipients),
+		Datasets:      datasets.NewDatasets(cfg, subscriptions),
 		Contracts:     register,
 		OwnContracts:  own,
-		Downloads:     NewDownloads(cfg),
-		Mirrors:       NewMirrors(cfg, register),
-		AMQP:          NewAMQP(cfg, profiles, o.addresses),
-		Advice:        NewAdvice(register),
-		EventTypes:    NewEventTypes(cfg),
-		Payloads:      NewPayloads(cfg),
-		Audit:         NewAuditTrail(cfg),
-		Mails:         NewMails(cfg),
+		Downloads:     contracts.NewDownloads(cfg),
+		Mirrors:       contracts.NewMirrors(cfg, register),
+		AMQP:          registryamqp.NewAMQP(cfg, profiles, o.addresses),
+		Advice:        contracts.NewAdvice(register),
+		EventTypes:    contracts.NewEventTypes(cfg),
+		Payloads:      contracts.NewPayloads(cfg),
+		Audit:         registry.NewAuditTrail(cfg),
+		Mails:         mail.NewMails(cfg),
 	}, nil
 }

@@ -1,7 +1,8 @@
-package registry
+package services
 
 import (
 	"errors"
+	"schakel/registry/identity"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestClockWasAheadAtTheFirstStart(t *testing.T) {
 				t.Fatalf("keys %v at %s, want one that started", keys, w.clock.Now())
 			}
 		}
-		if err := w.SigningKeys.Check(ctx); !errors.Is(err, ErrClockWasAhead) {
+		if err := w.SigningKeys.Check(ctx); !errors.Is(err, identity.ErrClockWasAhead) {
 			t.Errorf("check: %v, want ErrClockWasAhead", err)
 		}
 		must(t, w.SigningKeys.RotateSigningKey(ctx, w.admin))

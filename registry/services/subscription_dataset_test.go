@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"iter"
@@ -7,15 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
-func keysOf(p problems) iter.Seq[string] { return maps.Keys(p) }
+func keysOf(p registry.Problems) iter.Seq[string] { return maps.Keys(p) }
 
 // files makes an endpoint of kind files, which has no address.
-func (w *world) files(t *testing.T, actor Actor) store.Endpoint {
+func (w *world) files(t *testing.T, actor registry.Actor) store.Endpoint {
 	t.Helper()
-	e, err := w.Endpoints.Create(t.Context(), actor, "", EndpointInput{Name: "Files", Kind: store.EndpointFiles})
+	e, err := w.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{Name: "Files", Kind: store.EndpointFiles})
 	must(t, err)
 	return e
 }
@@ -33,25 +36,25 @@ func TestDatasetRequest(t *testing.T) {
 		schools.ID, schools.AreaKind, schools.CRS, schools.KeyElements = "schools", store.AreaKeys, 0, []string{"code"}
 		w.dataset(t, schools)
 		e, events, theirs := w.files(t, actor), w.endpoint(t, actor), w.files(t, stranger)
-		good := DatasetRequest{Dataset: "buildings", EndpointID: e.ID, Purpose: "plan visits", ObjectTypes: []string{"school"}, Area: AreaInput{Name: "North", Text: square, CRS: 4326}}
+		good := partners.DatasetRequest{Dataset: "buildings", EndpointID: e.ID, Purpose: "plan visits", ObjectTypes: []string{"school"}, Area: partners.AreaInput{Name: "North", Text: square, CRS: 4326}}
 		for name, tt := range map[string]struct {
 			field string
-			spoil func(*DatasetRequest)
+			spoil func(*partners.DatasetRequest)
 		}{
-			"unknown dataset":   {"dataset", func(r *DatasetRequest) { r.Dataset = "x" }},
-			"no purpose":        {"purpose", func(r *DatasetRequest) { r.Purpose = "" }},
-			"no endpoint":       {"endpoint", func(r *DatasetRequest) { r.EndpointID = "" }},
-			"for events":        {"endpoint", func(r *DatasetRequest) { r.EndpointID = events.ID }},
-			"another's":         {"endpoint", func(r *DatasetRequest) { r.EndpointID = theirs.ID }},
-			"object type":       {"objectTypes", func(r *DatasetRequest) { r.ObjectTypes = []string{"Bridge"} }},
-			"no polygon":        {"area", func(r *DatasetRequest) { r.Area.Text = "CIRCLE" }},
-			"coordinate system": {"areaCrs", func(r *DatasetRequest) { r.Area.CRS = 3857 }},
-			"keys for geometry": {"keys", func(r *DatasetRequest) { r.Area = AreaInput{Keys: []string{"01AB"}} }},
-			"polygon for keys":  {"area", func(r *DatasetRequest) { r.Dataset = "schools" }},
-			"a key too long": {"keys", func(r *DatasetRequest) {
-				r.Dataset, r.Area = "schools", AreaInput{Keys: []string{strings.Repeat("x", 201)}}
+			"unknown dataset":   {"dataset", func(r *partners.DatasetRequest) { r.Dataset = "x" }},
+			"no purpose":        {"purpose", func(r *partners.DatasetRequest) { r.Purpose = "" }},
+			"no endpoint":       {"endpoint", func(r *partners.DatasetRequest) { r.EndpointID = "" }},
+			"for events":        {"endpoint", func(r *partners.DatasetRequest) { r.EndpointID = events.ID }},
+			"another's":         {"endpoint", func(r *partners.DatasetRequest) { r.EndpointID = theirs.ID }},
+			"object type":       {"objectTypes", func(r *partners.DatasetRequest) { r.ObjectTypes = []string{"Bridge"} }},
+			"no polygon":        {"area", func(r *partners.DatasetRequest) { r.Area.Text = "CIRCLE" }},
+			"coordinate system": {"areaCrs", func(r *partners.DatasetRequest) { r.Area.CRS = 3857 }},
+			"keys for geometry": {"keys", func(r *partners.DatasetRequest) { r.Area = partners.AreaInput{Keys: []string{"01AB"}} }},
+			"polygon for keys":  {"area", func(r *partners.DatasetRequest) { r.Dataset = "schools" }},
+			"a key too long": {"keys", func(r *partners.DatasetRequest) {
+				r.Dataset, r.Area = "schools", partners.AreaInput{Keys: []string{strings.Repeat("x", 201)}}
 			}},
-			"a name of two lines": {"areaName", func(r *DatasetRequest) { r.Area.Name = "a\nb" }},
+			"a name of two lines": {"areaName", func(r *partners.DatasetRequest) { r.Area.Name = "a\nb" }},
 		} {
 			in := good
 			tt.spoil(&in)
@@ -80,17 +83,17 @@ func TestDatasetRequest(t *testing.T) {
 		if got, want := w.lastSentence(t), "Admin approved the subscription of Scholengroep Noord to dataset buildings at endpoint Files."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		keyed, err := w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{Dataset: "schools", EndpointID: e.ID, Purpose: "our schools", Area: AreaInput{Keys: []string{" 02CD", "01AB", "02CD"}}})
+		keyed, err := w.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{Dataset: "schools", EndpointID: e.ID, Purpose: "our schools", Area: partners.AreaInput{Keys: []string{" 02CD", "01AB", "02CD"}}})
 		must(t, err)
 		if g, err = w.Subscriptions.Grant(ctx, actor.Scope(), keyed.ID); err != nil || !slices.Equal(g.Dataset.Area.Keys, []string{"01AB", "02CD"}) {
 			t.Errorf("keys %+v, %v", g.Dataset, err)
 		}
-		_, err = w.Subscriptions.Request(ctx, actor, SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"})
+		_, err = w.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"})
 		if fieldsOf(err)["endpoint"] == "" {
 			t.Errorf("events at an endpoint of kind files: %v", err)
 		}
 		filters := `[{"exact":{"subject":"1"}}]`
-		wantCode(t, "filters", CodeConflict, w.Subscriptions.Change(ctx, actor, sub.ID, SubscriptionChange{Filters: &filters}))
+		wantCode(t, "filters", registry.CodeConflict, w.Subscriptions.Change(ctx, actor, sub.ID, partners.SubscriptionChange{Filters: &filters}))
 	})
 }
 
@@ -102,13 +105,13 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		ctx := t.Context()
 		p, actor, other, eve := w.twoPartners(t)
 		w.dataset(t, buildings())
-		access := func() (DatasetAccess, error) { return w.Datasets.Access(ctx, p, "buildings", "") }
+		access := func() (datasets.DatasetAccess, error) { return w.Datasets.Access(ctx, p, "buildings", "") }
 		_, err := access()
-		wantCode(t, "without a subscription", CodeForbidden, err)
-		sub, err := w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square}})
+		wantCode(t, "without a subscription", registry.CodeForbidden, err)
+		sub, err := w.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: partners.AreaInput{Text: square}})
 		must(t, err)
 		_, err = access()
-		wantCode(t, "requested", CodeForbidden, err)
+		wantCode(t, "requested", registry.CodeForbidden, err)
 		must(t, w.Subscriptions.Approve(ctx, w.admin, sub.ID))
 		got, err := access()
 		must(t, err)
@@ -118,7 +121,7 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		}
 		must(t, w.Subscriptions.Pause(ctx, actor, sub.ID, ""))
 		_, err = access()
-		wantCode(t, "paused", CodeForbidden, err)
+		wantCode(t, "paused", registry.CodeForbidden, err)
 		must(t, w.Subscriptions.Unpause(ctx, actor, sub.ID))
 		for _, reason := range []string{"the bill is not paid", "The bill is not paid."} {
 			must(t, w.Subscriptions.Suspend(ctx, w.admin, sub.ID, reason))
@@ -128,9 +131,9 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 			must(t, w.Subscriptions.Resume(ctx, w.admin, sub.ID))
 		}
 		_, err = w.Datasets.Area(ctx, eve.Scope(), "buildings", area.ID)
-		wantCode(t, "another's area", CodeNotFound, err)
+		wantCode(t, "another's area", registry.CodeNotFound, err)
 		_, err = w.Datasets.Access(ctx, other, "buildings", sub.ID)
-		wantCode(t, "another's subscription", CodeNotFound, err)
+		wantCode(t, "another's subscription", registry.CodeNotFound, err)
 		if own, err := w.Datasets.Access(ctx, w.own, "buildings", ""); err != nil || !own.Own || own.Follower != nil {
 			t.Errorf("own organisation: %+v, %v", own, err)
 		}
@@ -138,11 +141,11 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 			t.Errorf("another sees followers %+v, %v", list, err)
 		}
 
-		same, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{Area: AreaInput{Text: square}})
+		same, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, partners.AreaChange{Area: partners.AreaInput{Text: square}})
 		if err != nil || same.Status != store.SubscriptionApproved {
 			t.Errorf("the same area: %+v, %v", same, err)
 		}
-		changed, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{Area: AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
+		changed, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, partners.AreaChange{Area: partners.AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
 		if err != nil || changed.Status != store.SubscriptionRequested {
 			t.Errorf("a partner's change: %+v, %v", changed, err)
 		}
@@ -162,13 +165,13 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		readsOld("a changed area waits")
 		shown, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), sub.ID)
 		must(t, err)
-		_, err = w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{})
+		_, err = w.Subscriptions.ChangeArea(ctx, actor, sub.ID, partners.AreaChange{})
 		must(t, err)
-		wantCode(t, "another area than was shown", CodeConflict, w.Subscriptions.ApproveSeen(ctx, w.admin, sub.ID, shown.Seen()))
+		wantCode(t, "another area than was shown", registry.CodeConflict, w.Subscriptions.ApproveSeen(ctx, w.admin, sub.ID, shown.Seen()))
 		if got, err := access(); err != nil || got.Follower.Follower.Reading().AreaID != area.ID || got.Follower.Area != nil {
 			t.Errorf("what nobody saw: %+v, %v", got.Follower, err)
 		}
-		_, err = w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{Area: AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
+		_, err = w.Subscriptions.ChangeArea(ctx, actor, sub.ID, partners.AreaChange{Area: partners.AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
 		must(t, err)
 		shown, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), sub.ID)
 		must(t, err)
@@ -180,7 +183,7 @@ func TestDatasetAccessAndAreas(t *testing.T) {
 		if old, err := w.Datasets.Area(ctx, actor.Scope(), "buildings", area.ID); err != nil || old.WKT != area.WKT {
 			t.Errorf("the old area is %+v, %v", old, err)
 		}
-		wider, err := w.Subscriptions.ChangeArea(ctx, w.admin, sub.ID, AreaChange{})
+		wider, err := w.Subscriptions.ChangeArea(ctx, w.admin, sub.ID, partners.AreaChange{})
 		if err != nil || wider.Status != store.SubscriptionApproved {
 			t.Errorf("an administrator's change: %+v, %v", wider, err)
 		}

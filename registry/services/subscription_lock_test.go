@@ -1,10 +1,12 @@
-package registry
+package services
 
 import (
 	"errors"
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -14,8 +16,8 @@ func TestAreaChangedWhileDatasetEnds(t *testing.T) {
 		ctx := t.Context()
 		_, actor, _, _ := w.twoPartners(t)
 		w.dataset(t, buildings())
-		sub, err := w.Subscriptions.RequestDataset(ctx, actor, DatasetRequest{
-			Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: AreaInput{Text: square},
+		sub, err := w.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{
+			Dataset: "buildings", EndpointID: w.files(t, actor).ID, Purpose: "plan visits", Area: partners.AreaInput{Text: square},
 		})
 		must(t, err)
 		changed := make(chan error, 1)
@@ -24,7 +26,7 @@ func TestAreaChangedWhileDatasetEnds(t *testing.T) {
 				return err
 			}
 			go func() {
-				_, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, AreaChange{Area: AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
+				_, err := w.Subscriptions.ChangeArea(ctx, actor, sub.ID, partners.AreaChange{Area: partners.AreaInput{Text: "POLYGON((5 5,6 5,6 6,5 5))"}})
 				changed <- err
 			}()
 			select {
@@ -36,7 +38,7 @@ func TestAreaChangedWhileDatasetEnds(t *testing.T) {
 			ended.Status = store.SubscriptionEnded
 			return tx.UpdateSubscription(ctx, &ended)
 		}))
-		refused := &Error{}
+		refused := &registry.Error{}
 		if err := <-changed; err != nil && !errors.As(err, &refused) {
 			t.Error(err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -56,7 +57,7 @@ func TestRecentShowsNoMoreThanWasGranted(t *testing.T) {
 		sendTo(store.OnlyFor(), w.own, "for us alone", enrolled)
 		sendTo(store.OnlyFor(other.ID), w.own, "for another", enrolled)
 		sendTo(store.OnlyFor(other.ID, p.ID), w.own, "for it too", enrolled)
-		_, err := w.Routes.Add(ctx, w.admin, NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
+		_, err := w.Routes.Add(ctx, w.admin, partners.NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
 		must(t, err)
 		want(p, []string{leftEvent}, "for it too", "theirs", "after")
 		must(t, w.Subscriptions.Suspend(ctx, w.admin, s.ID, "under discussion"))

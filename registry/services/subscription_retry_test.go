@@ -1,6 +1,7 @@
-package registry
+package services
 
 import (
+	"schakel/registry/partners"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,7 @@ func TestRetryOfASubscription(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		w.catalogue(t)
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
-		in := SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "our records", Retry: RetryInput{MaxAttempts: "x"}}
+		in := partners.SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "our records", Retry: partners.RetryInput{MaxAttempts: "x"}}
 		if _, err := w.Subscriptions.Request(t.Context(), actor, in); fieldsOf(err)["retryAttempts"] == "" {
 			t.Errorf("wrong number: %v", err)
 		}
@@ -20,13 +21,13 @@ func TestRetryOfASubscription(t *testing.T) {
 		if s.Retry != `{"maxAttempts":4}` {
 			t.Errorf("asked for %s", s.Retry)
 		}
-		must(t, w.Subscriptions.Change(t.Context(), actor, s.ID, SubscriptionChange{Retry: &RetryInput{Deadline: "2h"}}))
+		must(t, w.Subscriptions.Change(t.Context(), actor, s.ID, partners.SubscriptionChange{Retry: &partners.RetryInput{Deadline: "2h"}}))
 		s, err = w.Subscriptions.Get(t.Context(), actor.Scope(), s.ID)
 		must(t, err)
 		if s.Retry != `{"deadline":"2h0m0s"}` || !strings.Contains(w.lastSentence(t), "changed the filters, order or retries of the subscription") {
 			t.Errorf("changed to %s: %s", s.Retry, w.lastSentence(t))
 		}
-		err = w.Subscriptions.Change(t.Context(), actor, s.ID, SubscriptionChange{Retry: &RetryInput{Waits: "1h, later"}})
+		err = w.Subscriptions.Change(t.Context(), actor, s.ID, partners.SubscriptionChange{Retry: &partners.RetryInput{Waits: "1h, later"}})
 		if fieldsOf(err)["retryWaits"] == "" {
 			t.Errorf("wrong pauses: %v", err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -23,10 +25,10 @@ func onlyLists(text string) error {
 func TestRequestWithFiltersAndOrder(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.configure(t, func(c *Config) { c.CheckFilters = onlyLists })
+		w.configure(t, func(c *registry.Config) { c.CheckFilters = onlyLists })
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		good := SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "keep our records right"}
+		good := partners.SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "keep our records right"}
 		for _, tt := range []struct{ filters, orderBy, field string }{
 			{`{"exact":{}}`, "", "filters"},
 			{`nothing`, "", "filters"},
@@ -57,7 +59,7 @@ func TestFiltersAreRefusedWhereNobodyChecksThem(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		in := SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "our records", Filters: subjectFilter}
+		in := partners.SubscriptionRequest{EndpointID: w.endpoint(t, actor).ID, Types: []string{enrolled}, Purpose: "our records", Filters: subjectFilter}
 		if _, err := w.Subscriptions.Request(t.Context(), actor, in); fieldsOf(err)["filters"] == "" {
 			t.Errorf("got %v", err)
 		}
@@ -71,19 +73,19 @@ func TestFiltersAreRefusedWhereNobodyChecksThem(t *testing.T) {
 func TestChangeOfFiltersAndOrder(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.configure(t, func(c *Config) { c.CheckFilters = onlyLists })
+		w.configure(t, func(c *registry.Config) { c.CheckFilters = onlyLists })
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
 		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
 		filters, order := subjectFilter, "subject"
 		for state, code := range map[string]string{
-			"requested": "", "approved": "", "paused": "", "suspended": CodeConflict, "rejected": CodeConflict, "ended": CodeConflict,
+			"requested": "", "approved": "", "paused": "", "suspended": registry.CodeConflict, "rejected": registry.CodeConflict, "ended": registry.CodeConflict,
 		} {
 			must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 				s.Status, s.Filters, s.OrderBy = state, "", ""
 				return tx.UpdateSubscription(ctx, &s)
 			}))
-			wantCode(t, state, code, w.Subscriptions.Change(ctx, actor, s.ID, SubscriptionChange{Filters: &filters, OrderBy: &order}))
+			wantCode(t, state, code, w.Subscriptions.Change(ctx, actor, s.ID, partners.SubscriptionChange{Filters: &filters, OrderBy: &order}))
 			row, err := w.db.Subscription(ctx, s.ID)
 			must(t, err)
 			if changed := row.Filters == subjectFilter && row.OrderBy == "subject"; changed != (code == "") || row.Status != state {
@@ -97,19 +99,19 @@ func TestChangeOfFiltersAndOrder(t *testing.T) {
 			s.Status, s.Filters, s.OrderBy = store.SubscriptionApproved, subjectFilter, "subject"
 			return tx.UpdateSubscription(ctx, &s)
 		}))
-		_, before, err := w.Audit.List(ctx, Scope{All: true}, store.AuditFilter{})
+		_, before, err := w.Audit.List(ctx, registry.Scope{All: true}, store.AuditFilter{})
 		must(t, err)
-		must(t, w.Subscriptions.Change(ctx, actor, s.ID, SubscriptionChange{Filters: &filters}))
-		if _, after, err := w.Audit.List(ctx, Scope{All: true}, store.AuditFilter{}); err != nil || after != before {
+		must(t, w.Subscriptions.Change(ctx, actor, s.ID, partners.SubscriptionChange{Filters: &filters}))
+		if _, after, err := w.Audit.List(ctx, registry.Scope{All: true}, store.AuditFilter{}); err != nil || after != before {
 			t.Errorf("a change of nothing was recorded (%v)", err)
 		}
 		none, broken := "[ ]", `{"x":1}`
-		must(t, w.Subscriptions.Change(ctx, actor, s.ID, SubscriptionChange{Filters: &none}))
+		must(t, w.Subscriptions.Change(ctx, actor, s.ID, partners.SubscriptionChange{Filters: &none}))
 		if row, _ := w.db.Subscription(ctx, s.ID); row.Filters != "" || row.OrderBy != "subject" {
 			t.Errorf("after taking the filters away: %+v", row)
 		}
-		wantCode(t, "broken filters", CodeInvalid, w.Subscriptions.Change(ctx, actor, s.ID, SubscriptionChange{Filters: &broken}))
+		wantCode(t, "broken filters", registry.CodeInvalid, w.Subscriptions.Change(ctx, actor, s.ID, partners.SubscriptionChange{Filters: &broken}))
 		must(t, w.Partners.Suspend(ctx, w.admin, p.ID, "under discussion"))
-		wantCode(t, "suspended partner", CodeForbidden, w.Subscriptions.Change(ctx, actor, s.ID, SubscriptionChange{Filters: &filters}))
+		wantCode(t, "suspended partner", registry.CodeForbidden, w.Subscriptions.Change(ctx, actor, s.ID, partners.SubscriptionChange{Filters: &filters}))
 	})
 }

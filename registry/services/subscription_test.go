@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"slices"
@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -16,18 +20,18 @@ func TestSubscriptionRequest(t *testing.T) {
 		p, actor, _, stranger := w.twoPartners(t)
 		w.catalogue(t)
 		e, theirs := w.endpoint(t, actor), w.endpoint(t, stranger)
-		good := SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"}
+		good := partners.SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"}
 		for name, tt := range map[string]struct {
 			field string
-			spoil func(*SubscriptionRequest)
+			spoil func(*partners.SubscriptionRequest)
 		}{
-			"no types":           {"types", func(r *SubscriptionRequest) { r.Types = nil }},
-			"unknown type":       {"types", func(r *SubscriptionRequest) { r.Types = []string{"nl.example.nothing"} }},
-			"too many types":     {"types", func(r *SubscriptionRequest) { r.Types = manyTypes(201) }},
-			"no purpose":         {"purpose", func(r *SubscriptionRequest) { r.Purpose = "" }},
-			"no endpoint":        {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = "" }},
-			"unknown endpoint":   {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = "ept_x" }},
-			"another's endpoint": {"endpoint", func(r *SubscriptionRequest) { r.EndpointID = theirs.ID }},
+			"no types":           {"types", func(r *partners.SubscriptionRequest) { r.Types = nil }},
+			"unknown type":       {"types", func(r *partners.SubscriptionRequest) { r.Types = []string{"nl.example.nothing"} }},
+			"too many types":     {"types", func(r *partners.SubscriptionRequest) { r.Types = manyTypes(201) }},
+			"no purpose":         {"purpose", func(r *partners.SubscriptionRequest) { r.Purpose = "" }},
+			"no endpoint":        {"endpoint", func(r *partners.SubscriptionRequest) { r.EndpointID = "" }},
+			"unknown endpoint":   {"endpoint", func(r *partners.SubscriptionRequest) { r.EndpointID = "ept_x" }},
+			"another's endpoint": {"endpoint", func(r *partners.SubscriptionRequest) { r.EndpointID = theirs.ID }},
 		} {
 			in := good
 			tt.spoil(&in)
@@ -72,12 +76,12 @@ func TestInternalTypesCannotBeAsked(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		_, err := w.Contracts.SetVisibility(t.Context(), w.admin, "student-events", VisibilityChange{
+		_, err := w.Contracts.SetVisibility(t.Context(), w.admin, "student-events", contracts.VisibilityChange{
 			Visibility: store.VisibilityInternal, Reason: "for the test", AcceptLoss: true,
 		})
 		must(t, err)
 		e := w.endpoint(t, actor)
-		_, err = w.Subscriptions.Request(t.Context(), actor, SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "look around"})
+		_, err = w.Subscriptions.Request(t.Context(), actor, partners.SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "look around"})
 		if fieldsOf(err)["types"] == "" {
 			t.Errorf("got %v", err)
 		}
@@ -93,14 +97,14 @@ func TestSubscriptionTransitions(t *testing.T) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
 		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
-		verbs := map[string]func(Actor) error{
-			"approve": func(a Actor) error { return w.Subscriptions.Approve(ctx, a, s.ID) },
-			"reject":  func(a Actor) error { return w.Subscriptions.Reject(ctx, a, s.ID, "no ground for it") },
-			"suspend": func(a Actor) error { return w.Subscriptions.Suspend(ctx, a, s.ID, "under discussion") },
-			"resume":  func(a Actor) error { return w.Subscriptions.Resume(ctx, a, s.ID) },
-			"pause":   func(a Actor) error { return w.Subscriptions.Pause(ctx, a, s.ID, "") },
-			"unpause": func(a Actor) error { return w.Subscriptions.Unpause(ctx, a, s.ID) },
-			"end":     func(a Actor) error { return w.Subscriptions.End(ctx, a, s.ID, "") },
+		verbs := map[string]func(registry.Actor) error{
+			"approve": func(a registry.Actor) error { return w.Subscriptions.Approve(ctx, a, s.ID) },
+			"reject":  func(a registry.Actor) error { return w.Subscriptions.Reject(ctx, a, s.ID, "no ground for it") },
+			"suspend": func(a registry.Actor) error { return w.Subscriptions.Suspend(ctx, a, s.ID, "under discussion") },
+			"resume":  func(a registry.Actor) error { return w.Subscriptions.Resume(ctx, a, s.ID) },
+			"pause":   func(a registry.Actor) error { return w.Subscriptions.Pause(ctx, a, s.ID, "") },
+			"unpause": func(a registry.Actor) error { return w.Subscriptions.Unpause(ctx, a, s.ID) },
+			"end":     func(a registry.Actor) error { return w.Subscriptions.End(ctx, a, s.ID, "") },
 		}
 		allowed := map[string]string{ // who may, and what comes of it
 			"requested approve": "a approved", "requested reject": "a rejected", "requested end": "pa ended",
@@ -110,7 +114,7 @@ func TestSubscriptionTransitions(t *testing.T) {
 		}
 		for _, state := range []string{"requested", "approved", "paused", "suspended", "ended", "rejected"} {
 			for verb, do := range verbs {
-				for who, by := range map[string]Actor{"p": actor, "a": w.admin} {
+				for who, by := range map[string]registry.Actor{"p": actor, "a": w.admin} {
 					must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 						s.Status = state
 						return tx.UpdateSubscription(ctx, &s)
@@ -138,11 +142,11 @@ func TestApprovalLooksAgain(t *testing.T) {
 		w.catalogue(t)
 		first := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
 		must(t, w.Partners.Suspend(ctx, w.admin, p.ID, "under discussion"))
-		wantCode(t, "suspended partner", CodeForbidden, w.Subscriptions.Approve(ctx, w.admin, first.ID))
+		wantCode(t, "suspended partner", registry.CodeForbidden, w.Subscriptions.Approve(ctx, w.admin, first.ID))
 		must(t, w.Partners.Resume(ctx, w.admin, p.ID))
 		_, err := w.Contracts.Withdraw(ctx, w.admin, "student-events", "1.0.0", "a mistake")
 		must(t, err)
-		wantCode(t, "type is gone", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, first.ID))
+		wantCode(t, "type is gone", registry.CodeConflict, w.Subscriptions.Approve(ctx, w.admin, first.ID))
 		must(t, w.Endpoints.End(ctx, actor, first.EndpointID, ""))
 		if s, _ := w.db.Subscription(ctx, first.ID); s.Status != store.SubscriptionEnded {
 			t.Errorf("the subscription of an ended endpoint is %s", s.Status)
@@ -161,7 +165,7 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		must(t, err)
 		theirs, _, err := w.Clients.Create(ctx, stranger, "", publisher())
 		must(t, err)
-		_, err = w.Clients.Decide(ctx, w.admin, theirs.ID, Decision{Approve: true})
+		_, err = w.Clients.Decide(ctx, w.admin, theirs.ID, identity.Decision{Approve: true})
 		must(t, err)
 		s := w.subscribe(t, actor, w.endpoint(t, actor).ID, enrolled)
 		g, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID)
@@ -169,11 +173,11 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		if g.Host != "noord.example" || len(g.Types) != 1 || g.Types[0].Type.ContractVersion != "1.0.0" || g.Types[0].Classification != "confidential" {
 			t.Errorf("got %+v", g)
 		}
-		want := []GrantSource{{PartnerName: "Chain Office", Own: true, Type: enrolled, Source: "https://office.example/*"}}
+		want := []partners.GrantSource{{PartnerName: "Chain Office", Own: true, Type: enrolled, Source: "https://office.example/*"}}
 		if !slices.Equal(g.Sources, want) {
 			t.Errorf("without a route: %+v", g.Sources)
 		}
-		_, err = w.Routes.Add(ctx, w.admin, NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
+		_, err = w.Routes.Add(ctx, w.admin, partners.NewRoute{FromPartnerID: other.ID, ToPartnerID: p.ID, EventType: enrolled})
 		must(t, err)
 		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 {
 			t.Errorf("with a route: %+v, %v", g.Sources, err)
@@ -185,8 +189,8 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		if g, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), in.ID); err != nil || len(g.Sources) != 2 {
 			t.Errorf("everybody's events go to the own organisation: %+v, %v", g.Sources, err)
 		}
-		w.setSetting(t, "events.source_binding", PolicyWarn)
-		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 || g.Sources[0].Source != AnySource {
+		w.setSetting(t, "events.source_binding", registry.PolicyWarn)
+		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 || g.Sources[0].Source != partners.AnySource {
 			t.Errorf("sources are not bound: %+v, %v", g.Sources, err)
 		}
 		if g, err = w.Subscriptions.Grant(ctx, actor.Scope(), s.ID); err != nil || g.Sources != nil || g.Partner.ID != p.ID {
@@ -199,14 +203,14 @@ func TestRoutes(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p, actor, other, _ := w.twoPartners(t)
-		good := NewRoute{FromPartnerID: p.ID, ToPartnerID: other.ID, EventType: enrolled}
+		good := partners.NewRoute{FromPartnerID: p.ID, ToPartnerID: other.ID, EventType: enrolled}
 		for name, tt := range map[string]struct {
 			field string
-			in    NewRoute
+			in    partners.NewRoute
 		}{
-			"own":     {"from", NewRoute{w.own.ID, p.ID, enrolled}},
-			"unknown": {"to", NewRoute{p.ID, "ptn_x", enrolled}},
-			"prefix":  {"eventType", NewRoute{p.ID, other.ID, "nl.example.*"}},
+			"own":     {"from", partners.NewRoute{w.own.ID, p.ID, enrolled}},
+			"unknown": {"to", partners.NewRoute{p.ID, "ptn_x", enrolled}},
+			"prefix":  {"eventType", partners.NewRoute{p.ID, other.ID, "nl.example.*"}},
 		} {
 			_, err := w.Routes.Add(ctx, w.admin, tt.in)
 			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
@@ -219,17 +223,17 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("told as %q", got)
 		}
 		_, err = w.Routes.Add(ctx, w.admin, good)
-		wantCode(t, "twice", CodeConflict, err)
+		wantCode(t, "twice", registry.CodeConflict, err)
 		_, err = w.Routes.Add(ctx, actor, good)
-		wantCode(t, "partner", CodeForbidden, err)
+		wantCode(t, "partner", registry.CodeForbidden, err)
 		_, err = w.Routes.List(ctx, actor)
-		wantCode(t, "partner lists", CodeForbidden, err)
-		wantCode(t, "partner removes", CodeForbidden, w.Routes.Remove(ctx, actor, route.ID))
+		wantCode(t, "partner lists", registry.CodeForbidden, err)
+		wantCode(t, "partner removes", registry.CodeForbidden, w.Routes.Remove(ctx, actor, route.ID))
 		must(t, w.Routes.Remove(ctx, w.admin, route.ID))
-		back, err := w.Routes.Add(ctx, w.admin, NewRoute{p.ID, p.ID, enrolled}) // its own events come back to it
+		back, err := w.Routes.Add(ctx, w.admin, partners.NewRoute{p.ID, p.ID, enrolled}) // its own events come back to it
 		must(t, err)
 		must(t, w.Routes.Remove(ctx, w.admin, back.ID))
-		wantCode(t, "removed", CodeNotFound, w.Routes.Remove(ctx, w.admin, route.ID))
+		wantCode(t, "removed", registry.CodeNotFound, w.Routes.Remove(ctx, w.admin, route.ID))
 		if rows, err := w.Routes.List(ctx, w.admin); err != nil || len(rows) != 0 {
 			t.Errorf("%v, %v", rows, err)
 		}

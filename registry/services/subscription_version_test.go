@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"fmt"
@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
 // publishVersion adds a published version of the contract of the catalogue.
 func (w *world) publishVersion(t *testing.T, version string, types ...string) {
 	t.Helper()
-	_, err := w.Contracts.Upload(t.Context(), w.admin, "student-events", Upload{Content: asyncDocument(version, types...)})
+	_, err := w.Contracts.Upload(t.Context(), w.admin, "student-events", contracts.Upload{Content: asyncDocument(version, types...)})
 	must(t, err)
 	_, err = w.publish(t.Context(), w.admin, "student-events", version, "side by side")
 	must(t, err)
@@ -27,7 +30,7 @@ func TestSubscriptionIsToAVersion(t *testing.T) {
 		w.catalogue(t)
 		e := w.endpoint(t, actor)
 		ask := func(asked map[string]string, types ...string) (store.Subscription, error) {
-			return w.Subscriptions.Request(ctx, actor, SubscriptionRequest{EndpointID: e.ID, Types: types, Versions: asked, Purpose: "keep our records right"})
+			return w.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{EndpointID: e.ID, Types: types, Versions: asked, Purpose: "keep our records right"})
 		}
 		first, err := ask(nil, enrolled)
 		must(t, err)
@@ -37,7 +40,7 @@ func TestSubscriptionIsToAVersion(t *testing.T) {
 			asked string
 			field string
 		}{
-			{"1", "types"}, {"1.x", "types"}, {AnyVersion, "types"}, {"7", "versions"}, {"1.0.0", "versions"}, {"0", "versions"},
+			{"1", "types"}, {"1.x", "types"}, {registry.AnyVersion, "types"}, {"7", "versions"}, {"1.0.0", "versions"}, {"0", "versions"},
 		} {
 			if _, err := ask(map[string]string{enrolled: tt.asked}, enrolled); fieldsOf(err)[tt.field] == "" {
 				t.Errorf("version %q: %v", tt.asked, err)
@@ -48,22 +51,22 @@ func TestSubscriptionIsToAVersion(t *testing.T) {
 		}
 		second, err := ask(nil, enrolled)
 		must(t, err)
-		third, err := ask(map[string]string{enrolled: "3.x", leftEvent: AnyVersion}, enrolled, leftEvent)
+		third, err := ask(map[string]string{enrolled: "3.x", leftEvent: registry.AnyVersion}, enrolled, leftEvent)
 		must(t, err)
 		for id, want := range map[string]map[string]string{
 			first.ID: {enrolled: "1"}, second.ID: {enrolled: "2"}, third.ID: {enrolled: "3"},
 		} {
-			if got, err := w.Subscriptions.Get(ctx, Scope{All: true}, id); err != nil || !maps.Equal(got.Versions, want) {
+			if got, err := w.Subscriptions.Get(ctx, registry.Scope{All: true}, id); err != nil || !maps.Equal(got.Versions, want) {
 				t.Errorf("versions %v, want %v (%v)", got.Versions, want, err)
 			}
 		}
-		g, err := w.Subscriptions.Grant(ctx, Scope{All: true}, first.ID)
+		g, err := w.Subscriptions.Grant(ctx, registry.Scope{All: true}, first.ID)
 		if err != nil || g.Types[0].Line != "1" || g.Types[0].Type.ContractVersion != "1.0.0" {
 			t.Errorf("grant of version 1: %+v, %v", g.Types, err)
 		}
 		_, err = w.Contracts.Withdraw(ctx, w.admin, "student-events", "1.0.0", "replaced")
 		must(t, err)
-		wantCode(t, "approval of a version withdrawn", CodeConflict, w.Subscriptions.Approve(ctx, w.admin, first.ID))
+		wantCode(t, "approval of a version withdrawn", registry.CodeConflict, w.Subscriptions.Approve(ctx, w.admin, first.ID))
 		must(t, w.Subscriptions.Approve(ctx, w.admin, second.ID))
 	})
 }
@@ -120,13 +123,13 @@ func TestSubscribersAreToldOfVersions(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	version := func(v, status string) store.EventType { return store.EventType{ContractVersion: v, Status: status} }
-	lines := Lines([]store.EventType{
+	lines := registry.Lines([]store.EventType{
 		version("3.0.0-rc.1", store.VersionPublished), version("2.1.0", store.VersionPublished), version("2.0.0", store.VersionPublished),
 		version("0.3.1", store.VersionPublished), version("1.0.0", store.VersionDeprecated),
 	})
 	var got []string
 	for _, l := range lines {
-		got = append(got, fmt.Sprintf("%s:%s:%d", LineName(l.Line), l.Newest.ContractVersion, len(l.Versions)))
+		got = append(got, fmt.Sprintf("%s:%s:%d", registry.LineName(l.Line), l.Newest.ContractVersion, len(l.Versions)))
 	}
 	if want := "2.x:2.1.0:2 0.3.x:0.3.1:1 3.x:3.0.0-rc.1:1 1.x:1.0.0:1"; strings.Join(got, " ") != want {
 		t.Errorf("lines %v, want %s", got, want)

@@ -1,4 +1,4 @@
-package registry
+package services
 
 import (
 	"context"
@@ -12,6 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
+	"schakel/registry/profile"
 	"schakel/registry/token"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -27,12 +32,12 @@ type world struct {
 	db    *store.DB
 	clock *storetest.Clock
 	own   store.Partner
-	admin Actor
-	cfg   Config
+	admin registry.Actor
+	cfg   registry.Config
 }
 
 // configure makes the services anew around a configuration that is changed.
-func (w *world) configure(t *testing.T, change func(*Config)) {
+func (w *world) configure(t *testing.T, change func(*registry.Config)) {
 	t.Helper()
 	change(&w.cfg)
 	var err error
@@ -58,13 +63,13 @@ func inWorlds(t *testing.T, fn func(t *testing.T, w *world)) {
 	}
 }
 
-func testConfig(t *testing.T, db *store.DB, clock *storetest.Clock) Config {
+func testConfig(t *testing.T, db *store.DB, clock *storetest.Clock) registry.Config {
 	t.Helper()
-	vault, err := VaultFromKey([]byte("0123456789abcdef0123456789abcdef"))
+	vault, err := registry.VaultFromKey([]byte("0123456789abcdef0123456789abcdef"))
 	must(t, err)
-	return Config{
+	return registry.Config{
 		DB: db, Now: clock.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: "https://schakel.example/",
-		Organisation: "Chain Office", Vault: vault, Profile: LenientProfile(), CheckURL: onlyHTTPS,
+		Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(), CheckURL: onlyHTTPS,
 	}
 }
 
@@ -77,7 +82,7 @@ func onlyHTTPS(raw string) error {
 
 func newWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *world {
 	t.Helper()
-	accounts, err := NewAccounts(db, clock.Now, WithWeakPasswords())
+	accounts, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
 	must(t, err)
 	cfg := testConfig(t, db, clock)
 	cfg.ServedKinds, cfg.ReadArea = []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles}, squares
@@ -86,8 +91,8 @@ func newWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *world {
 	own, err := services.Partners.EnsureOwn(t.Context(), "Chain Office", "")
 	must(t, err)
 	return &world{
-		Services: services, db: db, clock: clock, own: own, cfg: cfg.withDefaults(),
-		admin: AccountActor(newAdministrator(t, accounts, "admin@example.nl")),
+		Services: services, db: db, clock: clock, own: own, cfg: cfg.WithDefaults(),
+		admin: registry.AccountActor(newAdministrator(t, accounts, "admin@example.nl")),
 	}
 }
 
@@ -101,15 +106,15 @@ func must(t *testing.T, err error) {
 // wantCode checks that err is an *Error of this code; "" wants none.
 func wantCode(t *testing.T, what, code string, err error) {
 	t.Helper()
-	refused, _ := errors.AsType[*Error](err)
+	refused, _ := errors.AsType[*registry.Error](err)
 	if code == "" && err != nil || code != "" && (refused == nil || refused.Code != code) {
 		t.Errorf("%s: got %v, want code %q", what, err, code)
 	}
 }
 
-func registration(name, oin, email string) Registration {
-	return Registration{
-		Name: name, OIN: oin, Contact: Contact{Name: "Anna de Vries", Email: email, Phone: "+31 30 123 45 67"},
+func registration(name, oin, email string) partners.Registration {
+	return partners.Registration{
+		Name: name, OIN: oin, Contact: partners.Contact{Name: "Anna de Vries", Email: email, Phone: "+31 30 123 45 67"},
 		EndpointKinds: []string{store.EndpointWebhook}, TermsAccepted: true, TermsVersion: "1", Addr: "192.0.2.1",
 	}
 }
@@ -124,26 +129,26 @@ func (w *world) register(t *testing.T, name, oin, email string) store.Partner {
 }
 
 // confirm follows the link that was mailed last to an address.
-func (w *world) confirm(t *testing.T, email string) Actor {
+func (w *world) confirm(t *testing.T, email string) registry.Actor {
 	t.Helper()
 	account, err := w.Partners.Confirm(t.Context(), w.linkTo(t, email), goodPassword)
 	must(t, err)
-	return AccountActor(account)
+	return registry.AccountActor(account)
 }
 
 // partner makes an approved partner and someone of it who is logged in.
-func (w *world) partner(t *testing.T, name, oin, email string) (store.Partner, Actor) {
+func (w *world) partner(t *testing.T, name, oin, email string) (store.Partner, registry.Actor) {
 	t.Helper()
 	p := w.register(t, name, oin, email)
 	actor := w.confirm(t, email)
 	must(t, w.Partners.Approve(t.Context(), w.admin, p.ID))
-	p, err := w.Partners.Get(t.Context(), ScopeOf(p.ID), p.ID)
+	p, err := w.Partners.Get(t.Context(), registry.ScopeOf(p.ID), p.ID)
 	must(t, err)
 	return p, actor
 }
 
 // twoPartners makes two approved partners.
-func (w *world) twoPartners(t *testing.T) (p store.Partner, actor Actor, other store.Partner, stranger Actor) {
+func (w *world) twoPartners(t *testing.T) (p store.Partner, actor registry.Actor, other store.Partner, stranger registry.Actor) {
 	t.Helper()
 	p, actor = w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
 	other, stranger = w.partner(t, "Leerlingzorg Zuid", "00000003123456780000", "bob@zuid.example")
@@ -177,15 +182,15 @@ func (w *world) linkTo(t *testing.T, email string) string {
 	return ""
 }
 
-func webhook() EndpointInput {
-	return EndpointInput{
+func webhook() partners.EndpointInput {
+	return partners.EndpointInput{
 		Name: "Main", Kind: store.EndpointWebhook, URL: "https://noord.example/events",
 		TokenURL: "https://noord.example/token", TokenClientID: "schakel", TokenSecret: "top secret words",
 		TokenAuthMethod: token.ClientSecretBasic,
 	}
 }
 
-func (w *world) endpoint(t *testing.T, actor Actor) store.Endpoint {
+func (w *world) endpoint(t *testing.T, actor registry.Actor) store.Endpoint {
 	t.Helper()
 	e, err := w.Endpoints.Create(t.Context(), actor, "", webhook())
 	must(t, err)
@@ -211,8 +216,8 @@ func asyncDocument(version string, types ...string) []byte {
 	return []byte(b.String())
 }
 
-func contractInput(id string) ContractInput {
-	return ContractInput{
+func contractInput(id string) contracts.ContractInput {
+	return contracts.ContractInput{
 		ID: id, Kind: "asyncapi", Title: "Student events", Visibility: store.VisibilityPartners, Classification: "confidential",
 	}
 }
@@ -222,15 +227,15 @@ func (w *world) catalogue(t *testing.T) {
 	t.Helper()
 	_, err := w.Contracts.Create(t.Context(), w.admin, contractInput("student-events"))
 	must(t, err)
-	_, err = w.Contracts.Upload(t.Context(), w.admin, "student-events", Upload{Content: asyncDocument("1.0.0", enrolled, leftEvent)})
+	_, err = w.Contracts.Upload(t.Context(), w.admin, "student-events", contracts.Upload{Content: asyncDocument("1.0.0", enrolled, leftEvent)})
 	must(t, err)
 	_, err = w.publish(t.Context(), w.admin, "student-events", "1.0.0", "")
 	must(t, err)
 }
 
-func (w *world) subscribe(t *testing.T, actor Actor, endpointID string, types ...string) store.Subscription {
+func (w *world) subscribe(t *testing.T, actor registry.Actor, endpointID string, types ...string) store.Subscription {
 	t.Helper()
-	s, err := w.Subscriptions.Request(t.Context(), actor, SubscriptionRequest{EndpointID: endpointID, Types: types, Purpose: "keep our records right"})
+	s, err := w.Subscriptions.Request(t.Context(), actor, partners.SubscriptionRequest{EndpointID: endpointID, Types: types, Purpose: "keep our records right"})
 	must(t, err)
 	return s
 }
@@ -238,18 +243,18 @@ func (w *world) subscribe(t *testing.T, actor Actor, endpointID string, types ..
 // lastSentence tells the newest entry of the audit trail.
 func (w *world) lastSentence(t *testing.T) string {
 	t.Helper()
-	rows, _, err := w.Audit.List(t.Context(), Scope{All: true}, store.AuditFilter{Page: store.Page{Number: 1, Size: 1}})
+	rows, _, err := w.Audit.List(t.Context(), registry.Scope{All: true}, store.AuditFilter{Page: store.Page{Number: 1, Size: 1}})
 	must(t, err)
-	return Sentence(rows[0])
+	return registry.Sentence(rows[0])
 }
 
 // publish publishes the draft as the register holds it now.
-func (w *world) publish(ctx context.Context, actor Actor, id, version, reason string) (store.ContractVersion, error) {
+func (w *world) publish(ctx context.Context, actor registry.Actor, id, version, reason string) (store.ContractVersion, error) {
 	v, err := w.db.ContractVersion(ctx, id, version)
 	if err != nil {
 		return v, err
 	}
-	return w.Contracts.Publish(ctx, actor, id, version, PublishInput{Digest: v.Digest, Reason: reason})
+	return w.Contracts.Publish(ctx, actor, id, version, contracts.PublishInput{Digest: v.Digest, Reason: reason})
 }
 
 func wantAbsent(t *testing.T, rows any, secrets ...string) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"schakel/delivery/outbound"
-	"schakel/registry"
+	"schakel/registry/partners"
 )
 
 // OutboundFlags bound where the program itself may connect to.
@@ -22,7 +22,7 @@ type OutboundFlags struct {
 // Client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
 // an endpoint may say.
 func (f OutboundFlags) Client() (*outbound.Client, error) {
-	return f.Guard(outbound.Config{ResponseTimeout: registry.LongestTimeout})
+	return f.Guard(outbound.Config{ResponseTimeout: partners.LongestTimeout})
 }
 
 // MirrorHTTP makes the guarded client that fetches from registers of others: to the same addresses as all others, but for

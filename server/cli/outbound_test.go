@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/partners"
 )
 
 // A delivery is not cut before the time-out of its endpoint, whatever the endpoint may have.
@@ -15,7 +15,7 @@ func TestDeliveriesMayTakeAsLongAsTheirEndpointSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := guard.HTTPClient().Timeout; got < registry.LongestTimeout {
-		t.Errorf("a request is cut after %s; an endpoint may have a time-out of %s", got, registry.LongestTimeout)
+	if got := guard.HTTPClient().Timeout; got < partners.LongestTimeout {
+		t.Errorf("a request is cut after %s; an endpoint may have a time-out of %s", got, partners.LongestTimeout)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/registry/cpa"
 	"schakel/store"
 )
@@ -52,7 +52,7 @@ var dialogueDocument []byte
 
 // Exchange is a message broker with three parties on it.
 type Exchange struct {
-	Broker   registry.AMQPBrokerInput
+	Broker   registryamqp.BrokerInput
 	A, B     *Chain
 	Receiver *Receiver
 
@@ -60,7 +60,7 @@ type Exchange struct {
 }
 
 // NewExchange issues the certificates of the parties.
-func NewExchange(authority *Authority, broker registry.AMQPBrokerInput, a, b *Chain, receiver *Receiver) (*Exchange, error) {
+func NewExchange(authority *Authority, broker registryamqp.BrokerInput, a, b *Chain, receiver *Receiver) (*Exchange, error) {
 	x := &Exchange{Broker: broker, A: a, B: b, Receiver: receiver}
 	for _, p := range []struct {
 		into *Identity
@@ -95,7 +95,7 @@ func (x *Exchange) Seed(ctx context.Context) error {
 	}
 	return x.meet(ctx, b, x.B, OwnA().Number(), counterpart{
 		Identity: x.PartyA, subscribes: []string{TypeMessageSent},
-		processes: []registry.AMQPProcessInput{
+		processes: []registryamqp.ProcessInput{
 			dialogueProcess(), {Name: "Appointments", Subject: subjectQuestion, Mode: store.AMQPSync, Receives: TypeQuestionAsked, HandlerID: handler.ID},
 		},
 	})
@@ -108,7 +108,7 @@ func (x *Exchange) seedA(ctx context.Context, a agreed) error {
 	}
 	err := x.meet(ctx, a, x.A, OwnB().Number(), counterpart{
 		Identity: x.PartyB, subscribes: []string{TypeMessageSent, TypeTrialSent, TypeQuestionAsked},
-		processes: []registry.AMQPProcessInput{
+		processes: []registryamqp.ProcessInput{
 			dialogueProcess(),
 			{Name: "Trial messages", Subject: subjectTrial, Mode: store.AMQPAsync, Sends: TypeTrialSent},
 			{Name: "Appointments", Subject: subjectQuestion, Mode: store.AMQPSync, Sends: TypeQuestionAsked, Receives: TypeQuestionReplied},
@@ -119,14 +119,14 @@ func (x *Exchange) seedA(ctx context.Context, a agreed) error {
 	}
 	return x.meet(ctx, a, x.A, Quiet().Number(), counterpart{
 		Identity: x.Quiet, subscribes: []string{TypeReferralSent}, wait: quietWait,
-		processes: []registry.AMQPProcessInput{{
+		processes: []registryamqp.ProcessInput{{
 			Name: "Referrals", Subject: subjectReferral, Mode: store.AMQPAsync, Sends: TypeReferralSent, Receives: TypeMessageReceived,
 		}},
 	})
 }
 
-func dialogueProcess() registry.AMQPProcessInput {
-	return registry.AMQPProcessInput{
+func dialogueProcess() registryamqp.ProcessInput {
+	return registryamqp.ProcessInput{
 		Name: "Dialogue", Subject: subjectMessage, Mode: store.AMQPAsync, CPAID: "demo-100-200", Service: "Dialogue", Action: "Message",
 		FromRole: "Practice", ToRole: "Practice", Sends: TypeMessageSent, Receives: TypeMessageReceived,
 	}

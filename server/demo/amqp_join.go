@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
+	"schakel/registry/contracts"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -14,7 +16,7 @@ type agreed struct{ broker, party string }
 
 // join makes a Schakel a party of the exchange, whose system gets what comes in.
 func (x *Exchange) join(ctx context.Context, c *Chain, me Identity) (agreed, error) {
-	if err := publishContract(ctx, c.Services, c.Admin, registry.ContractInput{
+	if err := publishContract(ctx, c.Services, c.Admin, contracts.ContractInput{
 		ID: DialogueContract, Kind: "asyncapi", Title: "Dialoogberichten (example)",
 		Description:    "Example, made for this demonstration: events whose data is a business message of a health exchange.",
 		Classification: "personal data, confidential",
@@ -40,15 +42,15 @@ func (x *Exchange) join(ctx context.Context, c *Chain, me Identity) (agreed, err
 	return agreed{broker.ID, party.ID}, err
 }
 
-func partyInput(i Identity, broker string) registry.AMQPPartyInput {
-	return registry.AMQPPartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: i.Name, HerID: int64(i.HerID), Enabled: true}
+func partyInput(i Identity, broker string) registryamqp.PartyInput {
+	return registryamqp.PartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: i.Name, HerID: int64(i.HerID), Enabled: true}
 }
 
 // counterpart holds the agreements with another party.
 type counterpart struct {
 	Identity
 	subscribes []string
-	processes  []registry.AMQPProcessInput
+	processes  []registryamqp.ProcessInput
 	wait       time.Duration
 }
 
@@ -58,7 +60,7 @@ func (x *Exchange) meet(ctx context.Context, mine agreed, c *Chain, number strin
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("find %s: %d partners, %w", with.Name, len(found), err)
 	}
-	endpoint, err := c.Endpoints.Create(ctx, c.Admin, found[0].ID, registry.EndpointInput{Name: "Health exchange", Kind: store.EndpointAMQP})
+	endpoint, err := c.Endpoints.Create(ctx, c.Admin, found[0].ID, partners.EndpointInput{Name: "Health exchange", Kind: store.EndpointAMQP})
 	if err != nil {
 		return fmt.Errorf("add endpoint of %s: %w", with.Name, err)
 	}

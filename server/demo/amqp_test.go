@@ -9,7 +9,7 @@ import (
 
 	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/amqp/xsd"
-	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/registry/contract"
 	"schakel/store"
 )
@@ -44,7 +44,7 @@ func newExchange(t *testing.T, a, b *Chain, receiver *Receiver) *Exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broker := registry.AMQPBrokerInput{
+	broker := registryamqp.BrokerInput{
 		Name: "RabbitMQ", Dialect: store.AMQPRabbitMQ4, URL: "amqp://127.0.0.1:5672", SASL: store.AMQPPlain, Username: "guest", Password: "guest", Enabled: true,
 	}
 	x, err := NewExchange(authority, broker, a, b, receiver)

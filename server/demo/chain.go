@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/store"
 )
@@ -29,9 +31,9 @@ type Target struct {
 // Publisher makes a client that may publish every event type of the example
 // from the sources of an organisation. For a partner's an administrator decides.
 func (c *Chain) Publisher(ctx context.Context, actor registry.Actor, o Organisation, more ...string) (Credentials, error) {
-	client, secret, err := c.Clients.Create(ctx, actor, "", registry.NewClient{
+	client, secret, err := c.Clients.Create(ctx, actor, "", identity.NewClient{
 		Name: "Leerlingsysteem van " + o.Name, AuthMethod: token.ClientSecretBasic,
-		Scopes:         append([]string{registry.ScopeEventsPublish}, more...),
+		Scopes:         append([]string{identity.ScopeEventsPublish}, more...),
 		PublishTypes:   []string{"nl.voorbeeld.*"},
 		PublishSources: []string{"urn:nld:oin:" + o.OIN() + ":*"},
 	})
@@ -39,7 +41,7 @@ func (c *Chain) Publisher(ctx context.Context, actor registry.Actor, o Organisat
 		return Credentials{}, fmt.Errorf("make client of %s: %w", o.Name, err)
 	}
 	if client.Waiting() {
-		decision := registry.Decision{Approve: true, Seen: registry.ClientRequestSeen(client)}
+		decision := identity.Decision{Approve: true, Seen: identity.ClientRequestSeen(client)}
 		if _, err := c.Clients.Decide(ctx, c.Admin, client.ID, decision); err != nil {
 			return Credentials{}, fmt.Errorf("grant client of %s: %w", o.Name, err)
 		}
@@ -49,7 +51,7 @@ func (c *Chain) Publisher(ctx context.Context, actor registry.Actor, o Organisat
 
 // Endpoint adds a webhook.
 func (c *Chain) Endpoint(ctx context.Context, actor registry.Actor, t Target) (store.Endpoint, error) {
-	endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
+	endpoint, err := c.Endpoints.Create(ctx, actor, "", partners.EndpointInput{
 		Name: t.Name, Kind: store.EndpointWebhook, URL: t.URL,
 		TokenURL: t.TokenURL, TokenClientID: t.ID, TokenSecret: t.Secret, TokenScope: t.Scope,
 		TokenAuthMethod: token.ClientSecretBasic, TimeoutSeconds: 10, Windows: t.Windows,
@@ -63,7 +65,7 @@ func (c *Chain) Endpoint(ctx context.Context, actor registry.Actor, t Target) (s
 
 // Request asks for a subscription at an endpoint.
 func (c *Chain) Request(ctx context.Context, actor registry.Actor, endpointID string, types ...string) (store.Subscription, error) {
-	sub, err := c.Subscriptions.Request(ctx, actor, registry.SubscriptionRequest{
+	sub, err := c.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
 		EndpointID: endpointID, Types: types, Purpose: "Keep our copy of students and enrolments up to date.",
 	})
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"fmt"
 
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/services"
 	"schakel/store"
 )
 
@@ -41,18 +43,18 @@ var eventsDocument []byte
 var webhookDocument []byte
 
 // PublishContracts registers and publishes the example contracts.
-func PublishContracts(ctx context.Context, s *registry.Services, admin registry.Actor) error {
+func PublishContracts(ctx context.Context, s *services.Services, admin registry.Actor) error {
 	for _, c := range []struct {
-		registry.ContractInput
+		contracts.ContractInput
 		file    string
 		content []byte
 	}{
-		{registry.ContractInput{
+		{contracts.ContractInput{
 			ID: EventsContract, Kind: "asyncapi", Title: "Leerlinggebeurtenissen (example)",
 			Description:    "Example, made for this demonstration: events about students and their enrolment.",
 			Classification: "personal data, confidential",
 		}, "leerlingen-events.yaml", eventsDocument},
-		{registry.ContractInput{
+		{contracts.ContractInput{
 			ID: WebhookContract, Kind: "openapi", Title: "Leerlingen webhook (example)",
 			Description:    "Example, made for this demonstration: what a partner offers to receive these events.",
 			Classification: "public",
@@ -66,17 +68,17 @@ func PublishContracts(ctx context.Context, s *registry.Services, admin registry.
 }
 
 // publishContract registers a public contract of the first Schakel's organisation and publishes its first version.
-func publishContract(ctx context.Context, s *registry.Services, admin registry.Actor, c registry.ContractInput, file string, content []byte) error {
+func publishContract(ctx context.Context, s *services.Services, admin registry.Actor, c contracts.ContractInput, file string, content []byte) error {
 	c.Visibility, c.Maintainer = store.VisibilityPublic, "Ketenbureau Voorbeeld"
 	c.ContactName, c.ContactEmail = "Ketenbureau Voorbeeld", "contracten@voorbeeld.example"
 	if _, err := s.Contracts.Create(ctx, admin, c); err != nil {
 		return fmt.Errorf("create contract %s: %w", c.ID, err)
 	}
-	v, err := s.Contracts.Upload(ctx, admin, c.ID, registry.Upload{FileName: file, Content: content})
+	v, err := s.Contracts.Upload(ctx, admin, c.ID, contracts.Upload{FileName: file, Content: content})
 	if err != nil {
 		return fmt.Errorf("upload contract %s: %w", c.ID, err)
 	}
-	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version, registry.PublishInput{Digest: v.Digest}); err != nil {
+	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version, contracts.PublishInput{Digest: v.Digest}); err != nil {
 		return fmt.Errorf("publish contract %s: %w", c.ID, err)
 	}
 	return nil

@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/partners"
+	"schakel/registry/services"
 	"schakel/store"
 )
 
 // Chain makes what is agreed in one Schakel, step by step, as people would in
 // its portal.
 type Chain struct {
-	*registry.Services
+	*services.Services
 	Admin    registry.Actor // after Administrator
 	Password string         // of every account
 	hosts    int            // registrations so far
@@ -60,9 +62,9 @@ func (o Organisation) Source() string { return "urn:nld:oin:" + o.OIN() + ":syst
 // Register registers a partner, without confirming its e-mail address.
 func (c *Chain) Register(ctx context.Context, o Organisation) (store.Partner, error) {
 	c.hosts++
-	err := c.Partners.Register(ctx, registry.Registration{
+	err := c.Partners.Register(ctx, partners.Registration{
 		Name: o.Name, OIN: o.OIN(), KVK: o.KVK, OrgNumber: o.OrgNumber, HerID: o.HerID,
-		Contact:       registry.Contact{Name: o.Contact, Email: o.Email, Phone: "+31 20 555 0100"},
+		Contact:       partners.Contact{Name: o.Contact, Email: o.Email, Phone: "+31 20 555 0100"},
 		EndpointKinds: []string{store.EndpointWebhook},
 		TermsAccepted: true, TermsVersion: c.Partners.TermsVersion(),
 		Addr: fmt.Sprintf("192.0.2.%d", c.hosts), // each from an address of its own, else the throttle counts

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
 )
 
 // OwnA and OwnB are the organisations that run the two Schakels.
@@ -40,13 +42,13 @@ func Seed(ctx context.Context, a, b *Chain, baseA, baseB string, receiver *Recei
 			return out, err
 		}
 		// Secrets are easier to try by hand than keys; the demonstration prints what this relaxes.
-		if err := s.ChangeSettings(ctx, map[string]string{"tokens.client_auth": registry.AuthSecretBasic}); err != nil {
+		if err := s.ChangeSettings(ctx, map[string]string{"tokens.client_auth": profile.AuthSecretBasic}); err != nil {
 			return out, err
 		}
 		if err := PublishContracts(ctx, s.Services, s.Admin); err != nil {
 			return out, err
 		}
-		creds, err := s.Publisher(ctx, s.Admin, s.own, registry.ScopeRegistryRead)
+		creds, err := s.Publisher(ctx, s.Admin, s.own, identity.ScopeRegistryRead)
 		if err != nil {
 			return out, err
 		}
@@ -89,7 +91,7 @@ func Connect(ctx context.Context, a, b *Chain, baseA, baseB string) error {
 		}
 		target := Target{
 			Name: "Schakel at " + d.toBase, URL: d.toBase + "/events/v1/events", TokenURL: d.toBase + "/oauth/token",
-			Credentials: creds, Scope: registry.ScopeEventsPublish,
+			Credentials: creds, Scope: identity.ScopeEventsPublish,
 		}
 		if _, err := d.from.Subscribe(ctx, d.receivesAt, target, d.types...); err != nil {
 			return fmt.Errorf("connect with %s: %w", d.toBase, err)

@@ -9,6 +9,9 @@ import (
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/window"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -20,15 +23,15 @@ func newChain(t *testing.T, own Organisation, base string) *Chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := registry.NewAccounts(db, time.Now, registry.WithWeakPasswords())
+	accounts, err := identity.NewAccounts(db, time.Now, identity.WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}
-	services, err := registry.New(registry.Config{
+	services, err := services.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: base, Organisation: own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckWindows: window.Check,
 		ServedKinds: []string{store.EndpointWebhook, store.EndpointAMQP, store.EndpointFiles},
-		ReadArea:    area.Boundary, Profile: registry.LenientProfile(),
+		ReadArea:    area.Boundary, Profile: profile.LenientProfile(),
 	}, accounts)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"schakel/registry"
+	"schakel/registry/profile"
 )
 
 // ChangeSettings changes settings of the chain collaboration, by key, and leaves the others as they are.
@@ -17,7 +18,7 @@ func (c *Chain) ChangeSettings(ctx context.Context, change map[string]string) er
 	for key, value := range change {
 		values[key] = value
 	}
-	if _, _, err = c.Profile.Save(ctx, registry.SystemActor(), registry.ProfileChange{Version: state.Version, Values: values}); err != nil {
+	if _, _, err = c.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values}); err != nil {
 		return fmt.Errorf("change settings: %w", err)
 	}
 	return nil

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -30,7 +31,7 @@ func TestContractEventsReachPartners(t *testing.T) {
 	s.SetUp(t, func(c *demo.Chain) {
 		ctx := t.Context()
 		var err error
-		creds, err = c.Publisher(ctx, c.Admin, s.Own, registry.ScopeRegistryWrite)
+		creds, err = c.Publisher(ctx, c.Admin, s.Own, identity.ScopeRegistryWrite)
 		trial.Must(t, err)
 		for name, kvk := range map[string]string{"one": "34567890", "two": "45678901"} {
 			partner, actor, err := c.Approved(ctx, trial.Organisation(name, kvk))
@@ -38,14 +39,14 @@ func TestContractEventsReachPartners(t *testing.T) {
 			_, err = c.Subscribe(ctx, actor, r.Target(name, "/"+name), typeContractPublished)
 			trial.Must(t, err)
 			if name == "one" { // the other may not see this one
-				_, err = c.Contracts.Create(ctx, c.Admin, registry.ContractInput{
+				_, err = c.Contracts.Create(ctx, c.Admin, contracts.ContractInput{
 					ID: "only-one", Kind: "openapi", Title: "Only one", Visibility: store.VisibilityNamed, PartnerIDs: []string{partner.ID},
 				})
 				trial.Must(t, err)
 			}
 		}
 		for id, visibility := range map[string]string{"inside": store.VisibilityInternal, "shared": store.VisibilityPartners} {
-			_, err := c.Contracts.Create(ctx, c.Admin, registry.ContractInput{ID: id, Kind: "openapi", Title: id, Visibility: visibility})
+			_, err := c.Contracts.Create(ctx, c.Admin, contracts.ContractInput{ID: id, Kind: "openapi", Title: id, Visibility: visibility})
 			trial.Must(t, err)
 		}
 	})

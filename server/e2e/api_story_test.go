@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -77,7 +78,7 @@ func playAPIStory(t *testing.T, database string) {
 
 func (s *apiStory) client(t *testing.T, c *demo.Chain, actor registry.Actor, scopes []string) demo.Credentials {
 	t.Helper()
-	in := registry.NewClient{Name: "Machine", AuthMethod: token.ClientSecretBasic, Scopes: scopes}
+	in := identity.NewClient{Name: "Machine", AuthMethod: token.ClientSecretBasic, Scopes: scopes}
 	if actor.Administrator {
 		in.PublishTypes, in.PublishSources = []string{"nl.voorbeeld.*"}, []string{s.Program.Own.Source()}
 	}

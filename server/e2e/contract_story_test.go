@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store/needs"
@@ -149,11 +149,11 @@ func TestRedocStaysHere(t *testing.T) {
 			id := strings.ReplaceAll(name, ".", "-")
 			content, err := json.Marshal(document)
 			trial.Must(t, err)
-			_, err = c.Contracts.Create(ctx, c.Admin, registry.ContractInput{ID: id, Kind: kind, Title: name, Visibility: "public"})
+			_, err = c.Contracts.Create(ctx, c.Admin, contracts.ContractInput{ID: id, Kind: kind, Title: name, Visibility: "public"})
 			trial.Must(t, err)
-			draft, err := c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: content})
+			draft, err := c.Contracts.Upload(ctx, c.Admin, id, contracts.Upload{Content: content})
 			trial.Must(t, err)
-			_, err = c.Contracts.Publish(ctx, c.Admin, id, "1.0.0", registry.PublishInput{Digest: draft.Digest})
+			_, err = c.Contracts.Publish(ctx, c.Admin, id, "1.0.0", contracts.PublishInput{Digest: draft.Digest})
 			trial.Must(t, err)
 			pages = append(pages, map[string]any{"path": "/contracts/" + id + "/versions/1.0.0", "texts": []string{"Drawn by Redoc", "Text of the author", "List the schools"}})
 		}

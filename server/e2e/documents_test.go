@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -30,7 +30,7 @@ func TestRealDocuments(t *testing.T) {
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	var creds demo.Credentials
 	s.SetUp(t, func(c *demo.Chain) {
-		client, secret, err := c.Clients.Create(t.Context(), c.Admin, "", registry.NewClient{
+		client, secret, err := c.Clients.Create(t.Context(), c.Admin, "", identity.NewClient{
 			Name: "Build server", AuthMethod: token.ClientSecretBasic, Scopes: []string{"registry.read", "registry.write"},
 		})
 		trial.Must(t, err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -54,7 +55,7 @@ func (f *foreign) prepare(t *testing.T, hooks map[string]demo.Target) {
 			if mode == modeBatch {
 				content, batch = registry.ModeStructured, 10
 			}
-			endpoint, err := c.Endpoints.Create(ctx, actor, "", registry.EndpointInput{
+			endpoint, err := c.Endpoints.Create(ctx, actor, "", partners.EndpointInput{
 				BatchEvents: batch, BatchStated: batch > 0, Name: hook.Name, Kind: store.EndpointWebhook, ContentMode: content, URL: hook.URL, TokenURL: hook.TokenURL,
 				TokenClientID: hook.ID, TokenSecret: hook.Secret, TokenAuthMethod: token.ClientSecretBasic,
 			})

@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -84,14 +85,14 @@ func TestTwoSchakelsMirrorEachOther(t *testing.T) {
 		here.SetUp(t, func(c *demo.Chain) {
 			ctx := t.Context()
 			trial.Must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
-			here.client = trial.Must1[demo.Credentials](t)(c.Publisher(ctx, c.Admin, here.Own, registry.ScopeRegistryWrite))
+			here.client = trial.Must1[demo.Credentials](t)(c.Publisher(ctx, c.Admin, here.Own, identity.ScopeRegistryWrite))
 			partner, _, err := c.Approved(ctx, other.Own)
 			trial.Must(t, err)
-			_, plain, err := c.ReadKeys.Create(ctx, c.Admin, partner.ID, registry.NewReadKey{Name: "mirror"})
+			_, plain, err := c.ReadKeys.Create(ctx, c.Admin, partner.ID, identity.NewReadKey{Name: "mirror"})
 			trial.Must(t, err)
 			other.key = plain
 			// Only partners see this one: without the key it is not there.
-			_, err = c.Contracts.SetVisibility(ctx, c.Admin, demo.WebhookContract, registry.VisibilityChange{Visibility: store.VisibilityPartners, Reason: "For partners.", AcceptLoss: true})
+			_, err = c.Contracts.SetVisibility(ctx, c.Admin, demo.WebhookContract, contracts.VisibilityChange{Visibility: store.VisibilityPartners, Reason: "For partners.", AcceptLoss: true})
 			trial.Must(t, err)
 		})
 	}

@@ -13,7 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -51,12 +52,12 @@ func TestExampleIsValid(t *testing.T) {
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	var w trial.MutationWorld
 	s.SetUp(t, func(c *demo.Chain) {
-		w = s.DeliverMutations(t, c, registry.DatasetInput{
+		w = s.DeliverMutations(t, c, datasets.DatasetInput{
 			ID: "schools", Title: "Schools", RootPrefix: "sb", RootSpace: space, RootLocal: "buildingMutations", ObjectTypes: []string{"School"},
 		}, "")
 	})
 	s.Start(t)
-	access := s.Token(t, w.Publisher, registry.ScopeMutationsPublish)
+	access := s.Token(t, w.Publisher, identity.ScopeMutationsPublish)
 	s.Call(t, "POST", "/mutations/v1/datasets/schools/mutation-groups", access, trial.EventHeader("application/json"), string(exampleOfGroups(t))).Want(t, 201)
 	var delta string
 	s.Open(t, func(db *store.DB) {
@@ -76,7 +77,7 @@ func TestExampleIsValid(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, told)
 	}
-	reader := s.Token(t, w.Followers[0].Credentials, registry.ScopeMutationsRead)
+	reader := s.Token(t, w.Followers[0].Credentials, identity.ScopeMutationsRead)
 	for _, path := range []string{"/deltas/" + delta, "/snapshots/latest"} {
 		raw := s.Call(t, "GET", "/mutations/v1/datasets/schools"+path+"/content", reader, nil, nil).Want(t, 200).Body
 		z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))

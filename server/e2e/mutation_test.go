@@ -13,7 +13,8 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
-	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -47,7 +48,7 @@ func TestDownloadClient(t *testing.T) {
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	var w trial.MutationWorld
 	s.SetUp(t, func(c *demo.Chain) {
-		w = s.DeliverMutations(t, c, registry.DatasetInput{
+		w = s.DeliverMutations(t, c, datasets.DatasetInput{
 			ID: "dkk", Title: "Parcels", RootPrefix: "p", RootSpace: "urn:parcels", RootLocal: "mutaties",
 			ObjectTypes: []string{"perceel", "kadastralegrens"}, CRS: 28992, AreaKind: store.AreaGeometry,
 		}, "")
@@ -56,7 +57,7 @@ func TestDownloadClient(t *testing.T) {
 	deltas := publishParcels(t, s, w)
 
 	folder := t.TempDir()
-	access := s.Token(t, w.Followers[0].Credentials, registry.ScopeMutationsRead)
+	access := s.Token(t, w.Followers[0].Credentials, identity.ScopeMutationsRead)
 	cmd := exec.CommandContext(t.Context(), node, "clients/download.js", description, s.Base+"/mutations/v1/datasets/dkk", access, folder, parcels)
 	out := run(t, cmd, []string{"NODE_PATH=" + modules, "NODE_EXTRA_CA_CERTS=" + s.CAFile})
 	var seen walked
@@ -69,7 +70,7 @@ func TestDownloadClient(t *testing.T) {
 // It gives the ids of the deltas.
 func publishParcels(t *testing.T, s *trial.Program, w trial.MutationWorld) (deltas []string) {
 	t.Helper()
-	access := s.Token(t, w.Publisher, registry.ScopeMutationsPublish)
+	access := s.Token(t, w.Publisher, identity.ScopeMutationsPublish)
 	for n := range 3 {
 		var groups []string
 		for i := range 30 {

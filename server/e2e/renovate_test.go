@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
-	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -39,7 +40,7 @@ func TestRenovate(t *testing.T) {
 	s.SetUp(t, func(c *demo.Chain) {
 		partner, _, err := c.Approved(t.Context(), reader)
 		trial.Must(t, err)
-		_, key, err = c.ReadKeys.Create(t.Context(), c.Admin, partner.ID, registry.NewReadKey{Name: "Renovate"})
+		_, key, err = c.ReadKeys.Create(t.Context(), c.Admin, partner.ID, identity.NewReadKey{Name: "Renovate"})
 		trial.Must(t, err)
 		for id, visibility := range followed {
 			releases(t, c, id, visibility)
@@ -71,14 +72,14 @@ func TestRenovate(t *testing.T) {
 func releases(t *testing.T, c *demo.Chain, id, visibility string) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := c.Contracts.Create(ctx, c.Admin, registry.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: visibility})
+	_, err := c.Contracts.Create(ctx, c.Admin, contracts.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: visibility})
 	trial.Must(t, err)
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0", "1.3.0", "2.0.0-rc.1", "3.0.0"} {
 		document := `{"openapi":"3.2.0","info":{"title":"Schools","version":"` + version + `"},"servers":[{"url":"https://schools.example/v1"}],"paths":{}}`
-		draft, err := c.Contracts.Upload(ctx, c.Admin, id, registry.Upload{Content: []byte(document)})
+		draft, err := c.Contracts.Upload(ctx, c.Admin, id, contracts.Upload{Content: []byte(document)})
 		trial.Must(t, err)
 		if version != "3.0.0" {
-			_, err = c.Contracts.Publish(ctx, c.Admin, id, version, registry.PublishInput{Digest: draft.Digest})
+			_, err = c.Contracts.Publish(ctx, c.Admin, id, version, contracts.PublishInput{Digest: draft.Digest})
 			trial.Must(t, err)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -29,29 +31,29 @@ func TestFollowCommandsOfPagesWork(t *testing.T) {
 	var w trial.MutationWorld
 	var keyClient, keyFile string
 	s.SetUp(t, func(c *demo.Chain) {
-		w = s.DeliverMutations(t, c, registry.DatasetInput{
+		w = s.DeliverMutations(t, c, datasets.DatasetInput{
 			ID: "dkk", Title: "Parcels", RootPrefix: "p", RootSpace: "urn:parcels", RootLocal: "mutaties",
 			ObjectTypes: []string{"perceel"}, CRS: 28992, AreaKind: store.AreaGeometry,
 		}, "")
 		_, actor, err := c.Approved(t.Context(), several)
 		trial.Must(t, err)
 		for name, area := range map[string]string{"All": "", "Part": parcels} {
-			endpoint, err := c.Endpoints.Create(t.Context(), actor, "", registry.EndpointInput{Name: name, Kind: store.EndpointFiles})
+			endpoint, err := c.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{Name: name, Kind: store.EndpointFiles})
 			trial.Must(t, err)
-			sub, err := c.Subscriptions.RequestDataset(t.Context(), actor, registry.DatasetRequest{
-				Dataset: "dkk", EndpointID: endpoint.ID, Purpose: "Keep an exact copy.", Area: registry.AreaInput{Text: area},
+			sub, err := c.Subscriptions.RequestDataset(t.Context(), actor, partners.DatasetRequest{
+				Dataset: "dkk", EndpointID: endpoint.ID, Purpose: "Keep an exact copy.", Area: partners.AreaInput{Text: area},
 			})
 			trial.Must(t, err)
 			trial.Must(t, c.Subscriptions.Approve(t.Context(), c.Admin, sub.ID))
 		}
 		pair, err := token.NewKeyPair()
 		trial.Must(t, err)
-		client, _, err := c.Clients.Create(t.Context(), actor, "", registry.NewClient{
-			Name: "By key", AuthMethod: token.PrivateKeyJWT, JWKS: pair.Public, Scopes: []string{registry.ScopeMutationsRead},
+		client, _, err := c.Clients.Create(t.Context(), actor, "", identity.NewClient{
+			Name: "By key", AuthMethod: token.PrivateKeyJWT, JWKS: pair.Public, Scopes: []string{identity.ScopeMutationsRead},
 		})
 		trial.Must(t, err)
 		if client.Waiting() {
-			_, err := c.Clients.Decide(t.Context(), c.Admin, client.ID, registry.Decision{Approve: true, Seen: registry.ClientRequestSeen(client)})
+			_, err := c.Clients.Decide(t.Context(), c.Admin, client.ID, identity.Decision{Approve: true, Seen: identity.ClientRequestSeen(client)})
 			trial.Must(t, err)
 		}
 		keyClient, keyFile = client.ID, pair.Private

@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
+	"schakel/registry/profile"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -105,12 +108,12 @@ func TestCommandsOfPagesWork(t *testing.T) {
 	s.SetUp(t, func(c *demo.Chain) {
 		ctx := t.Context()
 		trial.Must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
-		trial.Must(t, c.ChangeSettings(ctx, map[string]string{"tokens.client_auth": registry.AuthSecretPost}))
+		trial.Must(t, c.ChangeSettings(ctx, map[string]string{"tokens.client_auth": profile.AuthSecretPost}))
 		own, err := c.Partners.Own(ctx)
 		trial.Must(t, err)
 		client := func(method, jwks string) (string, string) {
-			row, secret, err := c.Clients.Create(ctx, c.Admin, own.ID, registry.NewClient{
-				Name: "By " + method, AuthMethod: method, JWKS: jwks, Scopes: []string{registry.ScopeEventsPublish, registry.ScopeEventsConsume},
+			row, secret, err := c.Clients.Create(ctx, c.Admin, own.ID, identity.NewClient{
+				Name: "By " + method, AuthMethod: method, JWKS: jwks, Scopes: []string{identity.ScopeEventsPublish, identity.ScopeEventsConsume},
 				PublishTypes: []string{"nl.voorbeeld.*"}, PublishSources: []string{"urn:nld:oin:" + s.Own.OIN() + ":*"},
 			})
 			trial.Must(t, err)
@@ -122,13 +125,13 @@ func TestCommandsOfPagesWork(t *testing.T) {
 		made.keyFile = pair.Private
 		made.basic, made.basicSecret = client(token.ClientSecretBasic, "")
 		made.post, made.postSecret = client(token.ClientSecretPost, "")
-		endpoint, err := c.Endpoints.Create(ctx, c.Admin, own.ID, registry.EndpointInput{Name: "Pull", Kind: store.EndpointPull})
+		endpoint, err := c.Endpoints.Create(ctx, c.Admin, own.ID, partners.EndpointInput{Name: "Pull", Kind: store.EndpointPull})
 		trial.Must(t, err)
 		made.endpoint = endpoint.ID
 		sub, err := c.Request(ctx, registry.Actor{Kind: registry.ActorAccount, PartnerID: own.ID, Administrator: true, Name: "A"}, endpoint.ID, demo.EventTypes()...)
 		trial.Must(t, err)
 		trial.Must(t, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
-		_, made.key, err = c.ReadKeys.Create(ctx, c.Admin, own.ID, registry.NewReadKey{Name: "Renovate"})
+		_, made.key, err = c.ReadKeys.Create(ctx, c.Admin, own.ID, identity.NewReadKey{Name: "Renovate"})
 		trial.Must(t, err)
 	})
 	s.Start(t)

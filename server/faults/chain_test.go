@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -103,12 +104,12 @@ func (c *chain) agree(t *testing.T, d *demo.Chain) {
 func (c *chain) ask(t *testing.T, d *demo.Chain, actor registry.Actor, path string, types ...string) store.Subscription {
 	t.Helper()
 	target := c.receiver.Target(path, path)
-	endpoint, err := d.Endpoints.Create(t.Context(), actor, "", registry.EndpointInput{
+	endpoint, err := d.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{
 		Name: path, Kind: store.EndpointWebhook, URL: target.URL, TokenURL: target.TokenURL, TokenClientID: target.ID,
 		TokenSecret: target.Secret, TokenAuthMethod: token.ClientSecretBasic, TimeoutSeconds: 2,
 	})
 	trial.Must(t, err)
-	request := registry.SubscriptionRequest{EndpointID: endpoint.ID, Types: types, Purpose: "Keep our copy up to date."}
+	request := partners.SubscriptionRequest{EndpointID: endpoint.ID, Types: types, Purpose: "Keep our copy up to date."}
 	if path == ordered {
 		request.OrderBy = "subject"
 	}

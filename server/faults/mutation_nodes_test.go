@@ -15,7 +15,7 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/trial"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -177,7 +177,7 @@ func (n *nodes) request(t *testing.T, p *trial.Program) {
 		return
 	}
 	for f, who := range n.world.Followers {
-		access := p.Token(t, who.Credentials, registry.ScopeMutationsRead)
+		access := p.Token(t, who.Credentials, identity.ScopeMutationsRead)
 		a, err := p.Try("POST", n.path("/deltas/custom"), access, nil,
 			map[string]any{"format": "gml", "featuretypes": historytest.Types()[:1], "deltaId": n.name(t, p, access, d.ID), "geofilter": ring.WKT()})
 		if err != nil || a.Status != 202 {
@@ -234,7 +234,7 @@ func (n *nodes) sameBytes(t *testing.T) {
 		}
 	})
 	for f, who := range n.world.Followers {
-		access := n.Token(t, who.Credentials, registry.ScopeMutationsRead)
+		access := n.Token(t, who.Credentials, identity.ScopeMutationsRead)
 		for _, id := range ids {
 			target := n.path("/deltas/" + n.name(t, n.all[0], access, id) + "/content")
 			whole := n.fetched(t, n.all[0], target, access, nil)
@@ -264,7 +264,7 @@ func (n *nodes) downloads(t *testing.T) {
 	t.Helper()
 	for i, c := range n.custom {
 		p := n.all[i%2]
-		access := p.Token(t, n.world.Followers[c.follower].Credentials, registry.ScopeMutationsRead)
+		access := p.Token(t, n.world.Followers[c.follower].Credentials, identity.ScopeMutationsRead)
 		trial.Eventually(t, "download "+c.id+" is made", func() (bool, string) {
 			a := p.Call(t, "GET", n.path("/deltas/custom/"+c.id+"/status"), access, nil, nil)
 			return a.Status == 201, string(a.Body)

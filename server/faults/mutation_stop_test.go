@@ -9,7 +9,7 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/trial"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -99,7 +99,7 @@ func (r *register) download(t *testing.T, other *trial.Program) {
 		return err == nil, fmt.Sprint(err)
 	})
 	path := "/mutations/v1/datasets/" + r.world.Dataset + "/deltas/" + d.ID + "/content"
-	access := r.Token(t, r.world.Followers[0].Credentials, registry.ScopeMutationsRead)
+	access := r.Token(t, r.world.Followers[0].Credentials, identity.ScopeMutationsRead)
 	q, err := http.NewRequest(http.MethodGet, r.Base+path, nil)
 	trial.Must(t, err)
 	q.Header.Set("Authorization", "Bearer "+access)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -78,7 +78,7 @@ func (c *chain) slowSubscription(t *testing.T, d *demo.Chain, path string) store
 	_, actor, err := d.Approved(t.Context(), trial.Organisation("Slow", "56789010"))
 	trial.Must(t, err)
 	target := c.receiver.Target(path, path)
-	endpoint, err := d.Endpoints.Create(t.Context(), actor, "", registry.EndpointInput{
+	endpoint, err := d.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{
 		Name: path, Kind: store.EndpointWebhook, URL: target.URL, TokenURL: target.TokenURL, TokenClientID: target.ID,
 		TokenSecret: target.Secret, TokenAuthMethod: token.ClientSecretBasic, RatePerSecond: 20, MaxConcurrency: concurrent,
 	})

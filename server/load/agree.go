@@ -3,6 +3,7 @@ package main
 import (
 	"schakel/delivery/filter"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
@@ -21,7 +22,7 @@ func (s *stage) agree() (creds demo.Credentials) {
 		creds = trial.Must1[demo.Credentials](s)(c.Publisher(ctx, c.Admin, s.nodes[0].Own))
 		for i := range s.plan.endpoints {
 			endpoint := trial.Must1[store.Endpoint](s)(c.Endpoints.Create(ctx, c.Admin, "", s.endpoint(i)))
-			request := registry.SubscriptionRequest{
+			request := partners.SubscriptionRequest{
 				EndpointID: endpoint.ID, Types: []string{demo.TypeEnrolled}, Purpose: "Measure how fast events arrive.",
 			}
 			if s.plan.endpoints > 1 {
@@ -36,8 +37,8 @@ func (s *stage) agree() (creds demo.Credentials) {
 }
 
 // endpoint describes endpoint i of the receiver.
-func (s *stage) endpoint(i int) registry.EndpointInput {
-	in := registry.EndpointInput{
+func (s *stage) endpoint(i int) partners.EndpointInput {
+	in := partners.EndpointInput{
 		Name: "Endpoint " + subject(i), Kind: store.EndpointWebhook, URL: s.receiver.url(i, "/events"),
 		TokenAuthMethod: registry.TokenAuthNone, MaxConcurrency: maxConcurrency, TimeoutSeconds: 10,
 	}

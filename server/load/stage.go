@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/server/demo"
 	"schakel/server/trial"
 )
@@ -95,7 +95,7 @@ func newStage(t trial.T, h *house, plan scenario) *stage {
 	for _, n := range s.nodes {
 		n.Start(t)
 	}
-	s.token = s.nodes[0].Token(t, creds, registry.ScopeEventsPublish)
+	s.token = s.nodes[0].Token(t, creds, identity.ScopeEventsPublish)
 	return s
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
+	"schakel/registry/partners"
 	"schakel/server/demo"
 	"schakel/store"
 )
@@ -56,7 +58,7 @@ func (s *Program) JoinAMQP(t T, c *demo.Chain, w AMQPWorld) AMQPSide {
 	ctx, side := t.Context(), AMQPSide{World: w}
 	Must(t, c.ChangeSettings(t.Context(), map[string]string{"sending.circuit_failures": "0"}))
 	Must(t, demo.PublishContracts(ctx, c.Services, c.Admin))
-	broker := Must1[store.AMQPBroker](t)(c.AMQP.CreateBroker(ctx, c.Admin, registry.AMQPBrokerInput{
+	broker := Must1[store.AMQPBroker](t)(c.AMQP.CreateBroker(ctx, c.Admin, registryamqp.BrokerInput{
 		Name: "Exchange", Dialect: store.AMQPRabbitMQ4, URL: w.URL, SASL: store.AMQPPlain, Username: w.Username, Password: w.Password, Enabled: true,
 	}))
 	side.Party = Must1[store.AMQPParty](t)(c.AMQP.CreateOwnParty(ctx, c.Admin, w.Me.party(broker.ID, s.Own.Name)))
@@ -76,7 +78,7 @@ func (a *AMQPSide) agree(t T, c *demo.Chain, broker string) {
 	var err error
 	_, a.Partner, err = c.Approved(ctx, Organisation("Counterpart", "34567890"))
 	Must(t, err)
-	endpoint := Must1[store.Endpoint](t)(c.Endpoints.Create(ctx, a.Partner, "", registry.EndpointInput{Name: "Queues", Kind: store.EndpointAMQP, TimeoutSeconds: 8}))
+	endpoint := Must1[store.Endpoint](t)(c.Endpoints.Create(ctx, a.Partner, "", partners.EndpointInput{Name: "Queues", Kind: store.EndpointAMQP, TimeoutSeconds: 8}))
 	a.Counterpart = Must1[store.AMQPParty](t)(c.AMQP.CreateCounterpart(ctx, c.Admin, endpoint.ID, a.World.Other.party(broker, "Counterpart")))
 	certificates, _ := a.World.Other.PEM(t)
 	Must1[int](t)(c.AMQP.AddCertificates(ctx, c.Admin, a.Counterpart.ID, certificates, ""))
@@ -84,7 +86,7 @@ func (a *AMQPSide) agree(t T, c *demo.Chain, broker string) {
 	if a.World.Handler.URL != "" {
 		handler = Must1[store.Endpoint](t)(c.Endpoint(ctx, c.Admin, a.World.Handler)).ID
 	}
-	for _, in := range []registry.AMQPProcessInput{
+	for _, in := range []registryamqp.ProcessInput{
 		{Name: "Messages", Subject: SubjectMessage, Mode: store.AMQPAsync, Sends: TypeMessageSent, Receives: TypeMessageReceived},
 		{Name: "Questions", Subject: SubjectQuestion, Mode: store.AMQPSync, Sends: TypeQuestionAsked, Receives: TypeQuestionAnswer, HandlerID: handler},
 	} {
@@ -96,8 +98,8 @@ func (a *AMQPSide) agree(t T, c *demo.Chain, broker string) {
 	Must(t, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
 }
 
-func (i AMQPIdentity) party(broker, name string) registry.AMQPPartyInput {
-	return registry.AMQPPartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: name, HerID: i.HerID, Enabled: true}
+func (i AMQPIdentity) party(broker, name string) registryamqp.PartyInput {
+	return registryamqp.PartyInput{BrokerID: broker, Kind: store.AMQPHealth, Name: name, HerID: i.HerID, Enabled: true}
 }
 
 // PEM writes the certificates with their chains, and their keys.

@@ -11,6 +11,9 @@ import (
 	"schakel/delivery/filter"
 	"schakel/delivery/mutation/area"
 	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/profile"
+	"schakel/registry/services"
 	"schakel/server/demo"
 	"schakel/store"
 )
@@ -43,7 +46,7 @@ func (s *Program) awaitSettings(t T) {
 		default:
 		}
 		a, err := s.Try(http.MethodGet, "/.well-known/oauth-authorization-server", "", nil, nil)
-		return err != nil || strings.Contains(string(a.Body), registry.AuthSecretBasic), fmt.Sprint(string(a.Body), err)
+		return err != nil || strings.Contains(string(a.Body), profile.AuthSecretBasic), fmt.Sprint(string(a.Body), err)
 	})
 }
 
@@ -70,11 +73,11 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	if err := vault.Check(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := registry.NewAccounts(db, time.Now, registry.WithWeakPasswords())
+	accounts, err := identity.NewAccounts(db, time.Now, identity.WithWeakPasswords())
 	if err != nil {
 		t.Fatal(err)
 	}
-	services, err := registry.New(registry.Config{
+	services, err := services.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
 		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
@@ -92,7 +95,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 		Must(t, c.Administrator(t.Context(), s.Own.Contact, s.Own.Email))
 	}
 	relaxed := map[string]string{}
-	for _, change := range registry.Relaxations(registry.LenientProfile()) {
+	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		relaxed[change.Key] = change.After
 	}
 	if !s.Checked {

@@ -6,6 +6,9 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/store"
@@ -28,19 +31,19 @@ type MutationFollower struct {
 }
 
 // HistoryDataset is a dataset for histories of [historytest].
-func HistoryDataset(id string) registry.DatasetInput {
-	return registry.DatasetInput{
+func HistoryDataset(id string) datasets.DatasetInput {
+	return datasets.DatasetInput{
 		ID: id, Title: "Register " + id, RootPrefix: "r", RootSpace: historytest.Namespace, RootLocal: "mutaties",
 		ObjectTypes: historytest.Types(), CRS: 28992, AreaKind: store.AreaGeometry, PerFile: 50,
 	}
 }
 
 // DeliverMutations creates a dataset and a follower for each area; an empty area is everything.
-func (s *Program) DeliverMutations(t T, c *demo.Chain, dataset registry.DatasetInput, areas ...string) MutationWorld {
+func (s *Program) DeliverMutations(t T, c *demo.Chain, dataset datasets.DatasetInput, areas ...string) MutationWorld {
 	t.Helper()
 	_, err := c.Datasets.Create(t.Context(), c.Admin, dataset)
 	Must(t, err)
-	w := MutationWorld{Dataset: dataset.ID, Publisher: s.mutationClient(t, c, c.Admin, registry.ScopeMutationsPublish)}
+	w := MutationWorld{Dataset: dataset.ID, Publisher: s.mutationClient(t, c, c.Admin, identity.ScopeMutationsPublish)}
 	for n, area := range areas {
 		name := "follower " + string(rune('a'+n))
 		_, actor, err := c.Approved(t.Context(), Organisation(name, "3456789"+string(rune('0'+n))))
@@ -52,26 +55,26 @@ func (s *Program) DeliverMutations(t T, c *demo.Chain, dataset registry.DatasetI
 
 func (s *Program) follower(t T, c *demo.Chain, actor registry.Actor, f MutationFollower, dataset string) MutationFollower {
 	t.Helper()
-	endpoint, err := c.Endpoints.Create(t.Context(), actor, "", registry.EndpointInput{Name: "Files", Kind: store.EndpointFiles})
+	endpoint, err := c.Endpoints.Create(t.Context(), actor, "", partners.EndpointInput{Name: "Files", Kind: store.EndpointFiles})
 	Must(t, err)
-	f.Subscription, err = c.Subscriptions.RequestDataset(t.Context(), actor, registry.DatasetRequest{
-		Dataset: dataset, EndpointID: endpoint.ID, Purpose: "Keep an exact copy.", Area: registry.AreaInput{Text: f.Area},
+	f.Subscription, err = c.Subscriptions.RequestDataset(t.Context(), actor, partners.DatasetRequest{
+		Dataset: dataset, EndpointID: endpoint.ID, Purpose: "Keep an exact copy.", Area: partners.AreaInput{Text: f.Area},
 	})
 	Must(t, err)
 	Must(t, c.Subscriptions.Approve(t.Context(), c.Admin, f.Subscription.ID))
-	f.Credentials = s.mutationClient(t, c, actor, registry.ScopeMutationsRead)
+	f.Credentials = s.mutationClient(t, c, actor, identity.ScopeMutationsRead)
 	return f
 }
 
 // mutationClient makes a client with one scope.
 func (s *Program) mutationClient(t T, c *demo.Chain, actor registry.Actor, scope string) demo.Credentials {
 	t.Helper()
-	client, secret, err := c.Clients.Create(t.Context(), actor, "", registry.NewClient{
+	client, secret, err := c.Clients.Create(t.Context(), actor, "", identity.NewClient{
 		Name: "Client with " + scope, AuthMethod: token.ClientSecretBasic, Scopes: []string{scope},
 	})
 	Must(t, err)
 	if client.Waiting() {
-		_, err := c.Clients.Decide(t.Context(), c.Admin, client.ID, registry.Decision{Approve: true, Seen: registry.ClientRequestSeen(client)})
+		_, err := c.Clients.Decide(t.Context(), c.Admin, client.ID, identity.Decision{Approve: true, Seen: identity.ClientRequestSeen(client)})
 		Must(t, err)
 	}
 	return demo.Credentials{ID: client.ID, Secret: secret}
