@@ -38,6 +38,7 @@ func SystemActor() Actor {
 // Scope is what the actor may see.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 
+// RequireAdministrator refuses everyone else.
 func (a Actor) RequireAdministrator() error {
 	if a.Administrator {
 		return nil
@@ -55,6 +56,7 @@ type Scope struct {
 // ScopeOf sees the rows of one partner.
 func ScopeOf(partnerID string) Scope { return Scope{PartnerID: partnerID} }
 
+// Sees reports whether rows of a partner are within the scope.
 func (s Scope) Sees(partnerID string) bool {
 	return s.All || s.PartnerID != "" && s.PartnerID == partnerID
 }
@@ -87,6 +89,7 @@ func OwnerFor(ctx context.Context, tx *store.Tx, actor Actor, partnerID string) 
 	return owner, RequireApproved(owner)
 }
 
+// PartnerOrOwn finds a partner, or the own organisation when no id is given.
 func PartnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partner, error) {
 	if id == "" {
 		return q.OwnPartner(ctx)
@@ -110,6 +113,7 @@ func AllowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID
 	return RequireApproved(owner)
 }
 
+// RequireApproved refuses what a partner may do only once it is approved.
 func RequireApproved(p store.Partner) error {
 	if p.Status == store.PartnerApproved {
 		return nil

@@ -65,6 +65,7 @@ type Config struct {
 	MaxDocumentBytes int64
 }
 
+// WithDefaults fills in what has a default.
 func (c Config) WithDefaults() Config {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	if c.TermsVersion == "" {
@@ -76,6 +77,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// Check refuses a configuration that lacks what has no default.
 func (c Config) Check() error {
 	if c.DB == nil || c.Now == nil || c.Log == nil || c.Vault == nil || c.CheckURL == nil || c.BaseURL == "" || c.Organisation == "" {
 		return errors.New("registry: DB, Now, Log, Vault, CheckURL, BaseURL and Organisation must be set")

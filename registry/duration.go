@@ -23,6 +23,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// ParseDurations reads times with commas between them.
 func ParseDurations(text string) ([]time.Duration, error) {
 	var list []time.Duration
 	for word := range strings.SplitSeq(text, ",") {

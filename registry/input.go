@@ -22,6 +22,7 @@ func TidyList(list []string) []string {
 	return slices.Compact(out)
 }
 
+// ValidEventType reports whether a text can be the type of events.
 func ValidEventType(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/"
 	return s != "" && len(s) <= 255 && AllOf(s, letters) && strings.Trim(s, "._-:/") != ""
@@ -38,8 +39,10 @@ func Filled(lines []string) []string {
 	return kept
 }
 
+// AllDigits reports whether a text has no other characters than digits.
 func AllDigits(s string) bool { return AllOf(s, "0123456789") }
 
+// AllOf reports whether a text has no other characters than these letters.
 func AllOf(s, letters string) bool { return strings.Trim(s, letters) == "" }
 
 // Origin is the scheme, host and port of an address.
@@ -55,6 +58,7 @@ func Origin(raw string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
 }
 
+// CheckBetween adds a problem when a number is out of bounds.
 func CheckBetween(wrong Problems, field string, n, least, most int64) {
 	if n < least || n > most {
 		wrong.Add(field, "Use a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+".")

@@ -90,6 +90,7 @@ func linkHash(token string) []byte {
 	return sum[:]
 }
 
+// MailPassword makes the mail with a link to choose a password.
 func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
 	return c.Letter("Choose a password", purpose.Path(token),
 		"Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+

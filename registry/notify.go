@@ -83,6 +83,7 @@ func TrafficPath(p store.Partner) string {
 	return "/partner"
 }
 
+// Because makes the paragraph of a mail that gives a reason; empty without one.
 func Because(reason string) string {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return ""
@@ -90,6 +91,7 @@ func Because(reason string) string {
 	return "The reason: " + reason
 }
 
+// Bullets makes the paragraph of a mail that lists things.
 func Bullets(lists ...[]string) string {
 	var lines []string
 	for _, list := range lists {

@@ -14,6 +14,7 @@ type Reader struct {
 	Administrator bool
 }
 
+// ReaderOf gives what a partner may read; one that is not approved reads as anyone.
 func ReaderOf(p store.Partner) Reader {
 	if p.Status != store.PartnerApproved {
 		return Reader{}

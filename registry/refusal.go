@@ -10,10 +10,12 @@ import (
 	"schakel/store"
 )
 
+// NotFound makes the refusal of something that is not there, or is not the asker's.
 func NotFound(what string) error {
 	return &Error{Code: CodeNotFound, Message: "There is no such " + what + "."}
 }
 
+// Conflict makes the refusal of what the state of something does not allow.
 func Conflict(format string, args ...any) error {
 	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
 }
@@ -39,6 +41,7 @@ func (p Problems) Add(field, text string) {
 	}
 }
 
+// Err refuses the input; nil without problems.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -87,10 +90,12 @@ func CheckReason(reason string, needed bool) error {
 	return p.Err()
 }
 
+// Invalid makes the refusal of input, with what is wrong by field.
 func Invalid(fields map[string]string) error {
 	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
 }
 
+// Forbidden makes the refusal of what the asker may not do.
 func Forbidden(format string, args ...any) error {
 	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
 }

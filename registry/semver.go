@@ -64,6 +64,7 @@ func appendNumber(key []byte, digits string) []byte {
 	return append(append(key, byte(len(digits))), digits...)
 }
 
+// IsPreRelease reports whether a version is one before a release, such as 2.0.0-rc.1.
 func IsPreRelease(version string) bool {
 	precedence, _, _ := strings.Cut(version, "+")
 	return strings.Contains(precedence, "-")

@@ -22,6 +22,7 @@ func OpenSubscriptions(ctx context.Context, q *store.Queries, f store.Subscripti
 	}
 }
 
+// IsOpen reports whether a subscription is neither ended nor rejected.
 func IsOpen(s store.Subscription) bool {
 	return s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected
 }

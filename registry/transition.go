@@ -28,6 +28,7 @@ func (t Transition) Check(actor Actor, what, now, reason string) error {
 	return CheckReason(reason, t.Reason)
 }
 
+// Named gives a transition its verb.
 func (t Transition) Named(verb string) Transition {
 	t.verb = verb
 	return t

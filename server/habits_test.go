@@ -237,7 +237,7 @@ func TestNoSleep(t *testing.T) {
 func TestNoWeakPasswords(t *testing.T) {
 	t.Parallel()
 	for _, f := range sources(t) {
-		if f.test() || f.folder() == "server/trial" || f.path == "registry/account.go" {
+		if f.test() || f.folder() == "server/trial" || f.path == "registry/identity/account.go" {
 			continue
 		}
 		if strings.Contains(f.text, "WithWeakPasswords") {

@@ -238,6 +238,8 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 	})
 }
 
+// NewHash makes the hash of a new password for the account with an e-mail address. It answers an *Error with field when the password
+// will not do.
 func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
 	if text := CheckPassword(password, email); text != "" {
 		return "", registry.Invalid(map[string]string{field: text})
@@ -245,6 +247,7 @@ func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (
 	return a.hasher.hash(ctx, password)
 }
 
+// SetPassword sets the password of an account, ends its sessions, and lets one that was invited log in.
 func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)
 	if err != nil {

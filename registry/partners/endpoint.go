@@ -103,7 +103,7 @@ func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID 
 		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {
 			return fmt.Errorf("add endpoint: %w", err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionEndpointCreated, EndpointObject(endpoint), registry.Details{"host": EndpointHost(endpoint)})
+		return registry.Record(ctx, tx, actor, registry.ActionEndpointCreated, endpointObject(endpoint), registry.Details{"host": EndpointHost(endpoint)})
 	})
 	return endpoint, err
 }
@@ -128,7 +128,7 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 			return fmt.Errorf("update endpoint: %w", err)
 		}
 		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": before}
-		return registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, EndpointObject(*endpoint), what)
+		return registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what)
 	})
 }
 
@@ -202,6 +202,6 @@ func (e *Endpoints) change(ctx context.Context, actor registry.Actor, id string,
 	return endpoint, nil
 }
 
-func EndpointObject(e store.Endpoint) registry.Object {
+func endpointObject(e store.Endpoint) registry.Object {
 	return registry.ObjectOf("endpoint", e.ID, e.Name, e.PartnerID)
 }

@@ -87,7 +87,7 @@ func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, re
 				return err
 			}
 		}
-		if err := registry.Record(ctx, tx, actor, t.Action, EndpointObject(*endpoint), registry.Details{"reason": reason}); err != nil {
+		if err := registry.Record(ctx, tx, actor, t.Action, endpointObject(*endpoint), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
 		return e.tell(ctx, tx, *endpoint, verb)

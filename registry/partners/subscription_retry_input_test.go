@@ -1,4 +1,4 @@
-package partners
+package partners_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry/partners"
 	"schakel/registry/profile"
 	"schakel/store"
 )
@@ -15,38 +16,38 @@ func TestRetryInput(t *testing.T) {
 	t.Parallel()
 	set := profile.DefaultProfile()
 	for _, tt := range []struct {
-		in     RetryInput
+		in     partners.RetryInput
 		stored string
 		wrong  string
 	}{
-		{RetryInput{}, "", ""},
-		{RetryInput{Waits: " 5s, 1m ", MaxAttempts: "10", Deadline: "1d"}, `{"waits":["5s","1m0s"],"maxAttempts":10,"deadline":"24h0m0s"}`, ""},
-		{RetryInput{MaxAttempts: "3"}, `{"maxAttempts":3}`, ""},
-		{RetryInput{Waits: "soon"}, "", "retryWaits"},
-		{RetryInput{Waits: "10ms"}, "", "retryWaits"},
-		{RetryInput{Waits: strings.Repeat("1s,", 20) + "1s"}, "", "retryWaits"},
-		{RetryInput{MaxAttempts: "0"}, "", "retryAttempts"},
-		{RetryInput{MaxAttempts: "1001"}, "", "retryAttempts"},
-		{RetryInput{Deadline: "1s"}, "", "retryDeadline"},
-		{RetryInput{Deadline: "169h"}, "", "retryDeadline"},
+		{partners.RetryInput{}, "", ""},
+		{partners.RetryInput{Waits: " 5s, 1m ", MaxAttempts: "10", Deadline: "1d"}, `{"waits":["5s","1m0s"],"maxAttempts":10,"deadline":"24h0m0s"}`, ""},
+		{partners.RetryInput{MaxAttempts: "3"}, `{"maxAttempts":3}`, ""},
+		{partners.RetryInput{Waits: "soon"}, "", "retryWaits"},
+		{partners.RetryInput{Waits: "10ms"}, "", "retryWaits"},
+		{partners.RetryInput{Waits: strings.Repeat("1s,", 20) + "1s"}, "", "retryWaits"},
+		{partners.RetryInput{MaxAttempts: "0"}, "", "retryAttempts"},
+		{partners.RetryInput{MaxAttempts: "1001"}, "", "retryAttempts"},
+		{partners.RetryInput{Deadline: "1s"}, "", "retryDeadline"},
+		{partners.RetryInput{Deadline: "169h"}, "", "retryDeadline"},
 	} {
-		stored, wrong := tt.in.read(set, profile.ReadSetting)
+		stored, wrong := tt.in.Read(set, profile.ReadSetting)
 		if tt.wrong != "" {
 			if len(wrong) != 1 || wrong[tt.wrong] == "" {
 				t.Errorf("%+v: %v", tt.in, wrong)
 			}
 			continue
 		}
-		r, err := RetryOf(store.Subscription{Retry: stored})
-		if stored != tt.stored || len(wrong) != 0 || err != nil || r.stored() != stored {
+		r, err := partners.RetryOf(store.Subscription{Retry: stored})
+		if stored != tt.stored || len(wrong) != 0 || err != nil || r.Stored() != stored {
 			t.Errorf("%+v: %s, %v, %v", tt.in, stored, wrong, err)
 		}
-		if again, _ := r.Text().read(set, profile.ReadSetting); again != stored {
+		if again, _ := r.Text().Read(set, profile.ReadSetting); again != stored {
 			t.Errorf("%+v is typed as %+v", r, r.Text())
 		}
 	}
-	own := Retry{MaxAttempts: 3}.Over(set)
-	if want := (Retry{set.RetryWaits, 3, 7 * 24 * time.Hour}); !reflect.DeepEqual(own, want) {
+	own := partners.Retry{MaxAttempts: 3}.Over(set)
+	if want := (partners.Retry{Waits: set.RetryWaits, MaxAttempts: 3, Deadline: 7 * 24 * time.Hour}); !reflect.DeepEqual(own, want) {
 		t.Errorf("what holds is %+v", own)
 	}
 }

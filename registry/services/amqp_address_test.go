@@ -58,7 +58,7 @@ func TestAddressRegistry(t *testing.T) {
 	t.Cleanup(server.Close)
 	base, err := url.Parse(server.URL + "/registry")
 	must(t, err)
-	for name, addresses := range map[string]registryamqp.AddressRegistry{"folder": registryamqp.AddressFolder{dir}, "url": registryamqp.AddressURL{base, server.Client()}} {
+	for name, addresses := range map[string]registryamqp.AddressRegistry{"folder": registryamqp.AddressFolder{Dir: dir}, "url": registryamqp.AddressURL{Base: base, HTTP: server.Client()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := addresses.Address(t.Context(), 8141705)
@@ -71,11 +71,11 @@ func TestAddressRegistry(t *testing.T) {
 		})
 	}
 	for _, her := range []int64{5, 6, 7} {
-		if _, err := (registryamqp.AddressURL{base, server.Client()}).Address(t.Context(), her); err == nil || errors.Is(err, registryamqp.ErrNoAddress) {
+		if _, err := (registryamqp.AddressURL{Base: base, HTTP: server.Client()}).Address(t.Context(), her); err == nil || errors.Is(err, registryamqp.ErrNoAddress) {
 			t.Errorf("%d: %v", her, err)
 		}
 	}
-	if _, err := (registryamqp.AddressFolder{filepath.Join(dir, "none")}).Address(t.Context(), 1); err == nil {
+	if _, err := (registryamqp.AddressFolder{Dir: filepath.Join(dir, "none")}).Address(t.Context(), 1); err == nil {
 		t.Error("a folder that is not there was read")
 	}
 }
@@ -92,7 +92,7 @@ func TestRefresh(t *testing.T) {
 		must(t, err)
 		must(t, w.AMQP.Refresh(t.Context(), p.ID)) // there is no address registry: all stays
 		calls := 0
-		w.AMQP = registryamqp.NewAMQP(w.cfg, w.Profile, counted{registryamqp.AddressFolder{addressFolder(t, 8141705, "new_async", fresh)}, &calls})
+		w.AMQP = registryamqp.NewAMQP(w.cfg, w.Profile, counted{registryamqp.AddressFolder{Dir: addressFolder(t, 8141705, "new_async", fresh)}, &calls})
 		for range 2 {
 			must(t, w.AMQP.Refresh(t.Context(), p.ID))
 		}

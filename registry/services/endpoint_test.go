@@ -169,7 +169,7 @@ func TestEndpointSuspendedByEngine(t *testing.T) {
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
 			e.Status, e.StatusReason = store.EndpointSuspended, "403 Forbidden"
 			must(t, tx.UpdateEndpoint(ctx, &e))
-			must(t, registry.Record(ctx, tx, registry.SystemActor(), registry.ActionEndpointSuspended, partners.EndpointObject(e), nil))
+			must(t, registry.Record(ctx, tx, registry.SystemActor(), registry.ActionEndpointSuspended, registry.ObjectOf("endpoint", e.ID, e.Name, e.PartnerID), nil))
 			return w.Mails.EndpointSuspended(ctx, tx, e, "403 Forbidden")
 		}))
 		if m := w.mailsTo(t, "anna@noord.example")[0]; !strings.Contains(m.Body, "403 Forbidden") {

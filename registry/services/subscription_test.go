@@ -208,9 +208,9 @@ func TestRoutes(t *testing.T) {
 			field string
 			in    partners.NewRoute
 		}{
-			"own":     {"from", partners.NewRoute{w.own.ID, p.ID, enrolled}},
-			"unknown": {"to", partners.NewRoute{p.ID, "ptn_x", enrolled}},
-			"prefix":  {"eventType", partners.NewRoute{p.ID, other.ID, "nl.example.*"}},
+			"own":     {"from", partners.NewRoute{FromPartnerID: w.own.ID, ToPartnerID: p.ID, EventType: enrolled}},
+			"unknown": {"to", partners.NewRoute{FromPartnerID: p.ID, ToPartnerID: "ptn_x", EventType: enrolled}},
+			"prefix":  {"eventType", partners.NewRoute{FromPartnerID: p.ID, ToPartnerID: other.ID, EventType: "nl.example.*"}},
 		} {
 			_, err := w.Routes.Add(ctx, w.admin, tt.in)
 			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
@@ -230,7 +230,7 @@ func TestRoutes(t *testing.T) {
 		wantCode(t, "partner lists", registry.CodeForbidden, err)
 		wantCode(t, "partner removes", registry.CodeForbidden, w.Routes.Remove(ctx, actor, route.ID))
 		must(t, w.Routes.Remove(ctx, w.admin, route.ID))
-		back, err := w.Routes.Add(ctx, w.admin, partners.NewRoute{p.ID, p.ID, enrolled}) // its own events come back to it
+		back, err := w.Routes.Add(ctx, w.admin, partners.NewRoute{FromPartnerID: p.ID, ToPartnerID: p.ID, EventType: enrolled}) // its own events come back to it
 		must(t, err)
 		must(t, w.Routes.Remove(ctx, w.admin, back.ID))
 		wantCode(t, "removed", registry.CodeNotFound, w.Routes.Remove(ctx, w.admin, route.ID))

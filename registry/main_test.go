@@ -1,0 +1,9 @@
+package registry
+
+import (
+	"testing"
+
+	"schakel/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
