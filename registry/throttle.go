@@ -80,9 +80,10 @@ func CountTry(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (
 	return 0, tx.SaveThrottle(ctx, t)
 }
 
-// The wait for an account is short, because whoever knows an e-mail address can
+// AccountRule is the rule of failures of an account. The wait is short, because whoever knows an e-mail address can
 // cause it and would otherwise lock its owner out; a minute still leaves a
 // guesser 1440 tries a day. An address pays for its own failures only.
 func AccountRule() Throttle { return Throttle{Free: 5, Longest: time.Minute} }
 
+// AddressRule is the rule of failures from an address.
 func AddressRule() Throttle { return Throttle{Free: 20, Longest: 15 * time.Minute} }
