@@ -360,6 +360,9 @@ func (w *mailWorld) mailsOfTraffic() {
 func (w *mailWorld) wantEveryKind() {
 	files, err := filepath.Glob("../registry/*.go")
 	noError(w.t, err)
+	features, err := filepath.Glob("../registry/*/*.go")
+	noError(w.t, err)
+	files = append(files, features...)
 	kinds, all := 0, strings.Join(w.subjects, "\n")
 	for _, name := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -369,7 +372,7 @@ func (w *mailWorld) wantEveryKind() {
 			if !ok || strings.HasSuffix(name, "_test.go") {
 				return true
 			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "letter" {
+			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Letter" {
 				return true
 			}
 			kinds++
