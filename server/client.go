@@ -12,8 +12,8 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/services"
-	"schakel/registry/token"
 	"schakel/server/cli"
 	"schakel/store"
 )

@@ -9,7 +9,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/server/cli"
 )
 

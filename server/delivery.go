@@ -11,8 +11,8 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
+	"schakel/registry/identity/token"
 	"schakel/registry/services"
-	"schakel/registry/token"
 	"schakel/server/cli"
 	"schakel/store"
 )

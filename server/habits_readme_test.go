@@ -15,7 +15,7 @@ import (
 
 // guides are the README and the Markdown beside what it describes that the README leads to.
 var guides = []string{
-	"README.md", "server/operating.md", "registry/contract/pipelines.md", "delivery/mutation/datasets.md", "delivery/amqp/messages.md",
+	"README.md", "server/operating.md", "registry/contracts/contract/pipelines.md", "delivery/mutation/datasets.md", "delivery/amqp/messages.md",
 	".github/CONTRIBUTING.md", ".github/SECURITY.md",
 }
 

@@ -22,9 +22,9 @@ var honestSkips = []struct{ file, words, why string }{
 	{"delivery/amqp/rabbitmq/owner_test.go", "in a root of its own", "a package of RabbitMQ, which .ci/prepare installs, is tested"},
 	{"delivery/mutation/replica/kill_test.go", "data races", ".ci/test runs it without -race too"},
 	{"delivery/mutation/ingest/memory_test.go", "data races", ".ci/test runs it without -race too"},
-	{"registry/compare/foreign_test.go", "SCHAKEL_OASDIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
-	{"registry/compare/foreign_test.go", "SCHAKEL_OPENAPI_DIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
-	{"registry/compare/hostile_test.go", "not a document", "the input of a fuzz test, of which only documents matter"},
+	{"registry/contracts/compare/foreign_test.go", "SCHAKEL_OASDIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
+	{"registry/contracts/compare/foreign_test.go", "SCHAKEL_OPENAPI_DIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
+	{"registry/contracts/compare/hostile_test.go", "not a document", "the input of a fuzz test, of which only documents matter"},
 	{"store/db_test.go", "SQLite ends LIKE at a NUL", "the databases differ there, and neither stores it"},
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"

@@ -16,10 +16,10 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
 	"schakel/registry/profile"
 	"schakel/registry/services"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

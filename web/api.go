@@ -9,8 +9,8 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
+	"schakel/registry/identity/token"
 	"schakel/registry/services"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

@@ -23,9 +23,9 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/profile"
 	"schakel/registry/services"
-	"schakel/registry/token"
 	"schakel/store"
 	"schakel/store/storetest"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 )
 
 // The scopes of access tokens (api.md, SEC-10).

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 )
 
 // verifierFunc answers for the token server, whose own tests are beside it.

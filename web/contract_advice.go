@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/contract"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/lint"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"

@@ -3,8 +3,8 @@ package web
 import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/compare"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/compare"
 	"schakel/store"
 	view "schakel/templates/contracts"
 )

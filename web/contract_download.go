@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/static"
 	view "schakel/templates/contracts"
 )

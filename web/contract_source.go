@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
 )

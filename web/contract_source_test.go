@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 func TestSourceView(t *testing.T) {

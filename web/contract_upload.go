@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/contract"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
 )

@@ -11,7 +11,7 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"

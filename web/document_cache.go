@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // convertedBytes bounds what is kept of converted documents; when it is full all

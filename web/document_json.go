@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v4"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // errNotAContract says that a document cannot be read, so cannot be converted.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // documentToYAML writes a document that contract.Parse accepts as YAML: the same

@@ -8,8 +8,8 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry"
-	"schakel/registry/contract"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

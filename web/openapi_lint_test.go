@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/lint"
 )
 
 // Our own APIs keep the rules that we advise others to keep. The addresses and answers for tokens

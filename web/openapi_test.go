@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // apiSpecs are our OpenAPI documents as a library that is not ours reads them. All tests share them.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // TestDescriptionsKeepTheirVersion: what others build on never changes under them.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

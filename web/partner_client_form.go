@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"

@@ -12,7 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

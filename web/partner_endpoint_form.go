@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 const contractTarget = "/registry/v1/contracts/student-events"

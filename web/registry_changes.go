@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/compare"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/compare"
 )
 
 // changesAnswer is what changed from one version to another.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/contract"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

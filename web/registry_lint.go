@@ -3,7 +3,7 @@ package web
 import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/lint"
 )
 
 // lintAnswer is the advice on a document.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/contract"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

@@ -12,8 +12,8 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/profile"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

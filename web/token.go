@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 )
 
 // maxTokenForm bounds the form of a token request; an assertion is part of it.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 )
 
 // maxAddressBytes bounds a document of the address registry.

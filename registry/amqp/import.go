@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 	"schakel/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 	"schakel/store"
 )
 

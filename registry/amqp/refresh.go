@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"schakel/registry"
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 	"schakel/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"schakel/registry"
-	"schakel/registry/contract"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/lint"
 	"schakel/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/lint"
+	"schakel/registry/contracts/lint"
 )
 
 // What is kept of advice has a bound.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/compare"
+	"schakel/registry/contracts/compare"
 	"schakel/store"
 )
 

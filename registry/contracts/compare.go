@@ -7,8 +7,8 @@ import (
 	"log/slog"
 
 	"schakel/registry"
-	"schakel/registry/compare"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/compare"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

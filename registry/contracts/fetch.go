@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/bundle"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/bundle"
+	"schakel/registry/contracts/contract"
 )
 
 // fetchTime bounds how long an upload waits for what it refers to; the answer must be out within a minute.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

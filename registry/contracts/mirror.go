@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/compare"
-	"schakel/registry/contract"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/compare"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

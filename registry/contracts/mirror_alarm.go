@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"schakel/registry"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"schakel/registry"
-	"schakel/registry/contract"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"schakel/registry"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

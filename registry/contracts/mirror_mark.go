@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/contract"
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/mirror"
 	"schakel/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

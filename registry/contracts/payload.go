@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/payload"
+	"schakel/registry/contracts/payload"
 	"schakel/store"
 )
 
@@ -23,7 +23,7 @@ func NewPayloads(cfg registry.Config) *Payloads { return &Payloads{cfg, payload.
 // want it.
 const maxPayload = 4 << 20
 
-// Codes of notes and findings about versions and media types; those about data are of registry/payload.
+// Codes of notes and findings about versions and media types; those about data are of registry/contracts/payload.
 const (
 	NoteUnchecked      = "payload-not-checked"
 	NoteVersionUnclear = "version-unclear"

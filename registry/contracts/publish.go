@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"schakel/registry"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/lint"
 	"schakel/store"
 )
 

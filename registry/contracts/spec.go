@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // judgeSpec adds what the profile says of the version of the specification that a

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

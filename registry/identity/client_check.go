@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

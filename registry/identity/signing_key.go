@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"schakel/registry"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/registry/jsonpointer"
 	"schakel/store"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"schakel/registry"
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 )
 
 // LenientProfile is the profile of an installation that chooses to start leniently. It relaxes three rules: an

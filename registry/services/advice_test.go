@@ -7,7 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/lint"
 )
 
 const scoredAPI = `openapi: 3.2.0

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

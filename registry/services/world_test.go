@@ -15,9 +15,9 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
 	"schakel/registry/profile"
-	"schakel/registry/token"
 	"schakel/store"
 	"schakel/store/storetest"
 )

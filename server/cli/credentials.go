@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 )
 
 // ClientCredentials name the machine client of a Schakel as which a command acts.

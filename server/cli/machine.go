@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/server/release"
 )
 

@@ -1,6 +1,6 @@
 package contractcmd
 
-import "schakel/registry/compare"
+import "schakel/registry/contracts/compare"
 
 // differenceAnswer holds the changes in the JSON form of the register.
 type differenceAnswer struct {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"schakel/delivery/outbound"
-	"schakel/registry/bundle"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/bundle"
+	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // Commands holds the commands with which a build pipeline looks at contracts

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
-	"schakel/registry/compare"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/compare"
+	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
 )
 

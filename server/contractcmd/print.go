@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
 )
 

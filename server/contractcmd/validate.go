@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"schakel/registry/contract"
-	"schakel/registry/lint"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/lint"
 	"schakel/server/cli"
 )
 

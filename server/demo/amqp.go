@@ -7,7 +7,7 @@ import (
 	"time"
 
 	registryamqp "schakel/registry/amqp"
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 	"schakel/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/amqp/xsd"
 	registryamqp "schakel/registry/amqp"
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/datasets"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

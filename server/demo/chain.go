@@ -6,8 +6,8 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/store"
 )
 

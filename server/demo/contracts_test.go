@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry/contract"
-	"schakel/registry/payload"
+	"schakel/registry/contracts/contract"
+	"schakel/registry/contracts/payload"
 )
 
 // TestContracts holds the example documents against what the program asks of any.

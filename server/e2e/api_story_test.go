@@ -7,7 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

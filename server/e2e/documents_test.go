@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"schakel/registry/identity"
-	"schakel/registry/token"
+	"schakel/registry/identity/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store/needs"

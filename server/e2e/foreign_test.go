@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

@@ -12,8 +12,8 @@ import (
 
 	"schakel/registry/datasets"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

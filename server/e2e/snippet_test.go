@@ -16,9 +16,9 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
 	"schakel/registry/profile"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

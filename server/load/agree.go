@@ -3,8 +3,8 @@ package main
 import (
 	"schakel/delivery/filter"
 	"schakel/registry"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"

@@ -8,8 +8,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/datasets"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/token"
 	"schakel/server/demo"
 	"schakel/store"
 )

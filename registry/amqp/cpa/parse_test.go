@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry/cpa"
+	"schakel/registry/amqp/cpa"
 	"schakel/store/needs"
 )
 

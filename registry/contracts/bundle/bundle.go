@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // Doer sends requests. It decides where they may go, and follows no redirect.

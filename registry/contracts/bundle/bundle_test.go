@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // served answers paths with bodies; a body that starts with "→" redirects, one with three digits and a space is a status.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // linked refers to an example and to an operation that stand elsewhere.

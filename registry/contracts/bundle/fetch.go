@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // maxFile is the largest file that a document may be made of, in bytes.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // files holds the files of the zip in the making.

@@ -5,7 +5,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // asyncAPI compares channels, messages, operations, servers and event types.

@@ -5,7 +5,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // message is a message of a channel, traits applied.

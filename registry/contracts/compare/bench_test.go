@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // BenchmarkSizes compares documents of three sizes with a next version in which every tenth schema has a property less.

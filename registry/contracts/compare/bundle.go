@@ -5,7 +5,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // bundle holds the schemas that one value has to fit together: a schema, what it refers to and the parts of its allOf. It

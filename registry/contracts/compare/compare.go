@@ -9,7 +9,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // maxTime bounds one comparison.

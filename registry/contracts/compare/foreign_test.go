@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // The verdicts of other programs on their own test documents, held against ours. The documents are not part of this

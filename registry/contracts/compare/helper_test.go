@@ -10,7 +10,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // TestHostile: documents that lead round in circles, or that grow when references are followed, are answered in time.

@@ -3,7 +3,7 @@ package compare
 import (
 	"strings"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // maxUnion bounds how deep unions are followed for the types that they allow.

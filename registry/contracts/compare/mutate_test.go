@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
 )
 

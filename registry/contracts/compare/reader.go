@@ -3,7 +3,7 @@ package compare
 import (
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // reader follows references in one document and remembers those it could not follow.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // TestSamplePairs holds real changes between versions against what is known of them.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
 )
 

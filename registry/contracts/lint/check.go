@@ -1,6 +1,6 @@
 package lint
 
-import "schakel/registry/contract"
+import "schakel/registry/contracts/contract"
 
 // Check holds a document against the rules for its kind. It never fails: what has a wrong shape is left to the validation.
 func Check(doc *contract.Document) Report {

@@ -1,6 +1,6 @@
 package lint
 
-import "schakel/registry/contract"
+import "schakel/registry/contracts/contract"
 
 // designRules are the NL API Design Rules 2.2 as far as a document shows whether they are kept.
 func designRules() []Rule {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // event is a message of an AsyncAPI document that defines event types.

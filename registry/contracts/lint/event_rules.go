@@ -1,6 +1,6 @@
 package lint
 
-import "schakel/registry/contract"
+import "schakel/registry/contracts/contract"
 
 // eventRules lists the rules for AsyncAPI documents: what the Edukoppeling profile and NL GOV CloudEvents ask of events.
 func eventRules() []Rule {

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // Whatever can be read as a contract gets advice, the same each time, with a score within its bounds.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // State rates a document by a rule.

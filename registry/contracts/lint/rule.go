@@ -1,6 +1,6 @@
 package lint
 
-import "schakel/registry/contract"
+import "schakel/registry/contracts/contract"
 
 // The sets that rules belong to.
 const (

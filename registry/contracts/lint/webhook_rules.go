@@ -1,6 +1,6 @@
 package lint
 
-import "schakel/registry/contract"
+import "schakel/registry/contracts/contract"
 
 // The places where the rules on events are explained.
 const (

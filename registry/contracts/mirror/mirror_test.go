@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"schakel/registry/mirror"
+	"schakel/registry/contracts/mirror"
 )
 
 // serve answers paths with texts; what begins with "->" is a redirect.

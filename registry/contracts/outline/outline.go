@@ -8,7 +8,7 @@ import (
 
 	"schakel/registry/jsonpointer"
 
-	"schakel/registry/contract"
+	"schakel/registry/contracts/contract"
 )
 
 // Kinds of entries.

@@ -1,7 +1,7 @@
 // Command refresh fetches the published JSON Schemas of OpenAPI and AsyncAPI with the npm client and writes them
 // compressed, with their licences, into a folder. Run it from the repository root:
 //
-//	go run ./registry/contract/refresh registry/contract/schemas
+//	go run ./registry/contracts/contract/refresh registry/contracts/contract/schemas
 //
 // Versions are pinned in sources; raise one there, run the command, run the tests and review the difference.
 package main
