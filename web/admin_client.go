@@ -87,8 +87,8 @@ func clientSteps() []step {
 	}
 }
 
-// adminClientStep takes a decision about a client. What is approved is what was
-// on the page: when the request changed meanwhile, nothing is.
+// adminClientStep takes a decision about a client. It approves what the page showed:
+// when the request changed meanwhile, it approves nothing.
 func (p *portal) adminClientStep(c echo.Context, s step) error {
 	id := c.Param("id")
 	return p.take(c, s, "/admin/clients/"+id, func(ctx context.Context, a registry.Actor, why string) error {

@@ -40,7 +40,7 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 	return p.render(c, r.code(), view.AdminEndpoint(page, v))
 }
 
-// fetches tells whether whoever has an endpoint fetches from us: then nothing is sent.
+// fetches reports whether the owner of an endpoint fetches from us: then nothing is sent.
 func fetches(e store.Endpoint) bool {
 	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
 }
@@ -88,7 +88,7 @@ func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.E
 	return err
 }
 
-// endpointSteps are what an administrator can do with an endpoint.
+// endpointSteps lists the actions of an administrator on an endpoint.
 func endpointSteps() []step {
 	return []step{
 		{

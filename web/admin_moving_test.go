@@ -12,8 +12,8 @@ import (
 	"schakel/store"
 )
 
-// What the overview counts of the last minutes is what the list holds that a count leads to: not what was made before, and
-// changed since.
+// The counts of the overview equal the lists that they link to: rows of the last minutes, without those that were made
+// before and changed since.
 func TestOverviewCountsWhatItLeadsTo(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

@@ -104,7 +104,7 @@ func (o *office) asPartner(t *testing.T) *browser {
 	return b
 }
 
-// requested makes a registration that waits; confirmed tells whether its e-mail address is.
+// requested makes a pending registration; confirmed sets whether its e-mail address is confirmed.
 func (o *office) requested(t *testing.T, name string, confirmed bool) store.Partner {
 	t.Helper()
 	p := store.Partner{Name: name, Status: store.PartnerRequested, ContactName: "Anna de Vries", ContactEmail: "anna@zuid.example", OIN: "00000003123456780000"}

@@ -57,7 +57,7 @@ func (p *portal) adminOverview(c echo.Context) error {
 	return p.render(c, http.StatusOK, view.AdminOverview(page, v))
 }
 
-// ownTroubles says why the register does not tell what this program does (EDU-N03).
+// ownTroubles lists the differences between the register and this program (EDU-N03).
 func (p *portal) ownTroubles(ctx context.Context) ([]string, error) {
 	troubles, err := p.Registry.OwnContracts.Check(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *portal) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 	return tiles, nil
 }
 
-// pace is how many deliveries a second n in the period of the overview are.
+// pace formats n deliveries in the period of the overview as a rate per second.
 func pace(n int) string {
 	if n > store.ListBound {
 		return fmt.Sprintf("more than %.0f a second", float64(store.ListBound)/overviewPeriod.Seconds())
@@ -133,7 +133,7 @@ func pace(n int) string {
 	return fmt.Sprintf("%.1f a second", float64(n)/overviewPeriod.Seconds())
 }
 
-// share tells what part n is of all, where both were counted to the end.
+// share formats n as a part of all, where both were counted to the end.
 func share(n, all int) string {
 	switch {
 	case all == 0:
@@ -144,10 +144,10 @@ func share(n, all int) string {
 	return fmt.Sprintf("%.0f%% of them", 100*float64(n)/float64(all))
 }
 
-// lateAfter is how long what waits may be due before an endpoint needs a look.
+// lateAfter bounds how long a delivery may be due before the overview lists its endpoint.
 const lateAfter = time.Minute
 
-// troubledEndpoints are those that do not take what they are sent, the fullest first.
+// troubledEndpoints lists the endpoints that fail or fall behind, the longest queue first.
 func (p *portal) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error) {
 	rows, err := p.endpointRows(ctx, registry.Scope{All: true}, "")
 	if err != nil {

@@ -31,7 +31,7 @@ func (p *portal) showPartner(c echo.Context, r refusal) error {
 	return p.render(c, r.code(), view.AdminPartner(page, v))
 }
 
-// partnerView is what the row of a partner tells.
+// partnerView builds the view of a partner.
 func partnerView(partner store.Partner, r refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
@@ -65,7 +65,7 @@ func partnerView(partner store.Partner, r refusal) view.AdminPartnerView {
 	return v
 }
 
-// partnerGrants says what an approval of a registration gives, and what not.
+// partnerGrants lists the rights that an approval of a registration gives, and those it does not.
 func partnerGrants() []string {
 	return []string{
 		"Its people may add endpoints, make clients and ask for subscriptions.",

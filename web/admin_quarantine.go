@@ -180,7 +180,7 @@ func releaseProblem(err error) error {
 	return err
 }
 
-// quarantineRefusal tells whether a decision was refused with words for people.
+// quarantineRefusal reports whether a decision was refused with words for people.
 func quarantineRefusal(err error) bool {
 	return errors.Is(err, outbox.ErrDecided) || errors.Is(err, outbox.ErrAllKnown) || errors.Is(err, outbox.ErrSenderStopped) ||
 		errors.Is(err, outbox.ErrClientStopped) || errors.Is(err, outbox.ErrNotGranted)

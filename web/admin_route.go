@@ -43,8 +43,8 @@ func (p *portal) adminRemoveRoute(c echo.Context) error {
 	return p.done(c, "/admin/routes", "The route is closed. Events that are received from now on do not pass.")
 }
 
-// formRefusal is what is wrong with a form, by field, and the status of the page
-// that shows it; nil for any other error. What the state of things did not allow
+// formRefusal returns the problems of a form by field, and the status of the page
+// that shows it; nil for any other error. A conflict with the state of things
 // stands under the empty name.
 func formRefusal(err error) (status int, wrong formErrors) {
 	if fields, ok := refused(err); ok {

@@ -53,7 +53,7 @@ func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscript
 	return rows, nil
 }
 
-// gets is what a subscription gets: its event types, or its dataset.
+// gets returns the event types of a subscription, or its dataset.
 func gets(s store.Subscription) []string {
 	if s.DatasetID != "" {
 		return []string{getsText(s)}
@@ -61,8 +61,8 @@ func gets(s store.Subscription) []string {
 	return s.Types
 }
 
-// subscriptionName is how a subscription is called: by what it gets when it has
-// no name.
+// subscriptionName returns the name of a subscription, or else its event types or
+// dataset.
 func subscriptionName(s store.Subscription) string {
 	switch {
 	case s.Name != "":
@@ -117,7 +117,7 @@ func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partner
 	return rows, nil
 }
 
-// backlogs is what waits, by endpoint.
+// backlogs counts the waiting deliveries by endpoint.
 func (p *portal) backlogs(ctx context.Context) (map[string]store.Backlog, error) {
 	list, err := p.DB.Backlogs(ctx)
 	if err != nil {

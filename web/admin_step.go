@@ -17,9 +17,9 @@ type step struct {
 	verb string
 	// from are the states in which it can be taken.
 	from []string
-	// label is on the button, explain says what will happen, done what happened.
+	// label is the text of the button, explain announces the effect, done confirms it.
 	label, explain, done string
-	// kind is that of a button which acts at once; empty asks for a second click.
+	// kind styles a button which acts at once; empty asks for a second click.
 	kind ui.ButtonKind
 	// reason asks why; the other side is told.
 	reason bool
@@ -135,7 +135,7 @@ func (p *portal) frame(c echo.Context, title string, way ...ui.Crumb) ui.Page {
 	return page
 }
 
-// historyLength is how many entries of the audit trail a page shows.
+// historyLength limits the entries of the audit trail on a page.
 const historyLength = 10
 
 // history is the newest of the audit trail that a filter selects.

@@ -47,7 +47,7 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	return p.render(c, r.code(), view.AdminSubscription(page, v))
 }
 
-// subscriptionView is what an approval gives, or gave.
+// subscriptionView builds the view of a grant, requested or approved.
 func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
 	v := view.AdminSubscriptionView{
@@ -121,8 +121,8 @@ func subscriptionSteps() []step {
 	}
 }
 
-// adminSubscriptionStep takes a decision about a subscription. What is approved is what was on the page: when it was changed
-// meanwhile, nothing is.
+// adminSubscriptionStep takes a decision about a subscription. It approves what the page showed: when the subscription
+// changed meanwhile, it approves nothing.
 func (p *portal) adminSubscriptionStep(c echo.Context, s step) error {
 	id, subs := c.Param("id"), p.Registry.Subscriptions
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{

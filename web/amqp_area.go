@@ -12,7 +12,8 @@ import (
 	"schakel/templates/ui"
 )
 
-// AMQPBridge is what pages need of the bridge to message brokers; [amqp.Bridge] is one. A refusal is an [amqp.Refused].
+// AMQPBridge lists the methods of the bridge to message brokers that pages call; [amqp.Bridge] implements it. A refusal is an
+// [amqp.Refused].
 type AMQPBridge interface {
 	Resend(ctx context.Context, by outbox.Actor, id string) error
 	PutBack(ctx context.Context, by outbox.Actor, id string) error
@@ -89,7 +90,7 @@ func (a amqpArea) party(id string) string { return a.root() + "/parties/" + url.
 
 func (a amqpArea) broker(id string) string { return a.root() + "/brokers/" + url.PathEscape(id) }
 
-// bounds is what the reader may see.
+// bounds returns the scope of the reader.
 func (a amqpArea) bounds(c echo.Context) registry.Scope {
 	if a.admin {
 		return registry.Scope{All: true}

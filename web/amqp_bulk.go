@@ -33,7 +33,7 @@ func (b amqpBulk) label(n int) string {
 	return b.verb + " " + ui.Plural(n, b.noun, b.nouns)
 }
 
-// offerBulk puts the buttons for all messages of a list on its page, and says how many are being worked on.
+// offerBulk puts the buttons for all messages of a list on its page, and counts those being worked on.
 func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMessagesView) error {
 	if !a.admin || a.AMQP == nil {
 		return nil

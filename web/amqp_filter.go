@@ -31,7 +31,7 @@ func ofHerID(f store.AMQPFilter, text string) (limited store.AMQPFilter, ok bool
 	return f, err == nil && n > 0
 }
 
-// amqpChoices are what a list of messages can be limited to.
+// amqpChoices lists the filters of a list of messages.
 func amqpChoices() []ui.Option {
 	return append([]ui.Option{{Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"}}, amqpStates()...)
 }

@@ -72,7 +72,7 @@ func (a amqpArea) previewImport(c echo.Context, status int, in documentForm, wro
 	return a.render(c, status, view.AMQPImportPreview(page, v))
 }
 
-// oneWrong tells what is wrong with any field in one line: the fields are not on the page.
+// oneWrong joins the problems of all fields into one line: the fields are not on the page.
 func oneWrong(wrong formErrors) map[string]string {
 	var texts []string
 	for _, f := range sortedFields(wrong) {

@@ -71,7 +71,7 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 	return a.render(c, status, view.AMQPMessagePage(page, v))
 }
 
-// remark is what the other side or the bridge said of a message, when that says more than its state.
+// remark returns the comment of the party or the bridge on a message, when it adds to the state.
 func remark(m store.AMQPMessage) string {
 	if strings.EqualFold(m.Detail, "ok") {
 		return ""
@@ -86,7 +86,7 @@ func directionWord(m store.AMQPMessage) string {
 	return "to us"
 }
 
-// messageFacts tells who sent it to whom, and what hangs on it.
+// messageFacts lists the sender and the receiver of a message, and the messages and deliveries related to it.
 func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []ui.Item {
 	now := a.cfg.Now()
 	items := []ui.Item{
@@ -148,7 +148,7 @@ func messageIDs(m store.AMQPMessage) []ui.Item {
 	return items
 }
 
-// traceMoments tells who did what with a message and when, the last first.
+// traceMoments lists the steps of a message with actor and time, the last first.
 func traceMoments(traces []store.AMQPTrace) []ui.Moment {
 	var list []ui.Moment
 	for i := len(traces) - 1; i >= 0; i-- {

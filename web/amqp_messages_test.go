@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// An administrator finds messages by state, id and party, sees why each is where it is, and why a button is not allowed.
+// An administrator finds messages by state, id and party, and sees the reason of each state and of each button that is absent.
 // Rules: AMQP-13, AMQP-14, AMQP-15, AMQP-16, AMQP-49, AMQP-53, AMQP-87, AMQP-88, AMQP-89, AMQP-113.
 func TestAMQPMessagePages(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func (a amqpArea) overview(c echo.Context) error {
 	return a.render(c, http.StatusOK, view.AMQPOverviewPage(page, v))
 }
 
-// clockMark tells whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
+// clockMark reports whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
 func (a amqpArea) clockMark() (view.Mark, string) {
 	if a.AMQP == nil {
 		return view.Mark{Kind: ui.KindWarning, Text: "No bridge"}, a.whyNot("")

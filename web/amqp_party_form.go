@@ -46,7 +46,7 @@ func (a amqpArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, e
 	}
 	her, err := strconv.ParseInt(partner.HerID, 10, 64)
 	if err != nil {
-		return 0, nil // the form says what a HER-id is
+		return 0, nil // the form explains HER-ids
 	}
 	if _, err = a.DB.AMQPPartyByHerID(ctx, her); errors.Is(err, store.ErrNotFound) {
 		return her, nil

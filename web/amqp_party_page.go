@@ -17,7 +17,7 @@ import (
 // maxPartyMessages bounds the messages on the page of a party; the list has all.
 const maxPartyMessages = 10
 
-// soonExpires is how long before its end a certificate is shown to need a successor.
+// soonExpires sets how long before its end the page asks for the successor of a certificate.
 const soonExpires = 30 * 24 * time.Hour
 
 // partyPage shows a party with its certificates, processes and last messages.

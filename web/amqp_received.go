@@ -13,14 +13,14 @@ const (
 	senderRefetches = "Its sender fetches our certificate anew from the address registry and sends it again. Check that our newest one is registered there."
 )
 
-// turnedDown tells whether a message is one that we turned down, or our answer that says so: its fault is its sender's to
-// mend, not ours.
+// turnedDown reports whether we rejected a message, or sent the answer that rejects it: its sender must mend the fault,
+// not we.
 func turnedDown(m store.AMQPMessage) bool {
 	answer := m.Kind == store.AMQPAppRec || m.Kind == store.AMQPError || m.Kind == store.AMQPAnswer
 	return answer == (m.Direction == store.AMQPOut)
 }
 
-// amqpRemedy says what is to be done about the reason of a message, to who reads it here: its sender or its receiver.
+// amqpRemedy advises the reader, sender or receiver, about the reason of a message.
 func amqpRemedy(m store.AMQPMessage) string {
 	if m.Status == store.AMQPReplaced {
 		return "" // that was done
@@ -32,7 +32,7 @@ func amqpRemedy(m store.AMQPMessage) string {
 		return amqpReasonOf(m.Reason).Remedy
 	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
-		return "" // the state says what to do
+		return "" // the state gives the advice
 	}
 	if text, ok := receiverWords()[m.Reason]; ok {
 		return text

@@ -14,8 +14,8 @@ import (
 	"schakel/store"
 )
 
-// APIConfig is what the APIs for machines are made of. What has no default must
-// be set.
+// APIConfig configures the APIs for clients. A field without a default must be
+// set.
 type APIConfig struct {
 	// DB is read for events, deliveries and clients.
 	DB *store.DB
@@ -40,7 +40,7 @@ type APIConfig struct {
 	Advised func(code string)
 }
 
-// Engine is what the APIs need of the delivery engine.
+// Engine lists the methods of the delivery engine that the APIs call.
 type Engine interface {
 	Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error)
 	Resend(ctx context.Context, actor outbox.Actor, id string) error

@@ -54,7 +54,7 @@ func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (*caller, 
 	return &caller{client: client, partner: partner}, nil
 }
 
-// caller is who is asking, on routes behind withCaller that need a token.
+// caller returns the client that asks, on routes behind withCaller that need a token.
 func (m *machineAPI) caller(c echo.Context) (caller, error) {
 	found, ok := c.Get(contextCaller).(*caller)
 	if !ok || found.partner.ID == "" {

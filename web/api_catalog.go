@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// catalogType is what RFC 9727 calls an API catalog.
+// catalogType is the media type of an API catalog (RFC 9727).
 const catalogType = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
 
 // link is one target of a linkset (RFC 9264).
@@ -21,7 +21,7 @@ type link struct {
 	Title string `json:"title,omitempty"`
 }
 
-// linkContext is what is linked from one address.
+// linkContext lists the links from one address.
 type linkContext struct {
 	Anchor      string `json:"anchor"`
 	Item        []link `json:"item,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // checkMembers refuses a JSON text that encoding/json would read as something else than it says: a member given twice, of
 // which only the last counts; one whose name differs in case, which it takes for ours; null, which leaves a member as if it
-// was absent, so that a filter selects more than was meant; and a text that is no object. shape is what it is read into:
+// was absent, so that a filter selects more than was meant; and a text that is no object. shape is the type it is decoded into:
 // the members of a map may have any names, and a json.RawMessage is left to its own reader. Syntax is left to the reader; base is the pointer of the text.
 func checkMembers(body []byte, shape reflect.Type, base string) error {
 	w := memberWalk{decoder: json.NewDecoder(bytes.NewReader(body))}
@@ -115,7 +115,7 @@ func (w *memberWalk) refuse(at, text string) bool {
 	return false
 }
 
-// plain is what a pointer points to.
+// plain returns the type at the end of a chain of pointers.
 func plain(shape reflect.Type) reflect.Type {
 	for shape != nil && shape.Kind() == reflect.Pointer {
 		shape = shape.Elem()

@@ -70,13 +70,13 @@ func (a *App) recognise(c echo.Context) {
 	}
 }
 
-// currentAccount is who is logged in; nil for a visitor.
+// currentAccount returns the account that is logged in; nil for a visitor.
 func (a *App) currentAccount(c echo.Context) *store.Account {
 	account, _ := c.Get(contextAccount).(*store.Account)
 	return account
 }
 
-// accountOf is who is logged in, on routes behind requireAccount.
+// accountOf returns the account that is logged in, on routes behind requireAccount.
 func accountOf(c echo.Context) store.Account { return *c.Get(contextAccount).(*store.Account) }
 
 // partnerID is the partner the reader acts for, on routes behind requirePartner.

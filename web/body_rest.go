@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// mostDrained is how much of a body that nobody reads is taken off the line before the answer goes out: a little more than
+// mostDrained bounds how much of an unread body is read and dropped before the answer goes out: a little more than
 // the largest document by default. The time for it is that of the server for any body.
 const mostDrained = 32 << 20
 

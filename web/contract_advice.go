@@ -47,7 +47,7 @@ func (p *portal) advicePage(c echo.Context) error {
 	return p.render(c, http.StatusOK, view.AdvicePage(page, v))
 }
 
-// adviceFilter is what is asked for of the advice; rule is the code of one rule.
+// adviceFilter selects findings of the advice; rule is the code of one rule.
 type adviceFilter struct{ severity, state, rule string }
 
 func (f adviceFilter) takes(o lint.Outcome) bool {
@@ -57,7 +57,7 @@ func (f adviceFilter) takes(o lint.Outcome) bool {
 	return (f.severity == "" || o.Severity == f.severity) && (f.state == "" || string(o.State) == f.state)
 }
 
-// shownFindings is how many findings of a rule are shown beside those of others.
+// shownFindings limits the findings shown of a rule when others are on the page too.
 const shownFindings = 10
 
 func adviceView(report lint.Report, here string, filter adviceFilter) view.AdviceView {

@@ -54,7 +54,7 @@ func TestChangesPage(t *testing.T) {
 	wantStatus(t, o.browser().get(target), http.StatusNotFound)
 }
 
-// A page shows the causes in parts, and says where more is.
+// A page shows the causes in parts, and links to the rest.
 func TestChangesPageOfMany(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

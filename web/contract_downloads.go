@@ -23,7 +23,7 @@ func downloadsView(use contracts.DownloadUse, reader registry.Reader, now time.T
 	return v
 }
 
-// readingDownloads tells who fetched a version to who maintains it, and nobody else anything (guarantee G7).
+// readingDownloads lists the downloaders of a version for its maintainer, and nothing for anybody else (guarantee G7).
 func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*view.DownloadsView, error) {
 	if !reader.Maintains(about) || v.Status == store.VersionDraft {
 		return nil, nil

@@ -43,7 +43,7 @@ func TestDownloadsOverTheAPI(t *testing.T) {
 	}
 }
 
-// The portal tells who maintains a version who downloaded it, and nobody else.
+// The portal lists the downloaders of a version for its maintainer, and for nobody else.
 //
 // Rules: EDU-06c, EDU-06e.
 func TestDownloadsInThePortal(t *testing.T) {

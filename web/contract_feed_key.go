@@ -8,10 +8,10 @@ import (
 	"schakel/registry"
 )
 
-// feedReader is who reads a feed: with a read-only key its partner, else who is
-// logged in. A feed reader sends the key as the password of Basic, with any user
-// name; never in the address, which ends up in logs. Known tells whether it is
-// anybody in particular.
+// feedReader returns the reader of a feed: with a read-only key its partner, else the
+// account that is logged in. A feed reader sends the key as the password of Basic, with any user
+// name; never in the address, which ends up in logs. known reports whether the reader
+// has a key or an account.
 func (p *portal) feedReader(c echo.Context) (reader registry.Reader, known bool, err error) {
 	if c.Request().Header.Get("Authorization") == "" {
 		reader, err = p.reader(c)

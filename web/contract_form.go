@@ -131,7 +131,7 @@ func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status
 	return p.render(c, status, view.ContractForm(page, v))
 }
 
-// ownerOptions are who can own a contract: the own organisation, and approved partners.
+// ownerOptions lists the possible owners of a contract: the own organisation, and approved partners.
 func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
 	own, err := p.Registry.Partners.Own(ctx)
 	if err != nil {

@@ -22,8 +22,8 @@ func (p *portal) maintained(c echo.Context) (registry.Reader, store.Contract, er
 	return reader, row, err
 }
 
-// maintainBase is where a reader maintains contracts: administrators and partners
-// each have addresses of their own.
+// maintainBase returns the address of the pages on which a reader maintains contracts:
+// administrators and partners each have addresses of their own.
 func maintainBase(reader registry.Reader) string {
 	if reader.Administrator {
 		return "/admin/contracts"
@@ -31,12 +31,12 @@ func maintainBase(reader registry.Reader) string {
 	return "/partner/contracts"
 }
 
-// maintainHref is where a reader maintains a contract.
+// maintainHref returns the address of the page on which a reader maintains a contract.
 func maintainHref(reader registry.Reader, id string) string {
 	return maintainBase(reader) + "/" + url.PathEscape(id)
 }
 
-// maintainVersionHref is where a reader maintains a version of a contract.
+// maintainVersionHref returns the address of the page on which a reader maintains a version of a contract.
 func maintainVersionHref(reader registry.Reader, id, version string) string {
 	return maintainHref(reader, id) + "/versions/" + url.PathEscape(version)
 }

@@ -15,7 +15,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// publishForm says what publishing a version does, and asks.
+// publishForm lists the effects of publishing a version, and asks for confirmation.
 func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
 
 // publishVersion publishes the draft whose digest the page showed: when it was replaced since, nothing is published (412).

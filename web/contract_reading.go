@@ -84,10 +84,10 @@ func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version s
 	return others, err
 }
 
-// maxShownVersions is how many other versions the reading view leads to.
+// maxShownVersions limits the other versions that the reading view links to.
 const maxShownVersions = 20
 
-// readingPerPage is how many parts a page shows.
+// readingPerPage limits the parts on a page.
 const readingPerPage = 20
 
 // reading knows where the parts of a document are shown.
@@ -177,7 +177,7 @@ func readingNamed(list []outline.Named) []view.ReadingNamed {
 	return rows
 }
 
-// readingUses tells who is subscribed to the event types of a version:
+// readingUses lists the subscribers to the event types of a version:
 // administrators see everybody, a partner itself, and nobody else anything (G7).
 func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*view.ReadingUses, error) {
 	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft || !reader.Administrator && reader.PartnerID == "" {

@@ -137,7 +137,7 @@ func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *view
 	return nil
 }
 
-// publishLabel is what a button does for who publishes itself, or asks for that.
+// publishLabel labels the button that publishes, or that asks for publication.
 func publishLabel(itself bool) string {
 	if itself {
 		return "Publish this version"
@@ -184,7 +184,7 @@ func findingRows(findings []contract.Finding, here string) []view.FindingRow {
 	return rows
 }
 
-// isNotFound tells whether something is not there, or not for this reader.
+// isNotFound reports whether something does not exist, or not for this reader.
 func isNotFound(err error) bool {
 	e, ok := errors.AsType[*registry.Error](err)
 	return ok && e.Code == registry.CodeNotFound || errors.Is(err, store.ErrNotFound)

@@ -10,7 +10,7 @@ import (
 	view "schakel/templates/datasets"
 )
 
-// shownDescription is how much of a description a list shows, in characters.
+// shownDescription limits a description in a list, in characters.
 const shownDescription = 120
 
 func (d desk) dataset(id string) string { return d.href("/datasets/" + url.PathEscape(id)) }

@@ -29,10 +29,10 @@ func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetE
 	return view.DatasetEnd{At: d.EndedAt.Time, Reason: d.EndReason, Until: availableUntil(d, last)}, err
 }
 
-// shownFailedFiles is how many failed downloads the page of a dataset shows.
+// shownFailedFiles limits the failed downloads on the page of a dataset.
 const shownFailedFiles = 5
 
-// datasetTroubles are what cannot be made of a dataset now, and the newest files for one follower that could not.
+// datasetTroubles lists the deltas and snapshots of a dataset that cannot be made now, and the newest files for one follower that failed.
 func (p *portal) datasetTroubles(ctx context.Context, id string) ([]view.DatasetTrouble, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, id)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *portal) datasetTroubles(ctx context.Context, id string) ([]view.Dataset
 	return list, err
 }
 
-// endAnswer is what the API tells of a dataset that ended.
+// endAnswer describes the end of a dataset in the API.
 type endAnswer struct {
 	At             time.Time `json:"at"`
 	Reason         string    `json:"reason,omitempty"`

@@ -21,20 +21,20 @@ import (
 	"schakel/templates/ui"
 )
 
-// Bounds of an import in the portal. It is read as a stream, so they are those of patience and not of memory.
+// Bounds of an import in the portal. The import is read as a stream, so they bound time, not memory.
 const (
 	maxImportBytes = 1 << 40
 	importTime     = 24 * time.Hour
 	maxFieldBytes  = 64 << 10
 )
 
-// importForm is what was typed beside the file.
+// importForm holds the fields typed beside the file.
 type importForm struct{ key, kind, replace string }
 
 // newImportKey tells an import from all others.
 func newImportKey() string { return "import-" + rand.Text() }
 
-// cutShort tells whether a file came in whole, but was not.
+// cutShort reports whether a file was truncated already before its upload, which came in whole.
 func cutShort(err error) bool {
 	if _, broken := errors.AsType[*echo.HTTPError](err); broken {
 		return false

@@ -52,7 +52,7 @@ func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.D
 	return row, err
 }
 
-// datasetTrouble says what did not work for a dataset lately; empty when all did.
+// datasetTrouble describes the latest failure of a dataset; empty when there is none.
 func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, id)
 	if err != nil {

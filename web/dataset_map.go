@@ -103,7 +103,7 @@ func distance(metres float64) string {
 
 func grouped(n float64) string { return ui.Count(int(math.Round(n))) }
 
-// extentText says how far areas reach.
+// extentText describes the extent of areas.
 func extentText(b box, crs int64) string {
 	if crs == int64(area.WGS84) {
 		return fmt.Sprintf("from longitude %.5f to %.5f and from latitude %.5f to %.5f", b.minX, b.maxX, b.minY, b.maxY)

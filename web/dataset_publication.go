@@ -10,7 +10,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// publicationEvery is how often the page of a publication looks how far it is.
+// publicationEvery sets how often the page of a publication refreshes its progress.
 const publicationEvery = 2 * time.Second
 
 // publication finds a publication of the dataset of the address.

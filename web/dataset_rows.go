@@ -22,7 +22,7 @@ func areaHref(base, datasetID, areaID string) string {
 	return base + "/datasets/" + url.PathEscape(datasetID) + "/areas/" + url.PathEscape(areaID)
 }
 
-// datasetFacts says what a dataset is.
+// datasetFacts builds the view of a dataset.
 func datasetFacts(d store.Dataset) view.DatasetFacts {
 	return view.DatasetFacts{
 		ID: d.ID, Title: d.Title, Description: d.Description, ObjectTypes: d.ObjectTypes, CRS: systemName(d.CRS), AreaKind: d.AreaKind,
@@ -82,8 +82,8 @@ func publicationRow(p store.MutationPublication) view.PublicationRow {
 	}
 }
 
-// followerRow tells what a follower gets and how far it is; last is the newest delta of the dataset. The links are those
-// below base.
+// followerRow describes the selection and the progress of a follower; last is the newest delta of the dataset. Its links
+// start with base.
 func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (ui.FollowerRow, error) {
 	row := ui.FollowerRow{
 		Partner:      ui.Named{Name: f.Partner.Name, Href: "/admin/partners/" + f.Partner.ID},
@@ -108,7 +108,7 @@ func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.
 	return row, nil
 }
 
-// areaName is what an area is called.
+// areaName returns the name of an area for people.
 func areaName(a store.MutationArea) string {
 	switch {
 	case a.Name != "":

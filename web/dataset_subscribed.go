@@ -10,7 +10,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// subscribedDataset is what of a dataset a subscription gets; nil for one to event types. The links are those below base.
+// subscribedDataset describes the dataset of a subscription; nil for one to event types. Its links start with base.
 func (p *portal) subscribedDataset(ctx context.Context, g partners.Grant, base string) (*view.SubscribedDataset, error) {
 	if g.Dataset == nil {
 		return nil, nil
@@ -34,7 +34,7 @@ func (p *portal) subscribedDataset(ctx context.Context, g partners.Grant, base s
 	return v, nil
 }
 
-// followingText says what the state of a subscription to a dataset means for who reads it; empty for one to event types.
+// followingText explains the state of a subscription to a dataset to its reader; empty for one to event types.
 func followingText(g partners.Grant) string {
 	s := g.Subscription
 	switch {

@@ -209,7 +209,7 @@ func (m *machineAPI) resendDelivery(c echo.Context) error {
 	if d, err = m.ownDelivery(c, who); err != nil {
 		return err
 	}
-	answer, err := m.deliveryAnswer(c.Request().Context(), d) // which says what it waits for
+	answer, err := m.deliveryAnswer(c.Request().Context(), d) // which names the cause of the wait
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// attemptViews shows the newest attempts, newest first, and tells how many it left out.
+// attemptViews shows the newest attempts, newest first; earlier counts those it left out.
 func attemptViews(attempts []store.Attempt, area deliveryArea) (views []view.AttemptView, earlier int) {
 	earlier = max(0, len(attempts)-maxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {

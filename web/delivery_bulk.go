@@ -103,7 +103,7 @@ func isRefusal(err error) bool {
 	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
 }
 
-// bulkDone says how many rows it was done with, and goes back to the list.
+// bulkDone reports the number of rows handled, and goes back to the list.
 func (p *portal) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
 	text := bulkText(done, refused, one, many)
 	if refused == 0 {
@@ -126,7 +126,7 @@ func bulkText(done, refused int, one, many string) string {
 	return text
 }
 
-// reasonError says what is wrong with a reason; "" when it will do.
+// reasonError describes the problem of a reason; "" when it will do.
 func reasonError(reason string) string {
 	switch {
 	case reason == "":

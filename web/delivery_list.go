@@ -152,7 +152,7 @@ func onceMore(action string) string {
 	return "sent again"
 }
 
-// rowReason is why a delivery is where it is, with the status of the last answer.
+// rowReason explains the state of a delivery, with the status of the last answer.
 func rowReason(d store.Delivery, action string) string {
 	text := reasonOf(d.Reason).Label
 	if text == "" && d.ReplayOf != "" {
@@ -164,7 +164,7 @@ func rowReason(d store.Delivery, action string) string {
 	return text + " (" + strconv.FormatInt(d.LastStatus, 10) + ")"
 }
 
-// resendLabel is what the button of another try says; "" where there is none.
+// resendLabel labels the button that resends a delivery; "" where there is none.
 func resendLabel(d store.Delivery) string {
 	switch d.Status {
 	case store.DeliveryRetrying:

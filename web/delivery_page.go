@@ -52,7 +52,7 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		if back == area.delivery(d.ID) {
-			return p.resent(c, back, "The delivery waits to be sent again.", 0) // its page says what it waits for
+			return p.resent(c, back, "The delivery waits to be sent again.", 0) // its page names the cause of the wait
 		}
 		return p.resent(c, back, "The delivery waits to be sent again.", 0, d.ID)
 	}
@@ -193,7 +193,7 @@ func discardDanger(d store.Delivery, reason, wrong string) *ui.Danger {
 	}
 }
 
-// deliveryAudit tells what people did with a delivery.
+// deliveryAudit lists the decisions of people about a delivery.
 func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]ui.Moment, error) {
 	rows, _, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
 		ObjectKind: "delivery", ObjectID: id, Page: store.Page{Number: 1, Size: maxShownAudit},

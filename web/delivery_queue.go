@@ -36,12 +36,12 @@ func (a deliveryArea) job(id string) string { return a.base + "/jobs/" + id }
 type deliveryQueue struct {
 	deliveryArea
 	path, title, lead, caption string
-	// statuses are those the list is about; empty lets the reader choose.
+	// statuses limits the list; empty lets the reader choose.
 	statuses []string
 	// errors narrows held deliveries to what the other side refused, and asks
 	// whether to show the others too.
 	errors bool
-	// empty is what an empty list says when nothing is filtered.
+	// empty is the text of an empty list when nothing is filtered.
 	empty string
 }
 

@@ -13,7 +13,7 @@ import (
 type reasonWords struct{ Label, Remedy string }
 
 // errorQueueReasons are the reasons for which the other side, or what is set for
-// it, refused a delivery: the error queue is what is held for one of these.
+// it, refused a delivery: the error queue holds the deliveries with one of these.
 func errorQueueReasons() []string {
 	return append([]string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}, amqpReasons()...)
 }

@@ -10,7 +10,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// receiveTitle says what became of a receive; "" for the kind of an attempt that we made.
+// receiveTitle names the outcome of a receive; "" for the kind of an attempt that we made.
 func receiveTitle(kind string) string {
 	switch kind {
 	case store.PullReceived:

@@ -45,7 +45,7 @@ func (p *portal) surroundings(ctx context.Context, d store.Delivery) (surroundin
 	return at, err
 }
 
-// mayRead tells whether the event may be shown. A partner reads what it got, and
+// mayRead reports whether the event may be shown. A partner reads what it got, and
 // what is still meant for it; what was held back by a revocation stays held back
 // here too (guarantee G2).
 func (at surroundings) mayRead(area deliveryArea) bool {
@@ -53,7 +53,7 @@ func (at surroundings) mayRead(area deliveryArea) bool {
 	return area.admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.subscription.Accepting
 }
 
-// maySend tells whether the delivery may be sent to where it goes.
+// maySend reports whether the delivery may be sent to its endpoint.
 func (at surroundings) maySend() bool {
 	if at.delivery.SubscriptionID == "" {
 		return at.partner.Status == store.PartnerApproved && at.endpoint.Status != store.EndpointEnded
@@ -61,7 +61,7 @@ func (at surroundings) maySend() bool {
 	return at.subscription.Sending
 }
 
-// deliveryView says how a delivery is, and what can be done.
+// deliveryView builds the view of a delivery: its state and the actions on it.
 func deliveryView(area deliveryArea, at surroundings, now time.Time) view.DeliveryView {
 	d := at.delivery
 	v := view.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}

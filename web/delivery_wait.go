@@ -34,7 +34,7 @@ func (m *machineAPI) setWait(ctx context.Context, answer *deliveryAnswer, d stor
 	return nil
 }
 
-// endpointWait tells what keeps an endpoint from being sent to, and until when if a clock ends that.
+// endpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
 func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason string, until store.Time) {
 	switch opens := opensAt(ep, now); {
 	case ep.Status == store.EndpointPaused:
@@ -53,7 +53,7 @@ func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason st
 	return "", until
 }
 
-// unreadableHours tells whether the hours of an endpoint cannot be read, for which nothing is sent to it.
+// unreadableHours reports whether the hours of an endpoint cannot be read, for which nothing is sent to it.
 func unreadableHours(ep store.Endpoint) bool {
 	return ep.Kind != store.EndpointPull && window.Check(ep.Windows) != nil
 }

@@ -19,7 +19,7 @@ import (
 type desk struct {
 	*portal
 	base string // "/partner"
-	// deliveries is where the deliveries of this reader are shown.
+	// deliveries is the address of the list of deliveries of this reader.
 	deliveries string
 	owner      func(echo.Context) (store.Partner, error)
 }
@@ -56,7 +56,7 @@ func (d desk) sheet(c echo.Context, title string, way ...ui.Crumb) ui.Page {
 // href is the address of a page of this desk.
 func (d desk) href(path string) string { return d.base + path }
 
-// replays is where everything is counted that an endpoint or a subscription never got.
+// replays returns the address that counts the events which an endpoint or a subscription never got.
 func (d desk) replays(what, id string) string {
 	return strings.TrimSuffix(d.deliveries, "/deliveries") + "/replays?" + url.Values{what: {id}}.Encode()
 }

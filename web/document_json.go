@@ -48,7 +48,7 @@ func parseDocument(content []byte) (*contract.Document, error) {
 // jsonWriter writes values in the order in which a YAML tree has them.
 type jsonWriter struct{ bytes.Buffer }
 
-// value writes value, which is what node was decoded to. The values count; the
+// value writes value, decoded from node. The values count; the
 // tree only gives the order.
 func (w *jsonWriter) value(node *yaml.Node, value any, depth int) error {
 	node = resolved(node)

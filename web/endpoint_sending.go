@@ -14,7 +14,7 @@ import (
 // defaultZone is filled in beforehand: the chains this profile is for are Dutch.
 const defaultZone = "Europe/Amsterdam"
 
-// typedSending is what the form says of when and in what portions an endpoint is sent to, as typed.
+// typedSending returns the delivery windows and batch limits of an endpoint as typed in the form.
 func typedSending(form Form) view.SendingFields {
 	return view.SendingFields{
 		Rate: form.Get("ratePerSecond"), Concurrency: form.Get("maxConcurrency"), Timeout: form.Get("timeoutSeconds"),
@@ -54,7 +54,7 @@ func sendingOf(e store.Endpoint) view.SendingFields {
 	return v
 }
 
-// batchWords tells how many events go in one request, and on what that rests.
+// batchWords describes the number of events in one request, and the ground for it: a contract or the word of the partner.
 func batchWords(e store.Endpoint) string {
 	if e.BatchEvents < 2 {
 		return "off: one event in each request"

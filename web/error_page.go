@@ -63,7 +63,7 @@ func errorTitle(status int) string {
 	return "This could not be done"
 }
 
-// wayOut says what the reader can do next.
+// wayOut suggests the next step to the reader.
 func (a *App) wayOut(c echo.Context, p *Problem) (text, label, href string) {
 	home := homeOf(a.currentAccount(c))
 	switch p.Status {

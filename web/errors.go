@@ -15,7 +15,7 @@ import (
 )
 
 // Problem is an answer of an API that is not a success (RFC 9457, as the NL API
-// Design Rules ask). Detail says what to do about it.
+// Design Rules ask). Detail advises what to do about it.
 type Problem struct {
 	Type     string         `json:"type"`
 	Title    string         `json:"title"`
@@ -24,7 +24,7 @@ type Problem struct {
 	Code     string         `json:"code,omitempty"`
 	Instance string         `json:"instance,omitempty"`
 	Errors   []ProblemError `json:"errors,omitempty"`
-	// Publication is how much of a publication is in.
+	// Publication counts the groups of a publication that are stored.
 	Publication *problemPublication `json:"publication,omitempty"`
 
 	header http.Header
@@ -86,7 +86,7 @@ func retryLater(status int, code, detail string, after time.Duration) *Problem {
 // problemType is the media type of a Problem (RFC 9457).
 const problemType = "application/problem+json"
 
-// statusClientGone is what the log shows when the client went away; it never arrives.
+// statusClientGone marks in the log that the client went away; it never arrives.
 const statusClientGone = 499
 
 // problemOf is the one place that turns errors into answers.

@@ -111,7 +111,7 @@ func (p *portal) eventPage(c echo.Context) error {
 	return p.render(c, http.StatusOK, view.EventPage(page, v))
 }
 
-// eventFacts are where an event came from and when.
+// eventFacts lists the origin and the times of an event.
 func (p *portal) eventFacts(c echo.Context, e store.Event) ([]ui.Item, error) {
 	ctx := c.Request().Context()
 	partner, err := p.deliveryNames().partner(ctx, e.PartnerID)

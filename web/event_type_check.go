@@ -16,7 +16,7 @@ import (
 // maxTriedBytes bounds an event that is tried against its contract, in bytes.
 const maxTriedBytes = 64 << 10
 
-// tried is what came of trying an event, or its data alone, against its contract.
+// tried reports the check of an event, or of its data alone, against its contract.
 type tried struct {
 	Valid bool `json:"valid"`
 	// Fits are the versions of the contract that it fits.

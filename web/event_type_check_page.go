@@ -71,7 +71,7 @@ func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVers
 	return rows
 }
 
-// typeUses tells who is subscribed to an event type: administrators see everybody, a
+// typeUses lists the subscribers to an event type: administrators see everybody, a
 // partner itself, and nobody else anything (G7).
 func (p *portal) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*view.ReadingUses, error) {
 	switch {

@@ -139,7 +139,7 @@ func readableJSON(text string) string {
 	return text[:cut] + "\n… (the rest is in the contract)"
 }
 
-// shallow tells whether indenting stays in proportion: a row of ten thousand
+// shallow reports whether indenting stays in proportion: a row of ten thousand
 // brackets would become a text of hundreds of megabytes.
 func shallow(text string) bool {
 	depth := 0

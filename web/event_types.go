@@ -129,7 +129,7 @@ func (m *machineAPI) showEventType(c echo.Context) error {
 	return c.JSON(http.StatusOK, m.newEventTypeAnswer(found, lines[found.Name]))
 }
 
-// callerReader is what the caller's partner may read of the register.
+// callerReader returns the caller's partner as a reader of the register.
 func (m *machineAPI) callerReader(c echo.Context) (registry.Reader, error) {
 	who, err := m.caller(c)
 	if err != nil {

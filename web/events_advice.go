@@ -12,8 +12,8 @@ import (
 // maxAdvice bounds the advice in one answer.
 const maxAdvice = 100
 
-// advice is what the profile has to say about the events of a request: what is
-// told to the sender, and what they are refused for.
+// advice lists the findings of the profile about the events of a request: warnings
+// to the sender, and reasons to refuse them.
 type advice struct {
 	told, refused []ProblemError
 }
@@ -47,7 +47,7 @@ func advicePolicy(set *profile.ProfileState) event.Policy {
 	return p
 }
 
-// refuses tells whether the profile refuses events for an advice.
+// refuses reports whether the profile refuses events for an advice.
 func refuses(set *profile.ProfileState, code string) bool {
 	switch code {
 	case event.AdviceType, event.AdviceTypeVersion:
@@ -70,8 +70,8 @@ func (a *advice) err() error {
 	return p
 }
 
-// bindSource tells what is done with an event whose source its client was not
-// granted (CE-10): err refuses it, advised is told with the answer.
+// bindSource decides about an event whose source its client was not
+// granted (CE-10): refused rejects it, advised goes out with the answer.
 func bindSource(set *profile.ProfileState, err error) (advised string, refused error) {
 	switch e, _ := errors.AsType[*registry.Error](err); {
 	case err == nil || set.SourceBinding == registry.PolicyOff:

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// largePerPartner is how many large events the clients of a partner may have under way at once.
+	// largePerPartner limits the large events that the clients of a partner may have under way at once.
 	largePerPartner = 4
 	// largeMemory bounds the bytes that the bodies of large events take in memory, of all clients together. One of the
 	// largest always fits.
 	largeMemory = 256 << 20
-	// bodyCopies is how often a body is in memory: as it came, and decoded.
+	// bodyCopies counts the copies of a body in memory: as it came, and decoded.
 	bodyCopies = 2
 )
 
-// largeAllowed tells whether an event may be larger than events are: then its data
+// largeAllowed reports whether an event may exceed the limit of ordinary events: then its data
 // is kept apart (EDU-01a). A batch stays within the limit of batches.
 func largeAllowed(set *profile.ProfileState, mode event.Mode) bool {
 	return set.Oversize == registry.OversizeClaimCheck && mode != event.Batch
@@ -52,7 +52,7 @@ func largeBytes(set *profile.ProfileState) int {
 	return base64.StdEncoding.EncodedLen(set.MaxObjectBytes) + set.MaxEventBytes
 }
 
-// ordinaryBytes is how much of a body is read without asking for room.
+// ordinaryBytes bounds how much of a body is read without asking for room.
 func ordinaryBytes(set *profile.ProfileState, mode event.Mode) int64 {
 	if mode == event.Batch {
 		return int64(set.MaxBatchBytes)

@@ -37,9 +37,9 @@ func (m *machineAPI) typeVersions(ctx context.Context, name string) ([]store.Eve
 	return found, nil
 }
 
-// payloads is what came of holding the events of a request against their contracts.
+// payloads holds the outcome of checking the events of a request against their contracts.
 type payloads struct {
-	// versions are those that each event fits, with spaces between.
+	// versions lists the versions that each event fits, with spaces between.
 	versions []string
 	refused  []ProblemError
 	against  store.EventType // the first version that was not met
@@ -75,7 +75,7 @@ func (m *machineAPI) judge(set *profile.ProfileState, at place, e *event.Event, 
 	return nil
 }
 
-// offerOf is what an event says of its data.
+// offerOf describes the data of an event by its attributes.
 func offerOf(e *event.Event) contracts.Offer {
 	_, elsewhere := e.Extension("dataref")
 	return contracts.Offer{
@@ -84,7 +84,7 @@ func offerOf(e *event.Event) contracts.Offer {
 	}
 }
 
-// saysJSON tells whether bytes are said to be JSON.
+// saysJSON reports whether bytes are declared to be JSON.
 func saysJSON(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	kind = strings.TrimSpace(kind)

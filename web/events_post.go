@@ -64,7 +64,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	return c.JSON(http.StatusAccepted, m.accepted(receipt, told))
 }
 
-// setLocation says where what was taken can be followed.
+// setLocation links to the status of the accepted events.
 func setLocation(h http.Header, mode event.Mode, receipt outbox.Receipt) {
 	switch {
 	case receipt.Quarantined != "":

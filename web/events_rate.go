@@ -18,7 +18,7 @@ func newClientRates(now func() time.Time) *clientRates {
 	return &clientRates{now: now, buckets: make(map[string]*rate.Limiter)}
 }
 
-// allow takes a token of the client, or tells how long to wait for one, when a
+// allow takes a token of the client, or returns how long to wait for one, when a
 // client may send so many requests a second on average and burst at once. No
 // limit is 0.
 func (r *clientRates) allow(clientID string, perSecond float64, burst int) (wait time.Duration, ok bool) {

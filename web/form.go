@@ -18,7 +18,7 @@ const (
 	maxFormFields = 2000 // a bulk action ticks at most a page of rows, and some
 )
 
-// Form is what was posted. Values are trimmed and free of control characters
+// Form holds the posted fields. Values are trimmed and free of control characters
 // when read with Get.
 type Form struct {
 	values url.Values
@@ -74,7 +74,7 @@ func (f Form) List(name string) []string {
 	return list
 }
 
-// Checked tells whether a checkbox was ticked.
+// Checked reports whether a checkbox was ticked.
 func (f Form) Checked(name string) bool { return f.Get(name) != "" }
 
 func clean(s string) string {

@@ -45,7 +45,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String is what was logged.
+// String returns the log so far.
 func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *harness) partner(t *testing.T, email string) store.Account {
 	return account
 }
 
-// browser keeps cookies, and says where its requests come from, as browsers do.
+// browser keeps cookies, and sends the origin of its requests, as browsers do.
 type browser struct {
 	h       *harness
 	cookies map[string]string

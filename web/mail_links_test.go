@@ -174,7 +174,7 @@ func (w *mailWorld) mailsOfRegistration() {
 	w.open()
 }
 
-// mailsOfDecisions are those about what a partner, or the own organisation, has and asks for.
+// mailsOfDecisions causes the mails about the rights and requests of a partner, or of the own organisation.
 func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	ctx, admin := w.t.Context(), w.deskHarness.admin
 	asker := who
@@ -213,7 +213,7 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	}
 }
 
-// mailsOfEngine are those about what the engine does by itself.
+// mailsOfEngine causes the mails that the engine sends by itself.
 func (w *mailWorld) mailsOfEngine(p queueParty) {
 	ctx := w.t.Context()
 	partner, err := w.db.Partner(ctx, p.id)

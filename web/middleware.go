@@ -198,7 +198,7 @@ func (a *App) lengthen(c echo.Context, limit time.Duration) error {
 }
 
 // sameOrigin refuses forms that another site posts with our cookie. It needs no
-// token in the form: the browser says where the request comes from.
+// token in the form: the browser sends the origin of the request.
 func (a *App) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := a.origin.Check(c.Request()); err != nil {
@@ -240,5 +240,5 @@ func headAsGet(next http.Handler) http.Handler {
 
 type headKey struct{}
 
-// askedForHead tells whether a request is answered without its body, so that a large one need not be read.
+// askedForHead reports whether a request is answered without its body, so that a large one need not be read.
 func askedForHead(ctx context.Context) bool { return ctx.Value(headKey{}) != nil }

@@ -56,7 +56,7 @@ func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v sto
 	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
 }
 
-// stateAtSource tells what a publication of a copy leads to when its source advises
+// stateAtSource warns of the effect of publishing a copy when its source advises
 // against it meanwhile; empty when it does not.
 func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (string, error) {
 	from, ok, err := p.Registry.Contracts.CopyOf(ctx, v)

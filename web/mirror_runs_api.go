@@ -102,7 +102,7 @@ type mirrorAlarmAnswer struct {
 	Unknown    string        `json:"unknown,omitempty"` // why there are none
 }
 
-// alarmChange is what the other bytes say otherwise than our copy.
+// alarmChange describes one difference between the other bytes and our copy.
 type alarmChange struct {
 	Level string `json:"level"`
 	Text  string `json:"text"`

@@ -104,7 +104,7 @@ func (m *machineAPI) answerMirror(c echo.Context, status int, id string) error {
 	return c.JSON(status, newMirrorAnswer(row))
 }
 
-// mirrorRequest says what to mirror; what is absent of a change stays as it is.
+// mirrorRequest holds the settings of a mirror; a member absent of a change stays as it is.
 type mirrorRequest struct {
 	Name      *string   `json:"name"`
 	Kind      *string   `json:"kind"`
@@ -209,7 +209,7 @@ func newOriginAnswer(origins map[string]store.MirrorContract, id string) *origin
 	return nil
 }
 
-// copyAnswer tells where the bytes of a version come from.
+// copyAnswer describes the origin of the bytes of a version.
 type copyAnswer struct {
 	URL          string     `json:"url"`
 	Digest       string     `json:"digest"`

@@ -15,7 +15,7 @@ import (
 // mirrorClient is the client of a source that a test starts after the harness.
 type mirrorClient struct{ *http.Client }
 
-// mirrorBody is what the source below gives: a document that can change.
+// mirrorBody returns the document of the source below, which can change.
 func mirrorBody(word string) string {
 	return `{"openapi":"3.1.0","info":{"title":"Students","version":"1.0.0","description":"` + word + `"},"paths":{}}`
 }
@@ -127,7 +127,7 @@ func (h *apiHarness) checkMirrored(t *testing.T, writer *apiClient, one string) 
 	if got := writer.get(t, one).want(t, 200); fmt.Sprint(got.member(t, "openAlarms"), got.member(t, "copies")) != "0 1" {
 		t.Errorf("mirror %s", got.body)
 	}
-	// The copy says what it is of; its bytes are those that came first.
+	// The copy names its origin; its bytes are the first ones.
 	const contract = "/registry/v1/contracts/noord-students"
 	if got := writer.get(t, contract+"/versions/1.0.0/original").want(t, 200); string(got.body) != mirrorBody("first") {
 		t.Errorf("copy %s", got.body)

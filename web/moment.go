@@ -8,7 +8,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// momentLayout is how browsers write a moment, and how it stands in our addresses; in UTC.
+// momentLayout writes a moment as browsers do, and as our addresses do; in UTC.
 const momentLayout = "2006-01-02T15:04:05"
 
 // period reads two moments or days in UTC; "" leaves an end open. A day as the end is included, a moment is not.

@@ -121,7 +121,7 @@ func (h *heldError) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// form is what to answer when the upload did not come in whole.
+// form returns the answer to an upload that did not come in whole.
 func (h *heldError) form() error {
 	if h.err == nil {
 		return nil

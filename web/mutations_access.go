@@ -17,7 +17,7 @@ import (
 // notReadyAfter is when to ask again for what is being made.
 const notReadyAfter = 5 * time.Second
 
-// datasetReader is who reads a dataset: the own organisation, or a partner by its subscription.
+// datasetReader identifies the reader of a dataset: the own organisation, or a partner by its subscription.
 type datasetReader struct {
 	caller
 	access datasets.DatasetAccess

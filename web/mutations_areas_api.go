@@ -18,7 +18,7 @@ import (
 
 const geoJSONType = "application/geo+json"
 
-// areaAnswer is what bounds a subscription, as it is used (MUT-41).
+// areaAnswer describes the area of a subscription, as it is used (MUT-41).
 type areaAnswer struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name,omitempty"`

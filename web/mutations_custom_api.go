@@ -107,7 +107,7 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 	return types, nil
 }
 
-// showCustomStatus tells how far a download is: 200 while it is made, 201 when it is there (MUT-52).
+// showCustomStatus reports the progress of a download: 200 while it is made, 201 when it is there (MUT-52).
 func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	r, row, err := m.custom(c, c.Param("downloadRequestId"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"schakel/store"
 )
 
-// publicationAnswer is what was taken in by one request, or how far that is.
+// publicationAnswer counts the groups stored by one request, or so far.
 type publicationAnswer struct {
 	ID         string           `json:"publicationId"`
 	Dataset    string           `json:"dataset"`

@@ -43,14 +43,14 @@ func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err 
 	return err
 }
 
-// brokenOff tells whether the body ended in the middle, came too slowly, or was broken on its way. A connection to the database
+// brokenOff reports whether the body ended in the middle, came too slowly, or was broken on its way. A connection to the database
 // can end in the middle too, which is none of this.
 func brokenOff(err error) bool {
 	_, ok := errors.AsType[*bodyError](err)
 	return ok || errors.Is(err, format.ErrTruncated) || errors.Is(err, archive.ErrTruncated)
 }
 
-// brokenOff tells how many groups are in, and that the same request goes on behind them.
+// brokenOff answers with the number of groups stored, and that the same request goes on behind them.
 func (m *machineAPI) brokenOff(c echo.Context, who caller, key string) error {
 	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.client.ID, key)
 	if err != nil {
@@ -70,7 +70,7 @@ func brokenDetail(groups int64) string {
 	return "The body broke off behind " + ui.Plural(int(groups), "whole group, which is in. ", "whole groups, which are in. ") + again + ": it goes on from there." + whole
 }
 
-// refusedDetail says how much came before the group that is refused, and how to go on.
+// refusedDetail counts the groups before the refused one, and advises how to go on.
 func refusedDetail(groups int64) string {
 	switch groups {
 	case 0:

@@ -23,7 +23,7 @@ import (
 )
 
 // pdokClient is a client made by hand from DownloadApi.json: it knows no other address than those in it, and every answer
-// is held against it. Object types and the names of files are those of the dataset.
+// is held against it. Object types and the names of files come from the dataset.
 type pdokClient struct {
 	*apiClient
 	doc  *openapi3.T

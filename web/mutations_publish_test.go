@@ -305,10 +305,10 @@ type deadlines struct {
 	read, write time.Time
 }
 
-// SetReadDeadline is what http.ResponseController looks for.
+// SetReadDeadline implements the method that http.ResponseController looks for.
 func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
 
-// SetWriteDeadline is what http.ResponseController looks for.
+// SetWriteDeadline implements the method that http.ResponseController looks for.
 func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
 
 // slowLine is a connection that takes a minute and a half for each piece.

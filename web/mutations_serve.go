@@ -129,9 +129,9 @@ func (b *fileBody) Seek(offset int64, whence int) (int64, error) {
 }
 
 const (
-	// patience is how long a client of a large body may be still.
+	// patience bounds how long a client of a large body may be still.
 	patience = 2 * time.Minute
-	// stayEvery is how often that is said to the connection.
+	// stayEvery sets how often the deadline of the connection moves on.
 	stayEvery = 10 * time.Second
 )
 

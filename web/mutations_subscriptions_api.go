@@ -108,7 +108,7 @@ func (m *machineAPI) listDatasetSubscriptions(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answers})
 }
 
-// areaRequest is what bounds a subscription: WKT or GeoJSON, or keys. An absent one is everything.
+// areaRequest bounds a subscription: WKT or GeoJSON, or keys. An absent one selects everything.
 type areaRequest struct {
 	Name string   `json:"name"`
 	Text string   `json:"text"` // WKT, or GeoJSON as a text
@@ -130,7 +130,7 @@ type datasetSubscriptionRequest struct {
 	Area        areaRequest `json:"area"`
 }
 
-// areaFields gives the fields of a refused area the names they have in our JSON; below is where the area stands.
+// areaFields gives the fields of a refused area the names they have in our JSON; below is the pointer of the area.
 func areaFields(err error, below string) error {
 	for from, to := range map[string]string{"areaName": "name", "area": "text", "areaCrs": "crs", "keys": "keys"} {
 		err = renameField(err, from, strings.TrimPrefix(below+"/"+to, "/"))
@@ -202,7 +202,7 @@ func (m *machineAPI) deleteDatasetSubscription(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// areaChangeRequest is what a subscription gets from now on.
+// areaChangeRequest holds the new area and types of a subscription.
 type areaChangeRequest struct {
 	Name        string   `json:"name"`
 	Text        string   `json:"text"`

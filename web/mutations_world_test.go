@@ -83,7 +83,7 @@ func (w *mutationWorld) files(t testing.TB, c *apiClient) store.Endpoint {
 	return e
 }
 
-// groups are what happens next at the source.
+// groups makes the next n groups of the source.
 func (w *mutationWorld) groups(n int) []*format.Group {
 	list := make([]*format.Group, n)
 	for i := range list {

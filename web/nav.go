@@ -9,7 +9,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// Waiting is how much waits for someone's attention; the navigation shows it.
+// Waiting counts the items that wait for someone's attention; the navigation shows it.
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
@@ -123,7 +123,7 @@ func menuPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/admin/own/"); ok {
 		return "/admin/" + rest
 	}
-	for _, area := range []string{"/admin", "/partner"} { // mutation files are those of datasets
+	for _, area := range []string{"/admin", "/partner"} { // mutation files belong to datasets
 		if rest, ok := strings.CutPrefix(path, area+"/mutations"); ok {
 			return area + "/datasets" + rest
 		}

@@ -39,7 +39,7 @@ func (m *machineAPI) showObject(c echo.Context) error {
 	return store.ErrNotFound
 }
 
-// objectRights tells whether a caller may have an object, or had it while its event
+// objectRights reports whether a caller may have an object, or had it while its event
 // was there.
 func (m *machineAPI) objectRights(ctx context.Context, who caller, o store.Object) (may, had bool, err error) {
 	if o.OwnerID == "" { // on its way in

@@ -62,7 +62,7 @@ func (w *largeWorld) received(t *testing.T) (event json.RawMessage, lock string)
 	return got.Details[0].Event, got.Details[0].BrokerProperties.LockToken
 }
 
-// address is where the received event says that its data is.
+// address returns the path and the lock of the data of the received event.
 func (w *largeWorld) address(t *testing.T) (path, lock string) {
 	t.Helper()
 	var light struct{ DataRef string }

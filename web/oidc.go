@@ -12,7 +12,7 @@ import (
 	"schakel/registry/identity"
 )
 
-// oidcWindow is how long a login at the provider may take.
+// oidcWindow bounds the time of a login at the provider.
 const oidcWindow = 10 * time.Minute
 
 // oidcStart sends the browser to the provider. It is a link and not a form,

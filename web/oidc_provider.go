@@ -136,7 +136,7 @@ func (l *oidcLogin) identity(id *oidc.IDToken) (identity.Identity, error) {
 	}, nil
 }
 
-// administrator tells whether these claims make someone administrator.
+// administrator reports whether these claims make someone administrator.
 func (cfg OIDCConfig) administrator(claims map[string]any) bool {
 	if verified, _ := claims["email_verified"].(bool); verified {
 		email, _ := claims["email"].(string)

@@ -12,7 +12,7 @@ import (
 )
 
 // Our own APIs keep the rules that we advise others to keep. The addresses and answers for tokens
-// are those of OAuth (RFC 6749, RFC 8414), and two parameters for deltas are those of PDOK's API (MUT-50, MUT-53).
+// follow OAuth (RFC 6749, RFC 8414), and two parameters for deltas follow PDOK's API (MUT-50, MUT-53).
 //
 // Rules: EDU-03, EDU-21.
 func TestOwnAPIsKeepTheRules(t *testing.T) {

@@ -111,7 +111,7 @@ func (s *apiSpecs) check(t testing.TB, method, target string, answer apiAnswer) 
 	}
 }
 
-// isOpaque tells whether the library cannot read the body.
+// isOpaque reports whether the library cannot read the body.
 func isOpaque(a apiAnswer) bool {
 	media := a.header.Get("Content-Type")
 	return strings.Contains(media, "yaml") || media == "application/vnd.oai.openapi" || media == "application/zip" || media == "application/pdf"

@@ -52,8 +52,8 @@ func (a *App) recordProblem(err error) (*recordedAnswer, error) {
 	return got, err
 }
 
-// completed tells whether an answer is the outcome of the request, and kept: what
-// was done, or a refusal that stays the same. What may pass by itself is not: a
+// completed reports whether an answer is the final outcome of the request, to be stored: a
+// success, or a refusal that stays the same. What may pass by itself is not: a
 // token, a grant, a time-out, a conflict, a rate or a failure of ours (E17, IDEM-I07).
 func (a *recordedAnswer) completed() bool {
 	switch a.status {

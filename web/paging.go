@@ -75,8 +75,8 @@ func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
 }
 
 // setLongPagingHeaders is setPagingHeaders for a list that is not counted beyond
-// store.ListBound: then neither the total nor the last page is told. rows is how
-// many are on this page; after a full one comes another.
+// store.ListBound: then it omits the total and the last page. rows counts those
+// on this page; after a full one comes another.
 func (a *App) setLongPagingHeaders(c echo.Context, p Paging, total, rows int) {
 	if total <= store.ListBound {
 		a.setPagingHeaders(c, p, total)

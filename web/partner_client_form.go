@@ -122,7 +122,7 @@ func (d desk) showClientForm(c echo.Context, status int, client store.Client, in
 	return d.render(c, status, view.ClientFormPage(page, v))
 }
 
-// scopeOptions says what each scope is for, and which wait for an administrator.
+// scopeOptions explains each scope, and marks those that wait for an administrator.
 func scopeOptions(chosen []string, decides bool) []ui.Option {
 	hints := map[string]string{
 		identity.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
@@ -144,7 +144,7 @@ func scopeOptions(chosen []string, decides bool) []ui.Option {
 	return options
 }
 
-// clientMethods says how a client of ours can prove who it is.
+// clientMethods lists the methods of authentication of a client of ours.
 func clientMethods(methods []string) []ui.Option {
 	hints := map[string]string{
 		"private_key_jwt":     "It signs with a private key; we know only the public key. The safest way, and the one the profile asks for.",

@@ -159,7 +159,7 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*view.Endpoin
 	return d.render(c, status, view.EndpointPage(page, v))
 }
 
-// datasetsHref is where the datasets are that can be subscribed to.
+// datasetsHref returns the address of the datasets that can be subscribed to.
 func (d desk) datasetsHref(c echo.Context) string {
 	if actor(c).Administrator {
 		return "/admin/datasets"

@@ -12,7 +12,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// takesTests tells whether a test event can be sent to an endpoint: a health party takes business messages alone.
+// takesTests reports whether a test event can be sent to an endpoint: a health party takes business messages alone.
 func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
 	if e.Kind != store.EndpointAMQP {
 		return e.Kind != store.EndpointPull && e.Kind != store.EndpointFiles
@@ -21,7 +21,7 @@ func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
 	return err == nil && row.Kind == store.AMQPCloudEvents
 }
 
-// endpointParty shows the party that an endpoint of kind amqp delivers to; may tells whether the reader may add one.
+// endpointParty shows the party that an endpoint of kind amqp delivers to; may reports whether the reader may add one.
 func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
 	area := d.amqpPartner()
 	if actor(c).Administrator {

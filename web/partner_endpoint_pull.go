@@ -8,7 +8,7 @@ import (
 	view "schakel/templates/partners"
 )
 
-// pullView tells how events are fetched from an endpoint, and what waits there.
+// pullView explains how to fetch events from an endpoint, and counts those that wait there.
 func (d desk) pullView(c echo.Context, e store.Endpoint, subs []store.Subscription) (*view.PullView, error) {
 	backlog, err := d.DB.PullBacklog(c.Request().Context(), e.ID, store.At(d.cfg.Now()))
 	if err != nil {

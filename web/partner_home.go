@@ -19,7 +19,7 @@ const (
 	shownChanges  = 5
 )
 
-// has is what an organisation has, for its overview.
+// has lists the subscriptions, endpoints and clients of an organisation, for its overview.
 type has struct {
 	owner      store.Partner
 	endpoints  []store.Endpoint

@@ -120,7 +120,7 @@ func (d desk) subscriptionView(owner store.Partner, g partners.Grant) view.Subsc
 	return v
 }
 
-// subscriptionText says what a state means for who reads it.
+// subscriptionText explains the state of a subscription to its reader.
 func subscriptionText(g partners.Grant) string {
 	s, e := g.Subscription, g.Endpoint
 	if text := followingText(g); text != "" {

@@ -77,7 +77,7 @@ func (d desk) showSelection(c echo.Context, status int, sub store.Subscription, 
 	return d.render(c, status, ui.SelectionFormPage(page, v))
 }
 
-// changeable tells whether an owner can change filters and order now.
+// changeable reports whether an owner can change filters and order now.
 func changeable(owner store.Partner, sub store.Subscription) bool {
 	switch sub.Status {
 	case store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused:

@@ -29,7 +29,7 @@ func (d desk) newSubscription(c echo.Context) error {
 	return d.showSubscriptionForm(c, http.StatusOK, owner, typedSubscription{Form: form, chosen: readSelection(form)}, nil)
 }
 
-// typedSubscription is what was typed so far, and what came of a preview.
+// typedSubscription holds the form as typed so far, and the outcome of a preview.
 type typedSubscription struct {
 	Form
 	chosen  selection

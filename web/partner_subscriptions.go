@@ -83,10 +83,10 @@ func endpointOptions(endpoints []store.Endpoint) []ui.Option {
 	return options
 }
 
-// subscriptionLabel is what a subscription is called: its name, or else its event types.
+// subscriptionLabel returns the name of a subscription, or else its event types.
 func subscriptionLabel(s store.Subscription) string { return orElse(s.Name, getsText(s)) }
 
-// getsText is what a subscription gets: event types, or a dataset.
+// getsText lists the event types of a subscription, or names its dataset.
 func getsText(s store.Subscription) string {
 	if s.DatasetID != "" {
 		return "Dataset " + s.DatasetID

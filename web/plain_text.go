@@ -28,7 +28,7 @@ func plainText(next echo.HandlerFunc) echo.HandlerFunc {
 
 func isPlain(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// escapesNUL tells whether a JSON text has the character U+0000, which can only be
+// escapesNUL reports whether a JSON text has the character U+0000, which can only be
 // there as an escape.
 func escapesNUL(body []byte) bool {
 	escape := []byte(`\u0000`)

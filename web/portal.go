@@ -16,7 +16,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// PortalConfig is what the pages beyond login are made of. All must be set but what says otherwise.
+// PortalConfig configures the pages beyond login. Every field must be set unless its comment allows otherwise.
 type PortalConfig struct {
 	// DB is read for events, deliveries and attempts.
 	DB *store.DB
@@ -26,7 +26,7 @@ type PortalConfig struct {
 	Registry *services.Services
 	// AMQP is the bridge to message brokers; nil when the program has none.
 	AMQP AMQPBridge
-	// Exporter tells what there is of datasets. Default one of its own.
+	// Exporter lists the deltas and snapshots of datasets. Default one of its own.
 	Exporter *export.Exporter
 	// Ingester takes mutation files in. Default one of its own.
 	Ingester *ingest.Ingester
@@ -36,7 +36,7 @@ type PortalConfig struct {
 	DocumentBytes int64
 }
 
-// PortalEngine is what pages need of the delivery engine.
+// PortalEngine lists the methods of the delivery engine that pages call.
 type PortalEngine interface {
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
 	Release(ctx context.Context, actor outbox.Actor, id string) (outbox.Receipt, error)
@@ -80,10 +80,10 @@ func (p *portal) routes() {
 	p.routesDatasets()
 }
 
-// actor is who is logged in, as the registry knows it; on routes behind requireAccount.
+// actor returns the account that is logged in, as the registry knows it; on routes behind requireAccount.
 func actor(c echo.Context) registry.Actor { return registry.AccountActor(accountOf(c)) }
 
-// engineActor is who is logged in, as the engine knows it.
+// engineActor returns the account that is logged in, as the engine knows it.
 func engineActor(c echo.Context) outbox.Actor {
 	a := actor(c)
 	e := outbox.Actor{Kind: a.Kind, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID}

@@ -21,7 +21,7 @@ func unexplained() []string {
 }
 
 // TestEveryProblemIsExplained reads the code: each code of a problem has a page,
-// that says what to do, and nothing else has one.
+// with advice, and nothing else has one.
 //
 // Rules: IDEM-I06, CE-67
 func TestEveryProblemIsExplained(t *testing.T) {

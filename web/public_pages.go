@@ -50,7 +50,7 @@ func (p *portal) organisation(c echo.Context) (string, error) {
 	return own.Name, err
 }
 
-// reader is what whoever asks, a visitor too, may read of contracts and event types.
+// reader returns the rights of the account that asks, or of a visitor, to contracts and event types.
 func (p *portal) reader(c echo.Context) (registry.Reader, error) {
 	account := p.currentAccount(c)
 	if account == nil {

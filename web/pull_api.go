@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// receiveTime is how long a call that waits may take in all, its answer on a slow line included.
+// receiveTime bounds a call that waits, its answer on a slow line included.
 const receiveTime = pull.MaxWait + time.Minute
 
 // receiveRequest asks events; members left out have a default. Times are in seconds.

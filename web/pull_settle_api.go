@@ -17,7 +17,7 @@ type settleRequest struct {
 	LockDuration          *int     `json:"lockDuration"`
 }
 
-// settleAnswer tells what was settled.
+// settleAnswer lists the lock tokens that were settled, and those that failed.
 type settleAnswer struct {
 	SucceededLockTokens []string      `json:"succeededLockTokens"`
 	FailedLockTokens    []failedToken `json:"failedLockTokens"`

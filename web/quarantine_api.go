@@ -41,7 +41,7 @@ func newQuarantineAnswer(q store.Quarantine) quarantineAnswer {
 	}
 }
 
-// decides tells whether a caller may decide about the requests of everybody: a client
+// decides reports whether a caller may decide about the requests of everybody: a client
 // of the own organisation that may change the register, as its administrators do.
 func decides(c echo.Context, who caller) bool {
 	claims, ok := callerOf(c)

@@ -21,7 +21,7 @@ func (p *portal) registerForm(c echo.Context) error {
 	return p.showRegister(c, http.StatusOK, partners.Registration{EndpointKinds: []string{store.EndpointWebhook}}, nil)
 }
 
-// register takes a registration in. The answer does not tell whether the address
+// register stores a registration. The answer does not reveal whether the address
 // or a number is known already.
 func (p *portal) register(c echo.Context) error {
 	form, err := readForm(c)
@@ -89,7 +89,7 @@ func wishedKinds(chosen []string) []ui.Option {
 	return options
 }
 
-// kindLabel is how the portal says a kind of endpoint.
+// kindLabel names a kind of endpoint for people.
 func kindLabel(kind string) string {
 	for _, o := range wishedKinds(nil) {
 		if o.Value == kind {

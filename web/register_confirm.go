@@ -46,7 +46,7 @@ func (p *portal) showConfirm(c echo.Context, status int, wrong string) error {
 	}))
 }
 
-// confirmProblem tells what to do when a confirmation link does not work.
+// confirmProblem advises the next step when a confirmation link does not work.
 func confirmProblem(err error) error {
 	if errors.Is(err, registry.ErrLinkDead) {
 		return newProblem(http.StatusNotFound, "link-dead",

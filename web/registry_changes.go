@@ -9,7 +9,7 @@ import (
 	"schakel/registry/contracts/compare"
 )
 
-// changesAnswer is what changed from one version to another.
+// changesAnswer lists the changes from one version to another.
 type changesAnswer struct {
 	From             string         `json:"from"`
 	To               string         `json:"to"`

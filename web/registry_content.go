@@ -25,7 +25,7 @@ func (m *machineAPI) showOriginal(c echo.Context) error {
 // formatZip is the form of an upload of several files; it cannot be converted.
 const formatZip = "zip"
 
-// uploadedFormat is what a version was uploaded as.
+// uploadedFormat returns the format in which a version was uploaded.
 func uploadedFormat(v store.ContractVersion) string {
 	if v.Files != "" {
 		return formatZip
@@ -88,7 +88,7 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 }
 
 // noteDownload remembers who fetched a version, also who asked whether it changed and was told that it did not: it still
-// builds on it. Of who does not say who it is only what was sent counts.
+// builds on it. A download by an unknown caller counts only when the document was sent.
 func (m *machineAPI) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
 	var who contracts.Downloader
 	if caller, err := m.caller(c); err == nil {
@@ -121,7 +121,7 @@ func documentType(format string) string {
 	return "application/yaml" // RFC 9512
 }
 
-// documentHeaders says how the answer may be used. A document is a stranger's:
+// documentHeaders sets how the answer may be used. A document is a stranger's:
 // a browser must not show it as a page.
 func documentHeaders(h http.Header, id string, v store.ContractVersion, format, asked string) {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{

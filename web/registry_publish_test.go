@@ -19,7 +19,7 @@ func tagOf(content string) string {
 }
 
 // A draft is published only under the digest of its bytes: 428 without one, 412 with that of other bytes, and the bytes that
-// are published are those that the digest names.
+// are published are the bytes that the digest names.
 //
 // Rules: EDU-06b, EDU-06e
 func TestPublishNamesTheReviewedBytes(t *testing.T) {

@@ -16,8 +16,8 @@ func versionPath(id, version string) string {
 	return contractPath(id) + "/versions/" + url.PathEscape(version)
 }
 
-// reader is what the asker may read: what is public without a token, or with one
-// that has none of the scopes of the register; what its partner may with one. A
+// reader returns the reader behind a request: the public without a token, or with one
+// that has none of the scopes of the register; else the partner of the client. A
 // client of the own organisation that writes sees drafts too.
 func (m *machineAPI) reader(c echo.Context) (registry.Reader, error) {
 	claims, ok := callerOf(c)

@@ -8,8 +8,8 @@ import (
 	"schakel/store"
 )
 
-// releasesAnswer is what Renovate reads as a custom datasource. What is not known
-// is left out: it does not take null.
+// releasesAnswer is a custom datasource of Renovate. An unknown value
+// is left out: Renovate does not take null.
 type releasesAnswer struct {
 	Releases []releaseAnswer   `json:"releases"`
 	Tags     map[string]string `json:"tags,omitempty"`

@@ -121,7 +121,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// validationAnswer says what a document is that could be registered.
+// validationAnswer describes a document that could be registered.
 type validationAnswer struct {
 	Kind        string          `json:"kind"`
 	SpecVersion string          `json:"specVersion"`

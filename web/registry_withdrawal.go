@@ -20,7 +20,7 @@ type withdrawalAnswer struct {
 	AnonymousDownloads int64            `json:"anonymousDownloads"`
 }
 
-// downloadAnswer is who fetched a version, and when last.
+// downloadAnswer names a downloader of a version, with the time of the last download.
 type downloadAnswer struct {
 	Kind    string     `json:"kind"`
 	ID      string     `json:"id"`

@@ -120,7 +120,7 @@ func (n *deliveryNames) subscription(ctx context.Context, area deliveryArea, id 
 	return ui.Named{Name: name, Href: area.base + "/subscriptions/" + id}, err
 }
 
-// jobParts tells how far a replay is with each subscription.
+// jobParts counts the progress of a replay for each subscription.
 func (p *portal) jobParts(ctx context.Context, area deliveryArea, j store.ResendJob) ([]view.JobPart, error) {
 	rows, err := p.DB.ReplayParts(ctx, j.ID)
 	if err != nil {

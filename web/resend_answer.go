@@ -40,7 +40,7 @@ type stoppedAt struct {
 	Until      store.Time `json:"until,omitzero"`
 }
 
-// resendPart is how far a replay is with one subscription.
+// resendPart counts the progress of a replay for one subscription.
 type resendPart struct {
 	SubscriptionID string `json:"subscriptionId"`
 	EndpointID     string `json:"endpointId"`
@@ -52,7 +52,7 @@ type resendPart struct {
 	Refused        int64  `json:"refused"`
 }
 
-// previewAnswer is what a job would do.
+// previewAnswer counts the deliveries that a job would handle.
 type previewAnswer struct {
 	Total          int            `json:"total"`
 	TotalIsMinimum bool           `json:"totalIsMinimum,omitempty"`
@@ -79,7 +79,7 @@ func newResendAnswer(j store.ResendJob) resendAnswer {
 	return a
 }
 
-// replayOf is what a replay selects.
+// replayOf returns the selection of a replay.
 func replayOf(j store.ResendJob) outbox.Replay {
 	var r outbox.Replay
 	_ = json.Unmarshal([]byte(j.Filter), &r) // the engine wrote it

@@ -44,8 +44,8 @@ type jobEngine interface {
 // maxResendIDs bounds a list of ids; more are resent by a filter.
 const maxResendIDs = 1000
 
-// check tells what is wrong. A list that is empty would select everything, which
-// whoever sent it did not mean.
+// check returns the problems of a request. An empty list would select everything, which
+// its sender did not mean.
 func (r resendRequest) check() error {
 	lists := []struct {
 		name string

@@ -17,7 +17,7 @@ type routeGroup struct {
 	with   []echo.MiddlewareFunc
 }
 
-// pages makes the group of routes that know a session; with says who may enter.
+// pages makes the group of routes that know a session; with limits access.
 func (a *App) pages(prefix string, with ...echo.MiddlewareFunc) routeGroup {
 	return a.pagesUpTo(maxFormBytes, prefix, with...)
 }

@@ -14,7 +14,7 @@ import (
 	"schakel/registry/identity"
 )
 
-// Config is what the HTTP layer is made of. What is not marked optional must be set.
+// Config configures the HTTP layer. Every field not marked optional must be set.
 type Config struct {
 	// BaseURL is the address others use. Its scheme decides whether cookies are
 	// Secure and whether browsers are told to use https only.
@@ -118,10 +118,10 @@ func (a *App) routes() error {
 	return nil
 }
 
-// Handler is what a server serves.
+// Handler returns the handler of all routes, for a server.
 func (a *App) Handler() http.Handler { return headAsGet(a.frame) }
 
-// https tells whether browsers reach us over https, be it through a proxy.
+// https reports whether browsers reach us over https, be it through a proxy.
 func (a *App) https() bool { return a.cfg.BaseURL.Scheme == "https" }
 
 // absolute is the address others use for one of our paths.

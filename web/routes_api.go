@@ -111,7 +111,7 @@ func (m *machineAPI) routesEvents() {
 	m.describeLive(m.app.api(maxJSONBytes, base), "events")
 }
 
-// uploadTime is how long a large document may take on a slow line.
+// uploadTime bounds the upload of a large document on a slow line.
 const uploadTime = 2 * time.Minute
 
 func (m *machineAPI) routesRegister() {

@@ -2,7 +2,7 @@ package web
 
 import "github.com/labstack/echo/v4"
 
-// formOverhead is what a form holds besides its document, in bytes. It is sent as
+// formOverhead bounds a form without its document, in bytes. The form is sent as
 // multipart, so the document itself does not grow.
 const formOverhead = 64 << 10
 

@@ -20,7 +20,7 @@ func (p *portal) editSettings(c echo.Context) error {
 	return p.showSettingsForm(c, http.StatusOK, settingsForm{version: state.Version, values: state.Values()}, nil)
 }
 
-// settingsForm is what was typed.
+// settingsForm holds the settings as typed.
 type settingsForm struct {
 	version int64
 	values  map[string]string

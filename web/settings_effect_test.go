@@ -30,7 +30,7 @@ func (h *apiHarness) set(t testing.TB, pairs ...string) {
 	noError(t, err)
 }
 
-// policy is what the engine of the harness takes from the settings.
+// policy reads the policy of the engine from the settings.
 func (h *apiHarness) policy(ctx context.Context) (outbox.Policy, error) {
 	state, err := h.reg.Profile.Current(ctx)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// uploadsPerPartner is how many documents the clients of a partner may have under way at once; each takes its size in memory, and waits for its turn.
+// uploadsPerPartner limits the documents that the clients of a partner upload at once; each takes its size in memory, and waits for its turn.
 const uploadsPerPartner = 4
 
 const (
-	// turnPatience is how long a request waits for those of its partner that are under way.
+	// turnPatience bounds how long a request waits for others of its partner.
 	turnPatience = 30 * time.Second
-	// mostInTurn is how many requests of a partner wait at once.
+	// mostInTurn limits the waiting requests of a partner.
 	mostInTurn = 50
 )
 
@@ -103,7 +103,7 @@ func tooManyUploads() error {
 	return retryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
 }
 
-// countsPerPartner is how many counts of what would be sent again a partner may have under way at once, its people and
+// countsPerPartner limits the counts of deliveries to resend that a partner may have under way at once, its people and
 // its clients together; each may keep the database busy for seconds.
 const countsPerPartner = 2
 

@@ -59,7 +59,7 @@ func retryFields(err error) error {
 	return err
 }
 
-// retryWords tells how a subscription is retried, and what of it is its own.
+// retryWords describes the retries of a subscription, and marks the settings of its own.
 func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 	own, err := partners.RetryOf(s)
 	if err != nil {
@@ -79,7 +79,7 @@ func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 	return text + " Its own: " + strings.Join(parts, ", ") + ".", nil
 }
 
-// handling tells how a subscription is retried and what becomes of repeats, as the settings are now.
+// handling describes the retries of a subscription and its handling of repeats, as the settings are now.
 func (p *portal) handling(ctx context.Context, s store.Subscription, e store.Endpoint) (retries, repeats string, err error) {
 	set, err := p.Registry.Profile.Current(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *portal) handling(ctx context.Context, s store.Subscription, e store.End
 	return retries, repeatsWords(s, e, set.Profile), nil
 }
 
-// repeatsWords tells what becomes of an event that a subscription was handed before (EDU-18b).
+// repeatsWords describes the handling of an event that a subscription was handed before (EDU-18b).
 func repeatsWords(s store.Subscription, e store.Endpoint, set registry.Profile) string {
 	again := "sent"
 	if e.Kind == store.EndpointPull {

@@ -13,7 +13,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// selection is what a form says about the filters and the order of a subscription.
+// selection holds the filters and the order of a subscription in a form.
 type selection struct {
 	dedupe bool
 	rows   []filter.Simple // as typed, empty ones too
@@ -23,7 +23,7 @@ type selection struct {
 	retry  partners.RetryInput
 }
 
-// spareRows is how many empty comparisons a form offers.
+// spareRows sets the number of empty comparisons in a form.
 const spareRows = 2
 
 // readSelection reads the fields of templates.Selection. A form that never had
@@ -92,7 +92,7 @@ func (s selection) orderBy() string {
 	return s.order
 }
 
-// wrong tells what is wrong with the filters, by control.
+// wrong returns the problems of the filters, by control.
 func (s selection) wrong() map[string]string {
 	wrong := map[string]string{}
 	for i, row := range s.rows {

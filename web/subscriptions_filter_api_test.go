@@ -49,7 +49,7 @@ func patch(t *testing.T, c *apiClient, id, body string) apiAnswer {
 	return c.do(t, http.MethodPatch, "/events/v1/subscriptions/"+id, body, "Content-Type", "application/merge-patch+json")
 }
 
-// selectionAnswer is what an answer says of filters and order.
+// selectionAnswer holds the filters and the order in an answer.
 type selectionAnswer struct {
 	ID      string           `json:"id"`
 	Status  string           `json:"status"`

@@ -17,7 +17,7 @@ import (
 const maxTokenForm = 8 << 10
 
 // postToken gives a client an access token (SEC-01). Its errors have the shape
-// of RFC 6749, 5.2, for that is what OAuth clients read.
+// of RFC 6749, 5.2, for OAuth clients read those.
 func (m *machineAPI) postToken(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	request, fail := readTokenRequest(c.Request())
@@ -99,7 +99,7 @@ func (m *machineAPI) showJWKS(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/jwk-set+json", keys)
 }
 
-// showMetadata tells where the token endpoint is and what it takes (SEC-12).
+// showMetadata describes the token endpoint to clients (SEC-12).
 func (m *machineAPI) showMetadata(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "public, max-age=300")
 	return c.JSON(http.StatusOK, m.Issuer.Metadata(c.Request().Context()))
