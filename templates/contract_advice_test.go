@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The page of advice is what all pages are: without scripts of its own, with names and headings in order.
+// The page of advice follows the rules of all pages: without scripts of its own, with names and headings in order.
 func TestAdvicePage(t *testing.T) {
 	t.Parallel()
 	p := galleryPage()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// AccountView is what the page of the own account shows.
+// AccountView fills the page of the own account.
 type AccountView struct {
 	Name, Email string
 	// HasPassword is false for who logs in at a provider only.
@@ -24,7 +24,7 @@ type AccountView struct {
 	Wrong map[string]string
 }
 
-// PasswordView is what the page behind an invitation or reset link shows.
+// PasswordView fills the page behind an invitation or reset link.
 type PasswordView struct {
 	Action, Email, Wrong string
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// ForgottenView is what the page for a lost password shows.
+// ForgottenView fills the page for a lost password.
 type ForgottenView struct {
 	Email string // as typed
 	Wrong string // why it was refused; empty at first

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// LoginView is what the login page shows.
+// LoginView fills the login page.
 type LoginView struct {
 	// Email as typed; Next is the page to go to after login.
 	Email, Next string

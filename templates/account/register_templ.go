@@ -260,7 +260,7 @@ func RegisterPage(p ui.Page, v RegisterView) templ.Component {
 	})
 }
 
-// SentView is what the page after a registration shows.
+// SentView fills the page after a registration.
 type SentView struct {
 	Organisation string
 	Mailbox      bool
@@ -478,7 +478,7 @@ func SentPage(p ui.Page, v SentView) templ.Component {
 	})
 }
 
-// TermsView is what the page of the terms shows.
+// TermsView fills the page of the terms.
 type TermsView struct {
 	Organisation, Version string
 }

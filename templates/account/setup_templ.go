@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// SetupView is what the page of the first start shows.
+// SetupView fills the page of the first start.
 type SetupView struct {
 	// Action is the address of the one-time link.
 	Action string
 	// Name and Email as typed.
 	Name, Email string
-	// Start is how strict the settings are at first: StartStrict or StartLenient.
+	// Start sets the strictness of the first settings: StartStrict or StartLenient.
 	Start string
 	// Relaxations lists what lenient settings change.
 	Relaxations []Relaxation
@@ -40,7 +40,7 @@ func (v SetupView) starts() []ui.Option {
 	}
 }
 
-// passwordHint says what a password must be, wherever one is chosen.
+// passwordHint states the rules for a password, wherever one is chosen.
 const passwordHint = "At least 12 characters. A few words in a row are fine."
 
 // SetupPage asks for the first administrator.

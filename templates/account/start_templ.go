@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// StartView is what the first page shows.
+// StartView fills the first page.
 type StartView struct {
 	// Organisation runs this Schakel.
 	Organisation string
 	// EventTypes counts the catalogue as the reader sees it.
 	EventTypes int
-	// Home is where who is logged in goes on; empty for a visitor.
+	// Home is the page on which a logged-in person goes on; empty for a visitor.
 	Home string
 	// Mailbox is set in a demonstration: mails are shown at /mailbox.
 	Mailbox bool
@@ -29,7 +29,7 @@ func (v StartView) eventTypesText() string {
 	return "The catalogue has " + ui.Plural(v.EventTypes, "event type", "event types") + " you can look at, each with its contract and an example."
 }
 
-// StartPage says what this Schakel is and leads on.
+// StartPage introduces this Schakel and leads on.
 func StartPage(p ui.Page, v StartView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

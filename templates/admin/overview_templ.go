@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// AdminOverviewView is what an administrator sees first.
+// AdminOverviewView shows an administrator the state of this Schakel.
 type AdminOverviewView struct {
-	// Warnings say what somebody must look at.
+	// Warnings name the problems that need attention.
 	Warnings        []string
 	Waiting, Moving []ui.Tile
 	// Period names the time that Moving is about, such as "in the last 10 minutes".

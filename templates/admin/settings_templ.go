@@ -45,7 +45,7 @@ type SettingRow struct {
 	Standing SettingStanding
 }
 
-// SettingStanding is how a value relates to the profile: strict, tighter, relaxed
+// SettingStanding compares a value with the profile: strict, tighter, relaxed
 // or optional.
 type SettingStanding string
 
@@ -278,7 +278,7 @@ func SettingsPage(p ui.Page, v SettingsView) templ.Component {
 	})
 }
 
-// fixedChoices tells what the review of the profile left open and has one answer here.
+// fixedChoices lists the questions that the review of the profile left open and that have one answer here.
 func fixedChoices(list []FixedChoiceRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

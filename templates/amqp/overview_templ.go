@@ -30,7 +30,7 @@ type AMQPOverviewView struct {
 	Now     time.Time
 }
 
-// AMQPConnectionRow is what a node knows of its connection to a broker.
+// AMQPConnectionRow describes the connection of a node to a broker.
 type AMQPConnectionRow struct {
 	Broker, Node, Detail string
 	State                Mark
@@ -120,7 +120,7 @@ func (r AMQPBrokerRow) state() string {
 	return "paused"
 }
 
-// AMQPActions are what can be added.
+// AMQPActions draws the buttons that lead to messages and to forms.
 func AMQPActions(v AMQPOverviewView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

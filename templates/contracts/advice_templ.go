@@ -13,14 +13,14 @@ import (
 	"strconv"
 )
 
-// AdviceView is how well a version of a contract keeps the rules that make it easy to use.
+// AdviceView scores a version of a contract against the rules that make it easy to use.
 type AdviceView struct {
 	Version, VersionHref, Action, API string
 	Score                             AdviceScore
-	// Sets are the scores of the parts; Least is what is needed to publish, 0 for nothing.
+	// Sets are the scores of the parts; Least is the score needed to publish, 0 for none.
 	Sets  []AdviceScore
 	Least int
-	// Severity and State are what is filtered by, Rule the one rule that is shown whole.
+	// Severity and State filter the findings, Rule is the one rule that is shown whole.
 	Severity, State, Rule string
 	Rules                 []AdviceRule
 	Groups                []AdviceGroup

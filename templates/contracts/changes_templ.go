@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// ContractChangesView is what changed from one version of a contract to another.
+// ContractChangesView lists the changes from one version of a contract to another.
 type ContractChangesView struct {
 	From, To, VersionHref, Action string
 	// Others are the versions it can be compared with.
@@ -27,11 +27,11 @@ type ContractChangesView struct {
 	Pager                   *ui.Pager
 }
 
-// ContractChangeGroup is what one part of the document brought about.
+// ContractChangeGroup lists the changes that one part of the document caused.
 type ContractChangeGroup struct {
 	Text, Level, Cause string
 	EventTypes         []string
-	// Total is how many changes there are; the first ones are shown.
+	// Total counts the changes; the first ones are shown.
 	Total   int
 	Changes []ContractChangeRow
 }
@@ -39,13 +39,13 @@ type ContractChangeGroup struct {
 // ContractChangeRow is one change.
 type ContractChangeRow struct {
 	Level, Text, Why, Side, Subject, Pointer, Code string
-	// OldPointer is the place in the old document; Direction says whether those who are bound send or read it.
+	// OldPointer is the place in the old document; Direction is "sent" or "read", as seen by the parties bound.
 	OldPointer, Direction string
 	// Removed is set when the pointer is one into the old document.
 	Removed bool
 }
 
-// direction says what those who are bound do with what changed.
+// direction names the direction in which the bound parties use the changed part.
 func (c ContractChangeRow) direction() string {
 	switch c.Direction {
 	case "sent":
@@ -88,7 +88,7 @@ func levelKind(level string) ui.Kind {
 	return ui.KindInfo
 }
 
-// sideName says who may have to adapt.
+// sideName names the parties that may have to adapt.
 func sideName(side string) string {
 	switch side {
 	case "consumer":

@@ -662,7 +662,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 	})
 }
 
-// shownTo says who sees the contract, and leads to where that is changed.
+// shownTo names the readers of the contract, and links to the page that changes them.
 func (v ContractView) shownTo() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// DownloadsView tells who fetched a version of a contract.
+// DownloadsView lists the downloaders of a version of a contract.
 type DownloadsView struct {
 	// Named is set where partners are shown by name.
 	Named bool
 	Rows  []DownloadRow
-	// Others is how many more did, of whom the reader may not know.
+	// Others counts the other downloaders, whom the reader may not know.
 	Others int
-	// Anonymous is how often it was fetched in 30 days by who did not say who it was.
+	// Anonymous counts the downloads of 30 days by unknown callers.
 	Anonymous int
 	Now       time.Time
 }
@@ -33,7 +33,7 @@ type DownloadRow struct {
 
 func (v DownloadsView) none() bool { return len(v.Rows)+v.Others+v.Anonymous == 0 }
 
-// title says how many there are, for who does not open the list.
+// title counts the downloaders, for a reader who does not open the list.
 func (v DownloadsView) title() string {
 	if v.none() {
 		return "Who downloaded it: nobody yet"

@@ -13,7 +13,7 @@ import "schakel/templates/ui"
 // TypeVersionRow is a version in which an event type can be used.
 type TypeVersionRow struct {
 	Line, Version, Href, State string
-	// Trouble says what keeps data from being checked in full.
+	// Trouble names the obstacle to a full check of data.
 	Trouble string
 }
 

@@ -301,7 +301,7 @@ type EventTypeView struct {
 	Subscribe                     string // where to ask for it; empty for who cannot
 	LogIn                         string // where a visitor logs in to ask for it
 	Versions                      []TypeVersionRow
-	// Uses tells who is subscribed; nil for who may not know.
+	// Uses lists the subscribers; nil for a reader who may not know them.
 	Uses *ReadingUses
 	// Check tries an event; nil for visitors.
 	Check *EventCheckView

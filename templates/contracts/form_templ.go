@@ -32,7 +32,7 @@ func (v ContractFormView) errors() []ui.FieldError {
 		"agreement", "agreedOn", "maintainer", "contactName", "contactEmail", "classification", "basedOn", "idMeaning", "timeMeaning")...)
 }
 
-// visibilityOptions are who can see a contract; byName is for who knows the partners.
+// visibilityOptions lists the choices of visibility; byName adds the choice of partners by name.
 func visibilityOptions(byName bool) []ui.Option {
 	options := []ui.Option{
 		{Value: "public", Label: visibilityName("public"), Hint: "Without logging in, in the portal and over the API."},

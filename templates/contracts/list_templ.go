@@ -22,7 +22,7 @@ type ContractListView struct {
 	Pager                       *ui.Pager
 	// ShowVisibility is set for readers who see more than what is public.
 	ShowVisibility bool
-	// CreateHref is where its reader makes a contract; empty for who cannot.
+	// CreateHref is the page on which its reader makes a contract; empty for a reader who cannot.
 	CreateHref string
 	// Requested are the drafts that wait for a decision of the reader.
 	Requested      []RequestedRow
@@ -69,7 +69,7 @@ func (v ContractListView) table() ui.TableView {
 	return t
 }
 
-// kindName is how a kind of contract is called.
+// kindName names a kind of contract for people.
 func kindName(kind string) string {
 	switch kind {
 	case "openapi":
@@ -80,7 +80,7 @@ func kindName(kind string) string {
 	return kind
 }
 
-// visibilityName says who sees a contract.
+// visibilityName names a visibility for people.
 func visibilityName(v string) string {
 	switch v {
 	case "public":

@@ -40,7 +40,7 @@ func (r MirrorLineRow) kind() ui.Kind {
 	return ui.KindInfo
 }
 
-// outcome is what the portal calls an outcome.
+// outcome names an outcome for people.
 func (r MirrorLineRow) outcome() string {
 	switch r.Outcome {
 	case "changed":

@@ -111,7 +111,7 @@ func mirrorCopies(total int, pager *ui.Pager) ui.TableView {
 	}
 }
 
-// MirrorActions are what can be done with a mirror at once.
+// MirrorActions draws the immediate actions on a mirror.
 func MirrorActions(href string, enabled bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// PublishView says what publishing a version does, before it is done.
+// PublishView shows the effects of publishing a version, before it is done.
 type PublishView struct {
 	Action, Back string
 	// Digest is the SHA-256 of the upload, which the form names; Document that of what was made of a zip, else empty.
@@ -32,11 +32,11 @@ type PublishView struct {
 	ShowBound   bool
 	NeedsReason bool
 	// Asks is set when its reader asks an administrator to publish it;
-	// UploadHref is where it can be uploaded under another number; empty when it cannot.
+	// UploadHref is the page to upload it under another number; empty when it cannot be.
 	UploadHref string
-	// AtSource tells of a copy that its source advises against meanwhile; empty when it does not.
+	// AtSource warns that the source of a copy advises against it meanwhile; empty when it does not.
 	AtSource string
-	// RequestReason is what a partner gave when it asked.
+	// RequestReason is the reason that a partner gave with its request.
 	Asks          bool
 	RequestReason string
 	Reason        string
@@ -90,7 +90,7 @@ func (v PublishView) reasonHint() string {
 	return "By its changes this is version " + v.Suggested + ". The reason is shown with the version."
 }
 
-// TypeChange is what a publication does to one event type.
+// TypeChange describes the effect of a publication on one event type.
 type TypeChange struct {
 	Name, Title string
 	// What is New, Changed, Unchanged, Left out or Taken.

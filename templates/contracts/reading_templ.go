@@ -25,9 +25,9 @@ type ReadingView struct {
 	Pager        *ui.Pager
 	// Others are the other versions, highest first.
 	Others []ReadingVersion
-	// Uses tells who is subscribed; nil when the contract has no event types.
+	// Uses lists the subscribers; nil when the contract has no event types.
 	Uses *ReadingUses
-	// Downloads tells who fetched it; nil for who does not maintain it.
+	// Downloads lists the downloaders; nil for a reader who does not maintain the contract.
 	Downloads *DownloadsView
 }
 
@@ -68,8 +68,8 @@ type ReadingField struct {
 // ReadingExample is a sample of a message or body.
 type ReadingExample struct{ Name, Text string }
 
-// ReadingUses tells who uses a version: everybody for an administrator, its own
-// subscriptions for a partner.
+// ReadingUses lists the subscriptions to a version: all for an administrator, its own
+// for a partner.
 type ReadingUses struct {
 	Own  bool
 	Rows []BoundRow
@@ -97,7 +97,7 @@ func (t ReadingTable) table(part ReadingPart, i int) ui.TableView {
 	}
 }
 
-// title tells how many use it, so that the list can stay folded: who came to read comes first.
+// title counts the users, so that the list can stay folded: most readers come for the contract itself.
 func (u ReadingUses) title() string {
 	if u.Own {
 		return "Your subscriptions to its event types: " + ui.Count(len(u.Rows))

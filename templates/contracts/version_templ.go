@@ -27,21 +27,21 @@ type VersionView struct {
 	Sunset, Withdrawn, Now         time.Time
 	CreatedBy, PublishedBy         string
 	Findings                       []FindingRow
-	// Missing are the findings that tell what was not uploaded; they are not among Findings.
+	// Missing lists the findings about files that were not uploaded; they are not among Findings.
 	Missing                  []FindingRow
 	UploadHref               string
 	Files                    []FileRow
 	Types                    []ui.GrantedType
 	Downloads                []ui.Named
 	ChangesHref, ReadingHref string
-	// Score is how well the document keeps the rules of the page at AdviceHref; nil when that is not known at once.
+	// Score rates the document by the rules of the page at AdviceHref; nil when it is not known at once.
 	Score      *AdviceScore
 	AdviceHref string
 	Source     SourceView
 	// For who maintains it; empty addresses draw nothing.
 	PublishHref, PublishLabel string
 	DeprecateAction           string
-	// Requested tells who asked for its publication; nil when nobody did.
+	// Requested names the person who asked for its publication; nil when nobody did.
 	Requested                *RequestedRow
 	SunsetTyped, SunsetError string
 	Acts                     ui.ActsView
@@ -54,7 +54,7 @@ type VersionView struct {
 type FileRow struct {
 	Name string
 	Size int64
-	// Use is what the file is to the contract.
+	// Use names the role of the file in the contract.
 	Use string
 	// URL is the address that the file was fetched from at Fetched, with this SHA-256; all are empty for other files.
 	URL, Fetched, Digest string
@@ -66,7 +66,7 @@ type FindingRow struct {
 	Line, Column                            int
 	// Href leads to the line in the source; empty when it has none.
 	Href string
-	// File is where in a zip it comes from, such as "parts/a.yaml, line 3"; empty for a document by itself.
+	// File is the place in a zip, such as "parts/a.yaml, line 3"; empty for a document by itself.
 	File string
 	// Excerpt is the line itself, where the source is not on the page.
 	Excerpt string

@@ -13,7 +13,7 @@ import "schakel/templates/ui"
 // VisibilityView asks who shall see a contract.
 type VisibilityView struct {
 	Action, Back string
-	// Now is who sees it; Visibility, Named and Reason are what was chosen.
+	// Now names the present visibility; Visibility, Named and Reason hold the choice as typed.
 	Now, Visibility, Reason string
 	Named                   []ui.Option
 	// Loses is set when someone would not see it any more: Everybody without an

@@ -15,13 +15,13 @@ type WithdrawalView struct {
 	// Named is set where partners are shown by name.
 	Named bool
 	Rows  []HitRow
-	// Endpoints are those whose API the version describes.
+	// Endpoints names the endpoints whose API the version describes.
 	Endpoints []ui.Named
-	// Others is how many more are hit, of whom the reader may not know.
+	// Others counts the others that are hit, whom the reader may not know.
 	Others int
 	// Last are event types that nobody can use afterwards.
 	Last []string
-	// Downloads are who fetched the version.
+	// Downloads lists the downloaders of the version.
 	Downloads DownloadsView
 }
 
@@ -29,7 +29,7 @@ type WithdrawalView struct {
 type HitRow struct {
 	Partner, PartnerHref, Subscription, SubscriptionHref, State string
 	Types                                                       []string
-	// Loses is how many of Types it gets in no version afterwards.
+	// Loses counts the Types that it gets in no version afterwards.
 	Loses int
 }
 
@@ -45,7 +45,7 @@ func (r HitRow) consequence() string {
 
 func (v WithdrawalView) nobody() bool { return len(v.Rows)+len(v.Endpoints)+v.Others == 0 }
 
-// title says how many there are, for who does not open the list.
+// title counts the subscriptions and others that are hit, for a reader who does not open the list.
 func (v WithdrawalView) title() string {
 	if v.nobody() {
 		return "Who is hit when this version is withdrawn: nobody is subscribed" + v.readers()
@@ -57,7 +57,7 @@ func (v WithdrawalView) title() string {
 	return text + v.readers()
 }
 
-// readers says how many are known to have downloaded it.
+// readers counts the known downloaders.
 func (v WithdrawalView) readers() string {
 	n := len(v.Downloads.Rows) + v.Downloads.Others
 	if n == 0 {

@@ -49,7 +49,7 @@ type DatasetEnd struct {
 	Reason    string
 }
 
-// DatasetTrouble is what cannot be made of a dataset now.
+// DatasetTrouble describes a failure to make files of a dataset.
 type DatasetTrouble struct {
 	Kind, Error string // Kind is delta, snapshot, or file: a delta or snapshot for one follower
 	Times       int64
@@ -65,7 +65,7 @@ func (t DatasetTrouble) text() string {
 	return "A " + t.Kind + " failed " + ui.Count(int(t.Times)) + " times: " + t.Error
 }
 
-// DatasetFacts is what a dataset is.
+// DatasetFacts describes a dataset.
 type DatasetFacts struct {
 	ID, Title, Description          string
 	ObjectTypes                     []string
@@ -154,7 +154,7 @@ func (v AdminDatasetView) errors() []ui.FieldError {
 	return list
 }
 
-// DatasetButtons are what can be done with an active dataset at once.
+// DatasetButtons draws the immediate actions on an active dataset.
 func DatasetButtons(href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

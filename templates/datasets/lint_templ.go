@@ -22,13 +22,13 @@ type LintView struct {
 	Report   *LintReport
 }
 
-// LintReport is what was found in one file or zip.
+// LintReport lists the findings in one file or zip.
 type LintReport struct {
 	Name                     string
 	Files, Groups, Mutations int64
 	Errors, Warnings         int64
 	Rows                     []LintRow
-	// Most is how many findings are shown; all are counted.
+	// Most limits the findings shown; all are counted.
 	Most int
 }
 
@@ -89,7 +89,7 @@ func (f LintRow) place() string {
 	return text
 }
 
-// lintRules tell what is looked at.
+// lintRules describes the rules that are checked.
 func lintRules() []ui.Item {
 	return []ui.Item{
 		{Label: "unreadable", Text: "The file or zip cannot be read to its end, is no mutation delivery, or its files are not in order."},

@@ -32,7 +32,7 @@ type DatasetRow struct {
 	Followers int
 	// Waiting counts the groups that are in no delta yet.
 	Waiting int64
-	// Failed says what went wrong lately; empty when nothing did.
+	// Failed describes the latest failure; empty when there is none.
 	Failed string
 }
 

@@ -379,7 +379,7 @@ type PartnerDatasetView struct {
 	DatasetFacts
 	Href   string
 	Closed string
-	// SubscribeHref is where a subscription is asked for; empty when that cannot be done now.
+	// SubscribeHref is the address of the form for a subscription; empty when that cannot be done now.
 	SubscribeHref string
 	Reason        string // of the lineage, when it is not the first
 	LineageAt     time.Time

@@ -24,7 +24,7 @@ type DeltaRow struct {
 	Href   string // of the zip; empty when it cannot be had
 }
 
-// DeliveryCounts is what is in a delivery.
+// DeliveryCounts counts the groups and the changes in a delivery.
 type DeliveryCounts struct{ Groups, Adds, Changes, Deletes int64 }
 
 // SnapshotRow is an initial state.
@@ -37,7 +37,7 @@ type SnapshotRow struct {
 	Href              string
 }
 
-// PublicationRow is what was taken in by one request or one import.
+// PublicationRow counts the groups stored by one request or one import.
 type PublicationRow struct {
 	Name, Href, Kind, State, Error string
 	DeliveryCounts
@@ -45,7 +45,7 @@ type PublicationRow struct {
 	By                string
 	Started, Finished time.Time
 	CancelAction      string
-	// Unlocated counts versions of objects that lie in no area, where followers choose one; UnlocatedFirst says where the first is.
+	// Unlocated counts versions of objects that lie in no area, where followers choose one; UnlocatedFirst is the place of the first.
 	Unlocated      int64
 	UnlocatedFirst string
 }
@@ -64,10 +64,10 @@ func (r DeltaRow) state() (ui.Kind, string) {
 	return ui.KindOK, "Ready"
 }
 
-// counted tells whether it is known what is in it: not while the file of this reader is not there.
+// counted reports whether the contents are counted: not while the file of this reader is missing.
 func (r DeltaRow) counted() bool { return !r.Making && r.Failed == "" }
 
-// kindWord says what came in.
+// kindWord names the kind of a publication.
 func (r PublicationRow) kindWord() string {
 	switch r.Kind {
 	case "initial":

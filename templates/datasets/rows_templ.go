@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Progress is how much of something is done, of 100.
+// Progress shows how much of something is done, of 100.
 func Progress(label string, done int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1242,7 +1242,7 @@ func followerRow(r ui.FollowerRow, now time.Time) templ.Component {
 	})
 }
 
-// gets says what of a dataset a subscription gets.
+// gets shows the area and the object types that a subscription selects.
 func gets(area ui.Named, types []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

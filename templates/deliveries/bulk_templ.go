@@ -20,9 +20,9 @@ type DeliveryAllView struct {
 	Hidden []ui.Hidden
 	Filter []ui.Item
 	Count  int
-	// Groups tell where they go.
+	// Groups count the items by destination.
 	Groups JobGroupsView
-	// Warnings say which endpoints are not sent to now.
+	// Warnings name the endpoints that are not sent to now.
 	Warnings []string
 	// Discard offers to discard them too.
 	Discard       bool

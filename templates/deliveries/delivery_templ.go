@@ -18,25 +18,25 @@ import (
 type DeliveryView struct {
 	Self  string
 	State string
-	// Headline says how it is, Text what happened and what to do next, Wait what it waits for.
+	// Headline names the state, Text explains it and advises the next step, Wait names the cause of a wait.
 	Headline, Text, Wait string
 	Due                  time.Time
 	// Behind is the page of the delivery it waits behind, because its subscription
 	// wants events with the same key in order; empty when it waits for none.
 	Behind string
 	Facts  []ui.Item
-	// Resend is where to post for another try; empty when there is none now.
+	// Resend is the address that resends the delivery; empty when it cannot be resent now.
 	Resend, ResendLabel string
-	// Warnings say why a resend waits; empty when it is tried at once.
+	// Warnings name the causes for which a resend waits; empty when it is tried at once.
 	Warnings []string
 	// Discard is nil when it cannot be discarded.
 	Discard  *ui.Danger
 	Attempts []AttemptView
-	// Earlier is how many older attempts are left out.
+	// Earlier counts the older attempts that are left out.
 	Earlier int
 	Event   ui.EventView
 	Others  ui.DeliveryListView
-	// Audit is what people did with this delivery, newest first.
+	// Audit lists the decisions of people about this delivery, newest first.
 	Audit []ui.Moment
 	// Invalid is set when a form on it was refused.
 	Errors []ui.FieldError

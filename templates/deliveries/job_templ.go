@@ -19,15 +19,15 @@ type JobView struct {
 	Self string
 	// State is running, done or cancelled.
 	State string
-	// Verb is what it does: "resent", "discarded" or "offered".
+	// Verb names the action: "resent", "discarded" or "offered".
 	Verb                 string
 	Total, Done, Refused int
-	// More is set when there were more than Total; Noun is what it handles.
+	// More is set when there were more than Total; Noun names the items it handles.
 	More bool
 	Noun [2]string
-	// Parts tell how far a replay is with each subscription.
+	// Parts count the progress of a replay for each subscription.
 	Parts []JobPart
-	// Outcome is what became of its deliveries until now; Warnings say what keeps the rest waiting.
+	// Outcome counts its deliveries by state so far; Warnings name the causes that keep the rest waiting.
 	Outcome  []ui.Item
 	Warnings []string
 	// Open is set while some are still pending.
@@ -37,7 +37,7 @@ type JobView struct {
 	Created, Finished time.Time
 	// Cancel takes the form that stops it; empty when it cannot be stopped.
 	Cancel string
-	// List is where the deliveries are.
+	// List is the address of the list of its deliveries.
 	List string
 	Now  time.Time
 }
@@ -58,7 +58,7 @@ type JobRow struct {
 	Created                time.Time
 }
 
-// JobPart is how far a replay is with one subscription.
+// JobPart counts the progress of a replay for one subscription.
 type JobPart struct {
 	Endpoint, Subscription ui.Named
 	State, Text            string

@@ -37,16 +37,16 @@ type ReplayView struct {
 	Warnings []string
 }
 
-// JobGroupsView is what a job touches, by endpoint, subscription and event type.
+// JobGroupsView counts the items of a job by endpoint, subscription and event type.
 type JobGroupsView struct {
 	Rows []JobGroup
-	// Noun names what is counted; Left is how many groups are not shown.
+	// Noun names the items counted; Left counts the groups that are not shown.
 	Noun        [2]string
 	Total, Left int
 	ShowPartner bool
 }
 
-// JobGroup is what a job touches of one event type for one subscription.
+// JobGroup counts the items of a job of one event type for one subscription.
 type JobGroup struct {
 	Partner, EventType     string
 	Endpoint, Subscription ui.Named

@@ -33,13 +33,13 @@ type QuarantineRow struct {
 // QuarantineView is one request that was kept aside.
 type QuarantineView struct {
 	Facts []ui.Item
-	// First are the events that were accepted under the key before, and MoreFirst how many others there are; Events are those of
+	// First names the events that were accepted under the key before, and MoreFirst counts the others; Events shows those of
 	// this request, of which there are EventTotal.
 	First      []ui.Named
 	MoreFirst  int
 	Events     []ui.EventView
 	EventTotal int
-	// Release is where a release is posted; empty when the request was decided.
+	// Release is the address that releases the request; empty when it was decided.
 	Release string
 	Discard *ui.Danger
 	Errors  []ui.FieldError

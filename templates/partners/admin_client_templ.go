@@ -30,7 +30,7 @@ type AdminClientView struct {
 	History ui.History
 }
 
-// ClientAsks is what an approval would give a client in addition.
+// ClientAsks lists the rights that an approval would give a client in addition.
 type ClientAsks struct {
 	Scopes, Types, Sources []string
 }

@@ -30,9 +30,9 @@ type AdminSubscriptionView struct {
 	// come in order.
 	Filters []string
 	OrderBy string
-	// Retries tell how it is retried.
+	// Retries describes the retry schedule.
 	Retries string
-	// Repeats tell what becomes of an event that it was handed before.
+	// Repeats describes the handling of an event that it was handed before.
 	Repeats string
 	// Dataset is set for a subscription to a dataset; then there are no event types.
 	Dataset *SubscribedDataset
@@ -41,7 +41,7 @@ type AdminSubscriptionView struct {
 	History ui.History
 }
 
-// GrantedSource is who publishes a type now, and from where.
+// GrantedSource names the present publisher of a type, and its source.
 type GrantedSource struct {
 	Type, Partner, Source string
 	Own                   bool

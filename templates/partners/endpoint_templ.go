@@ -51,7 +51,7 @@ type EndpointAMQP struct {
 	Health bool
 }
 
-// PullView is how events are fetched, and what waits.
+// PullView explains how to fetch events, and counts those that wait.
 type PullView struct {
 	Waiting, Leased int
 	Oldest          time.Time
@@ -495,7 +495,7 @@ func (v EndpointView) endText() string {
 	return "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it becomes a dead letter, and is not sent any more."
 }
 
-// pauseText tells what a pause does to what waits: only what is sent by us carries a key that expires.
+// pauseText explains the effect of a pause on waiting deliveries: only those sent by us carry a key that expires.
 func (v EndpointView) pauseText() string {
 	if v.Pull != nil {
 		return "Nothing can be fetched until you resume it. What is for it is kept and waits."

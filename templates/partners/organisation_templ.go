@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// OrganisationView is what a partner sees of its own registration.
+// OrganisationView shows a partner its own registration.
 type OrganisationView struct {
 	State, Reason             string
 	Name, OIN, KVK, OrgNumber string

@@ -10,14 +10,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// SubscribedDataset is what of a dataset a subscription gets.
+// SubscribedDataset describes the part of a dataset that a subscription selects.
 type SubscribedDataset struct {
 	Dataset, Area ui.Named // an area without a page is everything
 	Types         []string
 	Keys          []string // the first of the area's keys
 	Copy          ui.FollowerRow
 	Map           *ui.MapView
-	// ChangeHref is where a partner changes it; empty when not now.
+	// ChangeHref is the page on which a partner changes it; empty when not now.
 	ChangeHref string
 }
 

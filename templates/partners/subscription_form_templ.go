@@ -24,7 +24,7 @@ type SubscriptionFormView struct {
 	NewEndpoint             string
 	Wrong                   map[string]string
 	Selection               ui.SelectionView
-	// Preview is what came of trying the filters; nil when nobody asked.
+	// Preview shows the outcome of trying the filters; nil when nobody asked.
 	Preview *ui.PreviewView
 }
 

@@ -23,12 +23,12 @@ type SubscriptionView struct {
 	Types                              []SubscriptionType
 	DeliveriesHref, ReplayHref         string
 	// Filters tell in words which events it gets, OrderBy by which attribute they
-	// come in order; ChangeHref is where both can be changed, empty when not now.
+	// come in order; ChangeHref is the page that changes both, empty when not now.
 	Filters             []string
 	OrderBy, ChangeHref string
-	// Retries tell how it is retried.
+	// Retries describes the retry schedule.
 	Retries string
-	// Repeats tell what becomes of an event that it was handed before.
+	// Repeats describes the handling of an event that it was handed before.
 	Repeats string
 	// Dataset is set for a subscription to a dataset; then there are no event types.
 	Dataset *SubscribedDataset

@@ -12,10 +12,10 @@ type Act struct {
 	Hidden        []Hidden
 }
 
-// ActsView is what can be done with what a page is about: at once, or after a reason.
+// ActsView lists the actions on the subject of a page: at once, or after a reason.
 type ActsView struct {
 	Title string
-	// Lead says what comes of it; may be empty.
+	// Lead announces the effect; may be empty.
 	Lead   string
 	Plain  []Act
 	Danger []Danger

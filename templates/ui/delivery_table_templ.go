@@ -61,7 +61,7 @@ type DeliveryRow struct {
 	State, Reason, Answer string
 	Changed, Due          time.Time
 	Tries                 int
-	// Resend is where to post for another try; empty when it cannot be resent.
+	// Resend is the address that resends the delivery; empty when it cannot be resent.
 	Resend, ResendLabel string
 }
 

@@ -12,13 +12,13 @@ import templruntime "github.com/a-h/templ/runtime"
 type EventView struct {
 	ID, CEID   string
 	Attributes []Item
-	// Kind says what the data is.
+	// Kind names the kind of the data.
 	Kind string
 	Size int64
 	// Pretty is JSON in lines; Raw the data as it came, or its beginning when Cut.
 	Pretty, Raw string
 	Cut         bool
-	// Download is where the data can be had byte for byte.
+	// Download is the address of the data, byte for byte.
 	Download string
 	// Object is the data when it is kept apart from the event; nil when it is not.
 	Object *ObjectView

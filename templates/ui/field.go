@@ -19,7 +19,7 @@ type Field struct {
 	Value string
 	// Type of a TextField: "text" (default), "email", "url", "password", ...
 	Type string
-	// Error says what is wrong and how to mend it; empty when all is well.
+	// Error describes the problem and its remedy; empty when all is well.
 	Error string
 	// Required is false for what may stay empty; the label then says so.
 	Required bool
@@ -58,7 +58,7 @@ type Hidden struct {
 	Name, Value string
 }
 
-// FormView is where a Form goes and how.
+// FormView sets the address and the encoding of a Form.
 type FormView struct {
 	Action string
 	// Multipart must be true when the form holds a FileField.

@@ -106,7 +106,7 @@ func Live(id, src string, every time.Duration) templ.Component {
 	})
 }
 
-// Every is how often a list is refreshed.
+// Every sets how often a list is refreshed.
 const Every = 10 * time.Second
 
 var _ = templruntime.GeneratedTemplate

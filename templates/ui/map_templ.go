@@ -14,7 +14,7 @@ import "strconv"
 type MapView struct {
 	// ID must be unique on the page.
 	ID string
-	// Title and Desc are what a screen reader reads in place of the picture.
+	// Title and Desc replace the picture for a screen reader.
 	Title, Desc string
 	// Width and Height are of the drawing; everything is in its units, y downwards.
 	Width, Height int
@@ -41,7 +41,7 @@ type MapLine struct {
 	Label string
 }
 
-// mapSeries is how many colours layers have; later ones take them again with another line.
+// mapSeries counts the colours of layers; later ones take them again with another line.
 const mapSeries = 4
 
 func (v MapView) box() string {

@@ -2,7 +2,7 @@ package ui
 
 import "github.com/a-h/templ"
 
-// Page is what Layout needs to draw the frame around the content of a page.
+// Page holds the data with which Layout draws the frame around the content of a page.
 type Page struct {
 	// Title is the text of the only h1 and the start of the window title.
 	Title string
@@ -14,7 +14,7 @@ type Page struct {
 	Actions templ.Component
 	// Lang is the language of the page as a BCP 47 tag; empty means "en".
 	Lang string
-	// User is who is logged in; nil for a visitor.
+	// User is the person who is logged in; nil for a visitor.
 	User *UserView
 	// Nav is the main navigation of this role; an empty Nav draws none.
 	Nav []NavItem
@@ -65,7 +65,7 @@ type Flash struct {
 	Text string
 }
 
-// Kind says how good or bad something is; it chooses colour, shape and role.
+// Kind rates something from good to bad; it chooses colour, shape and role.
 type Kind string
 
 // The kinds of alerts and badges.

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// Failure is what an error page tells: what went wrong in words that are safe
-// to show, what the reader can do, and a reference to give to the operator.
+// Failure fills an error page: a description of the failure in words that are safe
+// to show, the next step for the reader, and a reference to give to the operator.
 type Failure struct {
 	Status    int
 	Detail    string
@@ -21,8 +21,8 @@ type Failure struct {
 	Reference string
 }
 
-// ErrorPage is the whole page of a failed request; Page.Title is what went
-// wrong in a few words.
+// ErrorPage draws the whole page of a failed request; Page.Title names the failure
+// in a few words.
 func ErrorPage(p Page, f Failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

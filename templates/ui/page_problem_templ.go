@@ -22,7 +22,7 @@ func (v ProblemView) href() string { return "/problems/" + v.Code }
 
 func (v ProblemView) status() string { return strconv.Itoa(v.Status) + " " + v.Title }
 
-// ProblemPage is what the type of a problem leads to.
+// ProblemPage explains the type of a problem, at the address that is the type.
 func ProblemPage(p Page, v ProblemView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

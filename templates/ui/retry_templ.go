@@ -8,7 +8,7 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// RetryView is the part of a form that says how a subscription is retried, as typed; what is empty is as the settings say.
+// RetryView holds the retry fields of a form for a subscription, as typed; an empty field follows the settings.
 type RetryView struct{ Waits, Attempts, Deadline string }
 
 // RetryFields asks how a subscription is retried.

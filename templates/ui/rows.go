@@ -6,7 +6,7 @@ import "time"
 type AccountRow struct {
 	Name, Email, Status string
 	Since, LastLogin    time.Time
-	// BlockAction or UnblockAction is where the button posts to; empty when there is none.
+	// BlockAction or UnblockAction is the address that the button posts to; empty when there is none.
 	BlockAction, UnblockAction, LinkAction string
 	You                                    bool
 }
@@ -23,7 +23,7 @@ type EndpointRow struct {
 	// Waiting counts the deliveries that are to be sent; Oldest is when the first of them was due.
 	Waiting int
 	Oldest  time.Time
-	// Why says what is the matter; empty when all is well.
+	// Why names the problem; empty when all is well.
 	Why string
 }
 

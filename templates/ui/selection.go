@@ -16,7 +16,7 @@ type SelectionView struct {
 	Order, OrderOther string
 	Retry             RetryView
 	Wrong             map[string]string
-	// MoreAction is where the button for more rows posts.
+	// MoreAction is the address that the button for more rows posts to.
 	MoreAction string
 }
 
@@ -28,7 +28,7 @@ type FilterRow struct {
 // FilterControl is the name and id of a control of a row, counted from 0; part is attribute, comparison or value.
 func FilterControl(row int, part string) string { return "filter-" + strconv.Itoa(row) + "-" + part }
 
-// FilterRows is how many comparisons the form has at most; what needs more is written as JSON.
+// FilterRows limits the comparisons in the form; a longer filter is written as JSON.
 const FilterRows = 20
 
 // OrderOther is the choice of an order by an attribute that is typed.

@@ -24,7 +24,7 @@ func StateKind(state string) Kind {
 	}
 }
 
-// StateLabel is how the portal says a state to people.
+// StateLabel names a state for people.
 func StateLabel(state string) string {
 	switch state {
 	case "dead":
@@ -81,7 +81,7 @@ type Secret struct {
 	ID    string
 	Label string
 	Value string
-	// Warning says what happens next; empty gives the usual sentence.
+	// Warning announces the next step; empty gives the usual sentence.
 	Warning string
 }
 
