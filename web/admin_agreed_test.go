@@ -13,7 +13,7 @@ import (
 // An administrator acts for the own organisation on the pages that partners have.
 func TestOwnOrganisation(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	answer := o.admin.post("/admin/own/clients", url.Values{
 		"name": {"Student system"}, "authMethod": {"client_secret_basic"}, "scopes": {identity.ScopeEventsPublish},
 		"publishTypes": {"nl.example.student.*"}, "publishSources": {"urn:nld:oin:00000001003214345000:*"},
@@ -34,7 +34,7 @@ func TestOwnOrganisation(t *testing.T) {
 
 func TestRoutesBetweenPartners(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	other := o.harness.partner(t, "bob@zuid.example").PartnerID
 	good := url.Values{"from": {o.partner.ID}, "to": {other}, "eventType": {officeType}}
 	for field, wrong := range map[string]url.Values{
@@ -62,7 +62,7 @@ func TestRoutesBetweenPartners(t *testing.T) {
 
 func TestAdministrators(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	for field, form := range map[string]url.Values{
 		"name":  {"name": {""}, "email": {"eva@example.nl"}},
 		"email": {"name": {"Eva"}, "email": {"eva"}},
@@ -89,7 +89,7 @@ func TestAdministrators(t *testing.T) {
 
 func TestBlockingPeople(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	partner := o.asPartner(t)
 	wantStatus(t, partner.get("/partner"), http.StatusOK)
 	base := "/admin/accounts/" + o.staff.ID

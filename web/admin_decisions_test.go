@@ -19,7 +19,7 @@ type decision struct {
 	state  string // afterwards
 }
 
-func (o *office) decide(t *testing.T, d decision, state func() string) {
+func (o *adminHarness) decide(t *testing.T, d decision, state func() string) {
 	t.Helper()
 	answer := o.admin.post(d.path, url.Values{"reason": {d.reason}})
 	if answer.StatusCode != d.want {
@@ -35,7 +35,7 @@ func (o *office) decide(t *testing.T, d decision, state func() string) {
 
 func TestPartnerDecisions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	p := o.requested(t, "Leerlingzorg Zuid", true)
 	base := "/admin/partners/" + p.ID
 	for _, d := range []decision{
@@ -61,7 +61,7 @@ func TestPartnerDecisions(t *testing.T) {
 
 func TestPartnerWithoutConfirmedMailIsNotApproved(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	p := o.requested(t, "Leerlingzorg Zuid", false)
 	base := "/admin/partners/" + p.ID
 	page := o.page(t, base)
@@ -78,7 +78,7 @@ func TestPartnerWithoutConfirmedMailIsNotApproved(t *testing.T) {
 
 func TestSubscriptionDecisions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	s := o.subscription(t, o.endpoint(t, o.partner.ID).ID)
 	base := "/admin/subscriptions/" + s.ID
 	for _, d := range []decision{
@@ -101,7 +101,7 @@ func TestSubscriptionDecisions(t *testing.T) {
 
 func TestEndpointDecisions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	e := o.endpoint(t, o.partner.ID)
 	base := "/admin/endpoints/" + e.ID
 	for _, d := range []decision{
@@ -125,7 +125,7 @@ func TestEndpointDecisions(t *testing.T) {
 // A partner reads who paused its endpoint and why, and cannot resume it.
 func TestPartnerReadsWhoPausedItsEndpoint(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	e := o.endpoint(t, o.partner.ID)
 	here := "/partner/endpoints/" + e.ID
 	wantStatus(t, o.admin.post("/admin/endpoints/"+e.ID+"/pause", url.Values{"reason": {"Their log is full."}}), http.StatusSeeOther)
@@ -147,7 +147,7 @@ func TestPartnerReadsWhoPausedItsEndpoint(t *testing.T) {
 
 func TestEndpointTestLeadsToItsDelivery(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	e := o.endpoint(t, o.partner.ID)
 	answer := o.admin.post("/admin/endpoints/"+e.ID+"/test", url.Values{})
 	wantStatus(t, answer, http.StatusSeeOther)
@@ -164,7 +164,7 @@ func TestEndpointTestLeadsToItsDelivery(t *testing.T) {
 
 func TestClientDecisions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	c := o.waitingClient(t)
 	base := "/admin/clients/" + c.ID
 	scopes := func() string {

@@ -23,9 +23,9 @@ import (
 	"schakel/store"
 )
 
-// office is the whole portal on a real database, with an administrator who is
+// adminHarness is the whole portal on a real database, with an administrator who is
 // logged in, an approved partner, and a contract that is published.
-type office struct {
+type adminHarness struct {
 	*harness
 	reg     *services.Services
 	own     store.Partner
@@ -37,9 +37,9 @@ type office struct {
 
 const officeType = "nl.example.student.enrolled"
 
-func newOffice(t *testing.T) *office {
+func newAdminHarness(t *testing.T) *adminHarness {
 	t.Helper()
-	o := &office{}
+	o := &adminHarness{}
 	o.harness = newHarness(t, func(cfg *Config) { o.open(t, cfg) })
 	ctx := t.Context()
 	var err error
@@ -56,7 +56,7 @@ func newOffice(t *testing.T) *office {
 }
 
 // open puts the portal into the configuration.
-func (o *office) open(t *testing.T, cfg *Config) {
+func (o *adminHarness) open(t *testing.T, cfg *Config) {
 	t.Helper()
 	db, ok := cfg.Sessions.(*store.DB)
 	if !ok {
@@ -77,7 +77,7 @@ func (o *office) open(t *testing.T, cfg *Config) {
 }
 
 // publish makes a contract with one published version.
-func (o *office) publish(t *testing.T, id, document string) {
+func (o *adminHarness) publish(t *testing.T, id, document string) {
 	t.Helper()
 	o.draft(t, id, document)
 	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), id, "1.0.0", "")
@@ -85,7 +85,7 @@ func (o *office) publish(t *testing.T, id, document string) {
 }
 
 // draft makes a contract with one draft.
-func (o *office) draft(t *testing.T, id, document string) {
+func (o *adminHarness) draft(t *testing.T, id, document string) {
 	t.Helper()
 	ctx, actor := t.Context(), registry.SystemActor()
 	_, err := o.reg.Contracts.Create(ctx, actor, contracts.ContractInput{
@@ -97,7 +97,7 @@ func (o *office) draft(t *testing.T, id, document string) {
 }
 
 // asPartner is a browser of someone of the partner.
-func (o *office) asPartner(t *testing.T) *browser {
+func (o *adminHarness) asPartner(t *testing.T) *browser {
 	t.Helper()
 	b := o.browser()
 	b.login(t, o.staff.Email)
@@ -105,7 +105,7 @@ func (o *office) asPartner(t *testing.T) *browser {
 }
 
 // requested makes a pending registration; confirmed sets whether its e-mail address is confirmed.
-func (o *office) requested(t *testing.T, name string, confirmed bool) store.Partner {
+func (o *adminHarness) requested(t *testing.T, name string, confirmed bool) store.Partner {
 	t.Helper()
 	p := store.Partner{Name: name, Status: store.PartnerRequested, ContactName: "Anna de Vries", ContactEmail: "anna@zuid.example", OIN: "00000003123456780000"}
 	if confirmed {
@@ -115,7 +115,7 @@ func (o *office) requested(t *testing.T, name string, confirmed bool) store.Part
 	return p
 }
 
-func (o *office) endpoint(t *testing.T, partnerID string) store.Endpoint {
+func (o *adminHarness) endpoint(t *testing.T, partnerID string) store.Endpoint {
 	t.Helper()
 	e, err := o.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, partners.EndpointInput{
 		Name: "Main webhook", Kind: store.EndpointWebhook, URL: "https://events.noord.example/in", TokenURL: "https://id.noord.example/token",
@@ -125,7 +125,7 @@ func (o *office) endpoint(t *testing.T, partnerID string) store.Endpoint {
 	return e
 }
 
-func (o *office) subscription(t *testing.T, endpointID string) store.Subscription {
+func (o *adminHarness) subscription(t *testing.T, endpointID string) store.Subscription {
 	t.Helper()
 	s, err := o.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), partners.SubscriptionRequest{
 		Name: "New students", EndpointID: endpointID, Types: []string{officeType}, Purpose: "To make accounts for new students.",
@@ -135,7 +135,7 @@ func (o *office) subscription(t *testing.T, endpointID string) store.Subscriptio
 }
 
 // waitingClient makes a client of the partner that asks to publish.
-func (o *office) waitingClient(t *testing.T) store.Client {
+func (o *adminHarness) waitingClient(t *testing.T) store.Client {
 	t.Helper()
 	c, _, err := o.reg.Clients.Create(t.Context(), registry.AccountActor(o.staff), o.partner.ID, identity.NewClient{
 		Name: "Student system", AuthMethod: token.ClientSecretBasic, Scopes: []string{identity.ScopeEventsPublish},
@@ -146,7 +146,7 @@ func (o *office) waitingClient(t *testing.T) store.Client {
 }
 
 // page gets a page as the administrator and gives its text.
-func (o *office) page(t *testing.T, path string) string {
+func (o *adminHarness) page(t *testing.T, path string) string {
 	t.Helper()
 	answer := o.admin.get(path)
 	wantStatus(t, answer, http.StatusOK)

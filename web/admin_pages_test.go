@@ -10,7 +10,7 @@ import (
 // Every page of administrators shows what it is about, and no secret.
 func TestAdminPages(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	waiting := o.requested(t, "Leerlingzorg Zuid", true)
 	endpoint := o.endpoint(t, o.partner.ID)
 	sub := o.subscription(t, endpoint.ID)
@@ -59,7 +59,7 @@ func TestAdminPages(t *testing.T) {
 // Nobody but administrators gets at these pages or their actions.
 func TestAdminIsForAdministrators(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	visitor, partner := o.browser(), o.asPartner(t)
 	for _, r := range o.app.echo.Routes() {
 		if !strings.HasPrefix(r.Path, "/admin") {
@@ -80,7 +80,7 @@ func TestAdminIsForAdministrators(t *testing.T) {
 // What is not there is a 404 on every page about one thing.
 func TestAdminUnknown(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	for _, path := range []string{
 		"/admin/partners/ptn_none", "/admin/subscriptions/sub_none", "/admin/clients/cli_none", "/admin/endpoints/ept_none",
 		"/contracts/none", "/contracts/none/versions/1.0.0", "/contracts/student-events/versions/9.9.9",

@@ -12,7 +12,7 @@ import (
 // An administrator corrects a registration on a page of its own; what is wrong stands beside its field, and the partner reads what changed.
 func TestPartnerIsCorrected(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	p := o.requested(t, "Leerlingzorg Zuid", true)
 	base := "/admin/partners/" + p.ID
 	wantText(t, o.page(t, base), "Correct the registration", base+"/registration")

@@ -128,10 +128,10 @@ func (r *refusal) fill(e *registry.Error) bool {
 	return true
 }
 
-// frame is the frame of an administrator's page with the way to it.
-func (p *portal) frame(c echo.Context, title string, way ...ui.Crumb) ui.Page {
+// frame returns the frame of an administrator's page, with its breadcrumbs.
+func (p *portal) frame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
 	page := p.page(c, title)
-	page.Crumbs = append(append(page.Crumbs, way...), ui.Crumb{Label: title})
+	page.Crumbs = append(append(page.Crumbs, crumbs...), ui.Crumb{Label: title})
 	return page
 }
 

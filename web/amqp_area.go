@@ -98,14 +98,14 @@ func (a amqpArea) bounds(c echo.Context) registry.Scope {
 	return registry.ScopeOf(partnerID(c))
 }
 
-// sheet is the frame of a page of this area, with the way to it.
-func (a amqpArea) sheet(c echo.Context, title string, way ...ui.Crumb) ui.Page {
+// pageFrame returns the frame of a page of this area, with its breadcrumbs.
+func (a amqpArea) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
 	if a.admin {
-		way = append([]ui.Crumb{{Label: "AMQP", Href: a.root()}}, way...)
+		crumbs = append([]ui.Crumb{{Label: "AMQP", Href: a.root()}}, crumbs...)
 	} else {
-		way = append([]ui.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, way...)
+		crumbs = append([]ui.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, crumbs...)
 	}
-	return a.frame(c, title, way...)
+	return a.frame(c, title, crumbs...)
 }
 
 // changed has the bridge read brokers and parties anew, and goes to a page.

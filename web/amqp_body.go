@@ -20,7 +20,7 @@ func (a amqpArea) messageBody(c echo.Context) error {
 	}
 	body, err := a.AMQP.Body(c.Request().Context(), engineActor(c), m.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return a.refuse(c, a.message(m.ID), bodyNotKept)
+		return a.refuse(c, a.message(m.ID), bodyNotStored)
 	}
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (m *machineAPI) getAMQPBody(c echo.Context) error {
 	}
 	body, err := m.AMQP.Body(c.Request().Context(), who.decider(), row.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return newProblem(http.StatusConflict, "conflict", bodyNotKept)
+		return newProblem(http.StatusConflict, "conflict", bodyNotStored)
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (m *machineAPI) getAMQPBody(c echo.Context) error {
 	return serveBody(c, row.ID, body)
 }
 
-const bodyNotKept = "The content of this message is not kept here. With --amqp-keep-refused that of refused messages is."
+const bodyNotStored = "The content of this message is not kept here. With --amqp-keep-refused that of refused messages is."
 
 func serveBody(c echo.Context, id string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+id+`.p7m"`)

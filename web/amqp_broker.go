@@ -106,7 +106,7 @@ func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroke
 			return err
 		}
 	}
-	page := a.sheet(c, title)
+	page := a.pageFrame(c, title)
 	page.Invalid = len(wrong) > 0
 	return a.render(c, status, view.AMQPBrokerFormPage(page, v))
 }

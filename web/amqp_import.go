@@ -22,7 +22,7 @@ func (a amqpArea) importPage(c echo.Context) error {
 }
 
 func (a amqpArea) showAMQPImport(c echo.Context, status int, text string, wrong formErrors) error {
-	page := a.sheet(c, "Import a CPA, CPP or communication details")
+	page := a.pageFrame(c, "Import a CPA, CPP or communication details")
 	page.Lead = "Nothing changes before you have seen what would."
 	page.Invalid = len(wrong) > 0
 	return a.render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
@@ -63,17 +63,17 @@ func (a amqpArea) previewImport(c echo.Context, status int, in documentForm, wro
 	if err != nil {
 		return err
 	}
-	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: oneWrong(wrong)}
+	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: joinedProblems(wrong)}
 	for _, p := range told.Parties {
 		v.Parties = append(v.Parties, a.importRow(p))
 	}
-	page := a.sheet(c, "What the "+told.Kind+" changes", ui.Crumb{Label: "Import", Href: a.root() + "/import"})
+	page := a.pageFrame(c, "What the "+told.Kind+" changes", ui.Crumb{Label: "Import", Href: a.root() + "/import"})
 	page.Invalid = len(wrong) > 0
 	return a.render(c, status, view.AMQPImportPreview(page, v))
 }
 
-// oneWrong joins the problems of all fields into one line: the fields are not on the page.
-func oneWrong(wrong formErrors) map[string]string {
+// joinedProblems joins the problems of all fields into one line: the fields are not on the page.
+func joinedProblems(wrong formErrors) map[string]string {
 	var texts []string
 	for _, f := range sortedFields(wrong) {
 		texts = append(texts, f.Text)

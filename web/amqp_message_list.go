@@ -28,7 +28,7 @@ func (a amqpArea) messageList(c echo.Context) error {
 	v.Fields = withErrors(append(v.Fields,
 		ui.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
 		ui.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
-	page := a.sheet(c, "AMQP messages")
+	page := a.pageFrame(c, "AMQP messages")
 	page.Lead = "What was written to queues of message brokers and read from them, newest first."
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(v.Fields)

@@ -63,7 +63,7 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 			return err
 		}
 	}
-	status, page := http.StatusOK, a.sheet(c, amqpKind(m.Kind)+" "+directionWord(m), ui.Crumb{Label: "Messages", Href: a.messages()})
+	status, page := http.StatusOK, a.pageFrame(c, amqpKind(m.Kind)+" "+directionWord(m), ui.Crumb{Label: "Messages", Href: a.messages()})
 	page.Badge = v.State.Badge()
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "drop-reason", Text: wrong}}

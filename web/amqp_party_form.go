@@ -164,7 +164,7 @@ func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 		title = "Add a party"
 		v.Kinds = otherPartyKind(a.root()+"/parties/new?endpoint="+row.EndpointID, in.Kind)
 	}
-	page := a.sheet(c, title)
+	page := a.pageFrame(c, title)
 	page.Invalid = len(wrong) > 0
 	return a.render(c, status, view.AMQPPartyFormPage(page, v))
 }

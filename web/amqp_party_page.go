@@ -48,7 +48,7 @@ func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong form
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err
 	}
-	page := a.sheet(c, row.Name)
+	page := a.pageFrame(c, row.Name)
 	page.Badge, page.Invalid = ui.State("active"), len(wrong) > 0
 	if !row.Enabled {
 		page.Badge = ui.State("paused")

@@ -93,7 +93,7 @@ func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 	if err := a.processOptions(c, in, &v); err != nil {
 		return err
 	}
-	page := a.sheet(c, title, ui.Crumb{Label: party.Name, Href: here})
+	page := a.pageFrame(c, title, ui.Crumb{Label: party.Name, Href: here})
 	page.Invalid = len(wrong) > 0
 	return a.render(c, status, view.AMQPProcessFormPage(page, v))
 }

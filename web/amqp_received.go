@@ -13,9 +13,9 @@ const (
 	senderRefetches = "Its sender fetches our certificate anew from the address registry and sends it again. Check that our newest one is registered there."
 )
 
-// turnedDown reports whether we rejected a message, or sent the answer that rejects it: its sender must mend the fault,
+// rejectedByUs reports whether we rejected a message, or sent the answer that rejects it: its sender must mend the fault,
 // not we.
-func turnedDown(m store.AMQPMessage) bool {
+func rejectedByUs(m store.AMQPMessage) bool {
 	answer := m.Kind == store.AMQPAppRec || m.Kind == store.AMQPError || m.Kind == store.AMQPAnswer
 	return answer == (m.Direction == store.AMQPOut)
 }
@@ -25,7 +25,7 @@ func amqpRemedy(m store.AMQPMessage) string {
 	if m.Status == store.AMQPReplaced {
 		return "" // that was done
 	}
-	if !turnedDown(m) {
+	if !rejectedByUs(m) {
 		return amqpReasonOf(m.Reason).Remedy
 	}
 	if m.Reason == store.AMQPOtherContent {

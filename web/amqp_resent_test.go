@@ -18,7 +18,7 @@ func TestAMQPMessageIsResent(t *testing.T) {
 	t.Parallel()
 	q := newQueueWorld(t)
 	d := q.rejected(q.first)
-	w := &amqpWorld{deskHarness: q.deskHarness, admin: q.admin, owner: q.first.id}
+	w := &amqpWorld{portalHarness: q.portalHarness, admin: q.admin, owner: q.first.id}
 	of := func(status string) func(*store.AMQPMessage) {
 		return func(m *store.AMQPMessage) { m.DeliveryID, m.Status = d.ID, status }
 	}

@@ -59,7 +59,7 @@ func TestAuditPageFilters(t *testing.T) {
 		"another":   {"partner=" + w.other.id, 0},
 		"action":    {"action=delivery.resent", 1},
 		"other one": {"action=partner.approved", 0},
-		"actor":     {"actor=" + w.deskHarness.admin.ID, 1},
+		"actor":     {"actor=" + w.portalHarness.admin.ID, 1},
 		"nobody":    {"actor=acc_x", 0},
 		"object":    {"object=" + d.ID, 1},
 		"period":    {"until=2020-01-01", 0},

@@ -7,9 +7,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// mostDrained bounds how much of an unread body is read and dropped before the answer goes out: a little more than
+// maxDrained bounds how much of an unread body is read and dropped before the answer goes out: a little more than
 // the largest document by default. The time for it is that of the server for any body.
-const mostDrained = 32 << 20
+const maxDrained = 32 << 20
 
 const contextBody = "body"
 
@@ -31,5 +31,5 @@ func drainBody(c echo.Context) {
 	if !ok || c.Request().Header.Get("Expect") != "" {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, body, mostDrained)
+	_, _ = io.CopyN(io.Discard, body, maxDrained)
 }

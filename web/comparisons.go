@@ -8,9 +8,9 @@ import (
 	"schakel/registry/contracts"
 )
 
-// keptChanges bounds how many changes are kept of comparisons; when there are more
-// all are forgotten.
-const keptChanges = 20_000
+// maxCachedChanges bounds the changes in the cache of comparisons; beyond it the cache
+// is cleared.
+const maxCachedChanges = 20_000
 
 // comparisons compares versions of contracts, one pair at a time, because large
 // documents take seconds, and keeps what it found: the same two documents always
@@ -19,12 +19,12 @@ type comparisons struct {
 	contracts *contracts.Contracts
 	turn      chan struct{}
 	mu        sync.Mutex
-	kept      map[string]contracts.Comparison
+	cached    map[string]contracts.Comparison
 	size      int
 }
 
-func newComparisons(register *contracts.Contracts) *comparisons {
-	return &comparisons{contracts: register, turn: make(chan struct{}, 1), kept: map[string]contracts.Comparison{}}
+func newComparisons(contracts *contracts.Contracts) *comparisons {
+	return &comparisons{contracts: contracts, turn: make(chan struct{}, 1), cached: map[string]contracts.Comparison{}}
 }
 
 // get compares two versions that the reader may see, as registry.Contracts.Compare.
@@ -51,7 +51,7 @@ func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, versi
 	}
 	made, err := p.contracts.Compare(ctx, reader, id, after.Version, before.Version)
 	if err == nil && made.From.Digest == before.Digest && made.To.Digest == after.Digest {
-		p.keep(name, made)
+		p.cache(name, made)
 	}
 	return made, err
 }
@@ -59,20 +59,20 @@ func (p *comparisons) get(ctx context.Context, reader registry.Reader, id, versi
 func (p *comparisons) find(name string) (contracts.Comparison, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	found, ok := p.kept[name]
+	found, ok := p.cached[name]
 	return found, ok
 }
 
-func (p *comparisons) keep(name string, made contracts.Comparison) {
+func (p *comparisons) cache(name string, made contracts.Comparison) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	weight := len(made.Changes) + 10 // an empty one takes room too
-	if p.size+weight > keptChanges {
-		clear(p.kept)
+	if p.size+weight > maxCachedChanges {
+		clear(p.cached)
 		p.size = 0
 	}
-	if weight <= keptChanges {
-		p.kept[name] = made
+	if weight <= maxCachedChanges {
+		p.cached[name] = made
 		p.size += weight
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Rules: EDU-21, EDU-26.
 func TestAdvicePage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	sensitive := strings.Replace(sampleContract, "version: 1.0.0", "version: 2.0.0", 1)
 	sensitive = strings.Replace(sensitive, "      left:\n", "      leaked: {name: nl.example.student.leaked, headers: {type: object, properties: {ce-type: {const: nl.example.student.leaked}, ce-subject: {type: string, description: The BSN of the student.}}}, payload: {type: object}}\n      left:\n", 1)
 	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(sensitive)})
@@ -38,14 +38,14 @@ func TestAdvicePage(t *testing.T) {
 	partner.login(t, "pat@noord.example")
 	wantStatus(t, partner.get(target), http.StatusNotFound) // a draft
 	wantStatus(t, partner.get("/contracts/student-events/versions/1.0.0/advice"), http.StatusOK)
-	o.show(t, "student-events", store.VisibilityInternal)
+	o.setVisibility(t, "student-events", store.VisibilityInternal)
 	wantStatus(t, o.browser().get("/contracts/student-events/versions/1.0.0/advice"), http.StatusNotFound)
 }
 
 // What is below the score that a chain asks for is told, and not published.
 func TestScoreToPublish(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.secondVersion(t, "2.0.0")
 	_, _, err := o.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Values: map[string]string{"register.min_score": "100"}})
 	noError(t, err)

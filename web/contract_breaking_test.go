@@ -11,7 +11,7 @@ import (
 // An administrator sees what a publication breaks and for whom, and says why.
 func TestPublishBreakingPage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	sub := o.subscription(t, o.endpoint(t, o.partner.ID).ID)
 	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
 	o.secondVersion(t, "1.1.0")

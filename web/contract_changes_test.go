@@ -11,8 +11,8 @@ import (
 	"schakel/store"
 )
 
-// show changes who sees a contract.
-func (o *office) show(t *testing.T, id, visibility string, partnerIDs ...string) {
+// setVisibility changes who sees a contract.
+func (o *adminHarness) setVisibility(t *testing.T, id, visibility string, partnerIDs ...string) {
 	t.Helper()
 	_, err := o.reg.Contracts.SetVisibility(t.Context(), registry.SystemActor(), id, contracts.VisibilityChange{
 		Visibility: visibility, PartnerIDs: partnerIDs, Reason: "for the test", AcceptLoss: true,
@@ -23,7 +23,7 @@ func (o *office) show(t *testing.T, id, visibility string, partnerIDs ...string)
 }
 
 // secondVersion uploads nextContract beside the sample contract.
-func (o *office) secondVersion(t *testing.T, version string) {
+func (o *adminHarness) secondVersion(t *testing.T, version string) {
 	t.Helper()
 	_, err := o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(nextContract(version))})
 	noError(t, err)
@@ -31,7 +31,7 @@ func (o *office) secondVersion(t *testing.T, version string) {
 
 func TestChangesPage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	wantText(t, o.page(t, "/contracts/student-events/versions/1.0.0/changes"), "This is the only version")
 	o.secondVersion(t, "2.0.0")
 	target := "/contracts/student-events/versions/2.0.0/changes"
@@ -49,7 +49,7 @@ func TestChangesPage(t *testing.T) {
 	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "")
 	noError(t, err)
 	wantStatus(t, partner.get(target), http.StatusOK)
-	o.show(t, "student-events", store.VisibilityInternal)
+	o.setVisibility(t, "student-events", store.VisibilityInternal)
 	wantStatus(t, partner.get(target), http.StatusNotFound)
 	wantStatus(t, o.browser().get(target), http.StatusNotFound)
 }
@@ -57,7 +57,7 @@ func TestChangesPage(t *testing.T) {
 // A page shows the causes in parts, and links to the rest.
 func TestChangesPageOfMany(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	var b strings.Builder
 	for i := range 60 {
 		name := string(rune('a'+i/26)) + string(rune('a'+i%26))

@@ -48,8 +48,8 @@ func TestDownloadsOverTheAPI(t *testing.T) {
 // Rules: EDU-06c, EDU-06e.
 func TestDownloadsInThePortal(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
-	o.show(t, "student-events", "public")
+	o := newAdminHarness(t)
+	o.setVisibility(t, "student-events", "public")
 	here := "/contracts/student-events/versions/1.0.0"
 	wantText(t, o.page(t, here+"/reading"), "Who downloaded it: nobody yet")
 	own := o.asPartner(t)

@@ -15,12 +15,12 @@ import (
 // Rules: EDU-N06.
 func TestFeeds(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	target := "/contracts/student-events/feed.atom"
-	o.show(t, "student-events", store.VisibilityPartners)
+	o.setVisibility(t, "student-events", store.VisibilityPartners)
 	wantStatus(t, o.browser().get(target), http.StatusUnauthorized)
 	wantStatus(t, o.admin.get(target), http.StatusOK)
-	o.show(t, "student-events", store.VisibilityPublic)
+	o.setVisibility(t, "student-events", store.VisibilityPublic)
 	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students & <events>"})
 	noError(t, err)
 	o.secondVersion(t, "2.0.0") // a draft is not told
@@ -59,9 +59,9 @@ func TestFeeds(t *testing.T) {
 // Rules: EDU-06e, EDU-N06.
 func TestFeedsWithReadKey(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	target := "/contracts/student-events/feed.atom"
-	o.show(t, "student-events", store.VisibilityPartners)
+	o.setVisibility(t, "student-events", store.VisibilityPartners)
 	o.secondVersion(t, "2.0.0") // a draft is not told
 	key, plain, err := o.reg.ReadKeys.Create(t.Context(), registry.SystemActor(), o.partner.ID, identity.NewReadKey{Name: "Feed reader"})
 	noError(t, err)
@@ -92,7 +92,7 @@ func TestFeedsWithReadKey(t *testing.T) {
 		}
 	}
 	wantStatus(t, ask("/contracts/not-there/feed.atom", plain), http.StatusNotFound)
-	o.show(t, "student-events", store.VisibilityInternal)
+	o.setVisibility(t, "student-events", store.VisibilityInternal)
 	wantStatus(t, ask(target, plain), http.StatusNotFound)
 	noError(t, o.reg.ReadKeys.Revoke(t.Context(), registry.SystemActor(), key.ID, "it leaked"))
 	wantStatus(t, ask("/contracts/feed.atom", plain), http.StatusUnauthorized)

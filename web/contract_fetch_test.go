@@ -17,7 +17,7 @@ import (
 // Rules: EDU-21
 func TestUploadFetchesWithConsent(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	var asked atomic.Int64
 	schema := "type: object\nproperties: {name: {type: string}}\n"
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func TestUploadFetchesWithConsent(t *testing.T) {
 // Rules: EDU-21
 func TestUploadFetchesExamples(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	var asked atomic.Int64
 	const school = `{"name":"De Berkel"}`
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func TestUploadFetchesExamples(t *testing.T) {
 // Rules: SEC-27
 func TestPartnersFetchPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
 	t.Cleanup(server.Close)
 	o.servers.Client = server.Client()

@@ -98,7 +98,7 @@ func TestContractZipByAPI(t *testing.T) {
 // Rules: EDU-21.
 func TestContractZipInThePortal(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	to, here := "/admin/contracts/student-events/versions", "/contracts/student-events/versions/2.0.0"
 	wantRedirect(t, o.admin.upload(t, to, nil, "students.yaml", []byte(splitContract("2.0.0"))), here)
 	page := o.page(t, here)

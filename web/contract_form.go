@@ -121,12 +121,12 @@ func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status
 		}
 		v.Named = namedOptions(v.Partners, in.PartnerIDs)
 	}
-	title, way := "New contract", []ui.Crumb{{Label: "Contracts", Href: "/contracts"}}
+	title, crumbs := "New contract", []ui.Crumb{{Label: "Contracts", Href: "/contracts"}}
 	if id != "" {
 		v.Action, v.Button, title = maintainHref(reader, id), "Save", "Edit "+id
-		way = append(way, ui.Crumb{Label: id, Href: contractHref(id)})
+		crumbs = append(crumbs, ui.Crumb{Label: id, Href: contractHref(id)})
 	}
-	page := p.frame(c, title, way...)
+	page := p.frame(c, title, crumbs...)
 	page.Invalid = wrong != nil
 	return p.render(c, status, view.ContractForm(page, v))
 }

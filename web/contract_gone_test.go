@@ -52,7 +52,7 @@ func TestWithdrawnVersionIsGone(t *testing.T) {
 // The page of a withdrawn version says so.
 func TestWithdrawnVersionPageIsGone(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	_, err := o.reg.Contracts.Withdraw(t.Context(), registry.SystemActor(), "student-events", "1.0.0", "It was wrong.")
 	noError(t, err)
 	page := o.browser().get("/contracts/student-events/versions/1.0.0")
@@ -93,7 +93,7 @@ func TestEncodedPaths(t *testing.T) {
 // Rules: EDU-N06
 func TestFeedHasPages(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	const more = 120
 	for i := range more {
 		version := fmt.Sprintf("1.0.%d", i+1)
@@ -140,7 +140,7 @@ func TestFeedHasPages(t *testing.T) {
 // Rules: EDU-22
 func TestRequestedPublicationsWaitOnTheOverview(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	owner := o.asPartner(t)
 	owner.post("/partner/contracts", url.Values{"id": {"grade-events"}, "kind": {"asyncapi"}, "title": {"Grades"}, "visibility": {"partners"}})
 	owner.upload(t, "/partner/contracts/grade-events/versions", nil, "grades.yaml", []byte(strings.ReplaceAll(sampleContract, "student.", "grade.")))

@@ -40,7 +40,7 @@ func (p *portal) contractPage(c echo.Context) error {
 			ui.LinkButton(ui.Primary, "Upload a version", v.UploadHref),
 			ui.LinkButton(ui.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
 	}
-	if v.Copy, err = p.tellOrigin(c, reader, contract, &page); err != nil {
+	if v.Copy, err = p.addOrigin(c, reader, contract, &page); err != nil {
 		return err
 	}
 	page.Actions = readFirst(page.Actions, contract.ID, v.TypesOf)

@@ -30,7 +30,7 @@ operations:
 // Rules: EDU-06, EDU-06b.
 func TestContractStory(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	form := url.Values{"id": {"grade-events"}, "kind": {"asyncapi"}, "title": {"Grades"}, "visibility": {"public"}, "description": {"All about\r\ngrades."}}
 	wantRedirect(t, o.admin.post("/admin/contracts", form), "/admin/contracts/grade-events/upload")
 	document := strings.ReplaceAll(sampleContract, "student.", "grade.")
@@ -68,7 +68,7 @@ func TestContractStory(t *testing.T) {
 
 func TestContractFormRefusals(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	for field, value := range map[string]string{
 		"id": "Not Kebab", "kind": "wsdl", "title": "", "visibility": "all", "contactEmail": "nobody", "owner": strings.Repeat("x", 201),
 		"classification": strings.Repeat("x", 201), "basedOn": "two\nlines",
@@ -99,7 +99,7 @@ func TestContractFormRefusals(t *testing.T) {
 
 func TestUploadRefusals(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	to := "/admin/contracts/student-events/versions"
 	next := strings.ReplaceAll(sampleContract, "version: 1.0.0", "version: 1.1.0")
 	for name, u := range map[string]struct {
@@ -142,7 +142,7 @@ func TestUploadRefusals(t *testing.T) {
 // An event type that another contract defines stops a publication before it is tried.
 func TestPublishSummary(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.draft(t, "other-events", otherContract)
 	base := "/admin/contracts/other-events/versions/1.0.0"
 	page := o.page(t, base+"/publication")
@@ -161,7 +161,7 @@ func TestPublishSummary(t *testing.T) {
 // Who may see a contract is the same in the list, on its pages and for its bytes.
 func TestContractPagesVisibility(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students"})
 	noError(t, err)
 	readers := map[string]*browser{"visitor": o.browser(), "partner": o.asPartner(t), "administrator": o.admin}
@@ -170,7 +170,7 @@ func TestContractPagesVisibility(t *testing.T) {
 		store.VisibilityPartners: {"partner", "administrator"},
 		store.VisibilityInternal: {"administrator"},
 	} {
-		o.show(t, "student-events", visibility)
+		o.setVisibility(t, "student-events", visibility)
 		for who, b := range readers {
 			want := http.StatusNotFound
 			if strings.Contains(strings.Join(sees, " "), who) {
@@ -191,7 +191,7 @@ func TestContractPagesVisibility(t *testing.T) {
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	answer := o.admin.get("/contracts/student-events/versions/1.0.0/original")
 	if got := text(answer); got != sampleContract {
 		t.Errorf("got %q", got)
@@ -216,7 +216,7 @@ func TestDownload(t *testing.T) {
 func TestRealDocuments(t *testing.T) {
 	t.Parallel()
 	files := needs.Files(t, "contracts", "asyncapi")
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		noError(t, err)

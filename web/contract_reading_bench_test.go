@@ -43,7 +43,7 @@ var readingSizes = map[string]int{"small": 5_000, "600KB": 600_000, "13MB": 13_0
 // A large document is read in parts: the page stays small whatever its size.
 func TestReadingOfLargeIsBounded(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.openAPI(t, "large", largeOpenAPI(readingSizes["600KB"]))
 	_, err := publishDraft(t.Context(), o.reg, registry.SystemActor(), "large", "1.0.0", "")
 	noError(t, err)

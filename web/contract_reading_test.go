@@ -25,7 +25,7 @@ components:
     Person: {type: object, required: [name], properties: {name: {type: string, description: "[a](data:text/html;base64,x)"}}}
 `
 
-func (o *office) openAPI(t *testing.T, id, document string) {
+func (o *adminHarness) openAPI(t *testing.T, id, document string) {
 	t.Helper()
 	ctx, who := t.Context(), registry.SystemActor()
 	_, err := o.reg.Contracts.Create(ctx, who, contracts.ContractInput{ID: id, Kind: "openapi", Title: "Schools", Visibility: "public"})
@@ -36,7 +36,7 @@ func (o *office) openAPI(t *testing.T, id, document string) {
 
 func TestReadingPage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.openAPI(t, "schools", readableContract)
 	target := "/contracts/schools/versions/1.0.0/reading"
 	wantStatus(t, o.browser().get(target), http.StatusNotFound) // a draft
@@ -60,10 +60,10 @@ func TestReadingPage(t *testing.T) {
 // Administrators see who uses a version, a partner its own use, and nobody else any.
 func TestReadingUses(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	sub := o.subscription(t, o.endpoint(t, o.partner.ID).ID)
 	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
-	o.show(t, "student-events", "public")
+	o.setVisibility(t, "student-events", "public")
 	target := "/contracts/student-events/versions/1.0.0/reading"
 	wantText(t, o.page(t, target), "Who uses its event types", sub.ID, o.partner.Name, "nl.example.student.enrolled", "studentId")
 	own := o.asPartner(t)

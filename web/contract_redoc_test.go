@@ -13,7 +13,7 @@ import (
 // and reach nothing but us.
 func TestRedocPage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.openAPI(t, "schools", readableContract)
 	target := "/contracts/schools/versions/1.0.0/redoc"
 	wantStatus(t, o.browser().get(target), http.StatusNotFound) // a draft
@@ -45,7 +45,7 @@ func TestRedocPage(t *testing.T) {
 
 func TestReadingLeadsToOtherVersions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	o.secondVersion(t, "2.0.0")
 	here := "/contracts/student-events/versions/"
 	wantText(t, o.page(t, here+"1.0.0/reading"), "Other versions", `href="`+here+`2.0.0/reading"`, here+"2.0.0/changes?from=1.0.0")

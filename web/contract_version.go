@@ -83,7 +83,7 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 	page := p.frame(c, about.Title+" "+version.Version,
 		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: contractHref(about.ID)})
 	page.Badge, page.Invalid = ui.State(version.Status), r.status != 0
-	if err := p.tellVersionOrigin(c, reader, version, &page); err != nil {
+	if err := p.addVersionOrigin(c, reader, version, &page); err != nil {
 		return err
 	}
 	return p.render(c, r.code(), view.VersionPage(page, v))

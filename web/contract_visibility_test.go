@@ -15,8 +15,8 @@ import (
 // Rules: EDU-06d.
 func TestVisibilityPage(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
-	o.show(t, "student-events", store.VisibilityPublic)
+	o := newAdminHarness(t)
+	o.setVisibility(t, "student-events", store.VisibilityPublic)
 	target := "/admin/contracts/student-events/visibility"
 	wantText(t, o.page(t, "/contracts/student-events"), "Change who sees it", target)
 	wantText(t, o.page(t, target), "Now it is shown to: Everybody", o.partner.Name)
@@ -61,7 +61,7 @@ func TestVisibilityPage(t *testing.T) {
 // Rules: EDU-21, EDU-22.
 func TestPartnerContractInThePortal(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	owner := o.asPartner(t)
 	wantText(t, text(owner.get("/contracts")), `href="/partner/contracts/new"`)
 	form := text(owner.get("/partner/contracts/new"))

@@ -68,7 +68,7 @@ func wantClosed(t *testing.T, answer apiAnswer, target string) {
 // The feeds and documents of the pages may be read from anywhere too, and what a login shows may not.
 func TestPreflightOfPages(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	for target, public := range map[string]bool{
 		"/contracts/feed.atom": true, "/contracts/student-events/feed.atom": true, "/contracts/student-events/versions/1.0.0/original": true,
 		"/contracts/student-events/versions/1.0.0/json": true, "/contracts": false, "/contracts/student-events": false, "/admin": false, "/login": false,

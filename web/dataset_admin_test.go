@@ -55,7 +55,7 @@ func housesZip(t *testing.T, kind format.DeliveryType, mutations ...format.Mutat
 }
 
 // withHouses makes the dataset and publishes two houses by the pages.
-func (d *deskHarness) withHouses(t *testing.T, admin *browser) {
+func (d *portalHarness) withHouses(t *testing.T, admin *browser) {
 	t.Helper()
 	wantStatus(t, admin.post("/admin/datasets", housesForm()), http.StatusSeeOther)
 	zip := housesZip(t, format.Initial,
@@ -68,7 +68,7 @@ func (d *deskHarness) withHouses(t *testing.T, admin *browser) {
 // Rules: MUT-33, MUT-38, MUT-65.
 func TestDatasetAdministration(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	b.login(t, testEmail)
 	wantWords(t, text(b.get("/admin/datasets")), "There are no datasets yet.", "Make a dataset", "Check mutation files")
@@ -124,7 +124,7 @@ func TestDatasetAdministration(t *testing.T) {
 }
 
 // checkZip wants a delivery with so many groups.
-func (d *deskHarness) checkZip(t *testing.T, answer *http.Response, groups int64) archive.Manifest {
+func (d *portalHarness) checkZip(t *testing.T, answer *http.Response, groups int64) archive.Manifest {
 	t.Helper()
 	wantStatus(t, answer, http.StatusOK)
 	if got := answer.Header.Get("Content-Type"); got != "application/zip" {
@@ -166,7 +166,7 @@ func TestDeltaRowExpires(t *testing.T) {
 // What is wrong with a dataset is told at its field, and nothing is lost of what was typed.
 func TestDatasetFormRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	b.login(t, testEmail)
 	for name, value := range map[string]string{
@@ -200,7 +200,7 @@ func TestDatasetFormRefused(t *testing.T) {
 // Rules: MUT-12, MUT-22, MUT-29.
 func TestDatasetImportRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	b.login(t, testEmail)
 	h.withHouses(t, b)
@@ -259,7 +259,7 @@ func TestDatasetImportRefused(t *testing.T) {
 // Pages of administrators about datasets are theirs alone.
 func TestDatasetPagesAreGuarded(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)

@@ -17,29 +17,29 @@ const (
 	shownKeys = 200
 )
 
-// areaDesk shows areas: all of them to administrators, its own to a partner.
-type areaDesk struct {
+// areaPages shows areas: all of them to administrators, its own to a partner.
+type areaPages struct {
 	*portal
 	base string
 	sees func(echo.Context) registry.Scope
 }
 
-func (p *portal) areaAdmin() areaDesk {
-	return areaDesk{p, "/admin", func(c echo.Context) registry.Scope { return actor(c).Scope() }}
+func (p *portal) areaAdmin() areaPages {
+	return areaPages{p, "/admin", func(c echo.Context) registry.Scope { return actor(c).Scope() }}
 }
 
-func (p *portal) areaPartner() areaDesk {
-	return areaDesk{p, "/partner", func(c echo.Context) registry.Scope { return registry.ScopeOf(partnerID(c)) }}
+func (p *portal) areaPartner() areaPages {
+	return areaPages{p, "/partner", func(c echo.Context) registry.Scope { return registry.ScopeOf(partnerID(c)) }}
 }
 
-func (a areaDesk) routes(g routeGroup) {
+func (a areaPages) routes(g routeGroup) {
 	g.GET("/datasets/:dataset/areas/:area", a.page)
 	g.GET("/datasets/:dataset/areas/:area/wkt", a.wkt)
 	g.GET("/datasets/:dataset/areas/:area/geojson", a.geoJSON)
 }
 
 // find reads the area of the address, as far as the reader may see it.
-func (a areaDesk) find(c echo.Context) (store.Dataset, store.MutationArea, error) {
+func (a areaPages) find(c echo.Context) (store.Dataset, store.MutationArea, error) {
 	ctx := c.Request().Context()
 	d, err := a.Registry.Datasets.Get(ctx, c.Param("dataset"))
 	if err != nil {
@@ -50,7 +50,7 @@ func (a areaDesk) find(c echo.Context) (store.Dataset, store.MutationArea, error
 }
 
 // page shows an area on a map (MUT-41).
-func (a areaDesk) page(c echo.Context) error {
+func (a areaPages) page(c echo.Context) error {
 	d, row, err := a.find(c)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a areaDesk) page(c echo.Context) error {
 }
 
 // wkt answers the boundary as it is used, the same bytes each time.
-func (a areaDesk) wkt(c echo.Context) error {
+func (a areaPages) wkt(c echo.Context) error {
 	_, row, err := a.find(c)
 	if err != nil || row.WKT == "" {
 		return orNotFound(err)
@@ -88,7 +88,7 @@ func (a areaDesk) wkt(c echo.Context) error {
 }
 
 // geoJSON answers the boundary in longitude and latitude.
-func (a areaDesk) geoJSON(c echo.Context) error {
+func (a areaPages) geoJSON(c echo.Context) error {
 	d, row, err := a.find(c)
 	if err != nil || row.WKT == "" {
 		return orNotFound(err)

@@ -140,12 +140,12 @@ func (p *portal) showDatasetForm(c echo.Context, status int, id string, in datas
 		DeltaSchedule: in.DeltaSchedule, SnapshotSchedule: in.SnapshotSchedule, Wrong: wrong,
 	}
 	title := "Make a dataset"
-	way := []ui.Crumb{{Label: "Datasets", Href: datasetPages}}
+	crumbs := []ui.Crumb{{Label: "Datasets", Href: datasetPages}}
 	if id != "" {
 		title, v.Action, v.Cancel = "Change dataset", datasetHref(id)+"/edit", datasetHref(id)
-		way = append(way, ui.Crumb{Label: id, Href: datasetHref(id)})
+		crumbs = append(crumbs, ui.Crumb{Label: id, Href: datasetHref(id)})
 	}
-	page := p.frame(c, title, way...)
+	page := p.frame(c, title, crumbs...)
 	page.Invalid = len(wrong) > 0
 	return p.render(c, status, view.DatasetFormPage(page, v))
 }

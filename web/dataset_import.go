@@ -69,7 +69,7 @@ func (p *portal) importFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	source := &heldError{from: part}
+	source := &streamError{from: part}
 	body := bufio.NewReaderSize(source, 64<<10)
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
 		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})

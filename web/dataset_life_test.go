@@ -12,7 +12,7 @@ import (
 )
 
 // follows has a partner follow the houses, and gives addresses of its pages and files.
-func (d *deskHarness) follows(t *testing.T, admin, b *browser) (sub string, files []string) {
+func (d *portalHarness) follows(t *testing.T, admin, b *browser) (sub string, files []string) {
 	t.Helper()
 	wantRedirect(t, b.uploadFile("/partner/datasets/houses/subscribe", "areaFile", "", nil, subscribePairs()...), "/partner/datasets/houses")
 	sub = idOf(match(t, `/partner/subscriptions/sub_\w+`, text(b.get("/partner/datasets/houses"))))
@@ -29,7 +29,7 @@ func (d *deskHarness) follows(t *testing.T, admin, b *browser) (sub string, file
 // nothing at any time.
 func TestDatasetFilesAreForWhoMayRead(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)
@@ -92,7 +92,7 @@ func TestDatasetFilesAreForWhoMayRead(t *testing.T) {
 // Nothing of datasets changes by a request from another site.
 func TestDatasetFormsOfAnotherSite(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)

@@ -54,7 +54,7 @@ func (d desk) ownDeltas(c echo.Context) error {
 	}
 	v := view.DatasetListView{Now: d.cfg.Now(), Total: total, Pager: pager(c, paging, total), Empty: ui.Empty{Text: "There is no delta yet."}}
 	v.Deltas = offerRows(set, offers, v.Now, d.dataset(set.ID)+"/subscriptions/"+c.Param("id"))
-	page := d.sheet(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
+	page := d.pageFrame(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
 	page.Lead = "What you can fetch, oldest first: the order in which a copy takes them."
 	return d.render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
 }

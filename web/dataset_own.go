@@ -41,7 +41,7 @@ func (d desk) datasetPage(c echo.Context) error {
 	if v.Ended, err = d.datasetEnd(ctx, set); err != nil {
 		return err
 	}
-	page := d.sheet(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")})
+	page := d.pageFrame(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")})
 	if set.Status != store.DatasetActive {
 		page.Badge = ui.State(set.Status)
 	}

@@ -32,7 +32,7 @@ func subscribePairs(pairs ...string) []string {
 // Rules: MUT-18, MUT-40, MUT-41, MUT-42.
 func TestDatasetSubscription(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)
@@ -70,7 +70,7 @@ func TestDatasetSubscription(t *testing.T) {
 }
 
 // deliver cuts a delta and a snapshot, and makes what subscribers get of them.
-func (d *deskHarness) deliver(t *testing.T) store.MutationDelta {
+func (d *portalHarness) deliver(t *testing.T) store.MutationDelta {
 	t.Helper()
 	delta, err := d.exporter.MakeDelta(t.Context(), "houses", export.Options{Empty: true})
 	noError(t, err)
@@ -92,7 +92,7 @@ func (d *deskHarness) deliver(t *testing.T) store.MutationDelta {
 }
 
 // checkFollower has the copy fetch the first delta, and a second come behind it.
-func (d *deskHarness) checkFollower(t *testing.T, admin, b *browser, sub string) {
+func (d *portalHarness) checkFollower(t *testing.T, admin, b *browser, sub string) {
 	t.Helper()
 	last, err := d.db.LastMutationDelta(t.Context(), "houses")
 	noError(t, err)
@@ -109,7 +109,7 @@ func (d *deskHarness) checkFollower(t *testing.T, admin, b *browser, sub string)
 }
 
 // checkNoStateIDs looks at all pages of a partner about its dataset: those of its files belong on none of them.
-func (d *deskHarness) checkNoStateIDs(t *testing.T, b *browser, sub string) {
+func (d *portalHarness) checkNoStateIDs(t *testing.T, b *browser, sub string) {
 	t.Helper()
 	set, err := d.db.Dataset(t.Context(), "houses")
 	noError(t, err)
@@ -139,7 +139,7 @@ func (d *deskHarness) checkNoStateIDs(t *testing.T, b *browser, sub string) {
 // What is wrong with a request is told at its field; an endpoint that was made stays.
 func TestDatasetSubscriptionRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)
@@ -170,7 +170,7 @@ func TestDatasetSubscriptionRefused(t *testing.T) {
 // Rules: MUT-41, MUT-49.
 func TestDatasetAreaPages(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	h.withHouses(t, admin)

@@ -217,7 +217,7 @@ func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *
 	if f != nil {
 		title = "Change what you follow of " + set.Title
 	}
-	page := d.sheet(c, title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
+	page := d.pageFrame(c, title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(v.Wrong) > 0
 	return d.render(c, status, view.SubscribePage(page, v))

@@ -87,7 +87,7 @@ func (p *portal) deliveryData(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := p.surroundings(c.Request().Context(), d)
+	at, err := p.deliveryContext(c.Request().Context(), d)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	if err != nil {
 		return err
 	}
-	at, err := p.surroundings(ctx, d)
+	at, err := p.deliveryContext(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.
-func (p *portal) eventOf(ctx context.Context, area deliveryArea, at surroundings) (ui.EventView, error) {
+func (p *portal) eventOf(ctx context.Context, area deliveryArea, at deliveryContext) (ui.EventView, error) {
 	if !at.mayRead(area) {
 		return ui.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
 	}

@@ -13,8 +13,8 @@ import (
 	"schakel/templates/ui"
 )
 
-// surroundings are a delivery with what decides how it goes on. What is gone is left empty.
-type surroundings struct {
+// deliveryContext holds a delivery with the rows that decide its next step. A row that is gone stays empty.
+type deliveryContext struct {
 	delivery     store.Delivery
 	partner      store.Partner
 	endpoint     store.Endpoint
@@ -22,8 +22,8 @@ type surroundings struct {
 	jobAction    string // of the job that sent it once more; empty for none
 }
 
-func (p *portal) surroundings(ctx context.Context, d store.Delivery) (surroundings, error) {
-	at := surroundings{delivery: d}
+func (p *portal) deliveryContext(ctx context.Context, d store.Delivery) (deliveryContext, error) {
+	at := deliveryContext{delivery: d}
 	actions, err := jobActions(ctx, p.DB, []store.Delivery{d})
 	if err != nil {
 		return at, err
@@ -48,13 +48,13 @@ func (p *portal) surroundings(ctx context.Context, d store.Delivery) (surroundin
 // mayRead reports whether the event may be shown. A partner reads what it got, and
 // what is still meant for it; what was held back by a revocation stays held back
 // here too (guarantee G2).
-func (at surroundings) mayRead(area deliveryArea) bool {
+func (at deliveryContext) mayRead(area deliveryArea) bool {
 	d := at.delivery
 	return area.admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.subscription.Accepting
 }
 
 // maySend reports whether the delivery may be sent to its endpoint.
-func (at surroundings) maySend() bool {
+func (at deliveryContext) maySend() bool {
 	if at.delivery.SubscriptionID == "" {
 		return at.partner.Status == store.PartnerApproved && at.endpoint.Status != store.EndpointEnded
 	}
@@ -62,7 +62,7 @@ func (at surroundings) maySend() bool {
 }
 
 // deliveryView builds the view of a delivery: its state and the actions on it.
-func deliveryView(area deliveryArea, at surroundings, now time.Time) view.DeliveryView {
+func deliveryView(area deliveryArea, at deliveryContext, now time.Time) view.DeliveryView {
 	d := at.delivery
 	v := view.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
@@ -107,7 +107,7 @@ func deliveryView(area deliveryArea, at surroundings, now time.Time) view.Delive
 }
 
 // waitsFor says why an open delivery is not tried yet; "" when only time stands between.
-func (at surroundings) waitsFor(now time.Time) string {
+func (at deliveryContext) waitsFor(now time.Time) string {
 	ep := at.endpoint
 	switch {
 	case ep.Status == store.EndpointPaused:
@@ -129,7 +129,7 @@ func (at surroundings) waitsFor(now time.Time) string {
 }
 
 // deliveryFacts are the properties of a delivery.
-func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []ui.Item {
+func deliveryFacts(area deliveryArea, at deliveryContext, now time.Time) []ui.Item {
 	d := at.delivery
 	items := []ui.Item{
 		{Label: "State", Content: ui.State(d.Status)},
@@ -161,7 +161,7 @@ func deliveryFacts(area deliveryArea, at surroundings, now time.Time) []ui.Item 
 }
 
 // madeLabel names what made a delivery: the event was accepted, or it was replayed later.
-func madeLabel(at surroundings) string {
+func madeLabel(at deliveryContext) string {
 	if at.delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
 		return "Made"
 	}
@@ -169,7 +169,7 @@ func madeLabel(at surroundings) string {
 }
 
 // jobItem tells which job resent a delivery, or replayed its event by it. Partners see their own jobs.
-func jobItem(area deliveryArea, at surroundings) ui.Item {
+func jobItem(area deliveryArea, at deliveryContext) ui.Item {
 	id, label := at.delivery.ReplayOf, capital(onceMore(at.jobAction))+" by job"
 	if area.admin {
 		return ui.Item{Label: label, Content: ui.Link(id, area.job(id))}
@@ -177,7 +177,7 @@ func jobItem(area deliveryArea, at surroundings) ui.Item {
 	return ui.Item{Label: label, Content: ui.Identifier(id)}
 }
 
-func subscriptionItem(area deliveryArea, at surroundings) ui.Item {
+func subscriptionItem(area deliveryArea, at deliveryContext) ui.Item {
 	id := at.delivery.SubscriptionID
 	if id == "" {
 		return ui.Item{Label: "Subscription", Text: "none: a test of the endpoint"}

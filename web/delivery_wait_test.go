@@ -45,7 +45,7 @@ func TestRetryAfterIsTold(t *testing.T) {
 	if reason, until := endpointWait(ep, d, now); reason != "retry-after" || until != ep.WaitUntil {
 		t.Errorf("it waits for %q until %v", reason, until)
 	}
-	at := surroundings{
+	at := deliveryContext{
 		delivery: d, endpoint: ep, partner: store.Partner{Status: store.PartnerApproved},
 		subscription: store.Subscription{Status: store.SubscriptionApproved, Sending: true},
 	}

@@ -46,14 +46,14 @@ func (d desk) routes(g routeGroup) {
 	d.routesSubscriptions(g)
 }
 
-// sheet is the frame of a page of this desk, with the way to it.
-func (d desk) sheet(c echo.Context, title string, way ...ui.Crumb) ui.Page {
+// pageFrame returns the frame of a page of this organisation, with its breadcrumbs.
+func (d desk) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
 	page := d.page(c, title)
-	page.Crumbs = append(append(page.Crumbs, way...), ui.Crumb{Label: title})
+	page.Crumbs = append(append(page.Crumbs, crumbs...), ui.Crumb{Label: title})
 	return page
 }
 
-// href is the address of a page of this desk.
+// href returns the address of a page of this organisation.
 func (d desk) href(path string) string { return d.base + path }
 
 // replays returns the address that counts the events which an endpoint or a subscription never got.

@@ -24,9 +24,9 @@ import (
 	"schakel/store"
 )
 
-// deskHarness is the portal with its real services; the engine is not started, so
+// portalHarness is the portal with its real services; the engine is not started, so
 // that what is queued stays where a test can see it.
-type deskHarness struct {
+type portalHarness struct {
 	*harness
 	reg      *services.Services
 	admin    registry.Actor
@@ -44,9 +44,9 @@ components:
     left: {name: nl.example.student.left, title: A student left, contentType: application/json, payload: {type: object}}
 `
 
-func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
+func newPortalHarness(t *testing.T, change ...func(*PortalConfig)) *portalHarness {
 	t.Helper()
-	d := &deskHarness{mirror: mirrorClient{Client: &http.Client{}}}
+	d := &portalHarness{mirror: mirrorClient{Client: &http.Client{}}}
 	d.harness = newHarness(t, func(cfg *Config) {
 		db := cfg.Sessions.(*store.DB)
 		vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
@@ -81,7 +81,7 @@ func newDeskHarness(t *testing.T, change ...func(*PortalConfig)) *deskHarness {
 }
 
 // withCatalogue publishes a contract with two event types.
-func (d *deskHarness) withCatalogue(t *testing.T) *deskHarness {
+func (d *portalHarness) withCatalogue(t *testing.T) *portalHarness {
 	t.Helper()
 	ctx := t.Context()
 	_, err := d.reg.Contracts.Create(ctx, d.admin, contracts.ContractInput{
@@ -97,7 +97,7 @@ func (d *deskHarness) withCatalogue(t *testing.T) *deskHarness {
 }
 
 // at is a browser logged in for an approved partner, and that partner's actor.
-func (d *deskHarness) at(t *testing.T, email string) (*browser, registry.Actor) {
+func (d *portalHarness) at(t *testing.T, email string) (*browser, registry.Actor) {
 	t.Helper()
 	account := d.partner(t, email)
 	b := d.browser()
@@ -142,7 +142,7 @@ func newSubscription(t *testing.T, b *browser, endpoint string) string {
 func idOf(href string) string { return href[strings.LastIndex(href, "/")+1:] }
 
 // lastMail is the text of the newest mail to an address.
-func (d *deskHarness) lastMail(t *testing.T, to string) string {
+func (d *portalHarness) lastMail(t *testing.T, to string) string {
 	t.Helper()
 	mails, _, err := d.db.Mails(t.Context(), store.Page{})
 	noError(t, err)

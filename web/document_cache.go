@@ -8,22 +8,22 @@ import (
 	"schakel/registry/contracts/contract"
 )
 
-// convertedBytes bounds what is kept of converted documents; when it is full all
-// is forgotten.
+// convertedBytes bounds the cache of converted documents; when it is full it is
+// cleared.
 const convertedBytes = 32 << 20
 
 // convertedDocuments converts documents between JSON and YAML, one at a time,
 // because a large one takes a second, and keeps what it made: a published
 // document never changes.
 type convertedDocuments struct {
-	turn chan struct{}
-	mu   sync.Mutex
-	kept map[string][]byte
-	size int
+	turn   chan struct{}
+	mu     sync.Mutex
+	cached map[string][]byte
+	size   int
 }
 
 func newConvertedDocuments() *convertedDocuments {
-	return &convertedDocuments{turn: make(chan struct{}, 1), kept: make(map[string][]byte)}
+	return &convertedDocuments{turn: make(chan struct{}, 1), cached: make(map[string][]byte)}
 }
 
 // get answers a document in a format; digest is that of content.
@@ -49,26 +49,26 @@ func (d *convertedDocuments) get(ctx context.Context, digest, format string, con
 	if err != nil {
 		return nil, fmt.Errorf("convert document: %w", err)
 	}
-	d.keep(name, made)
+	d.cache(name, made)
 	return made, nil
 }
 
 func (d *convertedDocuments) find(name string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found, ok := d.kept[name]
+	found, ok := d.cached[name]
 	return found, ok
 }
 
-func (d *convertedDocuments) keep(name string, made []byte) {
+func (d *convertedDocuments) cache(name string, made []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.size+len(made) > convertedBytes {
-		clear(d.kept)
+		clear(d.cached)
 		d.size = 0
 	}
 	if len(made) <= convertedBytes {
-		d.kept[name] = made
+		d.cached[name] = made
 		d.size += len(made)
 	}
 }

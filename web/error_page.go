@@ -37,7 +37,7 @@ func registryProblem(e *registry.Error) *Problem {
 func (a *App) errorPage(c echo.Context, p *Problem) error {
 	a.recognise(c)
 	f := ui.Failure{Status: p.Status, Detail: p.Detail}
-	f.NextText, f.NextLabel, f.NextHref = a.wayOut(c, p)
+	f.NextText, f.NextLabel, f.NextHref = a.nextStep(c, p)
 	if p.logged {
 		f.Reference = requestIDOf(c)
 	}
@@ -63,8 +63,8 @@ func errorTitle(status int) string {
 	return "This could not be done"
 }
 
-// wayOut suggests the next step to the reader.
-func (a *App) wayOut(c echo.Context, p *Problem) (text, label, href string) {
+// nextStep suggests the next step to the reader.
+func (a *App) nextStep(c echo.Context, p *Problem) (text, label, href string) {
 	home := homeOf(a.currentAccount(c))
 	switch p.Status {
 	case http.StatusGone:

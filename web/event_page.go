@@ -168,15 +168,15 @@ func (p *portal) otherDeliveries(c echo.Context, area deliveryArea, eventID, but
 	if err != nil {
 		return v, err
 	}
-	kept := rows[:0]
+	visible := rows[:0]
 	for _, d := range rows {
 		if d.ID != but {
-			kept = append(kept, d)
+			visible = append(visible, d)
 		}
 	}
-	total -= len(rows) - len(kept)
+	total -= len(rows) - len(visible)
 	v.Table = ui.TableView{ID: "other-deliveries", Caption: "Other deliveries of this event", Total: total, Noun: deliveryNoun()}
-	v.Rows, err = deliveryRows(ctx, area, kept, p.deliveryNamesOf(scope))
+	v.Rows, err = deliveryRows(ctx, area, visible, p.deliveryNamesOf(scope))
 	return v, err
 }
 

@@ -12,7 +12,7 @@ import (
 
 func TestCataloguePages(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	visitor := h.browser()
 	wantWords(t, text(visitor.get("/")), "Chain Office", "2 event types", `href="/register"`)
 	wantWords(t, text(visitor.get("/terms")), "version 1")
@@ -35,7 +35,7 @@ func TestCataloguePages(t *testing.T) {
 // Rules: CE-15, EDU-08.
 func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	const path = "/event-types/nl.example.student.enrolled"
 	visitor := text(h.browser().get(path))
 	wantWords(t, visitor, "1.x", "1.2.0")
@@ -62,7 +62,7 @@ func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
 
 func TestCatalogueHidesWhatIsNotForTheReader(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	_, err := h.reg.Contracts.SetVisibility(t.Context(), h.admin, "student-events", contracts.VisibilityChange{
 		Visibility: store.VisibilityPartners, Reason: "for the test", AcceptLoss: true,
 	})

@@ -35,7 +35,7 @@ func largeAllowed(set *profile.ProfileState, mode event.Mode) bool {
 }
 
 // eventLimits bounds what is read. Where data is kept apart, it is the data that is
-// bounded, in keepLargeData.
+// bounded, in storeLargeData.
 func eventLimits(set *profile.ProfileState, mode event.Mode) event.Limits {
 	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}
 	switch {
@@ -101,7 +101,7 @@ func (m *machineAPI) makeRoom(c echo.Context, who caller, set *profile.ProfileSt
 	if !ok {
 		return nil, retryLater(http.StatusTooManyRequests, "too-many-uploads", "There is no room for another large event now. Send large events one after the other, and repeat this request with the same key.", 5*time.Second)
 	}
-	if err := m.app.lengthen(c, uploadTime); err != nil {
+	if err := m.app.extendDeadlines(c, uploadTime); err != nil {
 		give()
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (m *machineAPI) makeRoom(c echo.Context, who caller, set *profile.ProfileSt
 }
 
 // largeByAMQP reports whether one event may be larger than events are although the profile rejects those: there is an endpoint of
-// kind amqp, whose business messages may be of any size that the exchange takes. Which types are taken, keepLargeData decides.
+// kind amqp, whose business messages may be of any size that the exchange takes. Which types are taken, storeLargeData decides.
 func (m *machineAPI) largeByAMQP(ctx context.Context, mode event.Mode) (bool, error) {
 	if mode == event.Batch {
 		return false, nil
@@ -135,9 +135,9 @@ func (m *machineAPI) rejectLarge(ctx context.Context, set *profile.ProfileState,
 	return nil
 }
 
-// keepLargeData keeps the data apart of events that are too large, where the profile
+// storeLargeData keeps the data apart of events that are too large, where the profile
 // says so, and of those that are sent by AMQP.
-func (m *machineAPI) keepLargeData(ctx context.Context, set *profile.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
+func (m *machineAPI) storeLargeData(ctx context.Context, set *profile.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
 	if set.Oversize != registry.OversizeClaimCheck {
 		if in.mode == event.Batch {
 			return claimcheck.Stored{Events: in.events}, nil
@@ -146,12 +146,12 @@ func (m *machineAPI) keepLargeData(ctx context.Context, set *profile.ProfileStat
 			return claimcheck.Stored{}, err
 		}
 	}
-	kept, err := m.objects.Store(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
+	stored, err := m.objects.Store(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
 		claimcheck.Limits{EventBytes: set.MaxEventBytes, DataBytes: set.MaxObjectBytes})
 	if problem, ok := errors.AsType[*claimcheck.Problem](err); ok {
-		return kept, largeProblem(in.mode, problem)
+		return stored, largeProblem(in.mode, problem)
 	}
-	return kept, err
+	return stored, err
 }
 
 func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
@@ -166,12 +166,12 @@ func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
 
 // dropUnused removes objects that no event came of: the request was refused, or was
 // sent before. While it is unknown what becomes of a request, they stay.
-func (m *machineAPI) dropUnused(ctx context.Context, kept claimcheck.Stored, receipt outbox.Receipt, err error) {
-	if kept.Objects == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+func (m *machineAPI) dropUnused(ctx context.Context, stored claimcheck.Stored, receipt outbox.Receipt, err error) {
+	if stored.Objects == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	duplicate := func(a outbox.Accepted) bool { return a.Duplicate }
 	if err != nil || receipt.Replayed || receipt.Quarantined != "" || slices.ContainsFunc(receipt.Events, duplicate) {
-		m.objects.Drop(ctx, kept.Objects)
+		m.objects.Drop(ctx, stored.Objects)
 	}
 }

@@ -47,16 +47,16 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := m.keepLargeData(ctx, set, who, in)
+	stored, err := m.storeLargeData(ctx, set, who, in)
 	if err != nil {
 		return err
 	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
-		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: kept.Events, Objects: kept.Objects, Versions: versions,
+		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: stored.Events, Objects: stored.Objects, Versions: versions,
 		Quarantine: set.OnMismatch == registry.MismatchQuarantine, Wait: set.OnConcurrent == registry.ConcurrentWait,
 	})
-	m.dropUnused(ctx, kept, receipt, err)
+	m.dropUnused(ctx, stored, receipt, err)
 	if err != nil {
 		return m.intakeProblem(err)
 	}
@@ -75,7 +75,7 @@ func setLocation(h http.Header, mode event.Mode, receipt outbox.Receipt) {
 }
 
 // acceptedAnswer is a receipt with what the profile advises; the advice is not
-// kept with the receipt, so a repeated request gets that of now.
+// stored with the receipt, so a repeated request gets that of now.
 type acceptedAnswer struct {
 	outbox.Receipt
 	Advice []ProblemError `json:"advice,omitempty"`

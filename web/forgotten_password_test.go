@@ -11,7 +11,7 @@ import (
 
 func TestForgottenPassword(t *testing.T) {
 	t.Parallel()
-	d := newDeskHarness(t)
+	d := newPortalHarness(t)
 	b := d.browser()
 	wantStatus(t, b.get("/login/password"), http.StatusOK)
 	if answer := b.post("/login/password", url.Values{"email": {"nobody"}}); !strings.Contains(text(answer), "Fill in an e-mail address") {
@@ -32,7 +32,7 @@ func TestForgottenPassword(t *testing.T) {
 
 func TestForgottenPasswordCannotBeUsedToSendManyMails(t *testing.T) {
 	t.Parallel()
-	d := newDeskHarness(t)
+	d := newPortalHarness(t)
 	last := 0
 	for range 30 {
 		last = d.browser().post("/login/password", url.Values{"email": {testEmail}}).StatusCode

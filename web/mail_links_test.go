@@ -60,7 +60,7 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.browsers[eva.Email] = w.browser()
 	w.browsers[eva.Email].login(t, eva.Email)
 	ours := w.ownParty(own)
-	w.mailsOfDecisions(registry.Actor{Kind: registry.ActorAccount, ID: w.deskHarness.admin.ID, Name: "Ada", Administrator: true, PartnerID: own.ID})
+	w.mailsOfDecisions(registry.Actor{Kind: registry.ActorAccount, ID: w.portalHarness.admin.ID, Name: "Ada", Administrator: true, PartnerID: own.ID})
 	w.mailsOfEngine(ours)
 	w.mailsOfContracts()
 	w.mailsOfDatasets()
@@ -146,9 +146,9 @@ func (w *mailWorld) mailsOfRegistration() {
 	p, err := w.db.PartnerByOIN(ctx, "00000001003214345000")
 	noError(w.t, err)
 	for _, step := range []func() error{
-		func() error { return service.Approve(ctx, w.deskHarness.admin, p.ID) },
-		func() error { return service.Suspend(ctx, w.deskHarness.admin, p.ID, "because of this") },
-		func() error { return service.Resume(ctx, w.deskHarness.admin, p.ID) },
+		func() error { return partners.Approve(ctx, w.portalHarness.admin, p.ID) },
+		func() error { return partners.Suspend(ctx, w.portalHarness.admin, p.ID, "because of this") },
+		func() error { return partners.Resume(ctx, w.portalHarness.admin, p.ID) },
 		func() error {
 			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
 			noError(w.t, err)
@@ -157,7 +157,7 @@ func (w *mailWorld) mailsOfRegistration() {
 			return err
 		},
 		func() error { return w.reg.Mails.PasswordLink(ctx, w.accounts, "nora@example.nl") },
-		func() error { return service.End(ctx, w.deskHarness.admin, p.ID, "because of this") },
+		func() error { return partners.End(ctx, w.portalHarness.admin, p.ID, "because of this") },
 	} {
 		noError(w.t, step())
 		w.open()
@@ -170,13 +170,13 @@ func (w *mailWorld) mailsOfRegistration() {
 	w.browsers["zoe@example.nl"].login(w.t, "zoe@example.nl")
 	p, err = w.db.PartnerByOIN(ctx, "00000003123456780000")
 	noError(w.t, err)
-	noError(w.t, service.Reject(ctx, w.deskHarness.admin, p.ID, "because of this"))
+	noError(w.t, partners.Reject(ctx, w.portalHarness.admin, p.ID, "because of this"))
 	w.open()
 }
 
 // mailsOfDecisions causes the mails about the rights and requests of a partner, or of the own organisation.
 func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
-	ctx, admin := w.t.Context(), w.deskHarness.admin
+	ctx, admin := w.t.Context(), w.portalHarness.admin
 	asker := who
 	asker.Administrator = false
 	ask := func() string {
@@ -262,7 +262,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 }
 
 func (w *mailWorld) mailsOfContracts() {
-	ctx, admin, register := w.t.Context(), w.deskHarness.admin, w.reg.Contracts
+	ctx, admin, contracts := w.t.Context(), w.portalHarness.admin, w.reg.Contracts
 	who := w.partnerActor(w.first)
 	_, err := register.Create(ctx, who, contracts.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
 	noError(w.t, err)
@@ -310,15 +310,15 @@ func (w *mailWorld) mailsOfDatasets() {
 	w.open()
 	sub := idOf(match(w.t, `/partner/subscriptions/sub_\w+`, text(b.get("/partner/datasets/houses"))))
 	for _, step := range []func() error{
-		func() error { return w.reg.Subscriptions.Approve(ctx, w.deskHarness.admin, sub) },
+		func() error { return w.reg.Subscriptions.Approve(ctx, w.portalHarness.admin, sub) },
 		func() error {
 			area := partners.AreaInput{Text: "POLYGON((206000 473000,207000 473000,207000 474000,206000 473000))"}
 			_, err := w.reg.Subscriptions.ChangeArea(ctx, who, sub, partners.AreaChange{Area: area})
 			return err
 		},
-		func() error { return w.reg.Subscriptions.Reject(ctx, w.deskHarness.admin, sub, "too large") },
+		func() error { return w.reg.Subscriptions.Reject(ctx, w.portalHarness.admin, sub, "too large") },
 		func() error { return w.reg.Datasets.Failed(ctx, "houses", store.TroubleDelta, "the disk is full") },
-		func() error { return w.reg.Datasets.End(ctx, w.deskHarness.admin, "houses", "It moved.") },
+		func() error { return w.reg.Datasets.End(ctx, w.portalHarness.admin, "houses", "It moved.") },
 	} {
 		noError(w.t, step())
 		w.open()

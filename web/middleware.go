@@ -179,7 +179,7 @@ func (b refusedBody) Read([]byte) (int, error) { return 0, &http.MaxBytesError{L
 func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if err := a.lengthen(c, limit); err != nil {
+			if err := a.extendDeadlines(c, limit); err != nil {
 				return err
 			}
 			return next(c)
@@ -187,8 +187,8 @@ func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
 	}
 }
 
-// lengthen gives a request that turns out to be large more time.
-func (a *App) lengthen(c echo.Context, limit time.Duration) error {
+// extendDeadlines gives a request that turns out to be large more time.
+func (a *App) extendDeadlines(c echo.Context, limit time.Duration) error {
 	rc := http.NewResponseController(c.Response())
 	until := a.cfg.Now().Add(limit)
 	if err := errors.Join(rc.SetReadDeadline(until), rc.SetWriteDeadline(until)); err != nil && !errors.Is(err, http.ErrNotSupported) {

@@ -12,8 +12,8 @@ import (
 	"schakel/templates/ui"
 )
 
-// tellOrigin says on the page of a contract that it is a copy, and of what (EDU-N05).
-func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
+// addOrigin marks a contract on its page as a copy, and names its origin (EDU-N05).
+func (p *portal) addOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
 	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
 	if err != nil {
 		return false, err
@@ -35,12 +35,12 @@ func (p *portal) tellOrigin(c echo.Context, reader registry.Reader, about store.
 	} else if err != nil {
 		return true, err
 	}
-	return true, p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
+	return true, p.addSourceAlarm(c, reader, store.MirrorAsideFilter{ContractID: about.ID}, page)
 }
 
-// tellVersionOrigin says on the page of a version where its bytes come from, and what
+// addVersionOrigin shows on the page of a version the origin of its bytes, and what
 // the source says of it now.
-func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
+func (p *portal) addVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
 	from, ok, err := p.Registry.Contracts.CopyOf(c.Request().Context(), v)
 	if err != nil || !ok {
 		return err
@@ -53,7 +53,7 @@ func (p *portal) tellVersionOrigin(c echo.Context, reader registry.Reader, v sto
 	case store.MirrorGone:
 		page.Lead += " Since " + ui.Day(from.SourceSince.Time) + " the source does not offer this version any more."
 	}
-	return p.tellAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
+	return p.addSourceAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
 }
 
 // stateAtSource warns of the effect of publishing a copy when its source advises
@@ -66,9 +66,9 @@ func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (st
 	return "Since " + ui.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil
 }
 
-// tellAlarm marks in red, for administrators, that the source gives other bytes than it
+// addSourceAlarm warns administrators, in red, that the source gives other bytes than it
 // did, and leads to them.
-func (p *portal) tellAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *ui.Page) error {
+func (p *portal) addSourceAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *ui.Page) error {
 	if !reader.Administrator {
 		return nil
 	}

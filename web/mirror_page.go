@@ -160,7 +160,7 @@ func (p *portal) mirrorAlarmContent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendAside(c, row, content)
+	return sendDownload(c, row, content)
 }
 
 // settleAlarm ends an alarm with a reason.

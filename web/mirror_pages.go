@@ -167,11 +167,11 @@ func (p *portal) showMirrorForm(c echo.Context, status int, id string, in contra
 		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
 	}
 	title := "Mirror a register"
-	way := []ui.Crumb{{Label: "Mirrors", Href: mirrorPages}}
+	crumbs := []ui.Crumb{{Label: "Mirrors", Href: mirrorPages}}
 	if id != "" {
 		title, v.Action, v.Cancel = "Change mirror", mirrorHref(id)+"/edit", mirrorHref(id)
 	}
-	page := p.frame(c, title, way...)
+	page := p.frame(c, title, crumbs...)
 	page.Invalid = wrong != nil
 	return p.render(c, status, view.MirrorFormPage(page, v))
 }

@@ -19,7 +19,7 @@ import (
 func TestMirrorPages(t *testing.T) {
 	t.Parallel()
 	address, body, client := newMirrorSource(t)
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	h.mirror.Client = client
 	b := h.browser()
 	b.login(t, testEmail)
@@ -76,7 +76,7 @@ func TestMirrorPages(t *testing.T) {
 
 // checkMirrorCopies has more copies than the page of a mirror shows, and publishes one
 // that its source deprecated while it waited.
-func (h *deskHarness) checkMirrorCopies(t *testing.T, b *browser, id string) {
+func (h *portalHarness) checkMirrorCopies(t *testing.T, b *browser, id string) {
 	t.Helper()
 	ctx := t.Context()
 	noError(t, h.db.Write(ctx, func(tx *store.Tx) error {
@@ -113,7 +113,7 @@ func (h *deskHarness) checkMirrorCopies(t *testing.T, b *browser, id string) {
 	wantWords(t, text(b.get("/contracts/noord-students/versions/1.0.0")), "is published, and deprecated as it is at its source")
 }
 
-func (h *deskHarness) checkAlarmPages(t *testing.T, b *browser, one, id string) {
+func (h *portalHarness) checkAlarmPages(t *testing.T, b *browser, one, id string) {
 	t.Helper()
 	ctx := t.Context()
 	alarms, _, err := h.db.MirrorAsides(ctx, store.MirrorAsideFilter{SourceID: id})

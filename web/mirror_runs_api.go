@@ -171,7 +171,7 @@ func (m *machineAPI) showMirrorAlarm(c echo.Context) error {
 
 func newAlarmChanges(changes []compare.Change) []alarmChange {
 	var list []alarmChange
-	for _, change := range changes[:min(len(changes), maxToldChanges)] {
+	for _, change := range changes[:min(len(changes), maxListedChanges)] {
 		list = append(list, alarmChange{string(change.Level), change.Text})
 	}
 	return list
@@ -187,11 +187,11 @@ func (m *machineAPI) showMirrorAlarmContent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendAside(c, row, content)
+	return sendDownload(c, row, content)
 }
 
-// sendAside answers bytes of a stranger, to be kept and not to be shown.
-func sendAside(c echo.Context, row store.MirrorAside, content []byte) error {
+// sendDownload answers bytes of a stranger, to be saved and not to be shown.
+func sendDownload(c echo.Context, row store.MirrorAside, content []byte) error {
 	h := c.Response().Header()
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": row.ContractID + "-" + row.Version + "-other-bytes"}))
 	h.Set("Cache-Control", "private, no-store")

@@ -148,9 +148,9 @@ func (m *machineAPI) postMirror(c echo.Context) error {
 	if err := readJSON(c, &in); err != nil {
 		return err
 	}
-	wish := contracts.MirrorInput{Enabled: true}
-	in.apply(&wish)
-	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.actor(), wish)
+	input := contracts.MirrorInput{Enabled: true}
+	in.apply(&input)
+	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.actor(), input)
 	if err != nil {
 		return renameField(err, "secret", "key")
 	}

@@ -25,36 +25,36 @@ const (
 	lintAtOnce      = 2
 )
 
-// lintDesk looks at mutation files for whoever is logged in. Nothing of them is kept.
-type lintDesk struct {
+// lintPages checks mutation files for whoever is logged in. Nothing of them is stored.
+type lintPages struct {
 	*portal
-	// busy has room for as many as may be looked at at once.
+	// busy has room for as many files as may be checked at once.
 	busy chan struct{}
 }
 
 // routesMutationLint registers the page that looks for what is wrong in mutation files (MUT-64), the same for
 // administrators and partners.
 func (p *portal) routesMutationLint() {
-	d := lintDesk{p, make(chan struct{}, lintAtOnce)}
+	d := lintPages{p, make(chan struct{}, lintAtOnce)}
 	for base, who := range map[string]echo.MiddlewareFunc{"/admin": p.requireAdministrator, "/partner": p.requirePartner} {
 		g := p.pagesUpTo(maxLintBytes, base+"/mutations", who, p.slow(lintTime))
 		g.GET("/lint", d.form)
-		g.POST("/lint", d.look)
+		g.POST("/lint", d.checkFiles)
 	}
 }
 
-func (d lintDesk) form(c echo.Context) error {
-	return d.show(c, http.StatusOK, view.LintView{})
+func (d lintPages) form(c echo.Context) error {
+	return d.showReport(c, http.StatusOK, view.LintView{})
 }
 
-// look reads the upload as a stream and shows what was found.
-func (d lintDesk) look(c echo.Context) error {
+// checkFiles reads the upload as a stream and shows what was found.
+func (d lintPages) checkFiles(c echo.Context) error {
 	select {
 	case d.busy <- struct{}{}:
 		defer func() { <-d.busy }()
 	default:
 		c.Response().Header().Set("Retry-After", "60")
-		return d.show(c, http.StatusServiceUnavailable, view.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
+		return d.showReport(c, http.StatusServiceUnavailable, view.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
 	}
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
@@ -65,7 +65,7 @@ func (d lintDesk) look(c echo.Context) error {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			v.Error = "Choose a file."
-			return d.show(c, http.StatusUnprocessableEntity, v)
+			return d.showReport(c, http.StatusUnprocessableEntity, v)
 		}
 		if err != nil {
 			return badForm(fmt.Errorf("read upload: %w", err))
@@ -80,15 +80,15 @@ func (d lintDesk) look(c echo.Context) error {
 		}
 		if v.Report == nil && part.FormName() == "file" {
 			v.Error = "Choose a file that is not empty."
-			return d.show(c, http.StatusUnprocessableEntity, v)
+			return d.showReport(c, http.StatusUnprocessableEntity, v)
 		}
 	}
-	return d.show(c, http.StatusOK, v)
+	return d.showReport(c, http.StatusOK, v)
 }
 
 // lintPart looks at one file, or at all in it when it is a zip; nil for an empty one.
 func lintPart(part *multipart.Part, complete bool) (*view.LintReport, error) {
-	source := &heldError{from: part}
+	source := &streamError{from: part}
 	in := bufio.NewReaderSize(source, 64<<10)
 	if _, err := in.Peek(1); err != nil {
 		return nil, source.form()
@@ -106,14 +106,14 @@ func lintPart(part *multipart.Part, complete bool) (*view.LintReport, error) {
 	return lintReport(name, report), nil
 }
 
-// heldError keeps why a stream broke: to the linter it is something in the file.
-type heldError struct {
+// streamError remembers why a stream broke: to the linter it is a fault in the file.
+type streamError struct {
 	from io.Reader
 	err  error
 }
 
 // Read implements io.Reader.
-func (h *heldError) Read(p []byte) (int, error) {
+func (h *streamError) Read(p []byte) (int, error) {
 	n, err := h.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		h.err = err
@@ -122,7 +122,7 @@ func (h *heldError) Read(p []byte) (int, error) {
 }
 
 // form returns the answer to an upload that did not come in whole.
-func (h *heldError) form() error {
+func (h *streamError) form() error {
 	if h.err == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func lintReport(name string, r lint.Report) *view.LintReport {
 	return v
 }
 
-func (d lintDesk) show(c echo.Context, status int, v view.LintView) error {
+func (d lintPages) showReport(c echo.Context, status int, v view.LintView) error {
 	v.Action, v.MaxBytes = c.Request().URL.Path, maxLintBytes
 	page := d.frame(c, "Check mutation files")
 	page.Lead = "What is wrong with a delivery that its XML schema cannot see: ids used twice, references to what is gone or still to come, dates that run backwards."

@@ -61,7 +61,7 @@ func lintZip(t *testing.T) []byte {
 // Rules: MUT-64, MUT-30.
 func TestMutationLintPage(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	admin := h.browser()
 	admin.login(t, testEmail)
 	partner, _ := h.at(t, "pat@example.nl")
@@ -102,7 +102,7 @@ func TestMutationLintPage(t *testing.T) {
 // Only so many files are looked at at once; who comes next is told to wait.
 func TestMutationLintBusy(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	var ends []func() int
 	for range lintAtOnce {

@@ -82,8 +82,8 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if key == "" {
 		return m.keyMissing()
 	}
-	defer m.app.hangUpWhenOver(c)() // reading does not see that the program stops
-	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.app.stayer(c)})
+	defer m.app.endReadOnDone(c)() // reading does not see that the program stops
+	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.app.deadlineExtender(c)})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
 		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
 	})
-	_ = m.app.lengthen(c, patience) // what was taken in may have taken longer than an answer may
+	_ = m.app.extendDeadlines(c, patience) // what was taken in may have taken longer than an answer may
 	if err != nil {
 		return m.publishProblem(c, who, key, err)
 	}

@@ -50,7 +50,7 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 	if askedForHead(ctx) {
 		request.Method = http.MethodHead
 	}
-	out := &fileWriter{objectWriter: objectWriter{ResponseWriter: c.Response()}, keep: m.app.stayer(c)}
+	out := &fileWriter{objectWriter: objectWriter{ResponseWriter: c.Response()}, keep: m.app.deadlineExtender(c)}
 	body := &fileBody{ReadSeeker: m.DB.OpenMutationFile(ctx, row), size: row.Size}
 	http.ServeContent(out, request, "", time.Time{}, body)
 	if out.refused {
@@ -131,25 +131,25 @@ func (b *fileBody) Seek(offset int64, whence int) (int64, error) {
 const (
 	// patience bounds how long a client of a large body may be still.
 	patience = 2 * time.Minute
-	// stayEvery sets how often the deadline of the connection moves on.
-	stayEvery = 10 * time.Second
+	// extendEvery sets how often the deadline of the connection moves on.
+	extendEvery = 10 * time.Second
 )
 
-// stayer makes a function that keeps a connection open for as long as a client is patient with, from each call on; it is
-// called whenever something went over the line.
-func (a *App) stayer(c echo.Context) func() {
+// deadlineExtender returns a function that keeps the connection open for another patience from each call on; callers call
+// it whenever bytes went over the line.
+func (a *App) deadlineExtender(c echo.Context) func() {
 	var last time.Time
 	return func() {
-		if now := a.cfg.Now(); last.IsZero() || now.Sub(last) >= stayEvery || now.Before(last) {
+		if now := a.cfg.Now(); last.IsZero() || now.Sub(last) >= extendEvery || now.Before(last) {
 			last = now
-			_ = a.lengthen(c, patience) // without it the times of the server hold
+			_ = a.extendDeadlines(c, patience) // without it the times of the server hold
 		}
 	}
 }
 
-// hangUpWhenOver ends the reading of a body at once when the context of its request ends, until the function that it
+// endReadOnDone ends the reading of a body at once when the context of its request ends, until the function that it
 // answers is called. That function waits for an end under way, which must not touch the connection after its request.
-func (a *App) hangUpWhenOver(c echo.Context) func() {
+func (a *App) endReadOnDone(c echo.Context) func() {
 	done := make(chan struct{})
 	stop := context.AfterFunc(c.Request().Context(), func() {
 		defer close(done)

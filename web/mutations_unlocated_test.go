@@ -35,7 +35,7 @@ func TestUnlocatedIsToldToThePublisher(t *testing.T) {
 // Rules: MUT-42.
 func TestUnlocatedIsToldOnThePage(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	b.login(t, testEmail)
 	wantStatus(t, b.post("/admin/datasets", housesForm()), http.StatusSeeOther)

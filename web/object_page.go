@@ -58,7 +58,7 @@ func (p *portal) deliveryObject(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := p.surroundings(c.Request().Context(), d)
+	at, err := p.deliveryContext(c.Request().Context(), d)
 	if err != nil {
 		return err
 	}

@@ -250,7 +250,7 @@ func TestDescriptionServed(t *testing.T) {
 // The start page, in its text, and the footer of every page lead to the description of each API that partners use.
 func TestPagesLinkDescriptions(t *testing.T) {
 	t.Parallel()
-	desk := newDeskHarness(t)
+	desk := newPortalHarness(t)
 	for page, times := range map[string]int{"/": 2, "/contracts": 1} {
 		body := text(desk.browser().get(page))
 		for _, name := range []string{"events", "registry", "mutations"} {

@@ -27,8 +27,8 @@ func (o *keyedOperation) claim(ctx context.Context) func(*store.Tx) error {
 	}
 }
 
-// keep puts the answer beside the key, in the same transaction.
-func (o *keyedOperation) keep(ctx context.Context, got *recordedAnswer) func(*store.Tx) error {
+// storeAnswer stores the answer beside the key, in the same transaction.
+func (o *keyedOperation) storeAnswer(ctx context.Context, got *recordedAnswer) func(*store.Tx) error {
 	return func(tx *store.Tx) error {
 		headers, err := json.Marshal(got.header)
 		if err != nil {
@@ -40,9 +40,9 @@ func (o *keyedOperation) keep(ctx context.Context, got *recordedAnswer) func(*st
 	}
 }
 
-// answerKept answers from what was kept; false when nothing was. A key whose time
+// answerStored answers with the stored outcome; false when there is none. A key whose time
 // is over counts as new (IDEM-07).
-func (o *keyedOperation) answerKept(c echo.Context) (bool, error) {
+func (o *keyedOperation) answerStored(c echo.Context) (bool, error) {
 	stored, err := o.m.DB.Key(c.Request().Context(), o.row.ClientID, o.row.Operation, o.row.Key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -57,7 +57,7 @@ func (o *keyedOperation) answerKept(c echo.Context) (bool, error) {
 	got := &recordedAnswer{status: int(stored.StatusCode), body: stored.ResponseBody}
 	if stored.Headers != "" {
 		if err := json.Unmarshal([]byte(stored.Headers), &got.header); err != nil {
-			return false, fmt.Errorf("read kept headers: %w", err)
+			return false, fmt.Errorf("read stored headers: %w", err)
 		}
 	}
 	return true, got.send(c)

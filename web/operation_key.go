@@ -103,7 +103,7 @@ func (o *keyedOperation) run(c echo.Context, next echo.HandlerFunc) error {
 		return o.m.keyInUse()
 	}
 	defer o.m.running.leave(o.row.Name())
-	if done, err := o.answerKept(c); done || err != nil {
+	if done, err := o.answerStored(c); done || err != nil {
 		return err
 	}
 	return o.perform(c, next)
@@ -126,10 +126,10 @@ func (o *keyedOperation) perform(c echo.Context, next echo.HandlerFunc) error {
 		return got.send(c)
 	}
 	if err == nil {
-		err = operation.Commit(o.keep(request.Context(), got))
+		err = operation.Commit(o.storeAnswer(request.Context(), got))
 	}
 	if errors.Is(err, errKeyTaken) {
-		_, err := o.answerKept(c)
+		_, err := o.answerStored(c)
 		return err
 	}
 	if err != nil {

@@ -42,13 +42,13 @@ func TestOnceForEveryChange(t *testing.T) {
 		h := newAPIHarnessOn(t, db, clock, nil).withCatalogue(t)
 		c, other := h.everything(t), h.everything(t)
 		endpoint := h.newEndpoint(t, h.own.ID)
-		wish := fmt.Sprintf(`{"endpointId":%q,"types":["nl.example.student.enrolled"],"purpose":"To know who is enrolled."}`, endpoint.ID)
+		body := fmt.Sprintf(`{"endpointId":%q,"types":["nl.example.student.enrolled"],"purpose":"To know who is enrolled."}`, endpoint.ID)
 		subscription := ""
 		for _, step := range []struct {
 			method, target, body string
 			status               int
 		}{
-			{"POST", "/events/v1/subscriptions", wish, 201},
+			{"POST", "/events/v1/subscriptions", body, 201},
 			{"PATCH", "/events/v1/subscriptions/{s}", `{"filters":[{"prefix":{"subject":"a"}}]}`, 200},
 			{"DELETE", "/events/v1/subscriptions/{s}", "", 204},
 			{"POST", "/events/v1/resends", `{"reason":"failed"}`, 202},
@@ -170,11 +170,11 @@ func TestOnceKeepsWhatIsCompleted(t *testing.T) {
 	deprecate().want(t, http.StatusOK)
 	// So may a token, a grant and a rate: none of them takes the key.
 	h.anyone().under(t, freshKey(), "POST", "/registry/v1/contracts", `{}`).want(t, http.StatusUnauthorized)
-	for status, kept := range map[int]bool{
+	for status, stored := range map[int]bool{
 		200: true, 201: true, 202: true, 204: true, 400: true, 404: true, 410: true, 413: true, 415: true, 422: true,
 		301: false, 401: false, 403: false, 408: false, 409: false, 425: false, 429: false, 500: false, 502: false, 503: false, 504: false,
 	} {
-		if a := (&recordedAnswer{status: status}); a.completed() != kept {
+		if a := (&recordedAnswer{status: status}); a.completed() != stored {
 			t.Errorf("%d kept: %v", status, a.completed())
 		}
 	}

@@ -23,7 +23,7 @@ type recordedAnswer struct {
 func (a *App) record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, error) {
 	response := c.Response()
 	sent, before := response.Writer, response.Header().Clone()
-	held := &heldAnswer{header: response.Header().Clone()}
+	held := &bufferedAnswer{header: response.Header().Clone()}
 	response.Writer = held
 	// Also when the handler panics: what that is answered must arrive.
 	defer func() {
@@ -75,25 +75,25 @@ func (a *recordedAnswer) send(c echo.Context) error {
 	return err
 }
 
-// heldAnswer is a ResponseWriter that keeps all to itself.
-type heldAnswer struct {
+// bufferedAnswer is a ResponseWriter that buffers the whole answer.
+type bufferedAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
 // Header implements http.ResponseWriter.
-func (h *heldAnswer) Header() http.Header { return h.header }
+func (h *bufferedAnswer) Header() http.Header { return h.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (h *heldAnswer) WriteHeader(status int) {
+func (h *bufferedAnswer) WriteHeader(status int) {
 	if h.status == 0 {
 		h.status = status
 	}
 }
 
 // Write implements io.Writer.
-func (h *heldAnswer) Write(p []byte) (int, error) {
+func (h *bufferedAnswer) Write(p []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
 	return h.body.Write(p)
 }

@@ -99,7 +99,7 @@ func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Clien
 }
 
 func (d desk) showClient(c echo.Context, status int, client store.Client, v view.ClientView) error {
-	page := d.sheet(c, client.Name, d.wayToClients(store.Client{})...)
+	page := d.pageFrame(c, client.Name, d.crumbsToClients(store.Client{})...)
 	page.Badge, page.Invalid = ui.State(client.Status), status != http.StatusOK
 	if v.CanChange {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")

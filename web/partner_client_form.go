@@ -117,7 +117,7 @@ func (d desk) showClientForm(c echo.Context, status int, client store.Client, in
 	if client.ID != "" {
 		title, v.Action, v.Cancel = "Change client", d.href("/clients/"+client.ID), d.href("/clients/"+client.ID)
 	}
-	page := d.sheet(c, title, d.wayToClients(client)...)
+	page := d.pageFrame(c, title, d.crumbsToClients(client)...)
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, view.ClientFormPage(page, v))
 }

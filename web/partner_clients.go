@@ -76,10 +76,10 @@ func (d desk) ownClient(c echo.Context) (store.Partner, store.Client, error) {
 	return owner, client, err
 }
 
-func (d desk) wayToClients(client store.Client) []ui.Crumb {
-	way := []ui.Crumb{{Label: "Clients", Href: d.href("/clients")}}
+func (d desk) crumbsToClients(client store.Client) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: "Clients", Href: d.href("/clients")}}
 	if client.ID != "" {
-		way = append(way, ui.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
+		crumbs = append(crumbs, ui.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
 	}
-	return way
+	return crumbs
 }

@@ -34,7 +34,7 @@ func newClient(t *testing.T, b *browser, form url.Values) (page, href string) {
 
 func TestClientStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, pat := h.at(t, "pat@example.nl")
 	page, here := newClient(t, b, clientForm())
 	secret := match(t, `schs_[\w-]+`, page)
@@ -80,7 +80,7 @@ func TestClientStory(t *testing.T) {
 
 func TestClientWithKeysHasNoSecret(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	form := clientForm("authMethod", "private_key_jwt", "jwksUri", "https://roc.example.nl/jwks", "publishTypes", "", "publishSources", "")
 	form["scopes"] = []string{"registry.read"}
@@ -95,7 +95,7 @@ func TestClientWithKeysHasNoSecret(t *testing.T) {
 
 func TestClientRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	tests := []struct{ field, name, value string }{
 		{"name", "name", ""},
@@ -133,7 +133,7 @@ func TestExamplesStayOneShellWord(t *testing.T) {
 // Rules: SEC-02.
 func TestClientGetsAKeyPair(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	form := clientForm("authMethod", "private_key_jwt", "publishTypes", "", "publishSources", "")
 	form["scopes"] = []string{"registry.read"}

@@ -151,7 +151,7 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*view.Endpoin
 		v.CanTest = v.CanTest && d.takesTests(c.Request().Context(), e)
 	}
 	change(&v)
-	page := d.sheet(c, e.Name, d.wayToEndpoints(store.Endpoint{})...)
+	page := d.pageFrame(c, e.Name, d.crumbsToEndpoints(store.Endpoint{})...)
 	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
 	if v.CanEnd {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")

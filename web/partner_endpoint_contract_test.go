@@ -14,7 +14,7 @@ import (
 // Rules: EDU-11, CE-56.
 func TestEndpointContractIsChosen(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/endpoints/new")), `name="contractId"`)
 	ctx, admin := t.Context(), registry.SystemActor()

@@ -9,7 +9,7 @@ import (
 // An endpoint of kind files has no address and nothing to test; it is for datasets alone.
 func TestFilesEndpointStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/endpoints/new")), `href="/partner/endpoints/new?kind=files"`, "Fetch files with what changed in a dataset instead")
 	form := text(b.get("/partner/endpoints/new?kind=files"))
@@ -34,9 +34,9 @@ func TestFilesEndpointStory(t *testing.T) {
 	if events := text(b.get("/partner/subscriptions/new")); strings.Contains(events, "Buildings here") {
 		t.Error("it can be chosen for events")
 	}
-	office := h.browser()
-	office.login(t, testEmail)
-	admin := text(office.get("/admin/endpoints/" + idOf(here)))
+	administrator := h.browser()
+	administrator.login(t, testEmail)
+	admin := text(administrator.get("/admin/endpoints/" + idOf(here)))
 	if !strings.Contains(admin, "Buildings here") || strings.Contains(admin, "Send a test event") || strings.Contains(admin, "Token from") {
 		t.Error("the administrator sees an endpoint that is sent to")
 	}

@@ -165,7 +165,7 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	if e.ID != "" {
 		title, v.Action, v.Cancel = "Change endpoint", d.href("/endpoints/"+e.ID), d.href("/endpoints/"+e.ID)
 	}
-	page := d.sheet(c, title, d.wayToEndpoints(e)...)
+	page := d.pageFrame(c, title, d.crumbsToEndpoints(e)...)
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, view.EndpointFormPage(page, v))
 }

@@ -77,10 +77,10 @@ func (d desk) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error)
 	return owner, e, err
 }
 
-func (d desk) wayToEndpoints(e store.Endpoint) []ui.Crumb {
-	way := []ui.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
+func (d desk) crumbsToEndpoints(e store.Endpoint) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
 	if e.ID != "" {
-		way = append(way, ui.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
+		crumbs = append(crumbs, ui.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
 	}
-	return way
+	return crumbs
 }

@@ -12,7 +12,7 @@ import (
 // Rules: EDU-07a.
 func TestEndpointStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, pat := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/endpoints")), "There are no endpoints yet", `href="/partner/endpoints/new"`)
 	wantWords(t, text(b.get("/partner/endpoints/new")), "/oauth/jwks", "client_secret_basic")
@@ -72,7 +72,7 @@ func TestEndpointStory(t *testing.T) {
 
 func TestEndpointRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	tests := []struct{ field, value string }{
 		{"name", ""},
@@ -107,7 +107,7 @@ func TestEndpointRefused(t *testing.T) {
 
 func TestEndpointList(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	for range 3 {
 		newEndpoint(t, b)
@@ -121,7 +121,7 @@ func TestEndpointList(t *testing.T) {
 
 func TestOwnDeskIsForAdministrators(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	partner, _ := h.at(t, "pat@example.nl")
 	theirs := newEndpoint(t, partner)
 	wantStatus(t, partner.get("/admin/own/endpoints"), http.StatusForbidden)

@@ -19,8 +19,8 @@ const (
 	shownChanges  = 5
 )
 
-// has lists the subscriptions, endpoints and clients of an organisation, for its overview.
-type has struct {
+// homeData lists the subscriptions, endpoints and clients of an organisation, for its overview.
+type homeData struct {
 	owner      store.Partner
 	endpoints  []store.Endpoint
 	clients    []store.Client
@@ -33,7 +33,7 @@ type has struct {
 // partnerHome shows a partner where it stands: its registration, what is to be
 // done next, what waits and what fails.
 func (d desk) partnerHome(c echo.Context) error {
-	h, err := d.look(c)
+	h, err := d.readOverview(c)
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func (d desk) partnerHome(c echo.Context) error {
 	return d.render(c, http.StatusOK, view.PartnerHomePage(page, v))
 }
 
-// look reads what the overview shows.
-func (d desk) look(c echo.Context) (h has, err error) {
+// readOverview reads what the overview shows.
+func (d desk) readOverview(c echo.Context) (h homeData, err error) {
 	ctx := c.Request().Context()
 	if h.owner, err = d.owner(c); err != nil {
 		return h, err
@@ -70,10 +70,10 @@ func (d desk) look(c echo.Context) (h has, err error) {
 	if h.subs, _, err = d.Registry.Subscriptions.List(ctx, scope, store.SubscriptionFilter{PartnerID: h.owner.ID}); err != nil {
 		return h, err
 	}
-	return h, d.lookAtDeliveries(ctx, &h)
+	return h, d.readDeliveries(ctx, &h)
 }
 
-func (d desk) lookAtDeliveries(ctx context.Context, h *has) (err error) {
+func (d desk) readDeliveries(ctx context.Context, h *homeData) (err error) {
 	if h.deliveries, err = d.DB.CountDeliveriesBy(ctx, h.owner.ID); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d desk) lookAtDeliveries(ctx context.Context, h *has) (err error) {
 	return err
 }
 
-func (d desk) tiles(h has) []ui.Tile {
+func (d desk) tiles(h homeData) []ui.Tile {
 	tile := func(label, status, hint string, kind ui.Kind) ui.Tile {
 		t := ui.Tile{Label: label, Value: ui.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.deliveries + "?status=" + status}
 		if h.deliveries[status] > 0 {
@@ -107,7 +107,7 @@ func (d desk) tiles(h has) []ui.Tile {
 }
 
 // summary counts what a partner has.
-func (h has) summary() string {
+func (h homeData) summary() string {
 	approved := 0
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionApproved {
@@ -120,7 +120,7 @@ func (h has) summary() string {
 }
 
 // steps is the way to receiving the first event.
-func (d desk) steps(h has) []view.Step {
+func (d desk) steps(h homeData) []view.Step {
 	endpoint := view.Step{
 		Label: "Add an endpoint", Text: "Where you receive: the address of your webhook and of your token endpoint.",
 		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.href("/endpoints/new"),
@@ -152,11 +152,11 @@ func (d desk) steps(h has) []view.Step {
 }
 
 // sentTo finds the first endpoint that gets events, and not files of datasets alone; -1 is none.
-func (h has) sentTo() int {
+func (h homeData) sentTo() int {
 	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
 }
 
-func (d desk) failures(h has) []view.FailureRow {
+func (d desk) failures(h homeData) []view.FailureRow {
 	var rows []view.FailureRow
 	for _, f := range h.failures {
 		rows = append(rows, view.FailureRow{
@@ -166,7 +166,7 @@ func (d desk) failures(h has) []view.FailureRow {
 	return rows
 }
 
-func (d desk) waitingFor(h has) []view.WaitingRow {
+func (d desk) waitingFor(h homeData) []view.WaitingRow {
 	var rows []view.WaitingRow
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {

@@ -11,7 +11,7 @@ import (
 
 func TestPartnerHome(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner")), "Next steps", "Nothing has failed", `href="/partner/endpoints/new"`)
 	endpoint := newEndpoint(t, b)
@@ -33,7 +33,7 @@ func TestPartnerHome(t *testing.T) {
 
 func TestContactPerson(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, pat := h.at(t, "pat@example.nl")
 	good := func(pairs ...string) url.Values {
 		return changed(url.Values{"contactName": {"Kim"}, "email": {"kim@example.nl"}, "phone": {""}}, pairs...)
@@ -57,7 +57,7 @@ func TestContactPerson(t *testing.T) {
 // of another (guarantee G7).
 func TestPartnerPagesOfAnother(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	owner, _ := h.at(t, "owner@example.nl")
 	endpoint := newEndpoint(t, owner)
 	subscription := newSubscription(t, owner, endpoint)
@@ -97,7 +97,7 @@ func TestPartnerPagesOfAnother(t *testing.T) {
 // TestSuspendedPartnerOnlyLooks posts every form of a partner that is suspended.
 func TestSuspendedPartnerOnlyLooks(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, pat := h.at(t, "pat@example.nl")
 	endpoint := newEndpoint(t, b)
 	subscription := newSubscription(t, b, endpoint)

@@ -52,7 +52,7 @@ func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, 
 		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,
 	}
-	page := d.sheet(c, "Your organisation")
+	page := d.pageFrame(c, "Your organisation")
 	page.Badge, page.Invalid = ui.State(owner.Status), len(wrong) > 0
 	return d.render(c, status, view.OrganisationPage(page, v))
 }
@@ -70,7 +70,7 @@ func (d desk) partnerAudit(c echo.Context) error {
 	for _, a := range rows {
 		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
 	}
-	page := d.sheet(c, "Changes")
+	page := d.pageFrame(c, "Changes")
 	page.Lead = "Who did what for your organisation."
 	return d.render(c, http.StatusOK, view.ChangesPage(page, v))
 }

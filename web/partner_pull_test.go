@@ -12,7 +12,7 @@ import (
 
 func TestPullEndpointStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, pat := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/endpoints/new")), `href="/partner/endpoints/new?kind=pull"`, `name="url"`)
 	form := text(b.get("/partner/endpoints/new?kind=pull"))
@@ -41,7 +41,7 @@ func TestPullEndpointStory(t *testing.T) {
 }
 
 // wantWaiting subscribes the endpoint, puts two events on it, has one received, and looks at the pages.
-func (d *deskHarness) wantWaiting(t *testing.T, b *browser, here string, pat registry.Actor) {
+func (d *portalHarness) wantWaiting(t *testing.T, b *browser, here string, pat registry.Actor) {
 	t.Helper()
 	ctx := t.Context()
 	sub, err := d.reg.Subscriptions.Request(ctx, pat, partners.SubscriptionRequest{

@@ -23,7 +23,7 @@ func asked(endpoint string, pairs ...string) url.Values {
 
 func TestSubscriptionWithFilters(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	endpoint := newEndpoint(t, b)
 	answer := b.post("/partner/subscriptions/new", asked(endpoint,
@@ -64,7 +64,7 @@ func TestSubscriptionWithFilters(t *testing.T) {
 
 func TestFiltersRefusedBesideTheField(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	endpoint := newEndpoint(t, b)
 	here := newSubscription(t, b, endpoint)
@@ -110,7 +110,7 @@ func TestFiltersRefusedBesideTheField(t *testing.T) {
 
 func TestButtonsOfTheBuilderLoseNothing(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	endpoint := newEndpoint(t, b)
 	typed := []string{
@@ -133,7 +133,7 @@ func TestButtonsOfTheBuilderLoseNothing(t *testing.T) {
 
 func TestAnotherPartnersSelection(t *testing.T) { // guarantee G7
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	other, _ := h.at(t, "other@example.nl")
 	here := newSubscription(t, b, newEndpoint(t, b)) + "/selection"

@@ -87,7 +87,7 @@ func (d desk) showSubscription(c echo.Context, status int, change func(*view.Sub
 		return err
 	}
 	change(&v)
-	page := d.sheet(c, subscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page := d.pageFrame(c, subscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
 	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
 	return d.render(c, status, view.SubscriptionPage(page, v))
 }

@@ -71,7 +71,7 @@ func (d desk) showSelection(c echo.Context, status int, sub store.Subscription, 
 		Action: here + "/selection", Cancel: here, Types: sub.Types, State: sub.Status, Preview: preview,
 		Selection: chosen.view(here+"/selection", wrong),
 	}
-	page := d.sheet(c, "Filters, repeats, order and retries",
+	page := d.pageFrame(c, "Filters, repeats, order and retries",
 		ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")}, ui.Crumb{Label: subscriptionLabel(sub), Href: here})
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, ui.SelectionFormPage(page, v))

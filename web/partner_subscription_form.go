@@ -168,7 +168,7 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 	}
 	v.Found = len(found)
 	v.Shown = min(v.Found, shownTypes)
-	page := d.sheet(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page := d.pageFrame(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(wrong) > 0
 	return d.render(c, status, view.SubscriptionFormPage(page, v))

@@ -9,7 +9,7 @@ import (
 
 func TestSubscriptionStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/subscriptions/new")), "You need an endpoint first")
 	endpoint := newEndpoint(t, b)
@@ -44,7 +44,7 @@ func TestSubscriptionStory(t *testing.T) {
 
 func TestSubscriptionRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t).withCatalogue(t)
+	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	other, _ := h.at(t, "other@example.nl")
 	endpoint, theirs := newEndpoint(t, b), newEndpoint(t, other)

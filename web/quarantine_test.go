@@ -42,9 +42,9 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	refused.problem(t, http.StatusUnprocessableEntity, "key-reused")
 	h.set(t, "idempotency.on_mismatch", "quarantine")
 	answer, again := h.reuse(t, sender, "3", "4")
-	var kept outbox.Receipt
-	answer.want(t, http.StatusAccepted).decode(t, &kept)
-	if repeated := again().want(t, http.StatusAccepted); kept.Quarantined == "" || !bytes.Equal(repeated.body, answer.body) || h.eventCount(t) != 2 {
+	var found outbox.Receipt
+	answer.want(t, http.StatusAccepted).decode(t, &found)
+	if repeated := again().want(t, http.StatusAccepted); found.Quarantined == "" || !bytes.Equal(repeated.body, answer.body) || h.eventCount(t) != 2 {
 		t.Fatalf("%s, then %s; %d events", answer.body, repeated.body, h.eventCount(t))
 	}
 	here := answer.header.Get("Location")
@@ -153,8 +153,8 @@ func TestReleaseWhileBusy(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	wantWords(t, text(answer), "Nothing was released", "again in a moment")
-	if kept, err := w.db.Quarantine(t.Context(), q.ID); err != nil || kept.Status != store.QuarantineOpen {
-		t.Errorf("%+v, %v", kept, err)
+	if found, err := w.db.Quarantine(t.Context(), q.ID); err != nil || found.Status != store.QuarantineOpen {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

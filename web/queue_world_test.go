@@ -19,7 +19,7 @@ import (
 // queueWorld is a portal with two partners and deliveries to them. The engine is
 // not started, so that what is queued stays where a test can see it.
 type queueWorld struct {
-	*deskHarness
+	*portalHarness
 	t            *testing.T
 	engine       *outbox.Engine
 	first, other queueParty
@@ -36,7 +36,7 @@ const queueType = "nl.example.student.enrolled"
 
 func newQueueWorld(t *testing.T, change ...func(*PortalConfig)) *queueWorld {
 	t.Helper()
-	w := &queueWorld{deskHarness: newDeskHarness(t, change...), t: t}
+	w := &queueWorld{portalHarness: newPortalHarness(t, change...), t: t}
 	w.engine = w.app.cfg.Portal.Engine.(*outbox.Engine)
 	w.admin = w.browser()
 	w.admin.login(t, testEmail)

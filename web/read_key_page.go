@@ -118,14 +118,14 @@ func (d desk) showReadKeys(c echo.Context, status int, v view.ReadKeysView) erro
 	}
 	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.absolute(contractsPath)
 	v.Renovate = renovateExample(d.absolute(contractsPath), d.absolute(""))
-	var way []ui.Crumb
+	var crumbs []ui.Crumb
 	if d.base == partnerHref(owner.ID) {
-		way = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
+		crumbs = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
 		if v.Closed != "" {
 			v.Closed = owner.Name + " is " + owner.Status + ": its keys do not work."
 		}
 	}
-	page := d.sheet(c, "Read-only keys", way...)
+	page := d.pageFrame(c, "Read-only keys", crumbs...)
 	page.Lead = "Fixed tokens with which the pipelines of " + owner.Name + " read the contracts that it may see, and nothing else."
 	page.Invalid = status != http.StatusOK
 	return d.render(c, status, view.ReadKeysPage(page, v))

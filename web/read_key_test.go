@@ -43,7 +43,7 @@ func TestReadKeyReads(t *testing.T) {
 
 func TestReadKeyPages(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, pat := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/partner/keys")), "There are no keys yet", "hostRules")
 	answer := b.post("/partner/keys", url.Values{"name": {"R"}, "expires": {"soon"}})

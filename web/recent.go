@@ -17,9 +17,9 @@ const (
 
 // recent remembers for a moment what was looked up on the hot path.
 type recent[V any] struct {
-	now  func() time.Time
-	mu   sync.Mutex
-	kept map[string]recentValue[V]
+	now    func() time.Time
+	mu     sync.Mutex
+	cached map[string]recentValue[V]
 }
 
 type recentValue[V any] struct {
@@ -28,14 +28,14 @@ type recentValue[V any] struct {
 }
 
 func newRecent[V any](now func() time.Time) *recent[V] {
-	return &recent[V]{now: now, kept: make(map[string]recentValue[V])}
+	return &recent[V]{now: now, cached: make(map[string]recentValue[V])}
 }
 
 // get answers the value of key, looked up no longer than recentAge ago.
 func (r *recent[V]) get(ctx context.Context, key string, load func(ctx context.Context, key string) (V, error)) (V, error) {
 	now := r.now() // read before the look-up: what changes during it may be missed
 	r.mu.Lock()
-	found, ok := r.kept[key]
+	found, ok := r.cached[key]
 	r.mu.Unlock()
 	if age := now.Sub(found.at); ok && age >= 0 && age <= recentAge {
 		return found.value, nil
@@ -46,9 +46,9 @@ func (r *recent[V]) get(ctx context.Context, key string, load func(ctx context.C
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kept) >= recentSize {
-		clear(r.kept)
+	if len(r.cached) >= recentSize {
+		clear(r.cached)
 	}
-	r.kept[key] = recentValue[V]{value, now}
+	r.cached[key] = recentValue[V]{value, now}
 	return value, nil
 }

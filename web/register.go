@@ -66,7 +66,7 @@ func (p *portal) showRegister(c echo.Context, status int, in partners.Registrati
 	v := view.RegisterView{
 		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
 		ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone,
-		Kinds: wishedKinds(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
+		Kinds: endpointKindOptions(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
 		Organisation: organisation, Wrong: wrong,
 	}
 	page := p.page(c, "Register your organisation")
@@ -75,8 +75,8 @@ func (p *portal) showRegister(c echo.Context, status int, in partners.Registrati
 	return p.render(c, status, view.RegisterPage(page, v))
 }
 
-// wishedKinds are the ways to receive, with those ticked that were chosen.
-func wishedKinds(chosen []string) []ui.Option {
+// endpointKindOptions lists the kinds of endpoints, with the chosen ones ticked.
+func endpointKindOptions(chosen []string) []ui.Option {
 	options := []ui.Option{
 		{Value: store.EndpointWebhook, Label: "Webhook", Hint: "We send each event to an https address of yours."},
 		{Value: store.EndpointPull, Label: "Pull", Hint: "You fetch events from us when it suits you."},
@@ -91,7 +91,7 @@ func wishedKinds(chosen []string) []ui.Option {
 
 // kindLabel names a kind of endpoint for people.
 func kindLabel(kind string) string {
-	for _, o := range wishedKinds(nil) {
+	for _, o := range endpointKindOptions(nil) {
 		if o.Value == kind {
 			return o.Label
 		}

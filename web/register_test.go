@@ -18,7 +18,7 @@ func registration(pairs ...string) url.Values {
 
 func TestRegistrationStory(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	wantRedirect(t, b.post("/register", registration()), "/register/sent")
 	wantWords(t, text(b.get("/register/sent")), "24 hours", `href="/mailbox"`)
@@ -43,7 +43,7 @@ func TestRegistrationStory(t *testing.T) {
 
 func TestRegistrationRejected(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	wantRedirect(t, b.post("/register", registration()), "/register/sent")
 	path := match(t, `/register/confirm/\w+`, h.lastMail(t, "pat@roc.example.nl"))
@@ -57,7 +57,7 @@ func TestRegistrationRejected(t *testing.T) {
 
 func TestRegistrationRefused(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	tests := []struct{ field, name, value string }{
 		{"name", "name", ""},
 		{"oin", "oin", "123"},
@@ -93,7 +93,7 @@ func TestRegistrationRefused(t *testing.T) {
 
 func TestRegistrationTellsStrangersNothing(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	h.partner(t, "known@example.nl")
 	known := h.browser().post("/register", registration("email", "known@example.nl"))
 	wantRedirect(t, known, "/register/sent")
@@ -106,7 +106,7 @@ func TestRegistrationTellsStrangersNothing(t *testing.T) {
 
 func TestRegistrationThrottled(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	for range 10 {
 		wantRedirect(t, h.browser().post("/register", registration()), "/register/sent")
 	}
@@ -120,7 +120,7 @@ func TestRegistrationThrottled(t *testing.T) {
 
 func TestMailboxLinksOnlyToUs(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	ctx := t.Context()
 	mail := store.Mail{Recipient: "a@example.nl", Subject: "Hello", Body: "Look at http://schakel.example.nl/register/confirm/X now\n\n" +
 		"or http://evil.example/ or http://schakel.example.nl@evil.example/ or javascript:alert(1) or //evil.example <b>\n"}
@@ -137,7 +137,7 @@ func TestMailboxLinksOnlyToUs(t *testing.T) {
 
 func TestMailboxOnlyInADemonstration(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	app, err := New(func() Config {
 		cfg := h.app.cfg
 		portal := *cfg.Portal
@@ -157,7 +157,7 @@ func TestMailboxOnlyInADemonstration(t *testing.T) {
 // names it by its number.
 func TestRegistrationWithoutOIN(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b := h.browser()
 	wantWords(t, text(b.get("/register")), "Organisasjonsnummer", "A Norwegian organisation leaves it empty")
 	form := registration("oin", "", "kvk", "", "name", "Legekontoret Brua", "orgNumber", "312 345 677", "herId", "8094866")

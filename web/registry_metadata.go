@@ -91,7 +91,7 @@ func sightProblem(lost *contracts.SightLossError) error {
 	if lost.Everybody {
 		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})
 	}
-	for _, l := range lost.Partners[:min(len(lost.Partners), maxToldChanges)] {
+	for _, l := range lost.Partners[:min(len(lost.Partners), maxListedChanges)] {
 		detail := l.Name + " would not see it any more."
 		if l.Subscriptions > 0 {
 			detail += " Its approved subscriptions to event types of this contract go on."

@@ -76,7 +76,7 @@ func TestPublishKeyCoversTheCondition(t *testing.T) {
 // asked for.
 func TestPublishPageNamesTheReviewedBytes(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newAdminHarness(t)
 	ctx, system := t.Context(), registry.SystemActor()
 	_, err := o.reg.Contracts.Upload(ctx, system, "student-events", contracts.Upload{Version: "2.0.0", Content: []byte(nextContract("2.0.0"))})
 	noError(t, err)

@@ -49,8 +49,8 @@ func namedDigest(h http.Header) string {
 	return tag
 }
 
-// maxToldChanges bounds how many changes a refusal tells of.
-const maxToldChanges = 100
+// maxListedChanges limits the changes listed in a refusal.
+const maxListedChanges = 100
 
 // breakingProblem is the answer to a breaking change under a version number that
 // promises none, with what breaks.
@@ -67,7 +67,7 @@ func breakingProblem(err error) error {
 		detail = "This version breaks what was agreed in version " + refused.Before.Version + ". Give it number " + refused.Suggested + "."
 	}
 	p := newProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
-	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxToldChanges)] {
+	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
 		p.Errors = append(p.Errors, ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
 	}
 	return p

@@ -29,19 +29,19 @@ func (m *machineAPI) postVersion(c echo.Context) error {
 		return err
 	}
 	id := c.Param("contractId")
-	kept, err := m.Registry.Contracts.Upload(c.Request().Context(), who.actor(), id, in)
+	stored, err := m.Registry.Contracts.Upload(c.Request().Context(), who.actor(), id, in)
 	if err != nil {
 		return documentProblem(err)
 	}
-	c.Response().Header().Set("Location", versionPath(id, kept.Version))
+	c.Response().Header().Set("Location", versionPath(id, stored.Version))
 	status := http.StatusCreated
-	if kept.Status != store.VersionDraft {
+	if stored.Status != store.VersionDraft {
 		status = http.StatusOK // the same bytes are published already
 	}
-	answer := newVersionAnswer(kept)
-	found, err := contracts.Findings(kept)
+	answer := newVersionAnswer(stored)
+	found, err := contracts.Findings(stored)
 	answer.Findings = newFindingAnswers(found)
-	files, second := contracts.Files(kept)
+	files, second := contracts.Files(stored)
 	answer.Files = newFileAnswers(files)
 	if err := errors.Join(err, second); err != nil {
 		return err

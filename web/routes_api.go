@@ -59,9 +59,9 @@ func (m *machineAPI) routesEvents() {
 	publish.GET("/events/:eventId", m.showEvent)
 	scoped(scopeEventsConsume, scopeEventsPublish).GET("/objects/:objectId", m.showObject, m.app.slow(uploadTime))
 
-	kept := scoped(scopeEventsPublish, scopeRegistryWrite)
-	kept.GET("/quarantined-requests", m.listQuarantined)
-	kept.GET("/quarantined-requests/:quarantineId", m.showQuarantined)
+	quarantine := scoped(scopeEventsPublish, scopeRegistryWrite)
+	quarantine.GET("/quarantined-requests", m.listQuarantined)
+	quarantine.GET("/quarantined-requests/:quarantineId", m.showQuarantined)
 	decide := scoped(scopeRegistryWrite)
 	decide.POST("/quarantined-requests/:quarantineId/release", m.postQuarantineRelease, m.once)
 	decide.POST("/quarantined-requests/:quarantineId/discard", m.postQuarantineDiscard, m.once)

@@ -16,7 +16,7 @@ import (
 // Rules: EDU-11, CE-56.
 func TestEndpointWithWindowsAndBatches(t *testing.T) {
 	t.Parallel()
-	h := newDeskHarness(t)
+	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	here := newEndpoint(t, b)
 	answer := b.post(here, endpointForm("tokenSecret", "", "windows", "mon-fri 07:00-19:00\nnever", "batchEvents", "many"))

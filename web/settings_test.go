@@ -13,17 +13,17 @@ import (
 	"schakel/store"
 )
 
-// settingsOffice is a portal with an administrator who is logged in.
-func settingsOffice(t *testing.T) (*deskHarness, *browser) {
+// newSettingsHarness makes a portal with an administrator who is logged in.
+func newSettingsHarness(t *testing.T) (*portalHarness, *browser) {
 	t.Helper()
-	d := newDeskHarness(t)
+	d := newPortalHarness(t)
 	b := d.browser()
 	b.login(t, testEmail)
 	return d, b
 }
 
 // settingsOf is the form with the settings of now; pairs change it.
-func (d *deskHarness) settingsOf(t *testing.T, pairs ...string) url.Values {
+func (d *portalHarness) settingsOf(t *testing.T, pairs ...string) url.Values {
 	t.Helper()
 	state, err := d.reg.Profile.Load(t.Context())
 	noError(t, err)
@@ -34,7 +34,7 @@ func (d *deskHarness) settingsOf(t *testing.T, pairs ...string) url.Values {
 	return changed(form, pairs...)
 }
 
-func (d *deskHarness) wantSetting(t *testing.T, key, want string) {
+func (d *portalHarness) wantSetting(t *testing.T, key, want string) {
 	t.Helper()
 	state, err := d.reg.Profile.Load(t.Context())
 	noError(t, err)
@@ -47,7 +47,7 @@ func (d *deskHarness) wantSetting(t *testing.T, key, want string) {
 // told and kept in the audit trail.
 func TestSettingsPage(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	page := text(b.get("/admin/settings"))
 	wantWords(t, page, "3 settings depart from the strict profile", "This relaxes IDEM-03, IDEM-04.", "This relaxes EDU-21.", "This relaxes SEC-02.", "Lifetime of a key", "168h", "Back to strict")
 	for _, s := range profile.Settings() {
@@ -69,7 +69,7 @@ func TestSettingsPage(t *testing.T) {
 // was typed still there.
 func TestSettingsRefused(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	for _, s := range profile.Settings() {
 		answer := b.post("/admin/settings", d.settingsOf(t, s.Key, "no-such-value"))
 		page := text(answer)
@@ -97,7 +97,7 @@ func TestSettingsRefused(t *testing.T) {
 // not undo the first unseen.
 func TestSettingsChangedMeanwhile(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	mine := d.settingsOf(t, "events.batch", "off")
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.max_attempts", "7")), "/admin/settings")
 	answer := b.post("/admin/settings", mine)
@@ -113,7 +113,7 @@ func TestSettingsChangedMeanwhile(t *testing.T) {
 
 func TestSettingsBackToStrict(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	wantStatus(t, b.post("/admin/settings/strict", url.Values{"version": {"0"}}), http.StatusUnprocessableEntity)
 	answer := b.post("/admin/settings/strict", url.Values{"version": {"9"}, "reason": {"audit"}})
 	wantStatus(t, answer, http.StatusConflict)
@@ -147,7 +147,7 @@ func (b *browser) importFile(t *testing.T, content string) *http.Response {
 // TestSettingsFile: export, look at what an import changes, change it.
 func TestSettingsFile(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	answer := b.get("/admin/settings/export")
 	wantStatus(t, answer, http.StatusOK)
 	if got := answer.Header.Get("Content-Disposition"); got != `attachment; filename="schakel-profile.yaml"` {
@@ -174,7 +174,7 @@ func TestSettingsFile(t *testing.T) {
 // stays in the form.
 func TestSettingsFileRefused(t *testing.T) {
 	t.Parallel()
-	_, b := settingsOffice(t)
+	_, b := newSettingsHarness(t)
 	answer := b.importFile(t, "schakel-profile: 1\nevents:\n  batch: perhaps\n  bach: \"on\"\n")
 	wantStatus(t, answer, http.StatusUnprocessableEntity)
 	wantWords(t, text(answer), "Did you mean events.batch?", `href="#document"`)
@@ -190,7 +190,7 @@ func TestSettingsFileRefused(t *testing.T) {
 // TestSettingsAreTheAdministrators: others neither see nor change them.
 func TestSettingsAreTheAdministrators(t *testing.T) {
 	t.Parallel()
-	d, _ := settingsOffice(t)
+	d, _ := newSettingsHarness(t)
 	partner, _ := d.at(t, "pat@example.nl")
 	form := d.settingsOf(t, "events.batch", "off")
 	for _, path := range []string{"/admin/settings", "/admin/settings/edit", "/admin/settings/export", "/admin/settings/import"} {
@@ -206,7 +206,7 @@ func TestSettingsAreTheAdministrators(t *testing.T) {
 // TestSettingOfContentMode: CE-50, what a new endpoint begins with.
 func TestSettingOfContentMode(t *testing.T) {
 	t.Parallel()
-	d, b := settingsOffice(t)
+	d, b := newSettingsHarness(t)
 	partner, _ := d.at(t, "pat@example.nl")
 	chosen := func(mode string) {
 		t.Helper()

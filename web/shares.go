@@ -14,10 +14,10 @@ import (
 const uploadsPerPartner = 4
 
 const (
-	// turnPatience bounds how long a request waits for others of its partner.
-	turnPatience = 30 * time.Second
-	// mostInTurn limits the waiting requests of a partner.
-	mostInTurn = 50
+	// maxTurnWait bounds how long a request waits for others of its partner.
+	maxTurnWait = 30 * time.Second
+	// maxWaitingTurns limits the waiting requests of a partner.
+	maxWaitingTurns = 50
 )
 
 // shares counts what each partner has under way.
@@ -86,7 +86,7 @@ func (s *shares) wait(ctx context.Context, name string, patience time.Duration) 
 func (s *shares) queue(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turns[name] >= mostInTurn {
+	if s.turns[name] >= maxWaitingTurns {
 		return false
 	}
 	s.turns[name]++
@@ -134,8 +134,8 @@ func (m *machineAPI) inTurn(s *shares, refusal func() error) echo.MiddlewareFunc
 			if err != nil {
 				return err
 			}
-			_ = m.app.lengthen(c, patience) // without it the times of the server hold
-			if !s.wait(c.Request().Context(), who.partner.ID, turnPatience) {
+			_ = m.app.extendDeadlines(c, patience) // without it the times of the server hold
+			if !s.wait(c.Request().Context(), who.partner.ID, maxTurnWait) {
 				return refusal()
 			}
 			defer s.give(who.partner.ID)

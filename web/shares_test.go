@@ -70,13 +70,13 @@ func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newShares(1)
-		if !s.wait(t.Context(), "a", turnPatience) || !s.wait(t.Context(), "b", turnPatience) {
+		if !s.wait(t.Context(), "a", maxTurnWait) || !s.wait(t.Context(), "b", maxTurnWait) {
 			t.Fatal("no room for the first")
 		}
 		var granted, refused atomic.Int64
-		for range mostInTurn {
+		for range maxWaitingTurns {
 			go func() {
-				if s.wait(t.Context(), "a", turnPatience) {
+				if s.wait(t.Context(), "a", maxTurnWait) {
 					granted.Add(1)
 				} else {
 					refused.Add(1)
@@ -84,7 +84,7 @@ func TestTurns(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if s.wait(t.Context(), "a", turnPatience) {
+		if s.wait(t.Context(), "a", maxTurnWait) {
 			t.Error("one too many was not refused")
 		}
 		for n := range 3 {
@@ -94,9 +94,9 @@ func TestTurns(t *testing.T) {
 				t.Errorf("%d granted, want %d", granted.Load(), n+1)
 			}
 		}
-		time.Sleep(turnPatience)
+		time.Sleep(maxTurnWait)
 		synctest.Wait()
-		if granted.Load() != 3 || refused.Load() != mostInTurn-3 || len(s.turns) != 0 {
+		if granted.Load() != 3 || refused.Load() != maxWaitingTurns-3 || len(s.turns) != 0 {
 			t.Errorf("%d granted, %d refused, %v wait", granted.Load(), refused.Load(), s.turns)
 		}
 	})
