@@ -17,7 +17,7 @@ import (
 )
 
 // The time that the throughput of the overview is about, and how often it is
-// counted anew while somebody looks.
+// counted again while somebody looks.
 const (
 	overviewPeriod = 10 * time.Minute
 	overviewEvery  = 5 * time.Second

@@ -19,7 +19,7 @@ const quarantinePath = "/admin/quarantine"
 // maxShownQuarantined bounds the events of a quarantined request that its page shows.
 const maxShownQuarantined = 20
 
-// quarantineList shows the requests that were kept aside.
+// quarantineList shows the requests that were quarantined.
 func (p *portal) quarantineList(c echo.Context) error {
 	ctx, status, paging := c.Request().Context(), pageChoice(c, "state", quarantineStatuses()), pagePaging(c)
 	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}})

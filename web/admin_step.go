@@ -21,7 +21,7 @@ type step struct {
 	label, explain, done string
 	// kind styles a button which acts at once; empty asks for a second click.
 	kind ui.ButtonKind
-	// reason asks why; the other side is told.
+	// reason asks for a reason, which the partner gets.
 	reason bool
 	// mails is set when the partner gets a mail about it.
 	mails bool

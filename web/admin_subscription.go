@@ -82,7 +82,7 @@ func grantedType(t partners.GrantType) ui.GrantedType {
 	return row
 }
 
-// lineWords says which versions a grant gives, with the newest of those.
+// lineWords lists the versions that a grant gives, with the newest of those.
 func lineWords(t partners.GrantType) string {
 	if t.Line == "" {
 		return "every version, now " + t.Type.ContractVersion

@@ -108,7 +108,7 @@ func (a amqpArea) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui
 	return a.frame(c, title, crumbs...)
 }
 
-// changed has the bridge read brokers and parties anew, and goes to a page.
+// changed has the bridge read brokers and parties again, and goes to a page.
 func (a amqpArea) changed(c echo.Context, href, text string) error {
 	if a.AMQP != nil {
 		a.AMQP.Reload()

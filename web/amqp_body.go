@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// messageBody downloads the body of a message that came in and is kept: encrypted, as it came.
+// messageBody downloads the body of a message that came in and is stored: encrypted, as it came.
 func (a amqpArea) messageBody(c echo.Context) error {
 	m, err := a.ownMessage(c)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a amqpArea) messageBody(c echo.Context) error {
 	return serveBody(c, m.ID, body)
 }
 
-// getAMQPBody answers the body of a message that came in and is kept, to who decides about messages.
+// getAMQPBody answers the body of a message that came in and is stored, to who decides about messages.
 func (m *machineAPI) getAMQPBody(c echo.Context) error {
 	who, err := m.mayDecide(c)
 	if err != nil {

@@ -215,7 +215,7 @@ func answerWaits(m store.AMQPMessage) bool {
 	return m.Direction == store.AMQPOut && (m.Kind == store.AMQPAppRec || m.Kind == store.AMQPError) && (m.Status == store.AMQPDue || m.Status == store.AMQPUnsent)
 }
 
-// whyNotReprocessed says why there is nothing to handle again.
+// whyNotReprocessed explains why there is nothing to handle again.
 func whyNotReprocessed(m store.AMQPMessage) string {
 	switch {
 	case len(m.Encoded) == 0:
@@ -235,7 +235,7 @@ func (a amqpArea) whyNot(why string) string {
 
 const withoutBridge = "This program runs without the bridge to message brokers."
 
-// whyNoAnswer tells why no AppRec of ours can be sent again (INC-23).
+// whyNoAnswer explains why no AppRec of ours can be sent again (INC-23).
 func whyNoAnswer(answers []store.AMQPMessage) string {
 	for _, one := range answers {
 		if one.Kind != store.AMQPAppRec {

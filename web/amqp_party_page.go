@@ -149,7 +149,7 @@ func certificateState(one store.AMQPCertificate, now time.Time) view.Mark {
 	return view.Mark{Kind: ui.KindOK, Text: "Valid"}
 }
 
-// partyWarnings tells which purposes no valid certificate serves now.
+// partyWarnings names the purposes that no valid certificate serves now.
 func partyWarnings(p store.AMQPParty, certificates []store.AMQPCertificate, now time.Time) []string {
 	if p.Kind != store.AMQPHealth || len(certificates) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// queueRows say of the queues that we read whether their messages expire (INC-22), as far as their broker tells.
+// queueRows lists the queues that we read, with the expiry of their messages (INC-22) as far as their broker reports it.
 func (a amqpArea) queueRows(ctx context.Context, brokers map[string]string, now time.Time) ([]view.AMQPQueueRow, error) {
 	queues, err := a.DB.AMQPQueues(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func amqpRemedy(m store.AMQPMessage) string {
 	return senderCorrects
 }
 
-// receiverWords say to the receiver of a message what to do when it was turned down, where that is more than wait.
+// receiverWords advises the receiver of a rejected message, where there is more to do than wait.
 func receiverWords() map[string]string {
 	return map[string]string{
 		string(message.InvalidCertificate): senderRefetches,

@@ -43,7 +43,7 @@ func (a amqpArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
 	return "It is on its way again. Its delivery tells when it is on its queue."
 }
 
-// whyNotResent tells why a message cannot be sent again while it is on its way.
+// whyNotResent explains why a message cannot be sent again while it is on its way.
 func (a amqpArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why string) string {
 	if why == "" && a.onItsWay(ctx, m) != nil {
 		return "It is on its way."

@@ -44,7 +44,7 @@ func TestAMQPMessageIsResent(t *testing.T) {
 	wantWords(t, text(w.admin.get("/admin/amqp/messages/"+second.ID)), "Sent in place of", at)
 }
 
-// What to do is said to who reads it: what we turned down is for its sender to mend, and what they turned down for us.
+// What to do is said to who reads it: what we rejected is for its sender to mend, and what they rejected for us.
 // Rules: AMQP-49, AMQP-87, AMQP-88.
 func TestAMQPRemedyIsForTheReader(t *testing.T) {
 	t.Parallel()

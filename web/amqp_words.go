@@ -80,7 +80,7 @@ func optionLabel(options []ui.Option, value string) string {
 	return value
 }
 
-// amqpAbout says in a sentence what the state of a message means and what comes next.
+// amqpAbout explains the state of a message and the next step in a sentence.
 func amqpAbout(m store.AMQPMessage) string {
 	if m.Direction == store.AMQPIn {
 		return amqpAboutIn(m)
@@ -148,7 +148,7 @@ func amqpAboutIn(m store.AMQPMessage) string {
 	return ""
 }
 
-// amqpSteps says the steps of a trace to people (AMQP-15).
+// amqpSteps names the steps of a trace for people (AMQP-15).
 func amqpStep(step string) string {
 	words := map[string]string{
 		"read": "Read from the queue", "kept": "Kept in the database", "answered": "Answered", "settled": "Taken off the queue",

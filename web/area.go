@@ -19,7 +19,7 @@ func apis() []api {
 	}
 }
 
-// apiArea tells to which API a path belongs, if to any.
+// apiArea returns the API that a path belongs to, if any.
 func apiArea(path string) (api, bool) { return areaIn(apis(), path) }
 
 // areaIn is apiArea for who has the list at hand.

@@ -100,7 +100,7 @@ func (p *portal) actorOptions(ctx context.Context, partner string) ([]ui.Option,
 	return options, nil
 }
 
-// auditRows tells entries in sentences, with a link to what each is about.
+// auditRows puts entries in sentences, with a link to the subject of each.
 func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]view.AuditRow, error) {
 	names := p.deliveryNames()
 	list := make([]view.AuditRow, len(rows))

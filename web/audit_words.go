@@ -22,7 +22,7 @@ const (
 	auditTested     = "endpoint.tested"
 )
 
-// auditSentence tells an entry of the audit trail, also those of the engine, in plain English.
+// auditSentence describes an entry of the audit trail, also those of the engine, in plain English.
 func auditSentence(a store.Audit) string {
 	var d struct {
 		Count  int    `json:"count"`

@@ -65,7 +65,7 @@ func (a *App) optionalToken(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// callerOf tells whose token a request carries; ok is false when it has none.
+// callerOf returns the claims of the token of a request; ok is false when it has none.
 func callerOf(c echo.Context) (claims token.Claims, ok bool) {
 	claims, ok = c.Get(contextClaims).(token.Claims)
 	return claims, ok

@@ -8,7 +8,7 @@ import (
 )
 
 // together puts a handler behind middleware, the first of which sees a request first. It is done when routes are made:
-// echo does it anew for each request, which costs more than most of the middleware.
+// echo does it again for each request, which costs more than most of the middleware.
 func together(h echo.HandlerFunc, with ...echo.MiddlewareFunc) echo.HandlerFunc {
 	for _, around := range slices.Backward(with) {
 		h = around(h)

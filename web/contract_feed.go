@@ -108,7 +108,7 @@ func (p *portal) registerFeed(c echo.Context) error {
 	return p.writeFeed(c, feed, own.CreatedAt.Time, known)
 }
 
-// add tells of a version that is published, deprecated or withdrawn.
+// add appends a version that is published, deprecated or withdrawn.
 func (f *atomFeed) add(p *portal, about store.Contract, v store.ContractVersion) {
 	f.Entries = append(f.Entries, p.feedEntry(about, v))
 }

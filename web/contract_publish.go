@@ -100,7 +100,7 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	return p.render(c, status, view.PublishPage(page, v))
 }
 
-// blocked says why a version cannot be published; empty when it can.
+// blocked explains why a version cannot be published; empty when it can.
 func blocked(v store.ContractVersion, findings []contract.Finding, changes []view.TypeChange) string {
 	if v.Status != store.VersionDraft {
 		return "This version is " + v.Status + " already; only a draft can be published."

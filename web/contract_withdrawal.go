@@ -8,7 +8,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// withdrawalView tells whom the withdrawal of a version would hit, beside where it
+// withdrawalView lists the parties that the withdrawal of a version would hit, beside where it
 // is withdrawn; nil for a version that cannot be.
 func (p *portal) withdrawalView(c echo.Context, reader registry.Reader, v store.ContractVersion) (*view.WithdrawalView, error) {
 	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {

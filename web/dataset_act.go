@@ -22,7 +22,7 @@ func (p *portal) makeSnapshot(c echo.Context) error {
 	return p.ownDesk("/admin").settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
 }
 
-// resetLineage makes every copy begin anew.
+// resetLineage makes every copy begin again.
 func (p *portal) resetLineage(c echo.Context) error {
 	return p.stopDataset(c, "lineage", datasetHref(c.Param("dataset")), "A new lineage has started. Followers are told, and begin anew from a snapshot.",
 		func(ctx context.Context, a registry.Actor, id, reason string) error {

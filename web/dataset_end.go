@@ -20,7 +20,7 @@ func availableUntil(d store.Dataset, last store.MutationDelta) time.Time {
 	return until.Add(export.Retention)
 }
 
-// datasetEnd says when and why a dataset ended; nothing of one that has not.
+// datasetEnd describes the end of a dataset; nothing for one that has not ended.
 func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetEnd, error) {
 	if d.EndedAt.IsZero() {
 		return view.DatasetEnd{}, nil
@@ -66,7 +66,7 @@ type endAnswer struct {
 	AvailableUntil time.Time `json:"availableUntil"`
 }
 
-// ended tells of a dataset that ended; nil of one that has not.
+// ended describes the end of a dataset; nil for one that has not ended.
 func (m *machineAPI) ended(ctx context.Context, d store.Dataset) (*endAnswer, error) {
 	if d.EndedAt.IsZero() {
 		return nil, nil

@@ -31,7 +31,7 @@ const (
 // importForm holds the fields typed beside the file.
 type importForm struct{ key, kind, replace string }
 
-// newImportKey tells an import from all others.
+// newImportKey returns a key that no other import has.
 func newImportKey() string { return "import-" + rand.Text() }
 
 // cutShort reports whether a file was truncated already before its upload, which came in whole.

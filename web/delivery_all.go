@@ -108,7 +108,7 @@ func hiddenQuery(q deliveryQuery, counted time.Time) []ui.Hidden {
 	return hidden
 }
 
-// filterWords tells the filter as the reader chose it.
+// filterWords describes the filter as the reader chose it.
 func (p *portal) filterWords(ctx context.Context, queue deliveryQueue, q deliveryQuery, scope string) ([]ui.Item, error) {
 	names := p.deliveryNamesOf(scope)
 	partner, err := names.partner(ctx, q.partner)

@@ -53,7 +53,7 @@ func batchFacts(area deliveryArea, b store.Batch, endpoint store.Endpoint) []ui.
 	}
 }
 
-// apartText tells why a batch was taken apart.
+// apartText explains why a batch was taken apart.
 func apartText(reason string) string {
 	switch reason {
 	case "":
@@ -98,7 +98,7 @@ func (p *portal) batchDeliveries(c echo.Context, area deliveryArea, b store.Batc
 	return v, err
 }
 
-// batchItem tells with which others a delivery goes, or went.
+// batchItem names the deliveries sent in the same batch as a delivery.
 func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Delivery) ([]ui.Item, error) {
 	if d.BatchID == "" {
 		return nil, nil

@@ -120,7 +120,7 @@ func deliveriesCrumb(area deliveryArea) ui.Crumb {
 	return ui.Crumb{Label: "Deliveries", Href: area.base + "/deliveries"}
 }
 
-// jobFilter tells in words what a job selects.
+// jobFilter describes the selection of a job in words.
 func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]ui.Item, error) {
 	if j.Action == outbox.ActionReplay {
 		return p.replayWords(ctx, replayOf(j), area.partnerOf(j))

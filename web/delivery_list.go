@@ -140,8 +140,8 @@ func jobActions(ctx context.Context, db *store.DB, rows []store.Delivery) (map[s
 	return db.JobActions(ctx, ids)
 }
 
-// onceMore says by what a delivery is sent once more: a job that resends deliveries, or one that replays stored events. A job that is
-// not kept any more may have been either.
+// onceMore names the cause that sends a delivery once more: a job that resends deliveries, or one that replays stored events. A job that is
+// not stored any more may have been either.
 func onceMore(action string) string {
 	switch action {
 	case outbox.ActionResend:

@@ -38,7 +38,7 @@ type deliveryQueue struct {
 	path, title, lead, caption string
 	// statuses limits the list; empty lets the reader choose.
 	statuses []string
-	// errors narrows held deliveries to what the other side refused, and asks
+	// errors narrows held deliveries to what the receiver refused, and asks
 	// whether to show the others too.
 	errors bool
 	// empty is the text of an empty list when nothing is filtered.

@@ -9,10 +9,10 @@ import (
 	"schakel/store"
 )
 
-// reasonWords say a reason code to people: what is wrong, and what to do about it.
+// reasonWords explains a reason code to people: the problem, and its remedy.
 type reasonWords struct{ Label, Remedy string }
 
-// errorQueueReasons are the reasons for which the other side, or what is set for
+// errorQueueReasons are the reasons for which the receiver, or what is set for
 // it, refused a delivery: the error queue holds the deliveries with one of these.
 func errorQueueReasons() []string {
 	return append([]string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}, amqpReasons()...)
@@ -91,7 +91,7 @@ func failureWords() map[string]reasonWords {
 	}
 }
 
-// failureKind says in words why an attempt got no answer.
+// failureKind explains in words why an attempt got no answer.
 func failureKind(kind string) string {
 	switch kind {
 	case outbound.KindBlockedAddress:

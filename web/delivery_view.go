@@ -106,7 +106,7 @@ func deliveryView(area deliveryArea, at deliveryContext, now time.Time) view.Del
 	return v
 }
 
-// waitsFor says why an open delivery is not tried yet; "" when only time stands between.
+// waitsFor explains why an open delivery is not tried yet; "" when only time stands between.
 func (at deliveryContext) waitsFor(now time.Time) string {
 	ep := at.endpoint
 	switch {
@@ -168,7 +168,7 @@ func madeLabel(at deliveryContext) string {
 	return "Accepted"
 }
 
-// jobItem tells which job resent a delivery, or replayed its event by it. Partners see their own jobs.
+// jobItem names the job that resent a delivery, or replayed its event. Partners see their own jobs.
 func jobItem(area deliveryArea, at deliveryContext) ui.Item {
 	id, label := at.delivery.ReplayOf, capital(onceMore(at.jobAction))+" by job"
 	if area.admin {

@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// setWait tells why an open delivery is not tried now.
+// setWait explains why an open delivery is not tried now.
 func (m *machineAPI) setWait(ctx context.Context, answer *deliveryAnswer, d store.Delivery) error {
 	if d.Status != store.DeliveryPending && d.Status != store.DeliveryRetrying || d.LeaseOwner != "" {
 		return nil
@@ -67,7 +67,7 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 	return week.Next(now)
 }
 
-// opensText tells that a delivery waits for the window of its endpoint; "" when that is open.
+// opensText announces the window that a delivery waits for; "" when that is open.
 func opensText(ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
 		return "It waits because the hours of the endpoint cannot be read; set them again."
@@ -78,7 +78,7 @@ func opensText(ep store.Endpoint, now time.Time) string {
 	return ""
 }
 
-// closedText tells of an endpoint that it is outside its windows; "" when it is open.
+// closedText reports that an endpoint is outside its windows; "" when it is open.
 func closedText(ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
 		return "The hours of this endpoint cannot be read, so events wait. Set them again."
@@ -106,7 +106,7 @@ func opensWords(ep store.Endpoint, now time.Time) string {
 	return local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")"
 }
 
-// windowWords tells when an endpoint may be sent to.
+// windowWords describes the delivery windows of an endpoint.
 func windowWords(ep store.Endpoint) string {
 	week, err := window.Parse(ep.Windows)
 	switch {

@@ -61,7 +61,7 @@ func (d desk) replays(what, id string) string {
 	return strings.TrimSuffix(d.deliveries, "/deliveries") + "/replays?" + url.Values{what: {id}}.Encode()
 }
 
-// waits tells why an organisation cannot add or change things yet; empty when it can.
+// waits explains why an organisation cannot add or change things yet; empty when it can.
 func waits(owner store.Partner) string {
 	switch owner.Status {
 	case store.PartnerApproved:

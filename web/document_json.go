@@ -12,7 +12,7 @@ import (
 	"schakel/registry/contracts/contract"
 )
 
-// errNotAContract says that a document cannot be read, so cannot be converted.
+// errNotAContract reports that a document cannot be read, so cannot be converted.
 var errNotAContract = errors.New("the document cannot be read")
 
 // documentToJSON writes a document that contract.Parse accepts as JSON: the same

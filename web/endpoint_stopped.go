@@ -40,7 +40,7 @@ func stoppedEndpoints(ctx context.Context, db *store.DB, ids []string, now time.
 	return stopped, nil
 }
 
-// warning says that what goes to the endpoint waits, and for what.
+// warning announces that deliveries to the endpoint wait, and names the cause.
 func (s stoppedEndpoint) warning() string {
 	name := "Endpoint " + s.endpoint.Name
 	switch s.reason {
@@ -98,7 +98,7 @@ func resendWarning(ep store.Endpoint, now time.Time) string {
 	return stoppedEndpoint{ep, reason, until}.warning()
 }
 
-// resent says that deliveries are sent again, with a warning when some were refused or their endpoints are not sent to now, and goes
+// resent announces that deliveries are sent again, with a warning when some were refused or their endpoints are not sent to now, and goes
 // back to a page.
 func (p *portal) resent(c echo.Context, href, text string, refused int, ids ...string) error {
 	ctx, actor := c.Request().Context(), engineActor(c)

@@ -22,7 +22,7 @@ type eventAnswer struct {
 	Deliveries []eventDelivery `json:"deliveries"`
 }
 
-// objectAnswer is the data of an event that is kept apart.
+// objectAnswer is the data of an event that is stored apart.
 type objectAnswer struct {
 	ObjectID  string     `json:"objectId"`
 	DataRef   string     `json:"dataref"`

@@ -26,7 +26,7 @@ type tried struct {
 }
 
 // tryEvent holds JSON against the versions of an event type: a CloudEvent in structured
-// mode when it has specversion, else data. Nothing is kept of it.
+// mode when it has specversion, else data. Nothing is stored of it.
 func tryEvent(payloads *contracts.Payloads, name string, content []byte, versions []store.EventType) (tried, error) {
 	answer := tried{Fits: []string{}, Findings: []ProblemError{}, Advice: []ProblemError{}}
 	if !json.Valid(content) {
@@ -87,7 +87,7 @@ func eventFindings(invalid *event.Invalid) []ProblemError {
 	return list
 }
 
-// isWholeEvent tells a CloudEvent from its data: data rarely has a specversion.
+// isWholeEvent distinguishes a CloudEvent from its data: data rarely has a specversion.
 func isWholeEvent(content []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(content, &members) == nil && members["specversion"] != nil

@@ -10,7 +10,7 @@ import (
 )
 
 // postEventTypeValidation tries an event, or its data, against its contract, so that a
-// producer need not send it to know. Nothing of it is kept.
+// producer need not send it to know. Nothing of it is stored.
 func (m *machineAPI) postEventTypeValidation(c echo.Context) error {
 	reader, err := m.callerReader(c)
 	if err != nil {

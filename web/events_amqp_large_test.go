@@ -10,7 +10,7 @@ import (
 
 // A business message over 64 KiB is taken once an endpoint of kind amqp is subscribed to its type, without any setting: its data is kept
 // apart, from where the AMQP message gets it, and other receivers get a reference. Other types are rejected as before, and so is data
-// beyond the limit of data that is kept apart.
+// beyond the limit of data that is stored apart.
 //
 // Rules: EDU-01a, CE-21, CE-31, OPEN-02
 func TestLargeBusinessMessageIsTaken(t *testing.T) {

@@ -29,12 +29,12 @@ const (
 )
 
 // largeAllowed reports whether an event may exceed the limit of ordinary events: then its data
-// is kept apart (EDU-01a). A batch stays within the limit of batches.
+// is stored apart (EDU-01a). A batch stays within the limit of batches.
 func largeAllowed(set *profile.ProfileState, mode event.Mode) bool {
 	return set.Oversize == registry.OversizeClaimCheck && mode != event.Batch
 }
 
-// eventLimits bounds what is read. Where data is kept apart, it is the data that is
+// eventLimits bounds what is read. Where data is stored apart, it is the data that is
 // bounded, in storeLargeData.
 func eventLimits(set *profile.ProfileState, mode event.Mode) event.Limits {
 	limits := event.Limits{EventBytes: set.MaxEventBytes, BatchEvents: set.MaxBatchEvents, BatchBytes: set.MaxBatchBytes}

@@ -205,7 +205,7 @@ func brokenBody(err error) error {
 	return errors.Join(p, err)
 }
 
-// fingerprint tells requests under one key apart: SHA-256 over the body and, in
+// fingerprint distinguishes requests under one key: SHA-256 over the body and, in
 // binary mode, over the headers that hold the event too (IDEM-08).
 func fingerprint(header http.Header, mode event.Mode, body []byte) []byte {
 	h := sha256.New()

@@ -154,7 +154,7 @@ func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) erro
 	return p.render(c, status, view.MirrorAlarmPage(page, v))
 }
 
-// mirrorAlarmContent answers the bytes that are kept aside.
+// mirrorAlarmContent answers the bytes stored aside.
 func (p *portal) mirrorAlarmContent(c echo.Context) error {
 	row, content, err := p.Registry.Mirrors.AlarmContent(c.Request().Context(), actor(c), c.Param("id"), c.Param("alarm"))
 	if err != nil {

@@ -85,7 +85,7 @@ func (m *machineAPI) showMirrorRun(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// mirrorAlarmAnswer tells of other bytes for a version that we have.
+// mirrorAlarmAnswer describes other bytes for a version that we have.
 type mirrorAlarmAnswer struct {
 	AlarmID    string        `json:"alarmId"`
 	ContractID string        `json:"contractId"`
@@ -177,7 +177,7 @@ func newAlarmChanges(changes []compare.Change) []alarmChange {
 	return list
 }
 
-// showMirrorAlarmContent answers the bytes that are kept aside, as they came.
+// showMirrorAlarmContent answers the bytes stored aside, as they came.
 func (m *machineAPI) showMirrorAlarmContent(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {

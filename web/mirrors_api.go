@@ -196,7 +196,7 @@ func (m *machineAPI) postMirrorRun(c echo.Context) error {
 	return m.answerMirror(c, http.StatusAccepted, id)
 }
 
-// originAnswer tells of what a contract is a copy (EDU-N05).
+// originAnswer names the origin of a copied contract (EDU-N05).
 type originAnswer struct {
 	URL    string     `json:"url"`
 	GoneAt store.Time `json:"goneAt,omitzero"` // since when it is not offered there

@@ -45,7 +45,7 @@ func newDatasetReader(who caller, access datasets.DatasetAccess) datasetReader {
 	return datasetReader{caller: who, access: access, view: viewOf(who.partner, access)}
 }
 
-// viewOf says as whom a partner reads a dataset, in the portal and over the API.
+// viewOf returns the view with which a partner reads a dataset, in the portal and over the API.
 func viewOf(who store.Partner, access datasets.DatasetAccess) export.View {
 	view := export.View{Dataset: access.Dataset, PartnerID: who.ID}
 	if access.Follower != nil {
@@ -84,7 +84,7 @@ func (m *machineAPI) deliveryProblem(dataset string, err error) error {
 	return err
 }
 
-// goneProblem says that something is over, and the way back (MUT-33, MUT-38).
+// goneProblem reports that something expired, and names the way back (MUT-33, MUT-38).
 func (m *machineAPI) goneProblem(dataset string, gone *export.GoneError) error {
 	back := " Fetch the latest snapshot at " + m.app.absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
 	switch {

@@ -57,7 +57,7 @@ func (f pdokFollower) follow(t *testing.T, id string) string {
 	return id
 }
 
-// After a change of area a client that knows no lineages is told to begin anew, whichever delta it asks for next: it never gets
+// After a change of area a client that knows no lineages is told to begin again, whichever delta it asks for next: it never gets
 // those of the new area as if they came behind those of the old one. Until the change is approved it goes on with the old area.
 //
 // Rules: MUT-34, MUT-35, MUT-38, MUT-49.

@@ -42,7 +42,7 @@ type unlocated struct {
 	First    string `json:"first"`
 }
 
-// publishedState tells the publisher which id a version got; a later WAS may name it.
+// publishedState returns the id of a version to its publisher; a later WAS may name it.
 type publishedState struct {
 	Group    int64  `json:"group"`
 	Mutation int64  `json:"mutation"`

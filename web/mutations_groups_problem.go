@@ -14,7 +14,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// publishProblem says why a publication ended, where, and how much of it is in.
+// publishProblem explains why a publication ended, where, and how much of it is in.
 func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err error) error {
 	if c.Request().Context().Err() != nil {
 		return retryLater(http.StatusServiceUnavailable, "stopping", "The program is being stopped. Send the whole request again under the same Idempotency-Key: it goes on behind the groups that are in.", notReadyAfter)

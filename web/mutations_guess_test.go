@@ -46,7 +46,7 @@ func TestGuessedMutationAddresses(t *testing.T) {
 	w.whole.do(t, "PUT", "/mutations/v1/subscriptions/"+sub+"/area", `{}`, "Idempotency-Key", freshKey(), "Content-Type", "application/json").want(t, http.StatusNotFound)
 
 	noError(t, w.reg.Partners.Suspend(t.Context(), registry.SystemActor(), w.partners[w.bounded].ID, "because"))
-	w.clock.Advance(time.Minute) // tokens are looked at anew every few seconds
+	w.clock.Advance(time.Minute) // tokens are looked at again every few seconds
 	for target, method := range own {
 		if a := w.bounded.do(t, method, target, ""); a.status != http.StatusUnauthorized {
 			t.Errorf("%s of a partner that is suspended: %d %s", target, a.status, a.body)

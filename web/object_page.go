@@ -10,7 +10,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// objectView shows the data of an event that is kept apart; nil when its data is in it.
+// objectView shows the data of an event that is stored apart; nil when its data is in it.
 func (p *portal) objectView(ctx context.Context, eventID, download string) (*ui.ObjectView, error) {
 	objects, err := p.DB.ObjectsOf(ctx, eventID)
 	if err != nil || len(objects) == 0 {
@@ -48,7 +48,7 @@ func (p *portal) leftOut(ctx context.Context, eventID string) (list []ui.Named, 
 	return list, nil
 }
 
-// eventObject sends the data of an event that is kept apart, to an administrator.
+// eventObject sends the data of an event that is stored apart, to an administrator.
 func (p *portal) eventObject(c echo.Context) error { return p.sendObject(c, c.Param("id")) }
 
 // deliveryObject sends it to the partner that a delivery is to.

@@ -14,7 +14,7 @@ import (
 
 const objectsPath = "/events/v1/objects/"
 
-// showObject answers data that is kept apart from its event, to the clients of those
+// showObject answers data that is stored apart from its event, to the clients of those
 // who may have the event: who published it, those it was delivered to or is meant
 // for, and the own organisation. To others it is not there (guarantee G7).
 func (m *machineAPI) showObject(c echo.Context) error {

@@ -223,7 +223,7 @@ func TestLargeDataRefused(t *testing.T) {
 	}
 }
 
-// objects counts what is kept, of events and of nothing.
+// objects counts what is stored, of events and of nothing.
 func (w *largeWorld) objects(t *testing.T) int {
 	t.Helper()
 	rows, _, err := w.db.Events(t.Context(), store.EventFilter{})

@@ -96,7 +96,7 @@ func (l *oidcLogin) start(ctx context.Context, state, nonce, proof string) (stri
 	return l.oauth(p).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(proof)), nil
 }
 
-// errIdentityRefused says that what the provider sent back cannot be trusted.
+// errIdentityRefused reports that the answer of the provider cannot be trusted.
 var errIdentityRefused = errors.New("identity refused")
 
 // finish trades the code for an ID token and checks it.

@@ -14,7 +14,7 @@ import (
 const liveMark = "<!-- live settings -->"
 
 // liveDocument is a description that tells the settings in force (IDEM-I05). It is
-// made anew only when they changed.
+// made again only when they changed.
 type liveDocument struct {
 	source []byte
 
@@ -64,7 +64,7 @@ func (m *machineAPI) describeLive(g routeGroup, name string) {
 	g.PublicGET("/openapi.yaml", serve("application/vnd.oai.openapi", func(d apiDocument) []byte { return d.yaml }))
 }
 
-// settingsText tells the settings that senders of events need to know.
+// settingsText describes the settings that senders of events need to know.
 func settingsText(set *profile.ProfileState) string {
 	told := map[string]bool{"idempotency": true, "events": true, "intake": true}
 	values := set.Values()

@@ -17,7 +17,7 @@ import (
 )
 
 // once gives a repeated request with the same Idempotency-Key the answer of the
-// first, which is kept in the transaction of what it tells (IDEM-01, IDEM-14,
+// first, which is stored in the transaction of what it tells (IDEM-01, IDEM-14,
 // IDEM-17). Every operation that changes something has it as its last middleware,
 // behind withCaller; POST /events has the like in the engine, and the verbs of
 // pull subscriptions are made repeatable by their lock tokens.
@@ -96,7 +96,7 @@ type keyedOperation struct {
 	row      store.IdempotencyKey
 }
 
-// run answers from what is kept, or does what is asked and keeps the answer. While
+// run answers with the stored outcome, or runs the handler and stores its answer. While
 // it runs, the same key is answered 409.
 func (o *keyedOperation) run(c echo.Context, next echo.HandlerFunc) error {
 	if !o.m.running.enter(o.row.Name()) {

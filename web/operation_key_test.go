@@ -138,7 +138,7 @@ func TestOnceForAHundredAtOnce(t *testing.T) {
 	}, storetest.WithClock(clock))
 }
 
-// Only what is completed is kept: what was done and refusals that stay the same.
+// Only what is completed is stored: what was done and refusals that stay the same.
 //
 // Rules: E17, IDEM-I06, IDEM-I07, IDEM-I08
 func TestOnceKeepsWhatIsCompleted(t *testing.T) {
@@ -202,7 +202,7 @@ func TestOnceUntilTheKeyIsOver(t *testing.T) {
 	}
 }
 
-// An answer that could not be kept leaves nothing of what it told.
+// An answer that could not be stored leaves nothing of what it told.
 //
 // Rules: IDEM-17
 func TestOnceKeepsBothOrNeither(t *testing.T) {

@@ -191,7 +191,7 @@ func numberText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// tokenMethods says the ways of authentication to people.
+// tokenMethods names the methods of authentication for people.
 func tokenMethods(methods []string) []ui.Option {
 	hints := map[string]string{
 		"client_secret_basic": "Client id and secret in the Authorization header. The usual way.",

@@ -18,7 +18,7 @@ func (d desk) subscription(c echo.Context) error {
 	return d.showSubscription(c, http.StatusOK, func(*view.SubscriptionView) {})
 }
 
-// pauseSubscription stops sending for a time; events are kept.
+// pauseSubscription stops sending for a time; events stay stored.
 func (d desk) pauseSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
 		func(v *view.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })

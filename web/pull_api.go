@@ -47,7 +47,7 @@ func (m *machineAPI) postReceive(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, received(got))
 }
 
-// received writes the answer around the events, whose bytes are left as they are: an encoder would write them anew.
+// received writes the answer around the events, whose bytes are left as they are: an encoder would write them again.
 func received(got []pull.Received) []byte {
 	size := 16
 	for _, g := range got {

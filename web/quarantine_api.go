@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// quarantineAnswer is a request that was kept aside.
+// quarantineAnswer is a request that was quarantined.
 type quarantineAnswer struct {
 	QuarantineID   string             `json:"quarantineId"`
 	ClientID       string             `json:"clientId"`
@@ -26,7 +26,7 @@ type quarantineAnswer struct {
 	Events         []quarantinedEvent `json:"events,omitempty"`
 }
 
-// quarantinedEvent says which event it is; who sent it has the rest.
+// quarantinedEvent identifies the event; its sender has the rest.
 type quarantinedEvent struct {
 	ID      string `json:"id"`
 	Source  string `json:"source"`
@@ -48,7 +48,7 @@ func decides(c echo.Context, who caller) bool {
 	return ok && who.partner.Own && slices.Contains(claims.Scopes, scopeRegistryWrite)
 }
 
-// listQuarantined lists the requests of the calling client that were kept aside, or
+// listQuarantined lists the requests of the calling client that were quarantined, or
 // those of everybody for who decides about them.
 func (m *machineAPI) listQuarantined(c echo.Context) error {
 	who, err := m.caller(c)
@@ -79,7 +79,7 @@ func (m *machineAPI) listQuarantined(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"quarantinedRequests": answer})
 }
 
-// showQuarantined answers one request that was kept aside; another client's is 404.
+// showQuarantined answers one request that was quarantined; another client's is 404.
 func (m *machineAPI) showQuarantined(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {

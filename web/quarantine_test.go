@@ -31,7 +31,7 @@ func (h *apiHarness) reuse(t *testing.T, c *apiClient, first, second string) (an
 	return send(second), func() apiAnswer { return send(second) }
 }
 
-// A key used for something else is refused, or by the settings kept aside: 202, and
+// A key used for something else is refused, or by the settings quarantined: 202, and
 // the same 202 again; it is visible to its sender, and released or discarded by who decides.
 // Rules: IDEM-11, IDEM-14, OPEN-17, E11.
 func TestQuarantineOverTheAPI(t *testing.T) {
@@ -223,7 +223,7 @@ func TestQuarantineOfManyEvents(t *testing.T) {
 	}
 }
 
-// The page of an event shows the data that is kept apart, to those who may have it, and
+// The page of an event shows the data that is stored apart, to those who may have it, and
 // for whom the event was left out.
 // Rules: EDU-01a, EDU-18b.
 func TestObjectOnPages(t *testing.T) {

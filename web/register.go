@@ -47,7 +47,7 @@ func (p *portal) register(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/register/sent")
 }
 
-// registerSent tells to look in the mailbox.
+// registerSent asks to look in the mailbox.
 func (p *portal) registerSent(c echo.Context) error {
 	organisation, err := p.organisation(c)
 	if err != nil {

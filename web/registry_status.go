@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// publicationRequest says why a version breaks what its number promises to keep.
+// publicationRequest explains why a version breaks what its number promises to keep.
 type publicationRequest struct {
 	Reason string `json:"reason"`
 }

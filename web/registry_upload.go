@@ -184,7 +184,7 @@ func documentProblem(err error) error {
 	return p
 }
 
-// inFile says in which file of a zip a finding is; nothing for a document by itself.
+// inFile names the file of a zip that has a finding; nothing for a document by itself.
 func inFile(f contract.Finding) string {
 	switch {
 	case f.File == "":

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// withdrawalAnswer tells whom a withdrawal would hit.
+// withdrawalAnswer lists the parties that a withdrawal would hit.
 type withdrawalAnswer struct {
 	Subscriptions []losingAnswer        `json:"subscriptions"`
 	Endpoints     []namedEndpointAnswer `json:"endpoints"`
@@ -43,7 +43,7 @@ type namedEndpointAnswer struct {
 	Name string `json:"name"`
 }
 
-// showWithdrawal tells whom the withdrawal of a version would hit, before it is done.
+// showWithdrawal lists the parties that the withdrawal of a version would hit, before it is done.
 func (m *machineAPI) showWithdrawal(c echo.Context) error {
 	who, err := m.caller(c)
 	if err != nil {

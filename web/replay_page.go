@@ -140,7 +140,7 @@ func (p *portal) jobParts(ctx context.Context, area deliveryArea, j store.Resend
 	return parts, nil
 }
 
-// partText says why a part does not go on, or ended early.
+// partText explains why a part does not go on, or ended early.
 func partText(r store.ReplayPart, j store.ResendJob) string {
 	switch {
 	case r.Reason == store.ReasonSubscriptionEnded:

@@ -82,7 +82,7 @@ func (q replayQuery) replay(area deliveryArea) (outbox.Replay, formErrors) {
 	return r, wrong
 }
 
-// replayRefusal says in which field an error of the engine stands; false when it is none of the form.
+// replayRefusal returns the field that an error of the engine belongs to; false when it is none of the form.
 func replayRefusal(err error, q replayQuery) (formErrors, bool) {
 	field := "endpoint"
 	if q.subscription != "" {
@@ -102,7 +102,7 @@ func replayRefusal(err error, q replayQuery) (formErrors, bool) {
 	return nil, false
 }
 
-// replayWords tells a replay as it was chosen.
+// replayWords describes a replay as it was chosen.
 func (p *portal) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]ui.Item, error) {
 	names := p.deliveryNamesOf(scope)
 	partner, err := names.partner(ctx, r.PartnerID)

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// resendRequest says which deliveries to resend, or which events to offer again;
+// resendRequest selects deliveries to resend, or events to replay;
 // what is left out selects all: of deliveries those that are held or dead.
 type resendRequest struct {
 	Action     string `json:"action"` // resend, which is the default, or replay

@@ -54,7 +54,7 @@ func (m *machineAPI) resendOf(c echo.Context) (caller, resendRequest, error) {
 	return who, request, err
 }
 
-// replayProblem tells in the words of the API why a replay cannot be started.
+// replayProblem explains in the words of the API why a replay cannot be started.
 func replayProblem(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -129,7 +129,7 @@ func (a *App) absolute(path string) string {
 	return a.cfg.BaseURL.Scheme + "://" + a.cfg.BaseURL.Host + path
 }
 
-// ipExtractor tells the address of a client: that of the connection, unless the
+// ipExtractor returns the address of a client: that of the connection, unless the
 // connection comes from a proxy we were told to believe.
 func ipExtractor(proxies []netip.Prefix) echo.IPExtractor {
 	if len(proxies) == 0 {

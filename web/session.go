@@ -117,7 +117,7 @@ func (a *App) withSession(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // saveSession stores what a page changed and sets the cookie. When that fails,
-// the answer becomes a failure: a login that is not kept must not look like one.
+// the answer becomes a failure: a login that is not stored must not look like one.
 func (a *App) saveSession(c echo.Context) {
 	ctx, w := c.Request().Context(), c.Response()
 	switch a.sessions.Status(ctx) {

@@ -44,7 +44,7 @@ func (d *portalHarness) wantSetting(t *testing.T, key, want string) {
 }
 
 // TestSettingsPage: what is relaxed is named first, with its rule; a change is
-// told and kept in the audit trail.
+// told and stored in the audit trail.
 func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	d, b := newSettingsHarness(t)

@@ -130,7 +130,7 @@ func rowProblem(row filter.Simple) (control, text string) {
 	}
 }
 
-// filterText tells an error of filters with the place it is at; "" without one.
+// filterText describes an error of filters with its place; "" without one.
 func filterText(err error) string {
 	wrong, ok := errors.AsType[*filter.Error](err)
 	switch {
@@ -168,7 +168,7 @@ func (s selection) view(action string, wrong map[string]string) ui.SelectionView
 	return v
 }
 
-// filterWords tells stored filters, for people.
+// filterWords describes stored filters, for people.
 func filterWords(filters string) []string {
 	f, err := filter.Parse([]byte(filters))
 	if err != nil {
