@@ -20,7 +20,7 @@ type AccountView struct {
 	HasPassword bool
 	// ThisLogin began this session, or a later one elsewhere; LastLogin is the one before it.
 	Since, ThisLogin, LastLogin, Now time.Time
-	// Wrong says by field what is wrong.
+	// Wrong holds the problems by field.
 	Wrong map[string]string
 }
 

@@ -14,7 +14,7 @@ import "schakel/templates/ui"
 type LoginView struct {
 	// Email as typed; Next is the page to go to after login.
 	Email, Next string
-	// Wrong says why the last try failed; empty at first.
+	// Wrong explains why the last try failed; empty at first.
 	Wrong string
 	// ProviderLabel and ProviderHref lead to login elsewhere; empty when there is none.
 	ProviderLabel, ProviderHref string

@@ -20,7 +20,7 @@ type RegisterView struct {
 	// TermsVersion is the version of the terms that the reader is shown.
 	TermsVersion string
 	Organisation string
-	// Wrong says by field what is wrong.
+	// Wrong holds the problems by field.
 	Wrong map[string]string
 }
 
@@ -274,7 +274,7 @@ func (v SentView) missing() string {
 	return "No mail?"
 }
 
-// SentPage tells to look in the mailbox. It says the same whatever happened.
+// SentPage asks to look in the mailbox. It reads the same whatever happened.
 func SentPage(p ui.Page, v SentView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

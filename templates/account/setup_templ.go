@@ -20,7 +20,7 @@ type SetupView struct {
 	Start string
 	// Relaxations lists what lenient settings change.
 	Relaxations []Relaxation
-	// Wrong says by field what is wrong.
+	// Wrong holds the problems by field.
 	Wrong map[string]string
 }
 

@@ -22,7 +22,7 @@ type MirrorAlarmView struct {
 	SettledBy, Reason          string
 	DownloadHref, SettleAction string
 	ReasonTyped, ReasonError   string
-	// Unknown says why the two cannot be compared; empty when they were.
+	// Unknown explains why the two cannot be compared; empty when they were.
 	Unknown     string
 	Changes     []ContractChangeRow
 	ChangeTotal int

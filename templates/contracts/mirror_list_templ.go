@@ -52,7 +52,7 @@ func (r MirrorRunRow) state() string {
 	return "done"
 }
 
-// summary tells in words what the run found.
+// summary describes the findings of the run in words.
 func (r MirrorRunRow) summary() string {
 	if r.Error != "" {
 		return r.Error

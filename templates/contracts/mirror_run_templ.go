@@ -22,7 +22,7 @@ type MirrorRunView struct {
 	Now   time.Time
 }
 
-// MirrorLineRow tells of a contract or version that was not as before.
+// MirrorLineRow describes a contract or version that changed.
 type MirrorLineRow struct {
 	Contract, Version, Outcome, Text string
 	Copy                             ui.Named

@@ -17,12 +17,12 @@ type PublishView struct {
 	Digest, Document string
 	Visibility, Kind string
 	Changes          []TypeChange
-	// Blocked says why it cannot be published; empty when it can.
+	// Blocked explains why it cannot be published; empty when it can.
 	Blocked  string
 	Warnings []FindingRow
 	// Before is the version that it is compared with; empty when there is none.
 	Before, ChangesHref, Suggested string
-	// Unknown says why the two could not be compared.
+	// Unknown explains why the two could not be compared.
 	Unknown string
 	// Broken are the first of BrokenTotal changes that make others adapt.
 	Broken      []ContractChangeRow

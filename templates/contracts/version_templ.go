@@ -45,7 +45,7 @@ type VersionView struct {
 	Requested                *RequestedRow
 	SunsetTyped, SunsetError string
 	Acts                     ui.ActsView
-	// Withdrawal tells whom a withdrawal would hit; nil where there can be none.
+	// Withdrawal lists the parties that a withdrawal would hit; nil where there can be none.
 	Withdrawal *WithdrawalView
 	Message    string
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "schakel/templates/ui"
 
-// WithdrawalView tells whom the withdrawal of a version would hit.
+// WithdrawalView lists the parties that the withdrawal of a version would hit.
 type WithdrawalView struct {
 	// Named is set where partners are shown by name.
 	Named bool

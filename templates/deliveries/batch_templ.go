@@ -16,7 +16,7 @@ import (
 // BatchView is one batch: the deliveries that went in one request, and what became of it.
 type BatchView struct {
 	Facts []ui.Item
-	// Apart tells why it was taken apart; empty when it was not.
+	// Apart explains why it was taken apart; empty when it was not.
 	Apart string
 	// Attempts are the requests made with it, newest first.
 	Attempts   []AttemptView

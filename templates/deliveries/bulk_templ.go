@@ -12,7 +12,7 @@ import "schakel/templates/ui"
 
 // DeliveryAllView is the page that counts before it acts on all deliveries of a filter.
 type DeliveryAllView struct {
-	// More says that there are more than Count.
+	// More is set when there are more than Count.
 	More bool
 	// Action takes the form; Back is the list with the same filter.
 	Action, Back string

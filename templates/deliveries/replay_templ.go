@@ -33,7 +33,7 @@ type ReplayView struct {
 	Limited bool
 	Repeats bool
 	Groups  JobGroupsView
-	// Warnings say to which endpoints nothing is sent now: what is replayed to them waits.
+	// Warnings name the endpoints that are not sent to now: events replayed to them wait.
 	Warnings []string
 }
 

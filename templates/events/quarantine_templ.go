@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// QuarantineListView is a page of the requests that were kept aside.
+// QuarantineListView is a page of the requests that were quarantined.
 type QuarantineListView struct {
 	Path   string
 	Fields []ui.Field
@@ -30,7 +30,7 @@ type QuarantineRow struct {
 	Kept                         time.Time
 }
 
-// QuarantineView is one request that was kept aside.
+// QuarantineView is one request that was quarantined.
 type QuarantineView struct {
 	Facts []ui.Item
 	// First names the events that were accepted under the key before, and MoreFirst counts the others; Events shows those of
@@ -54,7 +54,7 @@ func (v QuarantineListView) table() ui.TableView {
 	}
 }
 
-// QuarantineList lists requests that were kept aside, newest first.
+// QuarantineList lists requests that were quarantined, newest first.
 func QuarantineList(p ui.Page, v QuarantineListView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -280,7 +280,7 @@ func QuarantineList(p ui.Page, v QuarantineListView) templ.Component {
 	})
 }
 
-// QuarantinePage shows a request that was kept aside, what was sent before under its key, and what can be done.
+// QuarantinePage shows a request that was quarantined, what was sent before under its key, and what can be done.
 func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

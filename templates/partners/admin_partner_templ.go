@@ -21,7 +21,7 @@ type AdminPartnerView struct {
 	Terms                                string
 	TermsAt, Confirmed, Created, Decided time.Time
 	DecidedBy, Reason                    string
-	// Grants says in sentences what an approval would give; empty when there is nothing to approve.
+	// Grants describes the rights that an approval would give, in sentences; empty when there is nothing to approve.
 	Grants        []string
 	Acts          ui.ActsView
 	Message       string

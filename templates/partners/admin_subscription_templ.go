@@ -26,7 +26,7 @@ type AdminSubscriptionView struct {
 	DecidedBy                         string
 	Orphaned                          []ui.Named // processes of AMQP that have no recipient without it
 	DeliveriesHref, ReplayHref        string
-	// Filters tell in words which events it gets, OrderBy by which attribute they
+	// Filters describe the selected events in words, OrderBy names the attribute by which they
 	// come in order.
 	Filters []string
 	OrderBy string

@@ -24,7 +24,7 @@ type OwnClient struct {
 // ClientListView lists the clients of one organisation.
 type ClientListView struct {
 	Action, NewHref string
-	// Closed says why none can be added now; empty when one can.
+	// Closed explains why none can be added now; empty when one can.
 	Closed         string
 	Search, Status string
 	Rows           []OwnClient

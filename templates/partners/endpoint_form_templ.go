@@ -31,7 +31,7 @@ type EndpointFormView struct {
 	TokenAuthMethod                     string
 	AuthMethods                         []ui.Option
 	Sending                             SendingFields
-	// HasSecret is set when a client secret is kept; it is never shown.
+	// HasSecret is set when a client secret is stored; it is never shown.
 	HasSecret bool
 	// JWKS is the address of our public keys.
 	JWKS  string

@@ -24,7 +24,7 @@ type OwnEndpoint struct {
 // EndpointListView lists the endpoints of one organisation.
 type EndpointListView struct {
 	Action string
-	// Closed says why none can be added now; empty when one can.
+	// Closed explains why none can be added now; empty when one can.
 	Closed, NewHref string
 	Search, Status  string
 	Rows            []OwnEndpoint

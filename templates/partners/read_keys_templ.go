@@ -22,7 +22,7 @@ type ReadKeyRow struct {
 // ReadKeysView lists read-only keys and asks about another. All values are as typed.
 type ReadKeysView struct {
 	Action string
-	// Closed says why nothing can be changed now; empty when it can.
+	// Closed explains why nothing can be changed now; empty when it can.
 	Closed string
 	// Made and Plain are a new key's name and the key itself, the one time that it is shown.
 	Made, Plain                         string

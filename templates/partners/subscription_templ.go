@@ -22,7 +22,7 @@ type SubscriptionView struct {
 	DecidedBy                          string
 	Types                              []SubscriptionType
 	DeliveriesHref, ReplayHref         string
-	// Filters tell in words which events it gets, OrderBy by which attribute they
+	// Filters describe the selected events in words, OrderBy names the attribute by which they
 	// come in order; ChangeHref is the page that changes both, empty when not now.
 	Filters             []string
 	OrderBy, ChangeHref string

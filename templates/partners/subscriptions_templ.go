@@ -23,7 +23,7 @@ type OwnSubscription struct {
 // SubscriptionListView lists the subscriptions of one organisation.
 type SubscriptionListView struct {
 	Action, NewHref string
-	// Closed says why none can be asked for now; empty when one can.
+	// Closed explains why none can be asked for now; empty when one can.
 	Closed       string
 	Type, Status string
 	Endpoint     string

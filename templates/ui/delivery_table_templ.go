@@ -49,7 +49,7 @@ type DeliveryListView struct {
 	Also Crumb
 	// Older leads to the part of the list that follows; Searched says, where the search stopped before the end, what was searched.
 	Older, Searched string
-	// Warnings say to which endpoints of its rows nothing is sent now.
+	// Warnings name the endpoints of its rows that are not sent to now.
 	Warnings []string
 	Now      time.Time
 }
@@ -457,7 +457,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 	})
 }
 
-// StoppedWarnings says which endpoints are not sent to now.
+// StoppedWarnings names the endpoints that are not sent to now.
 func StoppedWarnings(warnings []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -20,9 +20,9 @@ type EventView struct {
 	Cut         bool
 	// Download is the address of the data, byte for byte.
 	Download string
-	// Object is the data when it is kept apart from the event; nil when it is not.
+	// Object is the data when it is stored apart from the event; nil when it is not.
 	Object *ObjectView
-	// Withheld says why the event is not shown; empty when it is.
+	// Withheld explains why the event is not shown; empty when it is.
 	Withheld string
 }
 
@@ -33,11 +33,11 @@ func (v EventView) DataLabel() string {
 	return v.Kind + ", " + Bytes(v.Size)
 }
 
-// ObjectView is the data of an event that is kept apart.
+// ObjectView is the data of an event that is stored apart.
 type ObjectView struct {
 	ID, Type, Digest, Download string
 	Size                       int64
-	// Goes says when it is removed.
+	// Goes announces the time of its removal.
 	Goes string
 }
 

@@ -72,7 +72,7 @@ type Danger struct {
 	ID string
 	// Label opens the panel, such as "Reject this registration".
 	Label string
-	// Explain says in a sentence what will happen.
+	// Explain announces the effect in a sentence.
 	Explain string
 	Action  string
 	Button  string

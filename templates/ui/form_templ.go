@@ -896,7 +896,7 @@ func FilterForm(path string, fields []Field) templ.Component {
 	})
 }
 
-// Closed tells why things cannot be changed now.
+// Closed explains why things cannot be changed now.
 func Closed(reason string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

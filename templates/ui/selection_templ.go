@@ -210,7 +210,7 @@ func Ticked(on bool) string {
 	return ""
 }
 
-// SelectionWords tells which events pass, and in which order.
+// SelectionWords describes the events that pass, and their order.
 func SelectionWords(words []string, orderBy string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -39,7 +39,7 @@ type Column struct {
 	Unseen bool
 }
 
-// Empty says why a list is empty and what to do next.
+// Empty explains why a list is empty and advises the next step.
 type Empty struct {
 	Text        string
 	ActionLabel string

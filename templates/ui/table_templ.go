@@ -826,7 +826,7 @@ func CellTick(tableID, value, label string) templ.Component {
 	})
 }
 
-// EmptyState says why there is nothing and leads to the next step.
+// EmptyState explains why there is nothing and leads to the next step.
 func EmptyState(e Empty) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
