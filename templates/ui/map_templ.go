@@ -24,7 +24,7 @@ type MapView struct {
 	// ScaleLabel is the length of the scale bar, such as "500 m"; ScaleWidth is that in units of the drawing.
 	ScaleLabel string
 	ScaleWidth float64
-	// Note names the unit of the coordinates.
+	// Note describes the scale and the extent of the map.
 	Note string
 }
 
