@@ -47,11 +47,11 @@ func partnerView(partner store.Partner, r refusal) view.AdminPartnerView {
 	}
 	steps := partnerSteps()
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
-		steps = append(steps, vouchStep())
+		steps = append(steps, confirmStep())
 	}
 	v.Acts = acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
-		if v.Acts.Danger[i].ID == vouchStep().verb {
+		if v.Acts.Danger[i].ID == confirmStep().verb {
 			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"
 		}
 	}
@@ -135,8 +135,8 @@ func partnerSteps() []step {
 	}
 }
 
-// vouchStep confirms a registration whose mail did not arrive.
-func vouchStep() step {
+// confirmStep confirms a registration whose mail did not arrive.
+func confirmStep() step {
 	return step{
 		verb: "confirm", from: []string{store.PartnerRequested}, reason: true,
 		label:   "Confirm in place of the contact person",

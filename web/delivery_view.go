@@ -144,7 +144,7 @@ func deliveryFacts(area deliveryArea, at deliveryContext, now time.Time) []ui.It
 	})
 	items = append(items, subscriptionItem(area, at),
 		ui.Item{Label: "Tries", Text: triesText(d)},
-		ui.Item{Label: madeLabel(at), Content: ui.Clock(d.CreatedAt.Time, now)},
+		ui.Item{Label: createdLabel(at), Content: ui.Clock(d.CreatedAt.Time, now)},
 		ui.Item{Label: "Last changed", Content: ui.Clock(d.UpdatedAt.Time, now)})
 	if d.ReplayOf != "" {
 		items = append(items, jobItem(area, at))
@@ -160,8 +160,8 @@ func deliveryFacts(area deliveryArea, at deliveryContext, now time.Time) []ui.It
 		ui.Item{Label: "Key valid until", Content: ui.Clock(d.KeyExpiresAt.Time, now)})
 }
 
-// madeLabel names what made a delivery: the event was accepted, or it was replayed later.
-func madeLabel(at deliveryContext) string {
+// createdLabel names what made a delivery: the event was accepted, or it was replayed later.
+func createdLabel(at deliveryContext) string {
 	if at.delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
 		return "Made"
 	}

@@ -13,11 +13,11 @@ import (
 	"schakel/store"
 )
 
-// maxTriedBytes bounds an event that is tried against its contract, in bytes.
-const maxTriedBytes = 64 << 10
+// maxCheckedBytes bounds an event that is checked against its contract, in bytes.
+const maxCheckedBytes = 64 << 10
 
-// tried reports the check of an event, or of its data alone, against its contract.
-type tried struct {
+// eventCheck reports the check of an event, or of its data alone, against its contract.
+type eventCheck struct {
 	Valid bool `json:"valid"`
 	// Fits are the versions of the contract that it fits.
 	Fits     []string       `json:"fits"`
@@ -25,17 +25,17 @@ type tried struct {
 	Advice   []ProblemError `json:"advice"`
 }
 
-// tryEvent holds JSON against the versions of an event type: a CloudEvent in structured
+// checkEvent checks JSON against the versions of an event type: a CloudEvent in structured
 // mode when it has specversion, else data. Nothing is stored of it.
-func tryEvent(payloads *contracts.Payloads, name string, content []byte, versions []store.EventType) (tried, error) {
-	answer := tried{Fits: []string{}, Findings: []ProblemError{}, Advice: []ProblemError{}}
+func checkEvent(payloads *contracts.Payloads, name string, content []byte, versions []store.EventType) (eventCheck, error) {
+	answer := eventCheck{Fits: []string{}, Findings: []ProblemError{}, Advice: []ProblemError{}}
 	if !json.Valid(content) {
 		answer.add(content, "", ProblemError{Code: "json-syntax", Detail: "This is not JSON."})
 		return answer, nil
 	}
 	offer, within := contracts.Offer{JSON: true, Data: content}, ""
 	if isWholeEvent(content) {
-		e, err := event.ParseJSON(content, event.Limits{EventBytes: maxTriedBytes})
+		e, err := event.ParseJSON(content, event.Limits{EventBytes: maxCheckedBytes})
 		if invalid, ok := errors.AsType[*event.Invalid](err); ok {
 			answer.Findings = append(answer.Findings, eventFindings(invalid)...)
 			return answer, nil
@@ -71,7 +71,7 @@ func tryEvent(payloads *contracts.Payloads, name string, content []byte, version
 }
 
 // add adds a finding with its place in what was tried.
-func (t *tried) add(content []byte, pointer string, found ProblemError) {
+func (t *eventCheck) add(content []byte, pointer string, found ProblemError) {
 	found.Pointer = pointer
 	if json.Valid(content) {
 		found.Line, found.Column = contract.LocateJSON(content, pointer)

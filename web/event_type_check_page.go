@@ -24,7 +24,7 @@ func (p *portal) checkEventType(c echo.Context) error {
 	switch {
 	case content == "":
 		check.Error = "Paste an event, or its data."
-	case len(content) > maxTriedBytes:
+	case len(content) > maxCheckedBytes:
 		check.Error = "This is larger than 64 KiB. Try a smaller one."
 	}
 	if check.Error != "" {
@@ -38,7 +38,7 @@ func (p *portal) fillCheck(v *view.EventCheckView, name string, lines []registry
 	if v.Typed == "" || v.Error != "" {
 		return nil
 	}
-	made, err := tryEvent(p.Registry.Payloads, name, []byte(v.Typed), versionsIn(lines))
+	made, err := checkEvent(p.Registry.Payloads, name, []byte(v.Typed), versionsIn(lines))
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestTryEvent(t *testing.T) {
 		{"broken event", `{"specversion":"1.0"}`, "/source attribute-missing"},
 		{"no JSON", `{`, "false [] 0:0  json-syntax"},
 	} {
-		got, err := tryEvent(h.reg.Payloads, "nl.example.student.enrolled", []byte(tt.content), versionsIn(lines["nl.example.student.enrolled"]))
+		got, err := checkEvent(h.reg.Payloads, "nl.example.student.enrolled", []byte(tt.content), versionsIn(lines["nl.example.student.enrolled"]))
 		noError(t, err)
 		text := fmt.Sprint(got.Valid, " ", got.Fits)
 		for _, f := range got.Findings {
@@ -59,7 +59,7 @@ func TestValidationsOfAnEventType(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	c := h.publisher(t, "")
 	const path = "/events/v1/event-types/nl.example.student.enrolled/validations"
-	var got tried
+	var got eventCheck
 	c.postJSON(t, path, `{"studentId":5}`).want(t, 200).decode(t, &got)
 	if got.Valid || len(got.Findings) != 1 || got.Findings[0].Pointer != "/studentId" || got.Findings[0].Line != 1 {
 		t.Errorf("got %+v", got)

@@ -50,7 +50,7 @@ func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
 		"{":                          "This is not JSON.",
 		`{"specversion":"1.0"}`:      "What does not fit",
 		strings.Repeat(" ", 9) + "<": "This is not JSON.",
-		"\"" + strings.Repeat("x", maxTriedBytes) + "\"": "larger than 64 KiB",
+		"\"" + strings.Repeat("x", maxCheckedBytes) + "\"": "larger than 64 KiB",
 	} {
 		wantWords(t, text(b.post(path, url.Values{"event": {typed}})), want)
 	}

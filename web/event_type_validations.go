@@ -37,7 +37,7 @@ func (m *machineAPI) postEventTypeValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := tryEvent(m.Registry.Payloads, found.Name, content, versionsIn(lines[found.Name]))
+	answer, err := checkEvent(m.Registry.Payloads, found.Name, content, versionsIn(lines[found.Name]))
 	if err != nil {
 		return err
 	}

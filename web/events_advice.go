@@ -15,7 +15,7 @@ const maxAdvice = 100
 // advice lists the findings of the profile about the events of a request: warnings
 // to the sender, and reasons to refuse them.
 type advice struct {
-	told, refused []ProblemError
+	warnings, refused []ProblemError
 }
 
 // advise holds events against the profile. Refused is only what the profile says
@@ -30,7 +30,7 @@ func advise(set *profile.ProfileState, mode event.Mode, events []event.Event, a 
 			if refuses(set, found.Code) {
 				a.refused = append(a.refused, entry)
 			} else {
-				a.told = append(a.told, entry)
+				a.warnings = append(a.warnings, entry)
 			}
 		}
 	}

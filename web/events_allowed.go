@@ -16,11 +16,11 @@ import (
 // allowEvents refuses events of a type or source that the client was not granted
 // (CE-10, 403), of a type that no contract defines or with data that does not fit it
 // (CE-15, 400), and what the profile refuses. Of a batch all mistakes are named, and
-// nothing is kept. It answers what to tell the sender of events that are taken, and
-// which versions of their contracts they fit.
-func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState, who caller, mode event.Mode, events []event.Event) (told []ProblemError, versions []string, err error) {
+// nothing is stored. It returns the warnings to the sender of accepted events, and the
+// versions of their contracts that they fit.
+func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState, who caller, mode event.Mode, events []event.Event) (warnings []ProblemError, versions []string, err error) {
 	var denied, unknown []ProblemError
-	var said advice
+	var findings advice
 	data := payloads{versions: make([]string, 0, len(events))}
 	for i := range events {
 		e := &events[i]
@@ -35,7 +35,7 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState,
 			continue
 		}
 		if advised != "" {
-			said.told = append(said.told, at.problem("source", advised).coded("source-not-granted"))
+			findings.warnings = append(findings.warnings, at.problem("source", advised).coded("source-not-granted"))
 		}
 		live, err := m.typeVersions(ctx, e.Type)
 		if err != nil {
@@ -45,7 +45,7 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState,
 			unknown = append(unknown, at.problem("type", "No published contract defines this event type."))
 			continue
 		}
-		if err := m.judge(set, at, e, live, &data, &said); err != nil {
+		if err := m.checkPayload(set, at, e, live, &data, &findings); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -59,8 +59,8 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState,
 		p.Errors = unknown
 		return nil, nil, p
 	}
-	advise(set, mode, events, &said)
-	return said.told, data.versions, cmp.Or(said.err(), m.payloadProblem(&data))
+	advise(set, mode, events, &findings)
+	return findings.warnings, data.versions, cmp.Or(findings.err(), m.payloadProblem(&data))
 }
 
 func detailOf(err error) string {

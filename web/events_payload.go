@@ -45,9 +45,9 @@ type payloads struct {
 	against  store.EventType // the first version that was not met
 }
 
-// judge holds an event against the versions of its type (CE-15, CE-18), and keeps what
-// came of it. What is told and not refused goes to said.
-func (m *machineAPI) judge(set *profile.ProfileState, at place, e *event.Event, versions []store.EventType, p *payloads, said *advice) error {
+// checkPayload checks an event against the versions of its type (CE-15, CE-18), and records the
+// outcome. Warnings that do not refuse it go to findings.
+func (m *machineAPI) checkPayload(set *profile.ProfileState, at place, e *event.Event, versions []store.EventType, p *payloads, findings *advice) error {
 	if set.Payload == registry.PolicyOff || len(versions) == 0 {
 		p.versions = append(p.versions, m.Registry.Payloads.NamedOnly(e.DataSchema, versions))
 		return nil
@@ -58,7 +58,7 @@ func (m *machineAPI) judge(set *profile.ProfileState, at place, e *event.Event, 
 	}
 	p.versions = append(p.versions, j.Versions())
 	for _, note := range j.Notes {
-		said.told = append(said.told, at.problem(note.Attribute, note.Detail).coded(note.Code))
+		findings.warnings = append(findings.warnings, at.problem(note.Attribute, note.Detail).coded(note.Code))
 	}
 	if len(j.Misfits) > 0 && p.against.ID == "" {
 		p.against = j.Against
@@ -67,7 +67,7 @@ func (m *machineAPI) judge(set *profile.ProfileState, at place, e *event.Event, 
 		entry := at.problem(misfit.Attribute, misfit.Detail).coded(misfit.Code)
 		entry.Pointer += misfit.Pointer
 		if set.Payload == registry.PolicyWarn {
-			said.told = append(said.told, entry)
+			findings.warnings = append(findings.warnings, entry)
 		} else {
 			p.refused = append(p.refused, entry)
 		}

@@ -43,7 +43,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 		return err
 	}
 	defer in.done()
-	told, versions, err := m.allowEvents(ctx, set, who, in.mode, in.events)
+	warnings, versions, err := m.allowEvents(ctx, set, who, in.mode, in.events)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 		return m.intakeProblem(err)
 	}
 	setLocation(c.Response().Header(), in.mode, receipt)
-	return c.JSON(http.StatusAccepted, m.accepted(receipt, told))
+	return c.JSON(http.StatusAccepted, m.accepted(receipt, warnings))
 }
 
 // setLocation links to the status of the accepted events.
@@ -81,11 +81,11 @@ type acceptedAnswer struct {
 	Advice []ProblemError `json:"advice,omitempty"`
 }
 
-func (m *machineAPI) accepted(r outbox.Receipt, told []ProblemError) acceptedAnswer {
-	for _, t := range told {
+func (m *machineAPI) accepted(r outbox.Receipt, warnings []ProblemError) acceptedAnswer {
+	for _, t := range warnings {
 		m.Advised(t.Code)
 	}
-	return acceptedAnswer{r, told[:min(len(told), maxAdvice)]}
+	return acceptedAnswer{r, warnings[:min(len(warnings), maxAdvice)]}
 }
 
 // intake is a request with its events. done gives back the room that its body takes.

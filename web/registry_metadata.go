@@ -76,7 +76,7 @@ func (m *machineAPI) putVisibility(c echo.Context) error {
 	}
 	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.actor(), c.Param("contractId"), contracts.VisibilityChange(in))
 	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
-		return sightProblem(lost)
+		return visibilityLossProblem(lost)
 	}
 	if err != nil {
 		return contractProblem(err)
@@ -84,9 +84,9 @@ func (m *machineAPI) putVisibility(c echo.Context) error {
 	return m.answerContract(c, http.StatusOK, row)
 }
 
-// sightProblem is the answer to a change that takes sight from those who have it,
+// visibilityLossProblem answers a change that takes sight from those who have it,
 // with who they are.
-func sightProblem(lost *contracts.SightLossError) error {
+func visibilityLossProblem(lost *contracts.SightLossError) error {
 	p := newProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
 	if lost.Everybody {
 		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})

@@ -11,7 +11,7 @@ func (p *portal) routesAdmin() {
 	g.GET("/partners/:id", p.adminPartner)
 	g.GET("/partners/:id/registration", p.correctionForm)
 	g.POST("/partners/:id/registration", p.correctPartner)
-	routesSteps(g, "/partners/:id", append(partnerSteps(), vouchStep()), p.adminPartnerStep)
+	routesSteps(g, "/partners/:id", append(partnerSteps(), confirmStep()), p.adminPartnerStep)
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)
 	routesSteps(g, "/subscriptions/:id", subscriptionSteps(), p.adminSubscriptionStep)
