@@ -41,15 +41,15 @@ func newAMQPWorld(t *testing.T) *amqpWorld {
 func (w *amqpWorld) filled(t *testing.T) *amqpWorld {
 	t.Helper()
 	ctx := t.Context()
-	b, err := w.reg.AMQP.CreateBroker(ctx, w.portalHarness.admin, registry.AMQPBrokerInput{
+	b, err := w.reg.AMQP.CreateBroker(ctx, w.portalHarness.admin, registryamqp.BrokerInput{
 		Name: "Exchange", Dialect: store.AMQPRabbitMQ4, URL: "amqps://broker.example", SASL: store.AMQPAnonymous, Enabled: true,
 	})
 	noError(t, err)
-	own, err := w.reg.AMQP.CreateOwnParty(ctx, w.portalHarness.admin, registry.AMQPPartyInput{BrokerID: b.ID, Kind: store.AMQPHealth, Name: "Chain clinic", HerID: 100, Enabled: true})
+	own, err := w.reg.AMQP.CreateOwnParty(ctx, w.portalHarness.admin, registryamqp.PartyInput{BrokerID: b.ID, Kind: store.AMQPHealth, Name: "Chain clinic", HerID: 100, Enabled: true})
 	noError(t, err)
 	e, err := w.reg.Endpoints.Create(ctx, w.portalHarness.admin, w.owner, partners.EndpointInput{Name: "Queues", Kind: store.EndpointAMQP})
 	noError(t, err)
-	p, err := w.reg.AMQP.CreateCounterpart(ctx, w.portalHarness.admin, e.ID, registry.AMQPPartyInput{BrokerID: b.ID, Kind: store.AMQPHealth, Name: "Legekontor", HerID: 200, Enabled: true})
+	p, err := w.reg.AMQP.CreateCounterpart(ctx, w.portalHarness.admin, e.ID, registryamqp.PartyInput{BrokerID: b.ID, Kind: store.AMQPHealth, Name: "Legekontor", HerID: 200, Enabled: true})
 	noError(t, err)
 	w.broker, w.own, w.party, w.endpoint = b.ID, own.ID, p.ID, e.ID
 	return w

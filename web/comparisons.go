@@ -23,8 +23,8 @@ type comparisons struct {
 	size      int
 }
 
-func newComparisons(contracts *contracts.Contracts) *comparisons {
-	return &comparisons{contracts: contracts, turn: make(chan struct{}, 1), cached: map[string]contracts.Comparison{}}
+func newComparisons(register *contracts.Contracts) *comparisons {
+	return &comparisons{contracts: register, turn: make(chan struct{}, 1), cached: map[string]contracts.Comparison{}}
 }
 
 // get compares two versions that the reader may see, as registry.Contracts.Compare.

@@ -146,9 +146,9 @@ func (w *mailWorld) mailsOfRegistration() {
 	p, err := w.db.PartnerByOIN(ctx, "00000001003214345000")
 	noError(w.t, err)
 	for _, step := range []func() error{
-		func() error { return partners.Approve(ctx, w.portalHarness.admin, p.ID) },
-		func() error { return partners.Suspend(ctx, w.portalHarness.admin, p.ID, "because of this") },
-		func() error { return partners.Resume(ctx, w.portalHarness.admin, p.ID) },
+		func() error { return service.Approve(ctx, w.portalHarness.admin, p.ID) },
+		func() error { return service.Suspend(ctx, w.portalHarness.admin, p.ID, "because of this") },
+		func() error { return service.Resume(ctx, w.portalHarness.admin, p.ID) },
 		func() error {
 			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
 			noError(w.t, err)
@@ -157,7 +157,7 @@ func (w *mailWorld) mailsOfRegistration() {
 			return err
 		},
 		func() error { return w.reg.Mails.PasswordLink(ctx, w.accounts, "nora@example.nl") },
-		func() error { return partners.End(ctx, w.portalHarness.admin, p.ID, "because of this") },
+		func() error { return service.End(ctx, w.portalHarness.admin, p.ID, "because of this") },
 	} {
 		noError(w.t, step())
 		w.open()
@@ -170,11 +170,11 @@ func (w *mailWorld) mailsOfRegistration() {
 	w.browsers["zoe@example.nl"].login(w.t, "zoe@example.nl")
 	p, err = w.db.PartnerByOIN(ctx, "00000003123456780000")
 	noError(w.t, err)
-	noError(w.t, partners.Reject(ctx, w.portalHarness.admin, p.ID, "because of this"))
+	noError(w.t, service.Reject(ctx, w.portalHarness.admin, p.ID, "because of this"))
 	w.open()
 }
 
-// mailsOfDecisions causes the mails about the rights and requests of a partner, or of the own organisation.
+// mailsOfDecisions are those about what a partner, or the own organisation, has and asks for.
 func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	ctx, admin := w.t.Context(), w.portalHarness.admin
 	asker := who
@@ -213,7 +213,7 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	}
 }
 
-// mailsOfEngine causes the mails that the engine sends by itself.
+// mailsOfEngine are those about what the engine does by itself.
 func (w *mailWorld) mailsOfEngine(p queueParty) {
 	ctx := w.t.Context()
 	partner, err := w.db.Partner(ctx, p.id)
@@ -262,7 +262,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 }
 
 func (w *mailWorld) mailsOfContracts() {
-	ctx, admin, contracts := w.t.Context(), w.portalHarness.admin, w.reg.Contracts
+	ctx, admin, register := w.t.Context(), w.portalHarness.admin, w.reg.Contracts
 	who := w.partnerActor(w.first)
 	_, err := register.Create(ctx, who, contracts.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
 	noError(w.t, err)
