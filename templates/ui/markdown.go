@@ -64,10 +64,25 @@ func writeMarkdown(source []byte, out *bytes.Buffer) bool {
 }
 
 func newMarkdown() goldmark.Markdown {
-	// Alignment of cells would be an inline style, which the policy of our pages refuses.
-	tables := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))
-	return goldmark.New(goldmark.WithExtensions(tables), goldmark.WithRendererOptions(
+	return goldmark.New(goldmark.WithExtensions(MarkdownTables()), goldmark.WithRendererOptions(
 		renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100))))
+}
+
+// MarkdownTables makes tables of Markdown without the alignment of cells, which would be an inline style: the policy of our
+// pages refuses those.
+func MarkdownTables() goldmark.Extender {
+	return extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))
+}
+
+// PlainHTML renders HTML within Markdown as text, and code without the language that its author names.
+type PlainHTML struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (PlainHTML) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindRawHTML, rawHTML)
+	r.Register(ast.KindHTMLBlock, htmlBlock)
+	r.Register(ast.KindFencedCodeBlock, codeBlock)
+	r.Register(ast.KindCodeBlock, codeBlock)
 }
 
 // harmless renders the parts of Markdown that could do more than show text.
@@ -75,6 +90,7 @@ type harmless struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (harmless) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	PlainHTML{}.RegisterFuncs(r)
 	r.Register(ast.KindHeading, around("<p><strong>", "</strong></p>\n"))
 	r.Register(ast.KindImage, around("", ""))
 	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -84,10 +100,6 @@ func (harmless) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		return ast.WalkContinue, nil
 	})
 	r.Register(ast.KindAutoLink, autoLink)
-	r.Register(ast.KindRawHTML, rawHTML)
-	r.Register(ast.KindHTMLBlock, htmlBlock)
-	r.Register(ast.KindFencedCodeBlock, codeBlock)
-	r.Register(ast.KindCodeBlock, codeBlock)
 }
 
 func around(before, after string) renderer.NodeRendererFunc {
