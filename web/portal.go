@@ -34,6 +34,8 @@ type PortalConfig struct {
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
+	// Docs are the guides of the documentation, in the order of its index. Optional.
+	Docs []Doc
 }
 
 // PortalEngine lists the methods of the delivery engine that pages call.
@@ -51,6 +53,7 @@ type PortalEngine interface {
 type portal struct {
 	PortalConfig
 	*App
+	guides guides
 }
 
 func newPortal(app *App, cfg PortalConfig) (*portal, error) {
@@ -66,7 +69,11 @@ func newPortal(app *App, cfg PortalConfig) (*portal, error) {
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
 	}
-	return &portal{PortalConfig: cfg, App: app}, nil
+	read, err := readGuides(cfg.Docs)
+	if err != nil {
+		return nil, err
+	}
+	return &portal{PortalConfig: cfg, App: app, guides: read}, nil
 }
 
 // routes calls every file that registers routes of the portal; each holds one area.
@@ -78,6 +85,7 @@ func (p *portal) routes() {
 	p.routesQueues()
 	p.routesAMQP()
 	p.routesDatasets()
+	p.routesDocs()
 }
 
 // actor returns the account that is logged in, as the registry knows it; on routes behind requireAccount.

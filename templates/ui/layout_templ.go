@@ -829,7 +829,7 @@ func footer(p Page) templ.Component {
 			templ_7745c5c3_Var36 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<footer class=\"schakel-footer\"><div class=\"schakel-footer__inner\"><ul class=\"schakel-footer__links\"><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/contracts\">Contracts</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/events/v1/openapi.json\">Events API</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/registry/v1/openapi.json\">Register API</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/mutations/v1/openapi.json\">Mutations API</a></li></ul><p class=\"schakel-footer__version\">Schakel ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<footer class=\"schakel-footer\"><div class=\"schakel-footer__inner\"><ul class=\"schakel-footer__links\"><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/docs\">Documentation</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/contracts\">Contracts</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/events/v1/openapi.json\">Events API</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/registry/v1/openapi.json\">Register API</a></li><li><a class=\"utrecht-link utrecht-link--html-a\" href=\"/mutations/v1/openapi.json\">Mutations API</a></li></ul><p class=\"schakel-footer__version\">Schakel ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -837,7 +837,7 @@ func footer(p Page) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(p.Version)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/layout.templ`, Line: 174, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/layout.templ`, Line: 175, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {

@@ -1,0 +1,87 @@
+package docs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
+)
+
+const sample = `# A guide
+
+First [other](other.md#part), [gone](gone.md "title") and ![picture](x.png).
+
+## Main
+
+### ` + "`code` & [more]" + `
+
+| a | b |
+|:-:|--:|
+| <b onclick=x>1</b> | 2 |
+
+## Main
+
+<script>alert(1)</script>
+
+` + "```sh\necho <x>\n```\n"
+
+func read(t *testing.T, markdown string) Guide {
+	t.Helper()
+	g, err := Read(markdown, func(to string) (string, bool) {
+		return strings.Replace(to, "other.md", "/docs/other", 1), strings.HasPrefix(to, "other.md")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	g := read(t, sample)
+	want := []Heading{{2, "main-1", "Main"}, {3, "code--more", "code & [more]"}, {2, "main-2", "Main"}}
+	if g.Title != "A guide" || !slices.Equal(g.Contents, want) {
+		t.Errorf("title %q, contents %v", g.Title, g.Contents)
+	}
+	for _, part := range []string{
+		`<a href="/docs/other#part" class="utrecht-link utrecht-link--html-a">other</a>, gone and picture.`,
+		`<h3 class="utrecht-heading-3" id="code--more"><code>code</code> &amp; [more] <a class="schakel-anchor" href="#code--more" aria-label="Link to code &amp; [more]">#</a></h3>`,
+		`<div class="schakel-scroll" tabindex="0"><table>`, "<td>&lt;b onclick=x&gt;1", `<pre tabindex="0"><code>echo &lt;x&gt;`, "&lt;script&gt;",
+	} {
+		if !strings.Contains(g.Body, part) {
+			t.Errorf("no %s in\n%s", part, g.Body)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	for _, markdown := range []string{"", "No title", "## Second level", "# One\n\n# Two"} {
+		if g, err := Read(markdown, func(string) (string, bool) { return "", false }); err == nil {
+			t.Errorf("%q became %v", markdown, g)
+		}
+	}
+}
+
+// TestPages holds the pages to the rules for all pages, with everything on them and with nothing.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	p := ui.Page{Title: "A guide", Nav: []ui.NavItem{{Label: "Contracts", Href: "/contracts"}}}
+	for name, doc := range map[string]string{
+		"index":    uitest.Render(t, IndexPage(p, []Group{{"For operators", []Entry{{"A guide", "/docs/a", "What it answers."}}}})),
+		"no index": uitest.Render(t, IndexPage(p, nil)),
+		"guide":    uitest.Render(t, GuidePage(p, read(t, sample))),
+		"short":    uitest.Render(t, GuidePage(p, read(t, "# Short"))),
+	} {
+		all := uitest.Elements(uitest.Parse(t, doc))
+		uitest.CheckPolicy(t, all)
+		uitest.CheckReferences(t, all)
+		uitest.CheckNames(t, all)
+		uitest.CheckHeadings(t, all)
+		if has := strings.Contains(doc, "On this page"); has != (name == "guide") {
+			t.Errorf("%s: table of contents: %v", name, has)
+		}
+	}
+}
