@@ -163,6 +163,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Portal = &web.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
+		Docs: guidesServed(),
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ func sampleDocs() []Doc {
 	}
 }
 
-func newDocsHarness(t *testing.T) *deskHarness {
+func newDocsHarness(t *testing.T) *portalHarness {
 	t.Helper()
-	return newDeskHarness(t, func(cfg *PortalConfig) { cfg.Docs = sampleDocs() })
+	return newPortalHarness(t, func(cfg *PortalConfig) { cfg.Docs = sampleDocs() })
 }
 
 func TestDocsIndex(t *testing.T) {
@@ -35,7 +35,7 @@ func TestDocsIndex(t *testing.T) {
 		t.Error("the groups do not stand in the order of their first guides, once each")
 	}
 	wantWords(t, text(d.browser().get("/")), `href="/docs">Documentation</a>`)
-	wantWords(t, text(newDeskHarness(t).browser().get("/docs")), "There are no guides here.")
+	wantWords(t, text(newPortalHarness(t).browser().get("/docs")), "There are no guides here.")
 }
 
 func TestDocPage(t *testing.T) {

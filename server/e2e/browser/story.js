@@ -23,7 +23,7 @@ async function login(kit, page, email, password) {
 }
 
 async function register(kit, page) {
-  for (const path of ["/", "/terms", "/event-types", "/contracts", "/login/password"]) {
+  for (const path of ["/", "/terms", "/docs", "/docs/operating", "/docs/rules", "/event-types", "/contracts", "/login/password"]) {
     await page.goto(set.base + path);
     await kit.look(page);
   }
